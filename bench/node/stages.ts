@@ -29,7 +29,7 @@ const MOMENTS: readonly Moment[] = [
     matches: ({ text }, pod) => text.startsWith("SyncLoop ADD") && text.includes(pod),
   },
   { stage: "worker: -> syncPod", matches: step("Sync pod") },
-  { stage: "volumes, token: -> SyncPod of the runtime", matches: step("Make the runtime hold pod") },
+  { stage: "volumes, token: -> SyncPod of the runtime", matches: step("Bring the runtime to the spec of pod") },
   { stage: "sandbox: -> RunPodSandbox answered", matches: rpc("RunPodSandbox") },
   { stage: "image: -> ImageStatus answered", matches: rpc("ImageStatus") },
   { stage: "container: -> CreateContainer answered", matches: rpc("CreateContainer") },

@@ -12,9 +12,9 @@ const NAME = `(${DOMAIN}/${PATH_PART}(?:/${PATH_PART})*)`;
 const REFERENCE = new RegExp(`^${NAME}(?::(\\w[\\w.-]{0,127}))?(?:@([A-Za-z][\\w.+-]*:[0-9a-fA-F]{32,}))?$`);
 
 export interface ImageName {
-  /** who is asked for it: `docker.io`, `registry.k8s.io`, `localhost:5000` */
+  /** the registry: `docker.io`, `registry.k8s.io`, `localhost:5000` */
   readonly domain: string;
-  /** with a tag where it has neither tag nor digest; otherwise as it was written */
+  /** with the default tag if it has neither tag nor digest; otherwise as written */
   readonly image: string;
 }
 
@@ -22,7 +22,7 @@ export type ImageNameResult =
   | { readonly outcome: "ok"; readonly name: ImageName }
   | { readonly outcome: "invalid"; readonly message: string };
 
-/** Reads an image's name as a pod's spec has it: `nginx` means `nginx:latest` at docker.io. Pure. */
+/** Parses an image name in a pod's spec: `nginx` means `nginx:latest` at docker.io. Pure. */
 export function parseImageName(text: string): ImageNameResult {
   const refuse = (why: string): ImageNameResult => ({
     outcome: "invalid",

@@ -65,7 +65,7 @@ import { podLogsDir } from "./volumes/paths.js";
 import { TokenManager } from "./volumes/token-manager.js";
 import { VolumeManager } from "./volumes/volume-manager.js";
 
-/** The parts of the machine that pods may see. */
+/** What pods can see of the machine. */
 export interface NodeMachine {
   /** what a pod's hostPath means */
   readonly hostPaths: HostPaths;
@@ -75,12 +75,12 @@ export interface NodeMachine {
   readonly resolvConf: string;
 }
 
-/** The part of the pod cache that workers read. */
+/** The part of the pod cache that pod workers read. */
 export type WorkerPodCache = Pick<PodCache, "get" | "getNewerThan">;
 
-/** Where inspectors and virtual pods take part. */
+/** Hooks for inspectors and virtual pods. */
 export interface KubeletHooks {
-  /** called when everything is made and nothing runs yet */
+  /** called when the kubelet is made, before anything runs */
   readonly made?: (kubelet: Kubelet) => void;
   /** wraps the cache that pod workers read */
   readonly podCache?: (cache: WorkerPodCache) => WorkerPodCache;
@@ -89,10 +89,10 @@ export interface KubeletHooks {
 }
 
 export interface KubeletDeps extends Ctx {
-  /** with the node's own certificate, not started yet */
+  /** with the node's own certificate; the caller has not started it */
   readonly agent: NodeAgent;
   readonly cri: CriClient;
-  /** for PLEG's calls every second, so that a trace can leave them out; default: the same */
+  /** for PLEG's calls every second, so that a trace can leave them out; default: the same client */
   readonly polling?: CriClient;
   /** for the rotation of the node's certificate; undefined: no rotation */
   readonly store?: CertificateStore;
@@ -114,31 +114,32 @@ export interface KubeletOptions {
   readonly clusterDns?: readonly string[];
   /** empty: none; default `cluster.local` */
   readonly clusterDomain?: string;
-  /** of the kubelet's server; 0: a free one; default 10250, or a free one if that is taken */
+  /** port of the kubelet's server; 0: a free one; default 10250, or a free one if that is taken */
   readonly port?: number;
   /** the cluster signs the server's certificate, as with `serverTLSBootstrap`; default: self-signed */
   readonly rotateServerCertificates?: boolean;
-  /** of the next certificates */
+  /** lifetime to request for later certificates */
   readonly expirationSeconds?: number;
   /** default: 10 MiB, 5 files */
   readonly logRotatePolicy?: LogRotatePolicy;
-  /** the caller has registered the node and renews its lease: only the rest is started here */
+  /** the caller has registered the node and renews its lease, so the kubelet starts everything else */
   readonly isNodeKept?: boolean;
 }
 
-/** What the fields below are made of: a base class, because a class sets its fields before its own parameters. */
+/** The inputs of the fields below. A base class, because fields are set before constructor parameters. */
 class KubeletBase {
   constructor(
     readonly deps: KubeletDeps,
     readonly options: KubeletOptions,
-    /** ends what runs in the background */
+    /** aborts to end what runs in the background */
     readonly signal: AbortSignal,
   ) {}
 }
 
 /**
- * A kubelet that is made and not running yet: the fields are NewMainKubelet, made in upstream's order from top to bottom.
- * A field that needs one further down gets it as a function. `runKubelet` in run.ts starts it.
+ * A kubelet that is made but not running yet. The fields are those of NewMainKubelet, made in upstream's order from top
+ * to
+ * bottom; a field that needs a later one gets it as a function. `runKubelet` in run.ts starts the kubelet.
  *
  * Mirrors NewMainKubelet in pkg/kubelet/kubelet.go.
  */
@@ -158,11 +159,11 @@ export class Kubelet extends KubeletBase {
   readonly nodes = new Informer<NodeObject>(this.ctx, {
     path: collectionPath(NODES),
     fieldSelector: `metadata.name=${this.options.nodeName}`,
-    // Nothing waits for it; it reports its failures, and throws only when the kubelet ends.
+    // Nothing waits for this promise: it reports its failures, and rejects only when the kubelet ends.
     onChanged: (node) => void this.podCidr.update(node, this.signal).catch(() => undefined),
   });
 
-  // What pods need of the API: config maps, secrets, tokens, volumes.
+  // API objects that pods need: config maps, secrets, tokens, volumes.
   readonly objectManagers = new PodObjectManagers(this.ctx);
   readonly tokens = new TokenManager(this.ctx);
   readonly podDirs = new PodDirs(this.options.rootDir);
@@ -177,7 +178,7 @@ export class Kubelet extends KubeletBase {
     { rootDir: this.options.rootDir, hostPaths: this.options.machine.hostPaths },
   );
 
-  // Pods, as wanted and as reported.
+  // Pods, as desired and as reported.
   readonly podManager = new PodManager();
   readonly mirrorClient = new MirrorClient(this.ctx, this.options.nodeName);
   readonly podCache = new PodCache();
@@ -192,7 +193,8 @@ export class Kubelet extends KubeletBase {
     this.options,
   );
 
-  // Probes. Probes and hooks reach a pod through its runtime: its address may not exist in this machine's network.
+  // Probes. Probes and hooks reach a pod through its runtime: this machine's network may have no route to its
+  // address.
   readonly dialer = new PortForwardDialer({
     forward: forwardToPod({
       ...this.ctx,
@@ -318,7 +320,7 @@ export class Kubelet extends KubeletBase {
     deps.hooks?.made?.(this);
   }
 
-  /** This kubelet's Node as the API server has it; else as it would register it. Mirrors getNodeAnyWay. */
+  /** This kubelet's Node as the API server has it, or else as the kubelet would register it. Mirrors getNodeAnyWay. */
   get node(): NodeObject {
     return this.nodes.objects[0] ?? this.deps.agent.initialNode();
   }
@@ -375,7 +377,7 @@ export class Kubelet extends KubeletBase {
     );
   }
 
-  /** A worker that waits for a newer status makes PLEG relist now, not at the end of its period. */
+  /** When a worker waits for a newer status, PLEG relists now instead of at the end of its period. */
   #workerPodCache(): WorkerPodCache {
     const { podCache, pleg, deps } = this;
     const cache: WorkerPodCache = {
@@ -441,8 +443,9 @@ export class Kubelet extends KubeletBase {
         startupUpdates: (signal) => prober.startupManager.updates(signal),
       },
       podsToSync: () => this.#podsToSync(),
-      // Differs: our PLEG relists as soon as a pod is killed, so a death can arrive before the worker notes it; the worker
-      // then removes what is left of the pod (syncTerminatedPod).
+      // Differs: our PLEG relists as soon as a pod is killed, so a death can arrive before the worker notes it; the
+      // worker
+      // then removes the pod's remaining containers (syncTerminatedPod).
       cleanUpContainersInPod: (podUid, exitedId) => {
         if (!this.podWorkers.isPodCleaningUp(podUid)) this.#cleanUpContainersInPod(podUid, exitedId);
       },

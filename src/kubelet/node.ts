@@ -24,9 +24,9 @@ import {
   setNodeStatus,
 } from "./nodestatus/setters.js";
 
-/** How often `start` tries to register: somebody waits for it to say what is wrong. */
+/** How many times `start` tries to register. Limited, because a user waits for the error message. */
 const START_ATTEMPTS = 6;
-/** How long an end waits for events that are not written yet. */
+/** How long closing waits for events that are not written yet. */
 const FLUSH_PATIENCE_MS = 2_000;
 
 export interface NodeOptions {
@@ -34,11 +34,11 @@ export interface NodeOptions {
   readonly kubeVersion: string;
   readonly resources: NodeResources;
   readonly jitter?: boolean;
-  /** the node registers with them: `--register-with-taints`; default: none of its own */
+  /** the taints to register with, as `--register-with-taints`; default: none */
   readonly taints?: readonly Taint[];
 }
 
-/** Where the node's status comes from when a kubelet with a runtime runs on it. */
+/** Where the node's status comes from when this node also runs a container runtime. */
 export interface NodeStatusSource {
   health(): NodeHealth;
   facts(): KubeletFacts;
@@ -46,7 +46,7 @@ export interface NodeStatusSource {
 
 /**
  * The part of a kubelet that makes a machine a node and keeps it one: registration, status, lease, certificate.
- * It acts with the node's own certificate and nothing else.
+ * It uses no identity but the node's own certificate.
  *
  * Mirrors pkg/kubelet/kubelet.go (Run, without pods).
  */
@@ -83,7 +83,8 @@ export class NodeAgent {
   }
 
   /**
-   * Unix ms of the last sign of life that the API server took, a renewal or a status: the grace period runs from then.
+   * Unix ms of the last heartbeat (lease renewal or status) that the API server accepted; the grace period runs from
+   * then.
    * Undefined before the first one.
    */
   get lastHeartbeatMs(): number | undefined {
@@ -95,12 +96,12 @@ export class NodeAgent {
     return this.#inputs.machine.internalIp;
   }
 
-  /** From now on the node's status says what the kubelet's other parts know. Before, and without, the node is Ready. */
+  /** From now on the node's status includes what the kubelet's other parts report. Before, it is Ready. */
   reportFrom(source: NodeStatusSource): void {
     this.#source = source;
   }
 
-  /** The Node as this kubelet would register it now: what admission goes by until the API server has one. */
+  /** The Node as this kubelet would register it now. Admission uses it until the API server has one. */
   initialNode(): NodeObject {
     const node = initialNode(this.#inputsNow({ problems: [RUNTIME_NOT_CHECKED] }, this.deps.clock.now()));
     const { taints = [] } = this.options;
@@ -117,19 +118,19 @@ export class NodeAgent {
   }
 
   /**
-   * Makes sure that the certificate is good for something: the node asks for its own Node, which may well not be there.
+   * Tests the new certificate: the node reads its own Node, which may not exist yet.
    * @throws LabError UNAUTHORIZED, FORBIDDEN, CLUSTER_*
    */
   async testClient(signal: AbortSignal): Promise<void> {
     const { trace } = this.deps;
-    await trace.step("kubelet", "Test the new identity: ask for the own Node", {}, async () => {
+    await trace.step("kubelet", "Test the new identity: read this kubelet's own Node", {}, async () => {
       const path = `/api/v1/nodes/${encodeURIComponent(this.options.nodeName)}`;
       const answer = await this.client.request<NodeObject>({ method: "GET", path, signal });
       if (answer.status !== 200 && answer.status !== 404) {
         await this.client.expect({ method: "GET", path, signal });
       }
       const what = answer.status === 404 ? "it does not exist yet" : "it exists";
-      const why = "the API server knows the node by its certificate, and the Node authorizer lets it ask for itself";
+      const why = "the API server knows the node by its certificate, and the Node authorizer lets it read its own Node";
       trace.emit({ kind: "decision", what: `answered: ${what}`, why }, { actor: "apiserver" });
     });
   }
@@ -137,7 +138,7 @@ export class NodeAgent {
   /**
    * Registers, declares Ready and renews the lease once.
    *
-   * Upstream begins all three at once, and so the lease controller finds no node to own its lease and sleeps 10 s; here the
+   * Upstream starts all three at once, so its lease controller finds no Node to own the lease and sleeps 10 s; here the
    * lease comes after the registration.
    */
   async start(signal: AbortSignal): Promise<LeaseOutcome> {
@@ -152,24 +153,24 @@ export class NodeAgent {
     this.#events.record("Normal", "Starting", "Starting kubelet.");
   }
 
-  /** An Event about the node. @param reason as in pkg/kubelet/events/event.go */
+  /** Records an Event about the node. @param reason as in pkg/kubelet/events/event.go */
   recordEvent(type: "Normal" | "Warning", reason: string, message: string): void {
     this.#events.record(type, reason, message);
   }
 
-  /** Tries for ever unless told otherwise. @returns the node as the API server has it, not Ready yet. @throws LabError as registerWithApiServer */
+  /** Retries without limit by default. @returns the node, not Ready yet. @throws LabError as registerWithApiServer */
   async register(signal: AbortSignal, options: { readonly maxAttempts?: number } = {}): Promise<NodeObject> {
     const { kubeVersion } = this.options;
     const deps = { ...this.deps, client: this.client };
     const { node } = await registerWithApiServer(deps, this.initialNode(), { kubeVersion, ...options }, signal);
     for (const reason of ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"]) {
-      // Upstream records them for each new node, and they say nothing new: under -v 2.
+      // Upstream records them for each new node. They carry no news, so they need -v 2.
       this.#events.recordStatus(reason, 2);
     }
     return node;
   }
 
-  /** Writes the node's status; Ready if its source says so. */
+  /** Writes the node's status; Ready if the status source reports no problem. */
   async reportReady(signal: AbortSignal): Promise<void> {
     const upstream = { file: "pkg/kubelet/kubelet.go", func: "fastStatusUpdateOnce" };
     const title = `Report ${this.options.nodeName} Ready`;
@@ -206,8 +207,9 @@ export class NodeAgent {
   }
 
   /**
-   * Stays a node until `signal` aborts: renews, reports its status, rotates its certificate. Rejects with the signal's
-   * reason, or with what ended one of them.
+   * Keeps the node alive until `signal` aborts: renews the lease, reports the status, rotates the certificate. Rejects
+   * with
+   * the signal's reason, or with the error that ended one of them.
    */
   async keep(
     store: CertificateStore,
@@ -223,7 +225,7 @@ export class NodeAgent {
     ]);
   }
 
-  /** Renews and reports until `signal` aborts, and leaves the certificate alone. Rejects as `keep`. */
+  /** Renews and reports until `signal` aborts, without rotating the certificate. Rejects as `keep`. */
   async keepAlive(signal: AbortSignal): Promise<void> {
     await allUntilOneEnds(signal, [
       (inner) => this.renewLoop(inner),
@@ -231,9 +233,9 @@ export class NodeAgent {
     ]);
   }
 
-  /** Sends what is left to send, then closes the connections. Safe to call twice. */
+  /** Sends the remaining events, then closes the connections. Safe to call twice. */
   async close(): Promise<void> {
-    // An API server that does not answer must not keep a node from ending.
+    // The close ends even if the API server does not answer.
     await waitAtMost(this.deps.clock, FLUSH_PATIENCE_MS, this.#events.flush());
     await this.client.close();
   }

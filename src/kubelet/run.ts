@@ -9,12 +9,12 @@ import { podSources } from "./sync/pod-sources.js";
 import { type OpenServer, openServer } from "./sync/serve.js";
 import { isStaticPod } from "./types/pod-update.js";
 
-/** How often a new kubelet checks whether it is ready, and for how long. Mirrors fastStatusUpdateOnce and nodeReadyGracePeriod. */
+/** How often and how long a new kubelet checks for readiness. Mirrors fastStatusUpdateOnce, nodeReadyGracePeriod. */
 const FAST_STATUS_PERIOD_MS = 100;
 const NODE_READY_GRACE_PERIOD_MS = 120_000;
-/** How long the start waits for the node to be ready. */
+/** How long `start` waits for the node to be ready. */
 const START_PATIENCE_MS = 2_000;
-/** How long the end waits for events that the API server does not take. */
+/** How long closing waits for events that the API server does not accept. */
 const END_PATIENCE_MS = 2_000;
 
 /** A kubelet that has registered its node and runs its pods. */
@@ -22,24 +22,25 @@ export interface RunningKubelet {
   readonly nodeName: string;
   /** `https://127.0.0.1:6443` */
   readonly apiServer: string;
-  /** of its own server: `https://127.0.0.1:10250` */
+  /** of the kubelet's server: `https://127.0.0.1:10250` */
   readonly url: string;
   readonly kubelet: Kubelet;
-  /** no problem with the runtime or its network */
+  /** the runtime and its network report no problem */
   isReady(): boolean;
-  /** Rejects when the kubelet cannot go on; resolves when it was closed. */
+  /** Rejects when the kubelet cannot go on; resolves once it is closed. */
   readonly done: Promise<void>;
-  /** Stops. Pods stay as they are: the next kubelet of this node goes on with them. Safe to call twice. */
+  /** Stops the kubelet. Its pods keep running, and the node's next kubelet adopts them. Safe to call twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Starts a kubelet: its loops, the registration of the node, its first status and lease. The node's client certificate is
+ * Starts a kubelet: its loops, the registration of the node, its first status and lease. The node's client certificate
+ * is
  * its only identity.
  *
  * Mirrors startKubelet in cmd/kubelet/app/server.go and Run in pkg/kubelet/kubelet.go.
- * Differs: the lease comes after the registration (see NodeAgent); the start waits up to 2 s for the node to be Ready.
+ * Differs: the lease comes after the registration (see NodeAgent); `start` waits up to 2 s for the node to be Ready.
  * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*; the signal's reason
  */
 export async function startKubelet(
@@ -62,7 +63,7 @@ export async function startKubelet(
     const done = trace.detached(() => run.run());
     const upstream = { file: "pkg/kubelet/kubelet.go", func: "Run" };
     await trace.step("kubelet", `Start the kubelet of ${options.nodeName}`, { upstream }, async () => {
-      // A loop that ends, ends the start.
+      // If a loop ends, the start fails.
       await Promise.race([run.register(), done]);
     });
     return {
@@ -103,19 +104,19 @@ class KubeletRun {
     });
   }
 
-  /** Why the node is not Ready; empty: it is. Mirrors ReadyCondition in pkg/kubelet/nodestatus/setters.go. */
+  /** Why the node is not Ready; empty if it is. Mirrors ReadyCondition in pkg/kubelet/nodestatus/setters.go. */
   problems(): string[] {
     const { runtimeState } = this.kubelet;
     return [...runtimeState.runtimeErrors(), ...runtimeState.networkErrors()];
   }
 
-  /** Starts the server: the node's status contains its port. */
+  /** Starts the server first, because the node's status contains its port. */
   async serve(): Promise<OpenServer> {
     this.#server = await openServer(this.kubelet);
     return this.#server;
   }
 
-  /** All loops, in upstream's order. Resolves when the signal aborts; rejects with what ended one of them. */
+  /** Runs all loops, in upstream's order. Resolves when the signal aborts; rejects with the first error. */
   run(): Promise<void> {
     const { kubelet } = this;
     const rotate = this.#server?.rotate;
@@ -138,7 +139,7 @@ class KubeletRun {
     this.#running = allUntilOneEnds(kubelet.signal, loops).catch((error: unknown) => {
       if (!kubelet.signal.aborted) throw error;
     });
-    // `done` is awaited later.
+    // `done` is awaited later; this handler only prevents an unhandled rejection.
     this.#running.catch(() => {});
     return this.#running;
   }
@@ -157,7 +158,7 @@ class KubeletRun {
     const problems = this.problems();
     if (problems.length > 0) {
       const message = `the node is not ready: ${problems.join(", ")}`;
-      const hint = "It registers as NotReady; its status is written as soon as that changes.";
+      const hint = "It registers as NotReady; the kubelet writes its status as soon as that changes.";
       trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
     }
     await agent.reportReady(signal);
@@ -167,7 +168,7 @@ class KubeletRun {
   }
 
   /**
-   * Mirror pods need their Node: syncs the static pods that were started before it existed.
+   * Syncs the static pods that started before the Node existed, because mirror pods need their Node.
    * Mirrors fastStaticPodsRegistration of later releases: in v1.25 the next resync (a minute) creates the mirror pods.
    */
   #registerStaticPods(): void {
@@ -217,7 +218,7 @@ class KubeletRun {
     try {
       await this.#running;
     } catch (error) {
-      // `done` rejects with it; here it is only noted.
+      // `done` rejects with this error; here it is only recorded.
       const fact = { kind: "error", message: messageOf(error) } as const;
       if (!isAbortError(error)) kubelet.ctx.trace.emit(fact, { actor: "kubelet", level: 2 });
     }

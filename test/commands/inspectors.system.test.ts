@@ -31,7 +31,7 @@ test("static-pod: without a folder of its own it begins with one manifest, and i
   const [pod] = result["staticPods"] as Record<string, unknown>[];
   assert.deepEqual([pod?.["pod"], pod?.["kind"], pod?.["phase"]], ["default/web-static-node", "static", "Running"]);
   assert.equal(typeof pod?.["mirrorUid"], "string");
-  assert.match(stderr, /make the mirror pod default\/web-static-node/);
+  assert.match(stderr, /create the mirror pod default\/web-static-node/);
   assert.doesNotMatch(stderr, /renew again in/);
 });
 
@@ -43,7 +43,7 @@ test("static-pod --manifest-dir: bad files are reported and skipped, of two with
   mkdirSync(join(folder, "d"));
   const { result, stderr } = await until(
     ["static-pod", "--json", "--manifest-dir", folder],
-    /worker syncing[\s\S]*make the mirror pod/,
+    /worker syncing[\s\S]*create the mirror pod/,
   );
   assert.equal((result["staticPods"] as unknown[]).length, 1);
   assert.match(stderr, /b\.json[\s\S]*a\.json has a pod of the same name/);

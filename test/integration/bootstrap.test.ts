@@ -160,7 +160,7 @@ suiteNeeding(["kubectl", "openssl"], "kubelab bootstrap on a running cluster", (
     for (const approve of ["auto", "manual"]) {
       const second = await runCliProcess(home, ...args, "--dir", "other", "--approve", approve);
       assert.equal(second.code, 4, second.stderr);
-      assert.match(second.stderr.replace(/\s+/g, " "), /a Node taken is in the cluster already, and Ready/);
+      assert.match(second.stderr.replace(/\s+/g, " "), /the cluster already has a Ready Node taken/);
     }
     assert.equal(requests(), before);
     kubectl("delete", "node", "taken");
@@ -263,7 +263,7 @@ suiteNeeding(["kubectl", "openssl"], "kubelab bootstrap on a running cluster", (
     await run.printed(/certificate approve/);
     assert.equal((await run.kill("SIGINT")).code, 130);
     const second = new CliProcess(home, args);
-    await second.printed(/go on with CSR/);
+    await second.printed(/continue with CSR/);
     const pending = kubectl("get", "csr", "--no-headers")
       .split("\n")
       .filter((line) => line.includes("Pending"));

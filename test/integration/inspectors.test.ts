@@ -37,12 +37,12 @@ suiteNeeding(["kubectl"], "windows into a kubelet, with kubectl", () => {
     const window = start("static-pod", "--manifest-dir", manifests);
     const kubectl = await kubectlOf(window);
     writeFileSync(join(manifests, "web.json"), JSON.stringify(POD));
-    await window.says(/make the mirror pod default\/web-static-node/);
+    await window.says(/create the mirror pod default\/web-static-node/);
     await kubectl("wait", "--for=condition=Ready", "pod/web-static-node", "--timeout=20s");
     const uid = await kubectl("get", "pod", "web-static-node", "-o", "jsonpath={.metadata.uid}");
     await kubectl("delete", "pod", "web-static-node", "--wait=false");
     await window.says(
-      /replace the mirror pod default\/web-static-node somebody deletes it, and its static pod lives on/,
+      /replace the mirror pod default\/web-static-node it is being deleted, and its static pod still runs/,
     );
     await kubectl("wait", "--for=condition=Ready", "pod/web-static-node", "--timeout=20s");
     assert.notEqual(await kubectl("get", "pod", "web-static-node", "-o", "jsonpath={.metadata.uid}"), uid);

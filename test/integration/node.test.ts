@@ -112,7 +112,7 @@ suiteNeeding(["kubectl"], "kubelab node on a cluster and a runtime of its own", 
     const file = join(manifests, "static.json");
     writeFileSync(file, JSON.stringify(podOf("static")));
     const mirror = "static-node-1";
-    await node.printed(new RegExp(`make the mirror pod default/${mirror}`));
+    await node.printed(new RegExp(`create the mirror pod default/${mirror}`));
     await kubectl("wait", "--for=condition=Ready", `pod/${mirror}`, "--timeout=20s");
     const ids = "jsonpath={.metadata.uid} {.status.containerStatuses[0].containerID}";
     const [uid, containerId] = (await kubectl("get", "pod", mirror, "-o", ids)).split(" ");

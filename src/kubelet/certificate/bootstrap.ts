@@ -25,22 +25,20 @@ export interface BootstrapDeps extends Ctx {
 export interface BootstrapOptions {
   readonly nodeName: string;
   readonly kubeVersion: string;
-  /** where the cluster is and which CA to verify it with; any credential in it is not used */
+  /** address and CA of the cluster; a credential in this kubeconfig is ignored */
   readonly cluster: RestConfig;
   readonly token: BootstrapToken;
   /** how long to wait for approval and signature, ms */
   readonly timeoutMs: number;
-  /** what to ask for as the certificate's life; undefined: what the signer gives */
+  /** the certificate lifetime to request; undefined: the signer decides */
   readonly expirationSeconds?: number;
-  /** get a new certificate although there is a good one */
+  /** request a new certificate even if the current one is valid */
   readonly force?: boolean;
-  /** who may look for a Node of this name when the token may not; default: nobody looks, whoever is there is replaced */
+  /** clients that read this Node when the token may not; default: none, and an existing Node is replaced */
   readonly refuseTakenName?: { readonly orAskAs: readonly KubeClient[] };
-  /** how to approve a request that nobody has approved in time */
+  /** command that approves the request; shown if it is not approved in time */
   readonly timedOutHint?: (csrName: string) => string;
-  /**
-   * Runs beside the wait once the request is made: whoever approves. What it throws ends the wait.
-   */
+  /** Runs during the wait, once the request exists: the approver. An error from it ends the wait. */
   readonly whileWaiting?: (csr: CertificateSigningRequest, signal: AbortSignal) => Promise<void>;
 }
 
@@ -48,7 +46,7 @@ export interface BootstrapResult {
   /** the node's own identity */
   readonly config: RestConfig;
   readonly certificate: Certificate;
-  /** undefined: no request was needed, an earlier run had got its certificate */
+  /** undefined: no request was needed, because an earlier run already obtained the certificate */
   readonly csrName: string | undefined;
 }
 
@@ -56,16 +54,19 @@ const FILE = "pkg/kubelet/certificate/bootstrap/bootstrap.go";
 const CSR_FILE = "staging/src/k8s.io/client-go/util/certificate/csr/csr.go";
 
 /**
- * Gets the node its first certificate with a bootstrap token, and writes `kubelet.key`, `kubelet.pem`, `kubelet.config`.
+ * Gets the node its first certificate with a bootstrap token, and writes `kubelet.key`, `kubelet.pem`,
+ * `kubelet.config`.
  *
- * Killed at any moment and run again it goes on where it was: the key is on disk before it is used, the request is found
- * by its name, each file is whole or not there.
+ * A run that was killed resumes where it stopped: the key is on disk before it is used, the request is found by its
+ * name,
+ * and each file is written atomically.
  *
- * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (LoadClientCert), the way of a kubelet without rotation of
- * certificates and of upstream's recoverable names. A kubelet with rotation takes LoadClientConfig and the certificate
+ * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (LoadClientCert), the path of a kubelet without certificate
+ * rotation and with upstream's recoverable names. A kubelet with rotation uses LoadClientConfig and the certificate
  * manager instead, which names its requests `csr-xxxxx`: see kubelet.ts.
- * Differs: no waitForServer, so that a server that is not there is named at once; a certificate that an earlier run got
- * is used without asking again; a node that has never been in this cluster may be kept from a name that is in use.
+ * Differs: no waitForServer, so that an unreachable server is reported at once; a certificate that an earlier run
+ * obtained
+ * is reused; a node that has never joined this cluster is refused a name that is in use.
  *
  * @throws LabError CSR_DENIED, CSR_FAILED, TIMED_OUT, UNAUTHORIZED, FORBIDDEN, REFUSED, BAD_FILE, CLUSTER_*
  */
@@ -77,7 +78,7 @@ export async function loadClientCert(
   const { store, trace, clock } = deps;
   const left = options.force === true ? undefined : await certificateLeftBehind(store, ownerOf(options), clock.now());
   if (left !== undefined) {
-    const why = `it is good, and of this cluster; ${store.kubeconfigPath} is missing, or is for another address`;
+    const why = `it is valid for this cluster; ${store.kubeconfigPath} is missing, or is for another address`;
     trace.emit(
       { kind: "decision", what: `use the certificate in ${store.certificatePath}`, why },
       { actor: "kubelet" },
@@ -139,20 +140,24 @@ async function sendRequest(
       { upstream: { file: FILE, func: "LoadClientCert" } },
       async () => {
         const key = await store.pendingKey({ forget });
-        const to = key.isReused ? "reused: an earlier run left it" : "generated, readable by its owner only";
+        const to = key.isReused ? "reused from an earlier run" : "generated, readable by its owner only";
         trace.emit({ kind: "state", subject: store.keyPath, what: "private key", to }, { actor: "kubelet" });
         return key;
       },
     );
     const result = await sendOnce(deps, options, client, pending, signal);
     if (result.outcome !== "unusable") return { csr: result.csr, keyPem: pending.keyPem };
-    const what = "make a new key, and so a request of another name";
+    const what = "make a new key, and with it a request under another name";
     trace.emit(
       { kind: "decision", what, why: `CSR ${result.name} cannot be used: ${result.why}` },
       { actor: "kubelet" },
     );
   }
-  throw new LabError("REFUSED", "the name of a request made with a new key is taken", "Run the same command again.");
+  throw new LabError(
+    "REFUSED",
+    "a request with this name exists, although the key is new",
+    "Run the same command again.",
+  );
 }
 
 async function sendOnce(
@@ -187,14 +192,14 @@ async function sendOnce(
       );
       if (result.outcome === "reused") {
         const why = "its name is a digest of key, subject and usages: the same key finds the same request";
-        trace.emit({ kind: "decision", what: `go on with CSR ${name}`, why }, { actor: "kubelet" });
+        trace.emit({ kind: "decision", what: `continue with CSR ${name}`, why }, { actor: "kubelet" });
       }
       return result;
     },
   );
 }
 
-/** Waits for the certificate; what the approver throws ends the wait, and the end of the wait ends the approver. */
+/** Waits for the certificate. An error of the approver ends the wait, and the end of the wait stops the approver. */
 async function waitWithApprover(
   deps: BootstrapDeps & { readonly client: Parameters<typeof requestCertificate>[0] },
   options: BootstrapOptions,
@@ -205,12 +210,12 @@ async function waitWithApprover(
   const approver = options.whileWaiting?.(csr, ours.signal).catch((error: unknown) => ours.abort(error));
   try {
     const { timeoutMs, kubeVersion } = options;
-    // Only what is used is quoted: a --timeout of one's own is no constant of any release.
+    // Quotes only the constants in use: a --timeout from the command line is no constant of any release.
     const constants =
       timeoutMs === factFor("bootstrapCsrTimeout", kubeVersion)
         ? constantsFor(kubeVersion, "bootstrapCsrTimeout")
         : [{ name: "--timeout", value: durationText(timeoutMs) }];
-    const why = "an approver says yes to the request, then a signer adds the certificate: both are others";
+    const why = "an approver approves the request, then a signer adds the certificate; both are other components";
     deps.trace.emit({ kind: "decision", what: "wait by watch, without polling", why, constants }, { actor: "kubelet" });
     return await waitForCertificate(deps, csr, { timeoutMs, hints: hintsFor(options) }, ours.signal);
   } finally {

@@ -9,12 +9,14 @@ import { checkUnlocked } from "./folder-lock.js";
 /**
  * The node's folder: `kubelet.key` (0600), `kubelet.pem` and `kubelet.config`.
  *
- * A new pair beside an old one waits as `kubelet.key.next` and `kubelet.pem.next`. Once `kubelet.pem.next` is there the
- * exchange is decided: it is finished by two renames, by this process or, if it is killed between them, by the next one
- * that opens the folder. So key and certificate always match for who opens the folder with `openCertificateStore`.
+ * A new pair is first written as `kubelet.key.next` and `kubelet.pem.next`. The exchange is committed once
+ * `kubelet.pem.next` exists: two renames finish it, by this process or, if it is killed between them, by the next
+ * process
+ * that opens the folder. So `openCertificateStore` always returns a key and certificate that match.
  *
  * Mirrors k8s.io/client-go/util/certificate/certificate_store.go (fileStore).
- * Differs: key and certificate are two files, so that openssl reads each as it is; upstream has one, behind a symbolic link.
+ * Differs: key and certificate are two files, so that openssl reads each as it is; upstream has one, behind a symbolic
+ * link.
  */
 export class CertificateStore implements Store {
   readonly keyPath: string;
@@ -33,7 +35,8 @@ export class CertificateStore implements Store {
 
   /**
    * The pair in use; undefined while there is no certificate.
-   * @throws LabError BAD_FILE when the key cannot be read (also without a certificate), or is not the certificate's
+   * @throws LabError BAD_FILE when the key cannot be read (even without a certificate), or does not match the
+   *   certificate
    */
   async current(): Promise<KeyPair | undefined> {
     const certificatePem = await readIfThere(this.certificatePath);
@@ -41,7 +44,7 @@ export class CertificateStore implements Store {
     if (keyPem !== undefined && parsePrivateKey(keyPem) === undefined) {
       throw new LabError(
         "BAD_FILE",
-        `${this.keyPath} cannot be read as a private key: it is damaged, encrypted or something else`,
+        `${this.keyPath} cannot be read as a private key: it is damaged, encrypted or not a key`,
         "Put the right key back, or get a new one with --force.",
       );
     }
@@ -55,8 +58,8 @@ export class CertificateStore implements Store {
   }
 
   /**
-   * The key to ask a certificate for: one that an earlier run left waiting, else a new P-256 key. It is on disk before
-   * anybody is asked.
+   * The key for the next certificate request: the pending key of an earlier run, or a new P-256 key. The key is on disk
+   * before any request is sent.
    *
    * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (LoadClientCert: kubelet-client.key.tmp).
    */
@@ -72,7 +75,7 @@ export class CertificateStore implements Store {
     return { key, keyPem, isReused: false };
   }
 
-  /** Without a certificate beside it, `kubelet.key` itself is the key that waits. */
+  /** Without a certificate, `kubelet.key` itself is the pending key. */
   async #pendingKeyPath(): Promise<string> {
     return (await readIfThere(this.certificatePath)) === undefined ? this.keyPath : this.#nextKeyPath;
   }
@@ -87,7 +90,7 @@ export class CertificateStore implements Store {
     await this.finishExchange();
   }
 
-  /** Finishes an exchange that was decided, drops one that was not. */
+  /** Finishes a committed exchange, drops any other. */
   async finishExchange(): Promise<void> {
     const certificatePem = await readIfThere(this.#nextCertificatePath);
     if (certificatePem === undefined) return;
@@ -108,16 +111,17 @@ export class CertificateStore implements Store {
   }
 }
 
-/** A kubeconfig of an administrator that is there for the time of one wait only. */
+/** An administrator's kubeconfig that exists only during one wait. */
 export const ADMIN_KUBECONFIG = "kubelab-admin.config";
 
-/** What `writeFileAtomic` writes to before it renames, and the probe below. */
+/** The temporary files of `writeFileAtomic`, and the probe below. */
 const TEMPORARY = /^\.(kubelet\.(key|pem|config)(\.next)?\.[0-9a-f]{8}|kubelab-\d+)\.tmp$/;
 
 /**
- * Opens the folder of a node's files, after making sure that it can be written to. One that is not there is made with the
- * first file: a run that ends before leaves nothing behind.
- * @throws LabError BAD_FILE, also when a kubelet that runs has locked it
+ * Opens the folder of a node's files after checking that it is writable. A missing folder is created with the first
+ * file,
+ * so that a run that ends earlier leaves nothing behind.
+ * @throws LabError BAD_FILE, also when a running kubelet has locked the folder
  */
 export async function openCertificateStore(folder: string): Promise<CertificateStore> {
   const probe = join(folder, `.kubelab-${process.pid}.tmp`);
@@ -127,7 +131,7 @@ export async function openCertificateStore(folder: string): Promise<CertificateS
     await (await open(probe, "w")).close();
     await rm(probe, { force: true });
     await checkUnlocked(folder);
-    // A run that was killed leaves its temporary files: nobody else's names look like them.
+    // A killed run leaves its temporary files; no other program uses names like these.
     const stale = (await readdir(folder)).filter((name) => TEMPORARY.test(name) || name === ADMIN_KUBECONFIG);
     for (const name of stale) await rm(join(folder, name), { force: true });
   } catch (cause) {
@@ -146,7 +150,7 @@ export async function openCertificateStore(folder: string): Promise<CertificateS
   return store;
 }
 
-/** The folder and those above it that are not there yet, the deepest first. */
+/** The folder and its missing parents, the deepest first. */
 async function missingFolders(folder: string): Promise<string[]> {
   const missing: string[] = [];
   for (let path = resolve(folder); !(await exists(path)) && dirname(path) !== path; path = dirname(path)) {
@@ -167,7 +171,7 @@ async function removeEmpty(folders: readonly string[]): Promise<void> {
     try {
       await rmdir(path);
     } catch {
-      return; // It was never made, or another run has put something into it: it stays, and so do those above it.
+      return; // It was never created, or another run has put something into it: keep it and its parents.
     }
   }
 }

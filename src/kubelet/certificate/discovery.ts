@@ -12,33 +12,34 @@ import { decodePem } from "../../pki/pem.js";
 import { LabError } from "../../util/errors.js";
 
 const UPSTREAM_FILE = "cmd/kubeadm/app/discovery/token/token.go";
-/** The signer signs a moment after the token is made. kubeadm asks every 5 s. */
+/** The signer signs a moment after the token is created. kubeadm retries every 5 s. */
 const RETRY_INTERVAL_MS = 1_000;
-/** kubeadm goes on for 5 minutes, which is long for a mistyped token. */
+/** kubeadm retries for 5 minutes, which is long for a mistyped token. */
 const DISCOVERY_TIMEOUT_MS = 5_000;
 
 export interface DiscoveryOptions {
   /** `https://host:port` */
   readonly server: string;
   readonly token: BootstrapToken;
-  /** `sha256:<64 hexadecimal digits>` of a SubjectPublicKeyInfo; empty: the signature alone has to do, loudly */
+  /** `sha256:<64 hexadecimal digits>` of a SubjectPublicKeyInfo; empty: trust the signature alone, with a warning */
   readonly caCertHashes: readonly string[];
   readonly timeoutMs?: number;
 }
 
 /**
- * Finds out the cluster's CA with nothing but a token, its server's address and the hash of the CA's public key.
+ * Finds the cluster's CA from a token, the server's address and the hash of the CA's public key.
  *
- * 1. cluster-info is fetched over a connection that is not verified, and without any secret;
- * 2. the token (which only the cluster and its guests know) must have signed it;
- * 3. the CA inside must have the public key whose hash was given;
+ * 1. cluster-info is fetched over an unverified connection, without sending any secret;
+ * 2. it must be signed with the token, which only the cluster and its guests know;
+ * 3. its CA must have the public key with the given hash;
  * 4. cluster-info is fetched again, verified with that CA, and must be the same.
  *
  * Mirrors cmd/kubeadm/app/discovery/token/token.go (retrieveValidatedConfigInfo).
- * Differs: asks again every second for 5 s, and gives up on a 401 or 403 at once.
+ * Differs: retries every second for 5 s, and gives up on a 401 or 403 at once.
  *
- * @returns the server that was asked and the CA to verify it with; no credential
- * @throws LabError USAGE for a malformed hash, UNAUTHORIZED for a token that did not sign, CLUSTER_NOT_TRUSTED, FORBIDDEN,
+ * @returns the server's address and the CA to verify it with; no credential
+ * @throws LabError USAGE for a malformed hash, UNAUTHORIZED for a token that did not sign, CLUSTER_NOT_TRUSTED,
+ *   FORBIDDEN,
  *   CLUSTER_UNREACHABLE, TIMED_OUT
  */
 export async function discoverCluster(
@@ -52,18 +53,18 @@ export async function discoverCluster(
     trace.step("kubelet", title, { upstream: { file: UPSTREAM_FILE, func } }, body);
 
   const insecure: RestConfig = { server: options.server, insecureSkipTlsVerify: true };
-  const first = await step("Ask for cluster-info without trusting the answer yet", "getClusterInfo", () =>
+  const first = await step("Fetch cluster-info without trusting the answer yet", "getClusterInfo", () =>
     getSignedClusterInfo(deps, insecure, options, signal),
   );
   const caPem = await step("Check the token's signature and the CA's hash", "validateClusterCA", async () => {
     const kubeconfig = validateSignature(first, options.token);
     const caPem = await certificateAuthorityOf(kubeconfig, "of cluster-info");
     if (caPem === undefined) throw notTrusted("cluster-info of this cluster holds no CA", "Join it by kubeconfig.");
-    const why = "its token-signed cluster-info is whole";
+    const why = "its cluster-info carries a valid signature of the token";
     if (pins.length === 0) {
       const what = "trust the CA of cluster-info without a hash";
       trace.emit(
-        { kind: "decision", what, why: `${why}; whoever knows the token could still pose as the cluster` },
+        { kind: "decision", what, why: `${why}; anyone who knows the token could still pose as the cluster` },
         { actor: "kubelet" },
       );
     } else {
@@ -76,18 +77,18 @@ export async function discoverCluster(
     return caPem;
   });
   const secure: RestConfig = { server: options.server, caPem };
-  await step("Ask again, now verified with this CA", "retrieveValidatedConfigInfo", async () => {
+  await step("Fetch it again, now verified with this CA", "retrieveValidatedConfigInfo", async () => {
     const second = await getSignedClusterInfo(deps, secure, options, signal);
     if (kubeconfigOf(second) === kubeconfigOf(first)) return;
     throw notTrusted(
-      `${options.server} gave another cluster-info over the verified connection than before`,
-      "Somebody may sit between: check the network, then try again.",
+      `${options.server} returned a different cluster-info over the verified connection`,
+      "The first connection may have been intercepted: check the network, then try again.",
     );
   });
   return secure;
 }
 
-/** Asks until the bootstrap signer has signed for this token: the signature follows the token's creation by a moment. */
+/** Retries until the bootstrap signer has signed with this token, which it does a moment after the token is created. */
 async function getSignedClusterInfo(
   deps: ClientDeps,
   config: RestConfig,
@@ -97,7 +98,7 @@ async function getSignedClusterInfo(
   const path = objectPath(PUBLIC_CONFIG_MAPS, "cluster-info");
   const deadlineMs = deps.clock.now() + (options.timeoutMs ?? DISCOVERY_TIMEOUT_MS);
   const unverifiedBecause =
-    "The server's certificate cannot be checked yet: nothing secret is sent, nothing it says is believed.";
+    "The server's certificate cannot be checked yet: no secret is sent, and the answer is not trusted.";
   await using client = createClient(config, { ...deps, unverifiedBecause });
   for (;;) {
     const answer = await client.request<KubeObject>({ method: "GET", path, signal });
@@ -105,15 +106,14 @@ async function getSignedClusterInfo(
       const { message } = refusal(answer, `GET ${path}`, "anonymous");
       throw new LabError(
         "FORBIDDEN",
-        `${options.server} does not show cluster-info to strangers: ${message}`,
+        `${options.server} does not show cluster-info to anonymous clients: ${message}`,
         "It was not set up for token discovery (kubeadm init phase bootstrap-token): join with --kubeconfig.",
       );
     }
     if (answer.status !== 200 && answer.status !== 404) throw refusal(answer, `GET ${path}`, "anonymous");
     if (answer.status === 200 && answer.body?.kind !== "ConfigMap") {
-      const hint =
-        "Something else than an API server answers there: check the address and port. The token was not sent.";
-      throw notTrusted(`${options.server} answered with something that is no ConfigMap`, hint);
+      const hint = "No API server listens there: check the address and port. The token was not sent.";
+      throw notTrusted(`${options.server} did not answer with a ConfigMap`, hint);
     }
     if (answer.status === 200 && signatureOf(answer.body, options.token) !== undefined) return answer.body;
     if (deps.clock.now() >= deadlineMs) throw notSigned(answer.status, options);
@@ -132,7 +132,7 @@ function notSigned(status: number, options: DiscoveryOptions): LabError {
   if (status === 404) {
     return notTrusted(
       `${options.server} has no ConfigMap kube-public/cluster-info`,
-      "Nothing shows that it is the cluster that was meant. If it is, it was not set up for token discovery (kubeadm init phase bootstrap-token): join with --kubeconfig.",
+      "Check that it is the right cluster. If it is, it was not set up for token discovery (kubeadm init phase bootstrap-token): join with --kubeconfig.",
     );
   }
   return new LabError(
@@ -158,7 +158,7 @@ function validateSignature(clusterInfo: KubeObject, token: BootstrapToken): stri
   const kubeconfig = kubeconfigOf(clusterInfo);
   if (detachedJwsIsValid(signatureOf(clusterInfo, token) ?? "", kubeconfig, token.id, token.secret)) return kubeconfig;
   throw notTrusted(
-    "the signature under cluster-info was not made with this token",
+    "cluster-info was not signed with this token",
     "The token's secret half is wrong, or another server answers here. Nothing secret was sent to it.",
   );
 }
@@ -172,8 +172,8 @@ export function parseCaCertHash(text: string): string {
   if (digest !== undefined) return `sha256:${digest.toLowerCase()}`;
   throw new LabError(
     "USAGE",
-    `${JSON.stringify(text)} is not a hash of a CA`,
-    "It is sha256: and 64 hexadecimal digits, as `kubelab token create --print-join-command` prints it.",
+    `${JSON.stringify(text)} is not the hash of a CA`,
+    "Give sha256: and 64 hexadecimal digits, as `kubelab token create --print-join-command` prints it.",
   );
 }
 
@@ -185,7 +185,7 @@ function pinnedHash(caPem: string, pins: readonly string[], server: string): str
   if (hash !== undefined) return hash;
   throw notTrusted(
     `the CA that ${server} names has the hash ${seen.join(", ")}, not ${pins.join(", ")}`,
-    "Another cluster answers at this address, or the hash is of an older CA. The token was not sent to it.",
+    "This address belongs to another cluster, or the hash is of an older CA. The token was not sent to it.",
   );
 }
 

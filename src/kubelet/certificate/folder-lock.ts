@@ -7,13 +7,13 @@ import { lockHolder, tryLock } from "../../util/pid-lock.js";
 const LOCK = "kubelet.lock";
 
 /**
- * Makes this process the only one that works in the node's folder, until it is disposed of: two kubelets that write each
- * other's certificate and kubeconfig are none. A lock whose process was killed does not count.
+ * Locks the node's folder for this process until the lock is disposed of, so that two kubelets never overwrite each
+ * other's certificate and kubeconfig. The lock of a killed process does not count.
  *
  * Mirrors cmd/kubelet/app/server.go (--lock-file, flock.Acquire).
- * Differs: the file says who holds it, as Node knows no flock; so a second one is refused at once and does not wait.
+ * Differs: the file names its holder, because Node has no flock; a second process is refused at once and does not wait.
  *
- * @throws LabError BAD_FILE when another process holds it, or it cannot be written
+ * @throws LabError BAD_FILE when another process holds the lock, or it cannot be written
  */
 export async function lockFolder(folder: string): Promise<AsyncDisposable> {
   const path = join(folder, LOCK);
@@ -22,13 +22,14 @@ export async function lockFolder(folder: string): Promise<AsyncDisposable> {
   if (answer.outcome === "held") throw held(folder, answer.pid);
   const unlock = async () => {
     await answer.lock[Symbol.asyncDispose]();
-    // A run that ends before it has joined leaves nothing; what has files stays, and that is what rmdir refuses.
+    // A run that ends before it has joined leaves an empty folder, which rmdir removes; rmdir refuses a folder with
+    // files.
     await rmdir(folder).catch(() => undefined);
   };
   return { [Symbol.asyncDispose]: unlock };
 }
 
-/** @throws LabError BAD_FILE when a process that runs has locked the folder */
+/** @throws LabError BAD_FILE when a running process has locked the folder */
 export async function checkUnlocked(folder: string): Promise<void> {
   const pid = await lockHolder(join(folder, LOCK));
   if (pid !== undefined) throw held(folder, pid);
@@ -37,7 +38,7 @@ export async function checkUnlocked(folder: string): Promise<void> {
 function held(folder: string, pid: number): LabError {
   return new LabError(
     "BAD_FILE",
-    `a \`kubelab node\` works in ${folder} already (pid ${pid})`,
-    "End it, or give this node another name: each name has a folder of its own.",
+    `another \`kubelab node\` (pid ${pid}) already uses ${folder}`,
+    "Stop it, or give this node another name: each name has its own folder.",
   );
 }

@@ -33,10 +33,11 @@ export function kubeletClientCertificate(
 }
 
 /**
- * The certificate of the kubelet's server. A person has to approve each request: no controller does for this signer.
+ * The certificate of the kubelet's server. A user must approve each request, because no controller does for this
+ * signer.
  *
  * Mirrors pkg/kubelet/certificate/kubelet.go (NewKubeletServerCertificateManager).
- * @param store of a folder other than the client certificate's: the files have the same names
+ * @param store a folder other than the client certificate's, because the files have the same names
  * @param addresses the node's IP addresses and host names
  */
 export function kubeletServerCertificate(
@@ -65,7 +66,7 @@ function sansOf(addresses: readonly string[]): SubjectAltNames {
   };
 }
 
-/** Like a client's, for the other side of the connection. */
+/** As a client certificate, with the usage for servers. */
 function servingUsages(kubeVersion: string, key: KeyObject): readonly string[] {
   return clientUsages(kubeVersion, key).map((usage) => (usage === "client auth" ? "server auth" : usage));
 }

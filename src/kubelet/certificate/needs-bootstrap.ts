@@ -13,27 +13,27 @@ export interface BootstrapQuestion {
   readonly kubeconfigPath: string;
   /** Unix ms */
   readonly nowMs: number;
-  /** CA of the cluster to join, when it is known already */
+  /** CA of the cluster to join, if known */
   readonly caPem?: string;
-  /** address of the cluster to join, when that is all that is known of it */
+  /** address of the cluster to join, if only that is known */
   readonly server?: string;
   readonly force?: boolean;
 }
 
 /**
- * Decides whether the node has to bootstrap: not when its kubeconfig holds client certificates none of which has expired.
- * A kubeconfig that cannot be read counts as none.
+ * Reports whether the node must bootstrap: unless its kubeconfig holds a client certificate that has not expired. A
+ * kubeconfig that cannot be read does not count.
  *
  * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (isClientConfigStillValid).
- * Differs: a kubeconfig that trusts another CA than that of the cluster to join belongs to another cluster and does not
- * count, as embedded clusters come and go; a key that does not match its certificate stops the run, as upstream does not
- * notice before the first request.
+ * Differs: a kubeconfig that trusts a CA other than that of the cluster to join does not count, because embedded
+ * clusters
+ * come and go; a key that does not match its certificate stops the run, where upstream notices with the first request.
  *
  * @throws LabError BAD_FILE for a key that does not belong to the certificate
  */
 export async function needsBootstrap(question: BootstrapQuestion): Promise<BootstrapDecision> {
   const { kubeconfigPath, nowMs, caPem } = question;
-  if (question.force === true) return { needed: true, why: "--force asks for it" };
+  if (question.force === true) return { needed: true, why: "--force requests it" };
   let config: RestConfig;
   try {
     config = (await loadKubeconfig(kubeconfigPath)).config;
@@ -67,11 +67,11 @@ function parseCertificates(pem: string): Certificate[] | undefined {
       .filter(({ type }) => type === "CERTIFICATE")
       .map(({ der }) => parseCertificate(der));
   } catch {
-    return undefined; // Damaged: the same as none for who wants to use it.
+    return undefined; // Damaged: treated as missing by callers that want to use it.
   }
 }
 
-/** The same certificates, whatever stands around and between the blocks. */
+/** Reports whether two PEM texts hold the same certificates, ignoring text around and between the blocks. */
 function isSamePem(one: string, other: string): boolean {
   const blocks = (pem: string) => decodePem(pem).map(({ der }) => der.toString("base64"));
   return blocks(one).join() === blocks(other).join();

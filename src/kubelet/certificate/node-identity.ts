@@ -9,14 +9,14 @@ const NODE_USER_PREFIX = "system:node:";
 /** certificatesv1.KubeAPIServerClientKubeletSignerName */
 export const KUBELET_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet";
 
-/** The name a kubelet asks its certificate for: the API server reads CN as the user and O as the groups. */
+/** The subject that a kubelet requests: the API server reads CN as the user and O as the groups. */
 export function nodeSubject(nodeName: string): DistinguishedName {
   return { commonName: NODE_USER_PREFIX + nodeName, organization: [NODES_GROUP] };
 }
 
 /**
- * Mirrors requestNodeCertificate in pkg/kubelet/certificate/bootstrap/bootstrap.go: an EC key cannot encipher, yet the
- * usage is asked for all the same until v1.27.
+ * Mirrors requestNodeCertificate in pkg/kubelet/certificate/bootstrap/bootstrap.go: releases before v1.27 request the
+ * key encipherment usage although an EC key cannot encipher.
  */
 export function clientUsages(kubeVersion: string, key: KeyObject): readonly string[] {
   const always = factFor("kubeletCsrKeyEncipherment", kubeVersion) === "always";
@@ -26,8 +26,9 @@ export function clientUsages(kubeVersion: string, key: KeyObject): readonly stri
 }
 
 /**
- * The name of the CSR: a digest of all that matters in it. A kubelet that was killed and starts again with the same key
- * comes to the same name, and so finds the request it made before.
+ * The name of the CSR: a digest of its key, subject and usages. A kubelet that was killed and starts again with the
+ * same
+ * key computes the same name, and so finds its earlier request.
  *
  * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (digestedName).
  * @returns `node-csr-` and base64url (no padding) of a SHA-512/256 digest
@@ -38,7 +39,7 @@ export function digestedName(key: KeyObject, subject: DistinguishedName, usages:
     publicKeyDer(key),
     ...[subject.commonName, ...subject.organization, ...usages].map((part) => Buffer.from(part)),
   ];
-  // The delimiter is not in the alphabet of base64url: two different lists never write the same stream.
+  // The delimiter is not in the base64url alphabet, so two different lists never produce the same stream.
   for (const part of parts) hash.update(`${part.toString("base64url")}|`);
   return `node-csr-${hash.digest("base64url")}`;
 }
@@ -47,7 +48,7 @@ const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0
 const MAX_NAME_LENGTH = 253;
 
 /**
- * Mirrors k8s.io/apimachinery/pkg/util/validation (IsDNS1123Subdomain), which is what a node name must be.
+ * Checks a node name. Mirrors k8s.io/apimachinery/pkg/util/validation (IsDNS1123Subdomain).
  * @throws LabError USAGE
  */
 export function checkNodeName(name: string): string {
@@ -59,7 +60,7 @@ export function checkNodeName(name: string): string {
         ? `it has ${name.length} characters, ${MAX_NAME_LENGTH} are allowed`
         : /[A-Z]/.test(name)
           ? "it has upper-case letters"
-          : "it may hold only a-z, 0-9, '-' and '.', and each part must begin and end with a letter or digit";
+          : "it may contain only a-z, 0-9, '-' and '.', and each part must begin and end with a letter or digit";
   throw new LabError(
     "USAGE",
     `${JSON.stringify(name)} cannot be a node's name: ${why}`,

@@ -5,7 +5,7 @@ import { defined } from "../../util/defined.js";
 import type { CertificateStore } from "./certificate-store.js";
 
 /**
- * Writes the node's kubeconfig: where the cluster is, and the names of the files that key and certificate are in.
+ * Writes the node's kubeconfig: the cluster's address and CA, and the names of the key and certificate files.
  * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (writeKubeconfigFromBootstrapping).
  */
 export async function writeNodeKubeconfig(store: CertificateStore, trace: Trace, config: RestConfig): Promise<void> {
@@ -25,14 +25,13 @@ export async function writeNodeKubeconfig(store: CertificateStore, trace: Trace,
 }
 
 /**
- * The node's own kubeconfig may name an address that its cluster has no more. The node goes where it is told to: whom it
- * trusts there, and who it is, stay its own.
+ * Replaces an outdated server address in the node's own kubeconfig. The CA and the node's identity stay its own.
  *
- * Differs: upstream has one kubeconfig only, which somebody has to change.
+ * Differs: upstream has only one kubeconfig, which an administrator must edit.
  *
- * @param own what the node's kubeconfig says
+ * @param own the node's kubeconfig
  * @param cluster where the cluster is now
- * @returns undefined: it is that address already
+ * @returns undefined when the address is already current
  */
 export function movedTo(own: RestConfig, cluster: RestConfig): RestConfig | undefined {
   const plain = ({ server }: RestConfig) => server.replace(/\/+$/, "");
@@ -42,7 +41,7 @@ export function movedTo(own: RestConfig, cluster: RestConfig): RestConfig | unde
   return { ...rest, server, ...defined({ tlsServerName }) };
 }
 
-/** Writes the new address down, if the kubeconfig is one that was written here: one of another make is left alone. */
+/** Saves the new address if this program wrote the kubeconfig; leaves any other kubeconfig alone. */
 export async function noteMove(store: CertificateStore, trace: Trace, config: RestConfig): Promise<void> {
   const pair = await store.current();
   if (pair === undefined || pair.certificatePem !== config.clientCertificatePem) return;

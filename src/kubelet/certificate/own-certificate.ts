@@ -5,15 +5,15 @@ import { LabError } from "../../util/errors.js";
 import type { CertificateStore } from "./certificate-store.js";
 import { nodeSubject } from "./node-identity.js";
 
-/** Whose certificate it should be. */
+/** The node that the certificate must name. */
 export interface CertificateOwner {
   readonly nodeName: string;
-  /** of the cluster; undefined: it is not verified */
+  /** of the cluster; undefined: the issuer is not verified */
   readonly caPem: string | undefined;
 }
 
 /**
- * A pair without a kubeconfig: good if this cluster's CA issued it to this node and it has not expired.
+ * Checks a pair without a kubeconfig: valid if this cluster's CA issued it to this node and it has not expired.
  * @throws LabError BAD_FILE
  */
 export async function certificateLeftBehind(
@@ -26,19 +26,19 @@ export async function certificateLeftBehind(
   return isOf(owner, pair, nowMs) ? pair : undefined;
 }
 
-/** Whether the folder holds what only this node was given: with it, expired or not, it comes back to its own Node. */
+/** Reports whether the folder holds a certificate of this node, expired or not: then the existing Node is its own. */
 export async function hasBeenThisNode(store: CertificateStore, owner: CertificateOwner): Promise<boolean> {
   try {
     const pair = await store.current();
     return pair !== undefined && isOf(owner, pair);
   } catch (error) {
-    // --force, with files that are damaged: they prove nothing.
+    // --force, with damaged files: they prove nothing.
     if (error instanceof LabError) return false;
     throw error;
   }
 }
 
-/** @param nowMs when it must be valid; default: it may have expired. Without a CA to check it by, the name counts. */
+/** @param nowMs when it must be valid; default: it may have expired. Without a CA, only the name is compared. */
 function isOf({ nodeName, caPem }: CertificateOwner, { certificatePem }: KeyPair, nowMs?: number): boolean {
   try {
     const certificate = parseCertificatePem(certificatePem);
@@ -48,7 +48,7 @@ function isOf({ nodeName, caPem }: CertificateOwner, { certificatePem }: KeyPair
     const at = { issuer, nowMs: nowMs ?? certificate.notBeforeMs, purpose: "client auth" } as const;
     return certificateProblem(certificate, at) === undefined;
   } catch (error) {
-    if (error instanceof DerError) return false; // Damaged: a new one is asked for.
+    if (error instanceof DerError) return false; // Damaged: the kubelet requests a new one.
     throw error;
   }
 }

@@ -11,11 +11,11 @@ import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, writeFileAtomic } from "../../util/files.js";
 
 export interface SelfSignedOptions {
-  /** `--cert-dir`: for `kubelet.crt` and `kubelet.key`; not the folder of the client's certificate, whose key has that name too */
+  /** `--cert-dir`: for `kubelet.crt` and `kubelet.key`; not the client certificate's folder, as the names clash */
   readonly certDirectory: string;
   /** the node's name, or its IP address */
   readonly host: string;
-  /** more addresses and names that the server is called at */
+  /** more addresses and names of the server */
   readonly alternateIps?: readonly string[];
   readonly alternateDns?: readonly string[];
 }
@@ -25,13 +25,15 @@ const YEAR_MS = 365 * 24 * HOUR_MS;
 const UPSTREAM = { file: "cmd/kubelet/app/server.go", func: "InitializeTLS" };
 
 /**
- * The certificate that a kubelet gives itself when nobody else does: of a CA of its own, whose key nobody keeps. Nobody can
- * know that CA beforehand: an API server that is to check the kubelet's certificate needs one that the cluster signed.
+ * The certificate that a kubelet signs itself when no cluster signs one. Its CA is created for it and the CA's key is
+ * discarded, so no client can know that CA beforehand: an API server that verifies kubelets needs a cluster-signed one.
  *
- * Mirrors cmd/kubelet/app/server.go (InitializeTLS) and k8s.io/client-go/util/cert/cert.go (GenerateSelfSignedCertKey): one
+ * Mirrors cmd/kubelet/app/server.go (InitializeTLS) and k8s.io/client-go/util/cert/cert.go (GenerateSelfSignedCertKey):
+ * one
  * year, from an hour ago, `HOST@TIME` of `HOST-ca@TIME`, the certificate and its CA in one file.
- * Differs: ECDSA keys, which are made a hundred times faster; a pair that has expired, does not match or is of other names
- * and addresses is made again.
+ * Differs: ECDSA keys, which take a hundredth of the time; a pair that has expired, does not match or is for other
+ * names
+ * and addresses is replaced.
  *
  * @throws LabError BAD_FILE
  */
@@ -41,13 +43,13 @@ export async function selfSignedServingPair(deps: Ctx, options: SelfSignedOption
   const keyPath = join(certDirectory, "kubelet.key");
   const found = await readPair(certificatePath, keyPath);
   if (found !== undefined && isUsable(found, deps.clock.now(), servingSans(options))) return found;
-  return deps.trace.step("kubelet", "Sign a serving certificate for itself", { upstream: UPSTREAM }, async () => {
+  return deps.trace.step("kubelet", "Sign a serving certificate for this kubelet", { upstream: UPSTREAM }, async () => {
     const pair = await generateSelfSignedCertKey(deps, options);
     await makeFolder(certDirectory, 0o700).catch((cause: unknown) => {
       const why = describeFileError(cause);
       throw new LabError("BAD_FILE", `cannot make ${certDirectory}: ${why}`, "Name another folder.", { cause });
     });
-    // The key first: a certificate without its key would be taken for damaged.
+    // The key first: a certificate without its key would count as damaged.
     await writeFileAtomic(keyPath, pair.keyPem, { mode: 0o600 });
     await writeFileAtomic(certificatePath, pair.certificatePem);
     const { notAfterMs } = parseCertificatePem(pair.certificatePem);

@@ -7,16 +7,19 @@ import { LabError } from "../../util/errors.js";
 import { conditionOf, type NodeObject } from "../nodestatus/node.js";
 
 /**
- * Sees to it that no kubelet works under this name already: a second one would get the same rights, and take over its pods
- * and its status.
+ * Checks that no kubelet already works under this name: a second one would get the same rights, and take over its pods
+ * and
+ * its status.
  *
- * Mirrors cmd/kubeadm/app/cmd/phases/join/kubelet.go (runKubeletStartJoinPhase): asked with the bootstrap token, before
- * the kubelet does. A Node that is not Ready is there to be replaced.
- * Differs: kubeadm ends when it may not get Nodes; here the next of `clients` is asked, and where none may, the join goes
- * on, as no kubelet needs that right to bootstrap.
+ * Mirrors cmd/kubeadm/app/cmd/phases/join/kubelet.go (runKubeletStartJoinPhase): reads the Node with the bootstrap
+ * token
+ * before the kubelet starts. A Node that is not Ready may be replaced.
+ * Differs: kubeadm fails when it may not get Nodes; here the next of `clients` tries, and if none may, the join goes
+ * on,
+ * because a kubelet does not need that right to bootstrap.
  *
- * @param clients who is asked for: the token, then others if there are any
- * @throws LabError REFUSED when the Node is there and Ready, UNAUTHORIZED
+ * @param clients read the Node, in this order: the token's, then others if there are any
+ * @throws LabError REFUSED when the Node exists and is Ready, UNAUTHORIZED
  */
 export async function checkNameIsFree(
   trace: Trace,
@@ -41,13 +44,13 @@ async function lookFor(clients: readonly KubeClient[], nodeName: string, signal:
     if (conditionOf(answer.body, "Ready")?.status === "True") throw taken(nodeName);
     return { what: "yes: join in its place", why: `the Node ${nodeName} is not Ready` };
   }
-  return { what: "unknown: join all the same", why: "a token needs no right to look at Nodes, and this one has none" };
+  return { what: "unknown: join anyway", why: "a token needs no right to read Nodes, and this one has none" };
 }
 
 function taken(nodeName: string): LabError {
   return new LabError(
     "REFUSED",
-    `a Node ${nodeName} is in the cluster already, and Ready: a second kubelet would take over its pods`,
-    `Give this node another name, or delete the one that is there: kubectl delete node ${nodeName}`,
+    `the cluster already has a Ready Node ${nodeName}: a second kubelet would take over its pods`,
+    `Give this node another name, or delete the existing one: kubectl delete node ${nodeName}`,
   );
 }

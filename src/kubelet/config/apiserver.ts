@@ -8,7 +8,7 @@ import type { SourceChannel } from "./pod-config.js";
 
 /** Mirrors WaitForAPIServerSyncPeriod. */
 export const WAIT_FOR_API_SERVER_SYNC_PERIOD_MS = 1_000;
-/** After a refusal (401, 403): a right may still be given. As client-go's reflector at its slowest. */
+/** Delay after a refusal (401, 403), since the right may be granted later. The maximum of client-go's reflector. */
 const REFUSED_RETRY_MS = 30_000;
 
 export interface ApiserverSourceDeps extends ReflectDeps {
@@ -16,7 +16,7 @@ export interface ApiserverSourceDeps extends ReflectDeps {
 }
 
 /**
- * Watches the pods that are bound to this node, and hands on all of them after each change.
+ * Watches the pods that are bound to this node, and sends all of them after each change.
  *
  * Mirrors pkg/kubelet/config/apiserver.go (NewSourceApiserver).
  *
@@ -36,7 +36,7 @@ export async function runApiserverSource(
       await watchPods(deps, options.nodeName, channel, signal);
     } catch (error) {
       if (signal.aborted || !(error instanceof LabError)) throw error;
-      const hint = `It is tried again in ${REFUSED_RETRY_MS / 1000} s; the pods that are known stay. ${error.hint}`;
+      const hint = `The watch is tried again in ${REFUSED_RETRY_MS / 1000} s; known pods stay. ${error.hint}`;
       trace.emit({ kind: "error", message: error.message, hint }, { actor: "kubelet" });
     }
     signal.throwIfAborted();

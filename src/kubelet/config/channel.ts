@@ -1,7 +1,6 @@
 /**
- * A bounded channel: whoever sends waits while it is full, so nothing is lost and nothing piles up.
- *
- * As a Go channel with a buffer, for one reader.
+ * A bounded channel for one reader, as a Go channel with a buffer: the sender waits while it is full, so nothing is
+ * lost.
  */
 export class Channel<T> {
   readonly #items: T[] = [];
@@ -14,7 +13,7 @@ export class Channel<T> {
     return this.#items.length;
   }
 
-  /** @throws the signal's reason when it aborts before there was room */
+  /** @throws the signal's reason if it aborts before there is room */
   async send(item: T, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     while (this.#items.length >= this.capacity) await this.#room(signal);

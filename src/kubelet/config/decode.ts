@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const NO_NAMES = { name: "", namespace: "", uid: "" };
 
-/** A manifest that cannot be used; the message says why, for its author. */
+/** A manifest that cannot be used; the message tells its author why. */
 class ManifestError extends Error {
   override readonly name = "ManifestError";
 }
@@ -27,7 +27,7 @@ export async function decodeSinglePod(text: string, origin: PodOrigin): Promise<
 
 /**
  * Reads one pod, or a list of pods. Mirrors tryDecodeSinglePod and, after it, tryDecodePodList.
- * @throws ManifestError also when one pod of a list cannot be used: then none is
+ * @throws ManifestError also when one pod of a list cannot be used: then the whole list is rejected
  */
 export async function decodePods(text: string, origin: PodOrigin): Promise<V1Pod[]> {
   const object = await parseManifest(text);
@@ -41,16 +41,16 @@ export async function decodePods(text: string, origin: PodOrigin): Promise<V1Pod
 async function parseManifest(text: string): Promise<Fields> {
   if (text.trim() === "") throw new ManifestError("it is empty");
   const object = await parseFirstDocument(text);
-  if (!isRecord(object)) throw new ManifestError("couldn't parse as pod: it is no object");
+  if (!isRecord(object)) throw new ManifestError("couldn't parse as pod: it is not an object");
   return object;
 }
 
-/** As the YAML that upstream reads: version 1.1 (0644 is octal, yes is true), but times and 1:30 stay texts. */
+/** Parses YAML as upstream does: version 1.1 (0644 is octal, yes is true), but times and 1:30 stay strings. */
 async function parseFirstDocument(text: string): Promise<unknown> {
   try {
     if (/^\s*\{/.test(text)) return JSON.parse(text);
   } catch {
-    // YAML has braces as well, and the better message.
+    // YAML can start with a brace too, but this message is better.
   }
   const { parseAllDocuments } = await import("../../util/yaml.js");
   const unwanted = new Set(["tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:binary"]);
@@ -65,14 +65,14 @@ async function parseFirstDocument(text: string): Promise<unknown> {
   if (first === undefined) throw new ManifestError("it is empty");
   const [error] = first.errors;
   if (error !== undefined) {
-    // The lines after it show the place in the file.
+    // The message's later lines quote the place in the file.
     throw new ManifestError(`couldn't parse as YAML: ${error.message.split("\n")[0]?.replace(/:$/, "")}`);
   }
   return first.toJS();
 }
 
 function podFrom(object: unknown, origin: PodOrigin): V1Pod {
-  if (!isRecord(object)) throw new ManifestError("couldn't parse as pod: it is no object");
+  if (!isRecord(object)) throw new ManifestError("couldn't parse as pod: it is not an object");
   const { kind, apiVersion, metadata, spec } = object;
   if (apiVersion !== "v1" || kind !== "Pod") {
     throw new ManifestError(`invalid pod: want apiVersion v1, kind Pod; got ${String(apiVersion)}, ${String(kind)}`);
@@ -82,19 +82,19 @@ function podFrom(object: unknown, origin: PodOrigin): V1Pod {
   if (misshapen.length > 0) throw new ManifestError(`invalid pod: ${misshapen.join(", ")}`);
   const named = { ...NO_NAMES, ...metadata };
   const pod = asPod({ ...object, apiVersion, kind, metadata: named, spec });
-  if (pod === undefined) throw new ManifestError("invalid pod: name, namespace and uid must be texts");
+  if (pod === undefined) throw new ManifestError("invalid pod: name, namespace and uid must be strings");
   const problems = validatePod(pod);
   if (problems.length > 0) throw new ManifestError(`invalid pod: ${problems.join(", ")}`);
   return applyDefaults(setPodDefaults(pod), origin);
 }
 
 /**
- * Fills in the defaults of the API. A pod from a file or a URL never passes an API server, so the kubelet does it.
+ * Applies the API's defaults. A pod from a file or a URL never passes an API server, so the kubelet does it.
  * Mirrors legacyscheme.Codecs.UniversalDecoder in tryDecodeSinglePod. @throws ManifestError
  */
 export function setPodDefaults(pod: V1Pod): V1Pod {
   const fail = (problem: string) => new ManifestError(`couldn't parse as pod: ${problem}`);
   const decoded = decodeText(JSON.stringify(pod), pod, "Pod", "Ignore", fail).object as V1Pod;
-  // The decoder omits empty texts.
+  // The decoder omits empty strings.
   return { ...decoded, metadata: { ...NO_NAMES, ...decoded.metadata } };
 }

@@ -4,20 +4,20 @@ import { basename, dirname, join } from "node:path";
 import { AsyncQueue } from "../../util/async-queue.js";
 
 /**
- * Tells which files below a path (or the file itself) have changed, until `signal` aborts.
- * @yields paths of files that were made, written, renamed or removed
+ * Watches the files below a path (or the file itself) until `signal` aborts.
+ * @yields paths of files that were created, written, renamed or removed
  * @throws when the path cannot be watched
  */
 export type PathWatcher = (path: string, signal: AbortSignal) => AsyncIterable<string>;
 
-/** With more changes that wait the whole folder is read. As many as the kernel keeps: fs.inotify.max_queued_events. */
+/** If more changes are pending, the whole folder is read. The kernel's own limit: fs.inotify.max_queued_events. */
 const MAX_WAITING = 16_384;
 
 /**
  * Mirrors doWatch in pkg/kubelet/config/file_linux.go.
- * Differs: of a single file the folder is watched, so that a file which is replaced (as editors do) is not lost. And the
- * changes are queued here: the watch of node:fs/promises loses what happens while its reader is busy with the one before,
- * which is the second half of each rename.
+ * Differs: for a single file the folder is watched, so that a replaced file (as editors do) is not lost. Changes are
+ * queued
+ * here, because the watch of node:fs/promises drops changes while its reader is busy: the second half of each rename.
  */
 export async function* watchPath(path: string, signal: AbortSignal): AsyncGenerator<string> {
   const isFolder = (await stat(path)).isDirectory();
@@ -25,7 +25,7 @@ export async function* watchPath(path: string, signal: AbortSignal): AsyncGenera
   const changes = new AsyncQueue<string>(MAX_WAITING);
   const watcher = watch(folder, (_event, filename) => {
     if (filename === null || !(isFolder || filename === basename(path))) return;
-    if (!changes.push(join(folder, filename))) changes.fail(new Error("more changes at once than can be told"));
+    if (!changes.push(join(folder, filename))) changes.fail(new Error("too many changes at once"));
   });
   watcher.on("error", (error) => changes.fail(error));
   try {

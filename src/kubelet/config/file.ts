@@ -12,9 +12,9 @@ import { type PathWatcher, watchPath } from "./file-watch.js";
 import type { SourceChannel } from "./pod-config.js";
 
 const FILE = "pkg/kubelet/config/file.go";
-/** The folder is read again so often, whatever the watch says. Mirrors fileCheckFrequency. */
+/** The folder is read again at this interval, whatever the watch reports. Mirrors fileCheckFrequency. */
 export const FILE_CHECK_FREQUENCY_MS = 20_000;
-/** How soon a watch that broke is tried again, and how late at most. Mirrors file_linux.go. */
+/** First and longest delay before a broken watch is tried again. Mirrors file_linux.go. */
 export const FILE_WATCH_RETRY_MS = 1_000;
 export const FILE_WATCH_MAX_RETRY_MS = 20_000;
 
@@ -34,19 +34,20 @@ export interface FileSourceOptions {
 }
 
 /**
- * Static pods from files: reads them at the start, when the watch tells of a change, and every 20 s.
+ * Static pods from files: read at the start, after each change that the watch reports, and every 20 s.
  *
- * A file that cannot be used is reported and left out; the others count. What upstream does, and surprises: a manifest that
- * breaks keeps its pod until the next full reading, which ends it; and of two files with a pod of the same name the last
- * one read counts.
+ * A file that cannot be used is reported and left out; the others count. Two surprises are upstream's: a manifest that
+ * breaks keeps its pod until the next full read, which ends it; and if two files hold a pod of the same name, the file
+ * that
+ * was read last counts.
  *
  * Mirrors pkg/kubelet/config/file.go and file_linux.go (sourceFile).
  */
 export class FileSource {
-  /** by full name, as upstream's store is */
+  /** by full name, as upstream's store */
   readonly #store = new Map<string, V1Pod>();
   readonly #fileKeyMapping = new Map<string, string>();
-  /** what is wrong with a file: told once, not every 20 s */
+  /** the problem of each bad file, so that it is reported once and not every 20 s */
   readonly #problems = new Map<string, string>();
   readonly #reading = new Mutex();
   readonly #path: string;
@@ -66,7 +67,7 @@ export class FileSource {
     throw new Error("the file source ended by itself");
   }
 
-  /** Reads everything anew. Mirrors listConfig. */
+  /** Reads all manifests again. Mirrors listConfig. */
   async listConfig(signal: AbortSignal): Promise<void> {
     await this.#reading.run(async () => {
       const files = await this.#files();
@@ -83,7 +84,7 @@ export class FileSource {
     });
   }
 
-  /** Mirrors consumeWatchEvent. @param file that was made, written, renamed or removed */
+  /** Mirrors consumeWatchEvent. @param file that was created, written, renamed or removed */
   async consumeWatchEvent(file: string, signal: AbortSignal): Promise<void> {
     if (basename(file).startsWith(".")) return;
     await this.#reading.run(async () => {
@@ -126,12 +127,12 @@ export class FileSource {
       }
       signal.throwIfAborted();
       await clock.sleep(backoffMs, signal);
-      // What happened while nobody watched.
+      // Catches up with changes while no watch was running.
       await this.listConfig(signal);
     }
   }
 
-  /** @returns the manifests, sorted; undefined: they cannot be listed, so what is known stays */
+  /** @returns the manifests, sorted; undefined if they cannot be listed: then the known pods stay */
   async #files(): Promise<string[] | undefined> {
     try {
       const found = await stat(this.#path);
@@ -141,7 +142,7 @@ export class FileSource {
       this.#problems.delete(this.#path);
       return names.sort().map((name) => join(this.#path, name));
     } catch (error) {
-      // A missing folder counts as an empty one: the source has spoken, and has nothing.
+      // A missing folder counts as an empty one: the source has reported that it has no pods.
       const isMissing = (error as { code?: unknown }).code === "ENOENT";
       this.#problem(this.#path, isMissing ? "path does not exist, ignoring" : describeFileError(error));
       return isMissing ? [] : undefined;
@@ -152,7 +153,7 @@ export class FileSource {
   async #take(file: string): Promise<boolean> {
     try {
       const found = await stat(file);
-      if (found.isDirectory()) throw new Error("it is a folder, and folders in the manifest folder are not read");
+      if (found.isDirectory()) throw new Error("it is a folder; subfolders of the manifest folder are not read");
       if (!found.isFile()) throw new Error("it is not a regular file");
       const { nodeName } = this.options;
       const origin = { source: file, isFile: true, nodeName };
@@ -186,7 +187,7 @@ export class FileSource {
     if (this.#problems.get(file) === why) return;
     this.#problems.set(file, why);
     const message = `can't process config file ${JSON.stringify(file)}: ${why}`;
-    const hint = "The file is left out until it can be read; other files are not affected.";
+    const hint = "The file is left out until it can be used; other files are not affected.";
     this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level: 1 });
   }
 
@@ -200,7 +201,7 @@ async function isThere(file: string): Promise<boolean> {
     await stat(file);
     return true;
   } catch (error) {
-    // Whatever else is wrong with it, reading it will say.
+    // Any other problem shows up when the file is read.
     return (error as { code?: unknown }).code !== "ENOENT";
   }
 }

@@ -10,9 +10,9 @@ import type { SourceChannel } from "./pod-config.js";
 /** Mirrors httpCheckFrequency, and the client's timeout in http.go. */
 export const HTTP_CHECK_FREQUENCY_MS = 20_000;
 export const HTTP_TIMEOUT_MS = 10_000;
-/** A failure that repeats is told so often, then only to those who want to know all. */
+/** A repeated failure is reported this many times, then only at a higher verbosity. */
 const LOUD_FAILURES = 3;
-const KNOWN_STAY = "The pods that are known stay.";
+const KNOWN_STAY = "Known pods stay.";
 
 export interface HttpSourceDeps {
   readonly clock: Clock;
@@ -30,8 +30,9 @@ export interface HttpSourceOptions {
 }
 
 /**
- * Asks a URL for pods, again and again, and hands on what it answers when that has changed. An answer that cannot be used
- * changes nothing: the pods that are known stay. An empty one ends them.
+ * Polls a URL for pods, and sends them when the answer has changed. After an answer that cannot be used the known pods
+ * stay;
+ * an empty list ends them.
  *
  * Mirrors pkg/kubelet/config/http.go (sourceURL).
  * @throws the signal's reason
@@ -59,14 +60,14 @@ export async function runHttpSource(
       if (signal.aborted) throw error;
       const message = `failed to read pods from URL: ${messageOf(error)}`;
       const level = failures++ < LOUD_FAILURES ? 1 : 3;
-      const hint = text === "" ? "That counts as an answer without pods: those that were known end." : KNOWN_STAY;
+      const hint = text === "" ? "That counts as an answer without pods: the known pods end." : KNOWN_STAY;
       trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level });
     }
     await clock.sleep(options.periodMs ?? HTTP_CHECK_FREQUENCY_MS, signal);
   }
 }
 
-/** Bad content is complained of once: it counts as read. */
+/** Bad content is reported once: it counts as read. */
 async function podsFrom(text: string, options: HttpSourceOptions, onRead: () => void): Promise<V1Pod[]> {
   const { url, nodeName } = options;
   if (text === "") throw new Error(`zero-length data received from ${url}`);
@@ -92,7 +93,7 @@ async function getText(
     if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${answer.statusText}`.trimEnd());
     return text;
   } catch (error) {
-    // What fetch throws says nothing; its cause does.
+    // fetch throws an error without details; its cause has them.
     const cause = error instanceof Error ? error.cause : undefined;
     throw cause instanceof Error ? new Error(`${url}: ${cause.message}`, { cause: error }) : error;
   } finally {

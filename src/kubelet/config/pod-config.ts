@@ -19,9 +19,9 @@ import {
 import { Channel } from "./channel.js";
 
 const FILE = "pkg/kubelet/config/config.go";
-/** So many updates may wait for the sync loop; then the sources wait. */
+/** If this many updates wait for the sync loop, the sources wait. */
 const UPDATES_CAPACITY = 50;
-/** Annotations that the kubelet itself writes: they come from no source, and no source can change them. */
+/** Annotations that the kubelet itself writes: no source sets or changes them. */
 const LOCAL_ANNOTATIONS = [CONFIG_SOURCE_ANNOTATION, CONFIG_MIRROR_ANNOTATION, CONFIG_FIRST_SEEN_ANNOTATION];
 
 export interface PodConfigDeps {
@@ -30,20 +30,21 @@ export interface PodConfigDeps {
   readonly recorder: PodEventRecorder;
 }
 
-/** What a source says: all its pods (SET), or what has changed. */
+/** The update of a source: all its pods (SET), or what has changed. */
 export interface SourceUpdate {
   readonly op: Exclude<PodOperation, "RECONCILE">;
   readonly pods: readonly V1Pod[];
 }
 
-/** Hands an update of one source on. Resolves when the sync loop has room for what follows from it. */
+/** Sends one source's update. Resolves once the sync loop has room for the resulting changes. */
 export type SourceChannel = (update: SourceUpdate, signal: AbortSignal) => Promise<void>;
 
 type Changes = Record<Exclude<PodOperation, "SET">, V1Pod[]>;
 
 /**
- * Puts the pods of all sources together, and tells what has changed: ADD, UPDATE, DELETE (gracefully), REMOVE (gone from
- * its source) and RECONCILE (only the status in the API differs).
+ * Merges the pods of all sources and sends what changed: ADD, UPDATE, DELETE (gracefully), REMOVE (gone from its
+ * source)
+ * and RECONCILE (only the status in the API differs).
  *
  * Mirrors pkg/kubelet/config/config.go (PodConfig and podStorage, with PodConfigNotificationIncremental).
  */
@@ -51,20 +52,20 @@ export class PodConfig {
   readonly #sources = new Set<PodSource>();
   readonly #sourcesSeen = new Set<PodSource>();
   readonly #pods = new Map<PodSource, Map<string, V1Pod>>();
-  /** what became of an object that a source has said: a watch tells of one pod, and all the others are the same objects */
+  /** the result for each object of the last update: after a watch event for one pod all other objects are the same */
   readonly #handled = new WeakMap<V1Pod, V1Pod>();
   readonly #updates = new Channel<PodUpdate>(UPDATES_CAPACITY);
   readonly #merging = new Mutex();
 
   constructor(readonly deps: PodConfigDeps) {}
 
-  /** Registers a source: from now on it has to speak before all sources have been seen. */
+  /** Registers a source: from now on all sources count as seen only once it has sent its pods. */
   channel(source: PodSource): SourceChannel {
     this.#sources.add(source);
     return (update, signal) => this.#merging.run(() => this.#merge(source, update, signal));
   }
 
-  /** Has each source said once what all its pods are, and has that been handled? Mirrors SeenAllSources. */
+  /** Reports whether each source has sent all its pods once, and that was handled. Mirrors SeenAllSources. */
   seenAllSources(handled: ReadonlySet<string>): boolean {
     return [...this.#sources].every((source) => handled.has(source) && this.#sourcesSeen.has(source));
   }
@@ -87,14 +88,14 @@ export class PodConfig {
     const ops: (keyof Changes)[] = ["REMOVE", "ADD", "UPDATE", "DELETE"];
     for (const op of ops) if (changes[op].length > 0) await this.#send(op, source, changes[op], signal);
     const isSilent = changes.ADD.length + changes.UPDATE.length + changes.DELETE.length === 0;
-    // An empty update tells that the source is there and has nothing.
+    // An empty update shows that the source is ready and has no pods.
     if (isFirstSet && isSilent) await this.#send("ADD", source, [], signal);
     if (changes.RECONCILE.length > 0) await this.#send("RECONCILE", source, changes.RECONCILE, signal);
   }
 
   async #send(op: PodOperation, source: PodSource, pods: readonly V1Pod[], signal: AbortSignal): Promise<void> {
     const names = pods.map(podText).join(", ");
-    const why = pods.length === 0 ? "the source has spoken for the first time, and has no pods" : reasonFor(op);
+    const why = pods.length === 0 ? "the source has reported for the first time, and has no pods" : reasonFor(op);
     this.#decided(`${op} from ${source}: [${names}]`, why, op === "RECONCILE" ? 2 : 1);
     await this.#updates.send({ op, source, pods }, signal);
   }
@@ -149,7 +150,7 @@ export class PodConfig {
     if (op !== undefined) changes[op].push(latest);
   }
 
-  /** Of two pods with one name the second is left out, with an event. Mirrors filterInvalidPods. */
+  /** If two pods have one name, the second is left out, with an event. Mirrors filterInvalidPods. */
   #filterInvalidPods(pods: readonly V1Pod[], source: PodSource): V1Pod[] {
     const names = new Set<string>();
     return pods.filter((pod) => {
@@ -170,8 +171,8 @@ export class PodConfig {
 }
 
 /**
- * What a newer state of a known pod means. Pure; mirrors checkAndUpdatePod.
- * @returns op: undefined when nothing has changed; pod: what is known from now on
+ * Decides what a newer state of a known pod means. Pure; mirrors checkAndUpdatePod.
+ * @returns op: undefined when nothing has changed; pod: the state to keep
  */
 function checkAndUpdatePod(
   existing: V1Pod,
@@ -189,7 +190,7 @@ function checkAndUpdatePod(
   return { op: isSet(ref.metadata.deletionTimestamp) ? "DELETE" : "UPDATE", pod };
 }
 
-/** Does anything differ that a worker has to act on? The status does not count: the kubelet writes it itself. */
+/** Reports a difference that a worker must act on. The status does not count: the kubelet writes it itself. */
 function podsDifferSemantically(existing: V1Pod, ref: V1Pod): boolean {
   const said = ({ spec, metadata }: V1Pod) => ({
     spec,
@@ -211,13 +212,13 @@ function withAnnotations(pod: V1Pod, annotations: Readonly<Record<string, string
 function reasonFor(op: PodOperation): string {
   switch (op) {
     case "ADD":
-      return "the source has them, and did not before";
+      return "the source has them now, and did not before";
     case "UPDATE":
       return "their spec, labels or annotations have changed";
     case "DELETE":
       return "they were marked for graceful deletion";
     case "REMOVE":
-      return "the source has them no more";
+      return "the source no longer has them";
     default:
       return "only their status in the API has changed";
   }

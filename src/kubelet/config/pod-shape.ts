@@ -1,7 +1,7 @@
 import type { Shape } from "./shape.js";
 
 /**
- * What the fields of a pod must be, as far as this kubelet reads them.
+ * The types of a pod's fields, as far as this kubelet reads them.
  * Mirrors k8s.io/api/core/v1/types.go (PodSpec, Container, Volume, ...).
  */
 
@@ -156,7 +156,7 @@ const SPEC: Shape = {
   os: { name: "text" },
 };
 
-/** A manifest as it was written. */
+/** A manifest as its author wrote it. */
 export const POD_SHAPE: Shape = {
   metadata: {
     name: "text",

@@ -1,27 +1,26 @@
 import { nanoValue } from "../../apimachinery/quantity.js";
 
-/** What a field must be. `[shape]`: a list of such; `{ "*": shape }`: a map with any names; else the fields that are known. */
+/** A field's type. `[shape]`: a list; `{ "*": shape }`: a map with any keys; else an object with these fields. */
 export type Shape = Scalar | readonly [Shape] | { readonly [field: string]: Shape };
 
 /** `number-or-text`: ports by number or name, and percentages; `quantity`: `1`, `"500m"`, `"1Gi"` */
 type Scalar = "text" | "integer" | "boolean" | "number-or-text" | "quantity" | "any";
 
 const WANTED: Readonly<Record<Exclude<Scalar, "any">, string>> = {
-  text: "a text",
+  text: "a string",
   integer: "a whole number",
   boolean: "true or false",
-  "number-or-text": "a whole number or a text",
+  "number-or-text": "a whole number or a string",
   quantity: "a quantity such as 500m or 1Gi",
 };
-/** A text of a message, not the whole of what somebody took for a number. */
+/** How much of a wrong value a message quotes. */
 const MAX_SHOWN_CHARS = 40;
 
 /**
- * Holds an object against what its fields must be. Pure. Fields that the shape does not name, and those that are null, are
- * left alone.
+ * Checks the types of an object's fields. Pure. Skips fields that the shape does not name, and those that are null.
  *
  * Mirrors what Go's decoder refuses: `cannot unmarshal number into Go struct field EnvVar.value of type string`.
- * Differs: says all that is wrong, each with its whole path.
+ * Differs: reports every problem, each with its whole path.
  *
  * @param path of the object itself; "" for the whole
  * @returns one line for each field
@@ -69,5 +68,5 @@ function inWords(value: unknown): string {
   if (typeof value === "object") return "an object";
   const text = JSON.stringify(value) ?? String(value);
   const shown = text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}…` : text;
-  return typeof value === "string" ? `the text ${shown}` : shown;
+  return typeof value === "string" ? `the string ${shown}` : shown;
 }

@@ -1,6 +1,7 @@
 /**
- * Have all sources of pods spoken once? Before, the kubelet must not take a pod that it does not know for one that is
- * gone: it would kill what only has not been told of yet.
+ * Reports whether all sources have sent their pods once. Until then the kubelet must not treat an unknown pod as
+ * deleted: it
+ * would kill a pod whose source has not reported yet.
  *
  * Mirrors pkg/kubelet/config/sources.go (sourcesImpl).
  */
@@ -10,7 +11,7 @@ export class SourcesReady {
   /** @param sourcesReadyFn usually PodConfig's `seenAllSources` */
   constructor(readonly sourcesReadyFn: (seen: ReadonlySet<string>) => boolean) {}
 
-  /** To be called with the source of each update that was handled. */
+  /** Call with the source of each update that was handled. */
   addSource(source: string): void {
     this.#seen.add(source);
   }

@@ -38,8 +38,9 @@ export function applyDefaults(pod: V1Pod, origin: PodOrigin): V1Pod {
 /**
  * 32 hexadecimal digits that depend on the pod's content, its source and the node: a changed manifest is another pod.
  * Mirrors applyDefaults in pkg/kubelet/config/common.go (hasher).
- * Differs: hashes JSON with sorted keys. Upstream hashes Go's dump of its internal types, which each release changes; so
- * a static pod has another UID here than under a real kubelet.
+ * Differs: hashes JSON with sorted keys. Upstream hashes Go's dump of its internal types, which each release changes;
+ * so
+ * a static pod's UID here differs from a real kubelet's.
  */
 function hashPod(pod: V1Pod, { source, isFile, nodeName }: PodOrigin): string {
   const place = isFile ? `host:${nodeName}file:${source}` : `url:${source}`;
@@ -59,7 +60,7 @@ function canonical(value: unknown): unknown {
   );
 }
 
-/** `web` on node `N1` is `web-n1`. Mirrors generatePodName. */
+/** On node `N1`, `web` becomes `web-n1`. Mirrors generatePodName. */
 function generatePodName(name: string, nodeName: string): string {
   return `${name}-${nodeName.toLowerCase()}`;
 }

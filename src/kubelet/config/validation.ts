@@ -5,11 +5,12 @@ const DNS_SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-
 const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
 
 /**
- * What makes a manifest unusable whose fields are what they must be (see shape.ts). Pure.
+ * Finds problems of a manifest whose fields have the right types (see shape.ts). Pure.
  *
  * Mirrors pkg/apis/core/validation/validation.go (ValidatePodCreate).
- * Differs: holds names, containers, images, volumes and the restart policy against it, which is where hand-written
- * manifests go wrong; what else an API server would refuse comes to light when the mirror pod is created.
+ * Differs: checks names, containers, images, volumes and the restart policy, where hand-written manifests usually go
+ * wrong;
+ * any other problem shows up when the mirror pod is created.
  *
  * @returns one line for each problem, with the field's path
  */

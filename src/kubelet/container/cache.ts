@@ -1,12 +1,12 @@
 import type { PodStatus } from "./runtime.js";
 
-/** What the cache answers for one pod. Status and error may both be there, or (after a failed inspection) only the error. */
+/** The cache's entry for one pod. Status and error may both be set, or (after a failed inspection) only the error. */
 export interface CachedStatus {
   readonly status: PodStatus | undefined;
   readonly error: unknown;
-  /** `default`: nothing is stored for this pod, which means that the runtime has nothing of it */
+  /** `default`: the cache stores nothing for this pod, so the runtime has nothing of it */
   readonly kind: "cached" | "default";
-  /** Unix ms at which the entry was last modified; of a default answer the beginning of time */
+  /** Unix ms of the entry's last change; for a default entry `-Infinity` */
   readonly modifiedMs: number;
 }
 
@@ -17,21 +17,24 @@ interface Waiter {
 
 export interface PodCacheOptions {
   /**
-   * Also fed by events of the runtime: an older status never replaces a newer one, and nobody waits for a pod of which
-   * nothing is stored (its container may have failed to be created, which the runtime sends no event for).
+   * Events of the runtime also feed the cache: an older status never replaces a newer one, and a wait for a pod without
+   * an
+   * entry ends at once (its container may have failed to be created, for which the runtime sends no event).
    */
   readonly isEvented?: boolean;
 }
 
 /**
- * The status of each pod that the runtime knows of, and the place where pod workers wait for news.
+ * The status of each pod that the runtime knows of. Pod workers wait here for news.
  *
- * All of it is at least as new as the global timestamp. Whoever asks for a status newer than a moment waits until the
- * entry, or everything (`updateTime`), is.
+ * Every entry is at least as new as the global timestamp. A call that needs a status newer than a moment waits until
+ * the
+ * entry, or the global timestamp (`updateTime`), is newer.
  *
- * Mirrors pkg/kubelet/container/cache.go (cache). The two comparisons differ on purpose, as they do upstream: a call that
- * has just come needs something strictly newer; one that waits is released by something as new.
- * Differs: a waiter can give up (its signal), upstream's blocks for good.
+ * Mirrors pkg/kubelet/container/cache.go (cache). The two comparisons differ on purpose, as they do upstream: a new
+ * call
+ * needs something strictly newer; a waiting call is released by something equally new.
+ * Differs: a waiter can give up (its signal); upstream's blocks for good.
  */
 export class PodCache {
   readonly #pods = new Map<string, CachedStatus>();
@@ -40,7 +43,7 @@ export class PodCache {
 
   constructor(readonly options: PodCacheOptions = {}) {}
 
-  /** Unix ms; undefined until the first relist is through */
+  /** Unix ms; undefined until the first relist is complete */
   get timestampMs(): number | undefined {
     return this.#timestampMs;
   }
@@ -50,7 +53,7 @@ export class PodCache {
     return this.#pods.entries();
   }
 
-  /** How many calls of `getNewerThan` wait, for one pod or for all. */
+  /** The number of waiting `getNewerThan` calls, for one pod or for all. */
   waiting(podUid?: string): number {
     if (podUid !== undefined) return this.#waiters.get(podUid)?.length ?? 0;
     let count = 0;
@@ -58,14 +61,14 @@ export class PodCache {
     return count;
   }
 
-  /** What is stored, or an empty status: never waits. */
+  /** The stored entry, or an empty status: never waits. */
   get(podUid: string): CachedStatus {
     return this.#pods.get(podUid) ?? emptyStatus(podUid);
   }
 
   /**
    * @param modifiedMs Unix ms before which nothing of this status was read
-   * @returns whether it was stored: only an evented cache refuses, what is older than what it has
+   * @returns whether it was stored: an evented cache refuses a status older than its own
    */
   set(podUid: string, status: PodStatus | undefined, error: unknown, modifiedMs: number): boolean {
     if (this.options.isEvented === true && (this.#pods.get(podUid)?.modifiedMs ?? modifiedMs) > modifiedMs)
@@ -75,20 +78,20 @@ export class PodCache {
     return true;
   }
 
-  /** Forgets a pod. Whoever waits for it goes on waiting. */
+  /** Removes a pod. Calls that wait for it go on waiting. */
   delete(podUid: string): void {
     this.#pods.delete(podUid);
   }
 
-  /** Everything in here is at least as new as this. It may go back, as upstream's. */
+  /** Every entry is at least as new as this. It may go back, as upstream's. */
   updateTime(timestampMs: number): void {
     this.#timestampMs = timestampMs;
     for (const podUid of this.#waiters.keys()) this.#notify(podUid, timestampMs);
   }
 
   /**
-   * Waits for a status newer than `minTimeMs` (Unix ms; `-Infinity` is older than all).
-   * @throws the signal's reason; the waiter is gone then
+   * Waits for a status newer than `minTimeMs` (Unix ms; `-Infinity` accepts any).
+   * @throws the signal's reason; the waiter is removed then
    */
   getNewerThan(podUid: string, minTimeMs: number, signal?: AbortSignal): Promise<CachedStatus> {
     const ready = this.#getIfNewerThan(podUid, minTimeMs);

@@ -1,5 +1,5 @@
 /**
- * Replaces `$(NAME)` by a variable's value; `$$(NAME)` is `$(NAME)` itself, and what is not known stays as it is written.
+ * Replaces `$(NAME)` by a variable's value; `$$(NAME)` becomes `$(NAME)` itself, and unknown names stay as written.
  *
  * Mirrors third_party/forked/golang/expansion/expand.go (Expand, MappingFuncFor). Pure.
  */
@@ -18,11 +18,11 @@ export function expand(text: string, lookUp: (name: string) => string | undefine
       out += lookUp(name) ?? `$(${name})`;
       i = end;
     } else if (next === "$") {
-      // An escaped dollar: what follows is no reference any more.
+      // An escaped dollar: what follows is not a reference.
       out += "$";
       i++;
     } else {
-      // An opening bracket that is never closed, or another character: both are written as they are.
+      // An opening bracket that is never closed, or another character: both are copied as they are.
       out += `$${next}`;
       i++;
     }

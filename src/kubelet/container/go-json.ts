@@ -2,21 +2,23 @@ import { canonicalQuantity } from "../../apimachinery/quantity.js";
 import { isRecord, isSet } from "../../util/records.js";
 
 /**
- * Writes values as Go's encoding/json writes the API's structs: fields in the order of the struct, empty ones left out
- * where it says `omitempty`. Two programs that hash the same text must write it the same.
+ * Writes values as Go's encoding/json writes the API's structs: fields in the order of the struct, without empty ones
+ * that
+ * are marked `omitempty`. Two programs get the same hash only if both write the same text.
  */
 
 /**
- * A struct: its fields in order. After a name: `!` is written even when empty; `*` is a pointer, so written when it is
- * there, empty or not; `:TYPE` is what is in it; `:quantity` an amount, written even when there is none; `:amounts` a
- * map of amounts; `:=TYPE` a struct that is always there.
+ * A struct: its fields in order. Suffixes of a name: `!` is written even when empty; `*` is a pointer, so written when
+ * set, empty or not; `:TYPE` is the type of the value; `:quantity` a quantity, written even when unset; `:amounts` a
+ * map of
+ * quantities; `:=TYPE` a struct that is always written.
  */
 export type GoStruct = readonly string[];
 export type GoTypes = Readonly<Record<string, GoStruct>>;
 
 const FIELD = /^(\w+)([!*]?)(?::(=?)(\w+))?$/;
 
-/** @throws Error for a table that names a type it does not have */
+/** @throws Error for a table that names an unknown type */
 export function goJson(types: GoTypes, type: string, value: unknown): string {
   const struct = types[type];
   if (struct === undefined) throw new Error(`there is no type ${type}`);
@@ -56,7 +58,7 @@ function goQuantity(value: unknown): string {
   return text === undefined ? goValue(value, "!") : goString(text);
 }
 
-/** Go writes <, > and & as codes, of the control characters only three by name, and half characters not at all. */
+/** Go escapes <, > and &, has short escapes for only three control characters, and replaces lone surrogates. */
 export function goString(text: string): string {
   return JSON.stringify(Buffer.from(text).toString()).replace(
     /[<>&\u2028\u2029]|\\b|\\f|\\\\/g,
@@ -66,7 +68,7 @@ export function goString(text: string): string {
 
 const ESCAPES: Readonly<Record<string, string>> = { "\\\\": "\\\\", "\\b": "\\u0008", "\\f": "\\u000c" };
 
-/** What `omitempty` leaves out. */
+/** Reports values that `omitempty` leaves out. */
 function isEmpty(value: unknown): boolean {
   if (!isSet(value) || value === "" || value === 0 || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;

@@ -2,7 +2,7 @@ import type { V1Container } from "../../apimachinery/api/pod.js";
 import { isAtLeast } from "../../release/facts.js";
 import { type GoTypes, goJson, goString } from "./go-json.js";
 
-/** The structs that a container consists of; what v1.25 does not have yet, its API server does not let in. Mirrors k8s.io/api/core/v1/types.go (Container). */
+/** The structs of a container, without fields newer than v1.25. Mirrors k8s.io/api/core/v1/types.go (Container). */
 const CONTAINER_TYPES: GoTypes = {
   Container: [
     "name!",
@@ -92,11 +92,12 @@ const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * What a container's spec is known by: when it changes, the container is started anew. A real kubelet finds the same, so
- * that it and this one can take over each other's pods.
+ * The hash of a container's spec: when it changes, the container is restarted. A real kubelet computes the same hash,
+ * so
+ * that either kubelet can adopt the other's pods.
  *
  * Mirrors HashContainer in pkg/kubelet/container/helpers.go: from v1.31 on the name and the image only.
- * A 32 bit number. Kept for as long as the object is: each sync of a pod asks several times, and specs are not changed.
+ * A 32 bit number. Cached per object: each sync of a pod needs it several times, and specs are immutable.
  */
 export function hashContainer(container: V1Container, kubeVersion: string): number {
   const hashes = isAtLeast(kubeVersion, "1.31") ? nameAndImageHashes : wholeHashes;

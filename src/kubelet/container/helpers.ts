@@ -4,14 +4,14 @@ import { expand } from "./expansion.js";
 import type { ContainerStatus, Pod, PodStatus } from "./runtime.js";
 import type { ContainerSpec } from "./spec.js";
 
-/** The newest of this name: statuses are sorted so. Mirrors FindContainerStatusByName. */
+/** The newest status of this name: statuses are sorted by age. Mirrors FindContainerStatusByName. */
 export function findContainerStatusByName({ containerStatuses }: PodStatus, name: string): ContainerStatus | undefined {
   return containerStatuses.find((status) => status.name === name);
 }
 
 /** Mirrors ShouldContainerBeRestarted in pkg/kubelet/container/helpers.go. Pure. */
 export function shouldContainerBeRestarted(container: V1Container, pod: V1Pod, podStatus: PodStatus): boolean {
-  // Once somebody wants the pod to go, nothing in it is started again.
+  // Once the pod's deletion was requested, nothing in it is restarted.
   if (pod.metadata.deletionTimestamp !== undefined) return false;
   const status = findContainerStatusByName(podStatus, container.name);
   if (status === undefined) return true;
@@ -21,7 +21,7 @@ export function shouldContainerBeRestarted(container: V1Container, pod: V1Pod, p
   return pod.spec.restartPolicy !== "OnFailure" || status.exitCode !== 0;
 }
 
-/** Command and arguments with $(NAME) replaced by what the container's environment has. */
+/** Command and arguments with $(NAME) replaced from the container's environment. */
 export function expandContainerCommandAndArgs(
   container: ContainerSpec,
   envs: readonly EnvVar[],
@@ -32,7 +32,7 @@ export function expandContainerCommandAndArgs(
   return { command: expandAll(container.command), args: expandAll(container.args) };
 }
 
-/** What runs, or may run, of a pod: running containers, and all sandboxes. Mirrors ConvertPodStatusToRunningPod. */
+/** What runs or may run of a pod: running containers, all sandboxes. Mirrors ConvertPodStatusToRunningPod. */
 export function convertPodStatusToRunningPod(podStatus: PodStatus): Pod {
   const { podUid, name, namespace } = podStatus;
   return {

@@ -1,9 +1,10 @@
 /**
- * What the kubelet knows of pods and containers, whatever runtime holds them.
+ * Pods and containers as the kubelet sees them, independent of the runtime.
  *
  * Mirrors pkg/kubelet/container/runtime.go (Pod, Container, PodStatus, Status, Runtime).
- * Differs: a container's ID is the runtime's own text (`buildContainerId` adds the type where the API wants it); what the
- * lists carry beyond ID, name and state is not kept, as relisting needs no more; times are Unix ms.
+ * Differs: a container's ID is the runtime's own text (`buildContainerId` adds the type where the API wants it); of a
+ * list
+ * only ID, name and state are kept, because relisting needs no more; times are Unix ms.
  */
 
 /** Mirrors kubecontainer.State. A ready sandbox is `running`, one that is not ready `exited`. */
@@ -17,19 +18,19 @@ export interface Container {
   readonly state: ContainerState;
 }
 
-/** Which pod: what the kubelet needs to ask for its status. */
+/** The identity of a pod: what the kubelet needs to read its status. */
 export interface PodRef {
   readonly podUid: string;
   readonly name: string;
   readonly namespace: string;
 }
 
-/** A group of containers, as the runtime lists them: dead ones too. */
+/** A group of containers, as the runtime lists them, dead ones included. */
 export interface Pod extends PodRef {
-  /** Unix ms of the sandbox that was listed last; 0 when no sandbox was */
+  /** Unix ms at which the sandbox that was listed last was created; 0 without a sandbox */
   readonly createdAtMs: number;
   readonly containers: readonly Container[];
-  /** newest is not first: in the order of the runtime's list */
+  /** in the order of the runtime's list, not sorted by age */
   readonly sandboxes: readonly Container[];
 }
 
@@ -40,9 +41,9 @@ export interface ContainerStatus {
   readonly state: ContainerState;
   /** Unix ms */
   readonly createdAtMs: number;
-  /** Unix ms; only of a container that has run */
+  /** Unix ms; only if the container has run */
   readonly startedAtMs?: number;
-  /** Unix ms; only of a container that has exited */
+  /** Unix ms; only if the container has exited */
   readonly finishedAtMs?: number;
   /** 0 unless it has exited */
   readonly exitCode: number;
@@ -55,27 +56,27 @@ export interface ContainerStatus {
   readonly message?: string;
 }
 
-/** A sandbox's state in full: what the kubelet reads of the CRI's PodSandboxStatus. */
+/** A sandbox's full state: the part of the CRI's PodSandboxStatus that the kubelet reads. */
 export interface SandboxStatus {
   readonly sandboxId: string;
   readonly state: "ready" | "not-ready";
   /** Unix ms */
   readonly createdAtMs: number;
   readonly attempt: number;
-  /** the first is the pod's own; none in the host's network */
+  /** the first is the pod's own; empty in the host's network */
   readonly ips: readonly string[];
   readonly usesHostNetwork: boolean;
-  /** the runtime says what network it is in, but no address */
+  /** the runtime reports a network namespace but no address */
   readonly lacksIp?: boolean;
 }
 
-/** Everything that the runtime knows of one pod. Mirrors kubecontainer.PodStatus. */
+/** Everything that the runtime knows about one pod. Mirrors kubecontainer.PodStatus. */
 export interface PodStatus extends PodRef {
   readonly ips: readonly string[];
   readonly containerStatuses: readonly ContainerStatus[];
   /** newest first */
   readonly sandboxStatuses: readonly SandboxStatus[];
-  /** Unix ms at which the runtime itself says this held; only runtimes with container events say so */
+  /** Unix ms at which the runtime took this status; only from runtimes with container events */
   readonly timestampMs?: number;
 }
 
@@ -83,18 +84,19 @@ export interface PodStatus extends PodRef {
 export interface Runtime {
   /**
    * All pods with their containers and sandboxes.
-   * @param all dead ones too
-   * @throws what the runtime answered, unchanged
+   * @param all include dead ones
+   * @throws the runtime's error, unchanged
    */
   getPods(all: boolean, signal: AbortSignal): Promise<readonly Pod[]>;
   /**
-   * One pod in full, asked for now.
-   * @throws what the runtime answered, unchanged
+   * Reads one pod's full status now.
+   * @throws the runtime's error, unchanged
    */
   getPodStatus(pod: PodRef, signal: AbortSignal): Promise<PodStatus>;
   /**
-   * One pod in full, of exactly the containers and sandboxes that a list has just shown. It saves the two lists that
-   * `getPodStatus` starts with, and what it answers is as old as the list was.
+   * Reads one pod's full status, by the IDs of containers and sandboxes in a list that was just read. It saves the two
+   * lists
+   * that `getPodStatus` starts with, and the answer is as old as the list.
    */
   getListedPodStatus?(pod: Pod, signal: AbortSignal): Promise<PodStatus>;
 }

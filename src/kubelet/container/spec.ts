@@ -24,7 +24,7 @@ export function allContainersOf(pod: V1Pod): readonly ContainerSpec[] {
   return [...initContainersOf(pod), ...containersOf(pod), ...ephemeralContainersOf(pod)];
 }
 
-/** Reports whether an init container keeps running beside the regular containers. Mirrors IsRestartableInitContainer in pkg/api/v1/pod/util.go. */
+/** Reports whether an init container is a sidecar. Mirrors IsRestartableInitContainer in pkg/api/v1/pod/util.go. */
 export function isRestartableInitContainer({ restartPolicy }: ContainerSpec): boolean {
   return restartPolicy === "Always";
 }
@@ -34,7 +34,7 @@ export function getContainerSpec(pod: V1Pod, name: string): ContainerSpec | unde
   return allContainersOf(pod).find((container) => container.name === name);
 }
 
-/** Which part of the pod an event is about: `spec.containers{app}`. Mirrors fieldPath in pkg/kubelet/container/ref.go. */
+/** The field that an event is about: `spec.containers{app}`. Mirrors fieldPath in pkg/kubelet/container/ref.go. */
 export function containerFieldPath(pod: V1Pod, { name }: ContainerSpec): string {
   const has = (list: readonly ContainerSpec[]) => list.some((container) => container.name === name);
   if (has(containersOf(pod))) return `spec.containers{${name}}`;

@@ -8,7 +8,7 @@ export type SyncAction =
   | "KillPodSandbox";
 
 /**
- * Why an action failed: the reason that the API shows of a waiting container, or that an operator reads in an event.
+ * Why an action failed: the API shows it as a container's waiting reason, and events name it.
  * Mirrors the errors of pkg/kubelet/container/sync_result.go, pkg/kubelet/images/types.go and
  * pkg/kubelet/kuberuntime/kuberuntime_container.go.
  */
@@ -33,24 +33,24 @@ export type SyncErrorReason =
   | "RegistryUnavailable"
   | "InvalidImageName";
 
-/** One thing that a sync did, to one target. Mirrors SyncResult. */
+/** One action of a sync on one target. Mirrors SyncResult. */
 export interface SyncResult {
   readonly action: SyncAction;
   /** a container's name; `name_namespace` of the pod for its sandbox */
   readonly target: string;
-  /** undefined: it worked */
+  /** undefined: the action succeeded */
   readonly error?: SyncErrorReason;
-  /** what went wrong, in words */
+  /** the error's details */
   readonly message?: string;
 }
 
 /**
- * Everything that one sync of a pod did.
+ * All actions of one sync of a pod.
  * Mirrors PodSyncResult in pkg/kubelet/container/sync_result.go.
  */
 export class PodSyncResult {
   readonly syncResults: SyncResult[] = [];
-  /** why the sync as a whole ended early, beyond what single actions say */
+  /** why the whole sync ended early, apart from the errors of single actions */
   syncError: string | undefined;
 
   addSyncResult(...results: readonly SyncResult[]): void {
@@ -66,7 +66,7 @@ export class PodSyncResult {
     this.syncError = message;
   }
 
-  /** All that failed, as Go prints the error; undefined: nothing did. Mirrors PodSyncResult.Error. */
+  /** All failures, as Go prints the error; undefined if nothing failed. Mirrors PodSyncResult.Error. */
   get error(): string | undefined {
     const texts = [
       ...(this.syncError === undefined ? [] : [`failed to SyncPod: ${this.syncError}`]),
@@ -74,7 +74,7 @@ export class PodSyncResult {
         error === undefined ? [] : [`failed to "${action}" for "${target}" with ${error}: ${JSON.stringify(message)}`],
       ),
     ];
-    // As k8s.io/apimachinery/pkg/util/errors (NewAggregate) prints: each text once.
+    // As k8s.io/apimachinery/pkg/util/errors (NewAggregate) prints: without duplicates.
     const distinct = [...new Set(texts)];
     if (distinct.length === 0) return undefined;
     return distinct.length === 1 ? distinct[0] : `[${distinct.join(", ")}]`;

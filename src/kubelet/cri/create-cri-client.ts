@@ -8,11 +8,11 @@ import { RemoteStats } from "./remote-stats.js";
 export interface CriClientOptions {
   /** ms of the clock; default two minutes, as --runtime-request-timeout */
   readonly runtimeRequestTimeoutMs?: number;
-  /** for the first call; default: as for the others */
+  /** for the first call; default: the same as for the others */
   readonly connectTimeoutMs?: number;
 }
 
-/** A container runtime that has said its version. */
+/** A container runtime that has answered the Version call. */
 export interface CriClient {
   /** as a URL */
   readonly endpoint: string;
@@ -20,13 +20,13 @@ export interface CriClient {
   readonly runtime: RemoteRuntimeService;
   readonly images: RemoteImageService;
   readonly stats: RemoteStats;
-  /** Calls that are under way end as Canceled. */
+  /** Pending calls end as Canceled. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Connects to a runtime and asks for its version.
+ * Connects to a runtime and reads its version.
  *
  * Mirrors pkg/kubelet/kubelet.go (PreInitRuntimeService), with one endpoint for both services.
  * @param endpoint `unix:///path`, `tcp://host:port` or, with a warning, a plain path

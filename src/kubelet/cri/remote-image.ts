@@ -15,7 +15,7 @@ import { RUNTIME_REQUEST_TIMEOUT_MS } from "./remote-runtime.js";
 import { checked, done, mapped } from "./results.js";
 
 /**
- * The kubelet's side of the ImageService: a method for each call, with the kubelet's deadlines and checks.
+ * The kubelet's client of the ImageService: a method for each call, with the kubelet's deadlines and checks.
  *
  * Mirrors pkg/kubelet/cri/remote/remote_image.go (remoteImageService).
  */
@@ -33,7 +33,7 @@ export class RemoteImageService {
     return mapped(result, ({ images }) => images);
   }
 
-  /** A response without an image says that the runtime has none of that name: no error. */
+  /** A response without an image means that the runtime has no image of that name; it is not an error. */
   async imageStatus(
     image: Init<typeof ImageSpec>,
     verbose: boolean,
@@ -48,8 +48,8 @@ export class RemoteImageService {
   }
 
   /**
-   * Without a deadline: a large image over a slow line takes as long as it takes.
-   * @returns the reference under which the runtime knows the image from now on
+   * Without a deadline: a large image over a slow connection can take any time.
+   * @returns the reference by which the runtime knows the image from now on
    */
   async pullImage(
     image: Init<typeof ImageSpec>,

@@ -40,7 +40,7 @@ export const RUNTIME_REQUEST_TIMEOUT_MS = 120_000;
 
 /**
  * The kubelet's client of the RuntimeService: a method for each call, with the kubelet's deadline and its checks of the
- * response. Failures are values; only an abort is thrown (the signal's reason).
+ * response. Failures are return values; only an abort is thrown (the signal's reason).
  *
  * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (remoteRuntimeService). Statistics are in `RemoteStats`.
  */
@@ -77,7 +77,7 @@ export class RemoteRuntimeService {
   }
 
   /**
-   * Has twice the usual timeout, because it sets up networks.
+   * Has twice the usual timeout, because setting up the network takes time.
    * @returns the sandbox's ID
    */
   async runPodSandbox(
@@ -210,8 +210,9 @@ export class RemoteRuntimeService {
   }
 
   /**
-   * Runs a command to its end. Without a timeout there is no deadline; with one, the runtime has the usual time on top to
-   * clean up, and a missed deadline is `timed-out`.
+   * Runs a command to its end. Without a timeout there is no deadline; with one, the runtime gets the usual timeout on
+   * top
+   * to clean up, and a missed deadline is `timed-out`.
    *
    * Differs: a non-zero exit code is not an error; see `exitCode`.
    * @param timeoutMs 0: none; sent in whole seconds
@@ -253,7 +254,7 @@ export class RemoteRuntimeService {
     return this.#call(RUNTIME_SERVICE.runtimeConfig, {}, signal);
   }
 
-  /** A timeout (seconds) below the usual one is raised to it. */
+  /** Raises a timeout (seconds) below the usual one to the usual one. */
   async checkpointContainer(
     request: Init<typeof CheckpointContainerRequest>,
     signal: AbortSignal,
@@ -273,7 +274,7 @@ export class RemoteRuntimeService {
   }
 }
 
-/** A status must be complete if there is one. */
+/** A status, if present, must be complete. */
 function verified<R extends { readonly status: unknown }, S>(
   result: RpcResult<R>,
   complaint: (status: S) => string | undefined,

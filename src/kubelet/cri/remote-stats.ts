@@ -29,7 +29,7 @@ export class RemoteStats {
     return mapped(result, ({ stats }) => stats);
   }
 
-  /** Without a deadline: collecting what writable layers hold takes time. */
+  /** Without a deadline: measuring writable layers takes time. */
   async listContainerStats(
     filter: Init<typeof ContainerStatsFilter> | undefined,
     signal: AbortSignal,

@@ -1,7 +1,7 @@
 import type { ContainerStatus } from "../../cri/messages/container.js";
 import type { PodSandboxStatus } from "../../cri/messages/sandbox.js";
 
-/** As much of a status as must be there. */
+/** The required fields of a status. */
 export type VerifiedSandbox = Pick<PodSandboxStatus, "id" | "metadata" | "createdAt">;
 export type VerifiedContainer = Pick<ContainerStatus, "id" | "createdAt" | "imageRef"> & {
   readonly metadata: { readonly name: string } | undefined;
@@ -9,7 +9,7 @@ export type VerifiedContainer = Pick<ContainerStatus, "id" | "createdAt" | "imag
 };
 
 /**
- * What is missing in a sandbox's status, in upstream's words; undefined when nothing is.
+ * The first missing field of a sandbox's status, in upstream's words; undefined if it is complete.
  * Mirrors pkg/kubelet/cri/remote/utils.go (verifySandboxStatus).
  */
 export function verifySandboxStatus(status: VerifiedSandbox): string | undefined {

@@ -4,13 +4,13 @@ import { resourcesOf } from "../../apimachinery/corev1/container-resources.js";
 import { isZeroQuantity, milliValue, type ResourceList, unitValue } from "../../apimachinery/quantity.js";
 import type { Wire } from "../../apimachinery/wire.js";
 
-/** Go prints a map's entry as key="value", one per line, sorted. Mirrors FormatMap in pkg/fieldpath/fieldpath.go. */
+/** Prints a map as Go does: sorted lines of key="value". Mirrors FormatMap in pkg/fieldpath/fieldpath.go. */
 function formatMap(map: Readonly<Record<string, string>> | undefined): string {
   const entries = Object.entries(map ?? {}).map(([key, value]) => `${key}=${goQuote(value)}`);
   return entries.sort().join("\n");
 }
 
-/** As Go's %q: JSON's escapes, but for a few. */
+/** As Go's %q: JSON's escapes, with a few exceptions. */
 function goQuote(text: string): string {
   return JSON.stringify(text)
     .replace(/\\u00([01][0-9a-f])/g, (_, hex: string) => SHORT[hex] ?? `\\x${hex}`)
@@ -20,10 +20,10 @@ function goQuote(text: string): string {
 const SHORT: Readonly<Record<string, string>> = { "07": "\\a", "0b": "\\v" };
 
 /**
- * What the pod's own metadata says, for the paths that environment and volumes have in common. Pure.
+ * Reads a field of the pod's metadata, for the paths that environment variables and volumes share. Pure.
  *
  * Mirrors ExtractFieldPathAsString in pkg/fieldpath/fieldpath.go.
- * @returns undefined when this is no such path
+ * @returns undefined for any other path
  */
 export function extractFieldPath(pod: V1Pod, fieldPath: string): string | undefined {
   const { metadata } = pod;
@@ -48,15 +48,15 @@ export function extractFieldPath(pod: V1Pod, fieldPath: string): string | undefi
   }
 }
 
-/** Only these have the node's amount as their default. Mirrors MergeContainerResourceLimits in pkg/api/v1/resource/helpers.go. */
+/** Only these default to the node's amount. Mirrors MergeContainerResourceLimits in pkg/api/v1/resource/helpers.go. */
 const DEFAULTED = ["cpu", "memory", "ephemeral-storage"];
 
 /**
- * What a container may use or asks for, in units of the divisor and rounded up. Where it has no limit, the node's is one.
+ * A container's limit or request, in units of the divisor and rounded up. Without a limit, the node's amount counts.
  *
  * Mirrors ExtractContainerResourceValue in pkg/api/v1/resource/helpers.go and defaultPodLimitsForDownwardAPI.
- * @param own the container that asks; of a volume: none
- * @returns a problem when the pod has no such container, or the resource is none of those that can be asked for
+ * @param own the container whose variable this is; undefined for a volume
+ * @returns a problem when the pod has no such container, or the resource is not one that can be read
  */
 export function extractResource(
   ref: Wire<V1ResourceFieldSelector>,

@@ -15,12 +15,12 @@ import { type ServiceObject, serviceEnvironment } from "./service-env.js";
 export interface EnvironmentDeps {
   readonly configMaps: Pick<ObjectManager, "get">;
   readonly secrets: Pick<ObjectManager, "get">;
-  /** all services that are known; undefined until they have been listed once */
+  /** all known services; undefined until they have been listed once */
   readonly services: () => readonly ServiceObject[] | undefined;
   readonly recorder: PodEventRecorder;
-  /** what pods may use of the node: the default of limits */
+  /** the node's allocatable resources: the default of limits */
   readonly allocatable: () => ResourceList;
-  /** the node's own addresses, the first first */
+  /** the node's own addresses, the preferred one first */
   readonly hostIps: () => readonly string[];
 }
 
@@ -28,7 +28,7 @@ export type EnvironmentResult =
   | { readonly outcome: "ok"; readonly envs: readonly EnvVar[] }
   | { readonly outcome: "failed"; readonly message: string };
 
-/** Ends the making of an environment, with what the container's status says then. */
+/** Fails the environment; the message is shown in the container's status. */
 class EnvironmentError extends Error {
   override readonly name = "EnvironmentError";
 }
@@ -36,11 +36,12 @@ class EnvironmentError extends Error {
 const ENV_VAR_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
 
 /**
- * The environment of a container: what `envFrom` brings, over it what `env` says in its order, beneath it the services.
+ * The environment of a container: `env` in its order overrides `envFrom`, and both override the services' variables.
  *
  * Mirrors makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go.
- * Differs: sorted by how they came about, where upstream's order is that of a Go map; a static pod without
- * enableServiceLinks has them, as defaulting says.
+ * Differs: variables stay in the order of their creation, where upstream's order is that of a Go map; a static pod
+ * without
+ * enableServiceLinks gets them, as API defaulting would set it.
  *
  * @throws the signal's reason
  */
@@ -72,7 +73,7 @@ export async function makeEnvironmentVariables(
 
 class Environment {
   readonly variables = new Map<string, string>();
-  /** each is asked for once */
+  /** read once each */
   readonly #results = new Map<string, ObjectResult>();
 
   constructor(
@@ -111,7 +112,7 @@ class Environment {
       return;
     }
     const found = await this.#valueOf(valueFrom ?? {});
-    // An optional one that is not there leaves no variable behind, not even an empty one.
+    // A missing optional source sets no variable, not even an empty one.
     if (found !== undefined) this.variables.set(name, found);
   }
 
@@ -137,7 +138,7 @@ class Environment {
     throw new EnvironmentError(`couldn't find key ${key} in ${kind} ${this.pod.metadata.namespace}/${name}`);
   }
 
-  /** @returns undefined when it is not there and need not be */
+  /** @returns undefined when the object is missing and optional */
   async #read(what: "configMap" | "secret", name: string, optional: boolean): Promise<KubeObject | undefined> {
     const key = `${what}/${name}`;
     const manager = what === "secret" ? this.deps.secrets : this.deps.configMaps;
@@ -175,7 +176,7 @@ class Environment {
   }
 }
 
-/** Mirrors IsEnvVarName in k8s.io/apimachinery/pkg/util/validation: neither `.` nor `..` nor what begins with it. */
+/** Mirrors IsEnvVarName in k8s.io/apimachinery/pkg/util/validation: not `.` or `..`, and not starting with `..`. */
 function isEnvVarName(name: string): boolean {
   return ENV_VAR_NAME.test(name) && name !== "." && !name.startsWith("..");
 }

@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 
-/** A Service as far as its variables need it. */
+/** The fields of a Service that its variables need. */
 export interface ServiceObject extends KubeObject {
   readonly spec?: {
     readonly clusterIP?: string;
@@ -16,12 +16,13 @@ interface ServicePort {
   readonly protocol?: string;
 }
 
-/** Where the services live that every pod gets: only `kubernetes`. Mirrors masterServices in pkg/kubelet/kubelet_pods.go. */
+/** The namespace whose `kubernetes` service every pod gets. Mirrors masterServices in pkg/kubelet/kubelet_pods.go. */
 const MASTER_SERVICE_NAMESPACE = "default";
 const MASTER_SERVICES = new Set(["kubernetes"]);
 
 /**
- * The variables of the services that a pod of this namespace sees: `FOO_SERVICE_HOST`, `FOO_PORT_80_TCP_ADDR`, ... Pure.
+ * The variables of the services that a pod of this namespace gets: `FOO_SERVICE_HOST`, `FOO_PORT_80_TCP_ADDR`, ...
+ * Pure.
  *
  * Mirrors getServiceEnvVarMap in pkg/kubelet/kubelet_pods.go.
  * @param enableServiceLinks false: only the API server's
@@ -37,7 +38,7 @@ export function serviceEnvironment(
     if (!hasClusterIp(service)) continue;
     const isMaster = service.metadata.namespace === MASTER_SERVICE_NAMESPACE && MASTER_SERVICES.has(name);
     const isOwn = service.metadata.namespace === namespace && enableServiceLinks;
-    // The pod's own namespace may have a service of that name too: then that one counts.
+    // A service of that name in the pod's own namespace takes precedence.
     if (isOwn || (isMaster && !byName.has(name))) byName.set(name, service);
   }
   const names = [...byName.keys()].sort();
@@ -62,7 +63,7 @@ function variablesOf(service: ServiceObject | undefined): [string, string][] {
   for (const [i, { port, protocol = "TCP" }] of ports.entries()) {
     const scheme = protocol.toLowerCase();
     const url = `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-    // Docker made this one for the first port only.
+    // Docker set this one for the first port only.
     if (i === 0) variables.push([`${prefix}_PORT`, url]);
     const link = `${prefix}_PORT_${port}_${protocol.toUpperCase()}`;
     variables.push([link, url], [`${link}_PROTO`, scheme], [`${link}_PORT`, String(port)], [`${link}_ADDR`, host]);

@@ -29,7 +29,7 @@ interface PodRecorderDeps {
 export class ApiPodEventRecorder implements PodEventRecorder {
   readonly #recorder: Recorder;
 
-  /** @param signal the end of the kubelet: the remaining events are written without a pause */
+  /** @param signal aborts when the kubelet ends: the remaining events are then written without a pause */
   constructor(
     readonly deps: PodRecorderDeps,
     options: { readonly nodeName: string; readonly kubeVersion: string },

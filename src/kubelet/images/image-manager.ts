@@ -33,7 +33,7 @@ export interface ImageRequest {
   readonly sandboxConfig: Init<typeof PodSandboxConfig>;
 }
 
-/** There is the image, or why not. */
+/** The image is present, or why not. */
 export type ImageResult =
   | { readonly outcome: "ok"; readonly imageRef: string }
   | { readonly outcome: "failed"; readonly error: SyncErrorReason; readonly message: string };
@@ -41,16 +41,17 @@ export type ImageResult =
 type Say = (type: "Normal" | "Warning", reason: string, message: string) => void;
 
 /**
- * Sees to it that a container's image is on the node, as its pull policy wants it.
+ * Ensures that a container's image is on the node, according to its pull policy.
  *
- * Mirrors imageManager in pkg/kubelet/images/image_manager.go (EnsureImageExists, shouldPullImage). No limit of pulls per
+ * Mirrors imageManager in pkg/kubelet/images/image_manager.go (EnsureImageExists, shouldPullImage). No limit of pulls
+ * per
  * second (upstream: 5).
  */
 export class ImageManager {
-  /** why the last pull failed, by the key of its back-off; only where that is told */
+  /** why the last pull failed, by the key of its back-off; only for releases that report it */
   readonly #failures = new Map<string, string>();
 
-  /** @param kubeVersion `1.25`: events have that release's words */
+  /** @param kubeVersion `1.25`: events use that release's words */
   constructor(
     readonly deps: ImageManagerDeps,
     readonly kubeVersion: string,
@@ -114,13 +115,13 @@ export class ImageManager {
     const credentials = credentialsFor(domain, pullSecrets);
     const result = await puller.pull({ image, credentials, sandboxConfig }, signal);
     if (result.outcome !== "ok") {
-      // Whoever is not wanted any more has not failed.
+      // An aborted pull is not a failed pull.
       signal.throwIfAborted();
       say("Warning", "Failed", `Failed to pull image ${JSON.stringify(written)}: ${result.text}`);
       backOff.next(key, clock.now());
       if (factFor("imageBackOffReason", this.kubeVersion))
         remember(this.#failures, key, `ErrImagePull: ${result.text}`);
-      // Upstream does so after a success only: on a node whose pulls all fail, what was tried once would stay.
+      // Upstream does so only after a success: on a node whose pulls all fail, old entries would stay.
       backOff.gc();
       return { outcome: "failed", error: "ErrImagePull", message: result.text };
     }
@@ -131,7 +132,7 @@ export class ImageManager {
     return { outcome: "ok", imageRef };
   }
 
-  /** How long it took; newer releases tell the pull from the wait for others, and say how much it was. */
+  /** How long the pull took; newer releases also report the time with waiting, and the size. */
   async #tookText(
     image: { readonly image: string; readonly annotations: Readonly<Record<string, string>> },
     pullMs: number,
@@ -143,13 +144,13 @@ export class ImageManager {
     const times = `${goDuration(pullMs)} (${goDuration(totalMs)} including waiting)`;
     if (says === "also with waiting") return times;
     const status = await this.deps.imageService.imageStatus(image, false, signal);
-    // An image of unknown size is told as one of none: as upstream, whose GetImageSize is asked with best effort.
+    // An unknown size is printed as 0, as upstream, which ignores errors of GetImageSize.
     const size = status.outcome === "ok" ? (status.value.image?.size ?? 0n) : 0n;
     return `${times}. Image size: ${size} bytes.`;
   }
 }
 
-/** Without a policy, or with one that nobody knows, nothing is pulled. */
+/** Without a policy, or with an unknown one, nothing is pulled. */
 export function shouldPullImage(policy: string | undefined, isPresent: boolean): boolean {
   return policy === "Always" || (policy === "IfNotPresent" && !isPresent);
 }

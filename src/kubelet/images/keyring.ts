@@ -8,11 +8,12 @@ type Auth = Init<typeof AuthConfig>;
 const DOCKER_REGISTRIES = new Set(["docker.io", "index.docker.io", "registry-1.docker.io"]);
 
 /**
- * What pull secrets have for a registry, in their order.
+ * The credentials that pull secrets hold for a registry, in the secrets' order.
  *
  * Mirrors pkg/credentialprovider/secrets (MakeDockerKeyring) and keyring.go (Lookup).
- * Differs: registries are compared by host and port; patterns and paths in them are not followed. A secret that cannot be
- * read counts as empty.
+ * Differs: registries are compared by host and port; patterns and paths in them are ignored. A secret that cannot be
+ * read
+ * counts as empty.
  */
 export function credentialsFor(domain: string, secrets: readonly PullSecret[]): readonly Auth[] {
   return secrets.flatMap((secret) =>
@@ -40,7 +41,7 @@ function registriesOf({ type, data = {} }: PullSecret): Readonly<Record<string, 
     const registries = isNew ? (parsed as { readonly auths?: unknown }).auths : parsed;
     return typeof registries === "object" && registries !== null ? (registries as Record<string, Entry>) : {};
   } catch {
-    // Not JSON: the pull goes on without it, and says what it lacks.
+    // Not JSON: the pull continues without it, and its error names the cause.
     return {};
   }
 }
@@ -58,7 +59,7 @@ function toAuth(entry: Entry, domain: string): Auth {
   };
 }
 
-/** Of `https://index.docker.io/v1/` the host. */
+/** The host of `https://index.docker.io/v1/`. */
 function hostOf(registry: string): string {
   return registry.replace(/^https?:\/\//, "").split("/")[0] ?? "";
 }

@@ -10,25 +10,25 @@ import type { RemoteImageService } from "../cri/remote-image.js";
 
 export interface PullRequest {
   readonly image: Init<typeof ImageSpec>;
-  /** tried in this order; none: without any */
+  /** tried in this order; empty: pull without credentials */
   readonly credentials: readonly Init<typeof AuthConfig>[];
   readonly sandboxConfig: Init<typeof PodSandboxConfig>;
 }
 
 /** Mirrors pullResult in pkg/kubelet/images/puller.go. */
 export interface PulledImage {
-  /** what the runtime knows the image by from now on */
+  /** the reference by which the runtime knows the image from now on */
   readonly imageRef: string;
-  /** ms, without the wait for others */
+  /** ms, without waiting for other pulls */
   readonly pullMs: number;
 }
 
-/** Brings images to the node. Mirrors imagePuller in pkg/kubelet/images/puller.go. */
+/** Pulls images to the node. Mirrors imagePuller in pkg/kubelet/images/puller.go. */
 export interface ImagePuller {
   pull(request: PullRequest, signal: AbortSignal): Promise<RpcResult<PulledImage>>;
 }
 
-/** As many at once as are asked for. Mirrors parallelImagePuller. */
+/** Pulls images in parallel, without a limit. Mirrors parallelImagePuller. */
 export class ParallelImagePuller implements ImagePuller {
   constructor(
     readonly imageService: Pick<RemoteImageService, "pullImage">,
@@ -55,7 +55,7 @@ export class ParallelImagePuller implements ImagePuller {
   }
 }
 
-/** One after the other, as a disk and a line are shared by all. Mirrors serialImagePuller. */
+/** Pulls one image at a time, because all pulls share disk and network. Mirrors serialImagePuller. */
 export class SerialImagePuller implements ImagePuller {
   readonly #puller: ParallelImagePuller;
   readonly #mutex = new Mutex();
@@ -66,7 +66,7 @@ export class SerialImagePuller implements ImagePuller {
 
   pull(request: PullRequest, signal: AbortSignal): Promise<RpcResult<PulledImage>> {
     const turn = this.#mutex.run(async () => {
-      // Who gave up while waiting keeps nobody waiting.
+      // An aborted waiter does not block the queue.
       signal.throwIfAborted();
       return this.#puller.pull(request, signal);
     });
@@ -74,7 +74,7 @@ export class SerialImagePuller implements ImagePuller {
   }
 }
 
-/** As k8s.io/apimachinery/pkg/util/errors (NewAggregate) prints several errors. */
+/** Prints several errors as k8s.io/apimachinery/pkg/util/errors (NewAggregate). */
 function aggregate(failures: readonly RpcFailure[]): RpcFailure {
   const [first] = failures;
   const texts = [...new Set(failures.map(({ text }) => text))];

@@ -34,20 +34,21 @@ export interface ApiPodStatusDeps {
 }
 
 export interface ApiPodStatusOptions {
-  /** what `Version` said: `containerd` */
+  /** the runtime's name in the Version response: `containerd` */
   readonly runtimeName: string;
   readonly kubeVersion: string;
-  /** the node's own addresses, the preferred one first; none: the kubelet stands alone */
+  /** the node's own addresses, the preferred one first; empty: the kubelet has no API server */
   readonly hostIps: readonly string[];
 }
 
 /**
- * What the API shows of a pod: made from what the runtime has, and from what was shown before.
+ * The status that the API shows for a pod: from the runtime's status, and from the last status.
  *
  * Mirrors generateAPIPodStatus and convertStatusToAPIStatus in pkg/kubelet/kubelet_pods.go.
- * Differs: what an eviction or a deadline says is added by whoever decides it (PodSyncHandlers upstream).
+ * Differs: evictions and deadlines are added by the code that decides them (PodSyncHandlers upstream).
  *
- * @param podIsTerminal nothing of the pod will be started any more: then all of its containers decide the phase (v1.27)
+ * @param podIsTerminal no container of the pod will be started again: then all of its containers decide the phase
+ *   (v1.27)
  */
 export function generateApiPodStatus(
   deps: ApiPodStatusDeps,
@@ -60,7 +61,7 @@ export function generateApiPodStatus(
   const converted = convertStatusToApiStatus(deps, options, pod, podStatus, old);
   const all = [...(converted.containerStatuses ?? []), ...(converted.initContainerStatuses ?? [])];
   const fromContainers = getPhase(pod.spec, all, {
-    // A static pod may come again with its old uid: a phase that it had to keep would keep it away.
+    // A static pod may return with its old uid: keeping a final phase would prevent that.
     podIsTerminal: podIsTerminal && !isStaticPod(pod) && factFor("deletedPodsEnd", options.kubeVersion),
   });
   const phase = phaseOf(deps, pod, old, fromContainers);
@@ -73,7 +74,7 @@ export function generateApiPodStatus(
   };
 }
 
-/** Once a pod is over, it stays over: by what was shown, and by what the API has. */
+/** A terminal phase is final, whether in the last status or in the API. */
 function phaseOf({ trace }: ApiPodStatusDeps, pod: V1Pod, old: V1PodStatus, fromContainers: PodPhase): PodPhase {
   const inApi = terminalPhase(pod.status);
   const before = terminalPhase(old) ?? inApi;
@@ -136,7 +137,7 @@ function byName(a: V1ContainerStatus, b: V1ContainerStatus): number {
 }
 
 /**
- * The first address of the node's own family, then the first of the other: runtimes have no fixed order.
+ * Sorts the first address of the node's own family to the front; runtimes report them in no fixed order.
  * Mirrors sortPodIPs.
  */
 export function sortPodIps(podIps: readonly string[], hostIps: readonly string[]): readonly string[] {
@@ -158,7 +159,7 @@ function addressesOf(hostIps: readonly string[], pod: V1Pod, status: V1PodStatus
   return { hostIP, podIP: status.podIP ?? hostIP, podIPs };
 }
 
-/** Those of others stay, and the kubelet's own come after them; what it said of a disruption stays said. */
+/** Keeps conditions of other owners and appends the kubelet's own; keeps the kubelet's DisruptionTarget. */
 function conditionsOf(
   kubeVersion: string,
   pod: V1Pod,
@@ -175,7 +176,7 @@ function conditionsOf(
     );
   const { phase, initContainerStatuses: init = [], containerStatuses: main = [] } = status;
   const { spec } = pod;
-  // From 1.29 on, whether a pod is initialized is also told by its ordinary containers.
+  // From 1.29 on, the regular containers also decide whether a pod is initialized.
   const forInitialized = isAtLeast(kubeVersion, "1.29") ? [...(init ?? []), ...(main ?? [])] : init;
   return [
     ...others,
@@ -189,7 +190,7 @@ function conditionsOf(
 
 const READY_TO_START = "PodReadyToStartContainers";
 
-/** Sidecars count among those that must be ready, from 1.29 on. */
+/** From 1.29 on, sidecars must be ready as well. */
 function containersForReady(
   kubeVersion: string,
   main: V1PodStatus["containerStatuses"],
@@ -198,7 +199,7 @@ function containersForReady(
   return isAtLeast(kubeVersion, "1.29") ? [...(main ?? []), ...(init ?? [])] : main;
 }
 
-/** The sandbox is there, and has its network. Mirrors GeneratePodReadyToStartContainersCondition in status/generate.go. */
+/** The sandbox exists and has its network. Mirrors GeneratePodReadyToStartContainersCondition in status/generate.go. */
 function readyToStartCondition({ sandboxStatuses }: PodStatus): V1PodCondition {
   const [newest] = sandboxStatuses;
   const hasNetwork = newest !== undefined && (newest.usesHostNetwork || newest.ips.length > 0);

@@ -10,13 +10,13 @@ import type { ReasonCache } from "./reason-cache.js";
 const CONTAINER_CREATING = "ContainerCreating";
 const POD_INITIALIZING = "PodInitializing";
 
-/** Go's time.Time{}: what the API shows as null. */
+/** Go's time.Time{}, which the API shows as null. */
 const NO_TIME = null;
-/** What a container that is lost without a trace counts as: ended by SIGKILL. */
+/** The exit code of a container that vanished: as if ended by SIGKILL. */
 const LOST_EXIT_CODE = 137;
 
 export interface ContainerStatusesOptions {
-  /** the runtime's name, in front of container IDs */
+  /** the runtime's name, the prefix of container IDs */
   readonly runtimeName: string;
   readonly hasInitContainers: boolean;
   readonly isInitContainer: boolean;
@@ -27,12 +27,12 @@ interface Draft extends V1ContainerStatus {
 }
 
 /**
- * The statuses of one kind of a pod's containers, from what the runtime has, what the API had, and why syncs failed. Pure
- * but for the reason cache.
+ * The statuses of one kind of a pod's containers, from the runtime's status, the last API status, and the reasons for
+ * failed starts. Pure except for reading the reason cache.
  *
  * Mirrors convertToAPIContainerStatuses in pkg/kubelet/kubelet_pods.go.
  * @param podStatus newest containers first, as the runtime's reader sorts them
- * @param previous what was last known of these containers
+ * @param previous the last known statuses of these containers
  * @returns in the order of the spec; `ready` and `started` are left to the probe manager
  */
 export function convertToApiContainerStatuses(
@@ -55,7 +55,7 @@ export function convertToApiContainerStatuses(
   return [...drafts.values()];
 }
 
-/** Before the runtime says anything: waiting, or as it last ended. */
+/** The status before the runtime reports anything: waiting, or the last termination. */
 function draft({ name, image = "" }: V1Container, old: ReadonlyMap<string, V1ContainerStatus>, reason: string): Draft {
   const before = old.get(name);
   if (isSet(before?.state?.terminated)) return { ...before, state: before.state };
@@ -77,9 +77,10 @@ function keptOf({ restartCount, lastState }: V1ContainerStatus) {
 }
 
 /**
- * A container that ran when it was last seen and of which the runtime has nothing any more: it has ended, though nobody
- * knows how. As waiting alone it would make the pod Pending again.
- * @returns undefined: this is no such container
+ * A container that was last seen running and that the runtime no longer lists: it ended in an unknown way. Showing it
+ * as
+ * waiting would make the pod Pending again.
+ * @returns undefined for any other container
  */
 function lostContainer(
   pod: V1Pod,
@@ -98,12 +99,12 @@ function lostContainer(
     startedAt: NO_TIME,
     finishedAt: NO_TIME,
   };
-  // Unless the pod is going, it is started again.
+  // It is restarted, unless the pod is terminating.
   const restarts = pod.metadata.deletionTimestamp === undefined ? 1 : 0;
   return { ...now, lastState: { terminated }, restartCount: (now.restartCount ?? 0) + restarts };
 }
 
-/** The newest container of each name is its state, the one before its last state. */
+/** The newest container of each name gives the state, the one before it the last state. */
 function applyRuntimeStatuses(
   drafts: Map<string, Draft>,
   { containerStatuses }: PodStatus,
@@ -141,7 +142,7 @@ function convertContainerStatus(
     }
     case "unknown": {
       if (!isSet(before?.state?.running)) return { ...base, state: { waiting: {} } };
-      // It ran, and now the runtime cannot say: "has run and failed", never "has not run yet".
+      // It ran, and the runtime has lost its state: it counts as failed, not as never started.
       const terminated = {
         reason: "ContainerStatusUnknown",
         message: "The container could not be located when the pod was terminated",
@@ -152,12 +153,12 @@ function convertContainerStatus(
       return { ...base, restartCount: (before?.restartCount ?? 0) + 1, state: { terminated } };
     }
     default:
-      // Created and not started: it waits to run.
+      // Created but not started: it is waiting.
       return { ...base, state: { waiting: {} } };
   }
 }
 
-/** A container that shall be started, and could not be when it was last tried, waits with the reason of that. */
+/** A container that should start, but failed to when last tried, is waiting with that failure as the reason. */
 function applyReason(
   reasonCache: Pick<ReasonCache, "get">,
   drafts: Map<string, Draft>,
@@ -167,7 +168,7 @@ function applyReason(
   { isInitContainer }: ContainerStatusesOptions,
 ): void {
   const status = findContainerStatusByName(podStatus, container.name);
-  // Also one that runs beside the others and ended well: that it waits to run again is not shown.
+  // This includes sidecars that exited with 0: their wait for the restart is not shown.
   if (isInitContainer && status?.state === "exited" && status.exitCode === 0) return;
   if (!shouldContainerBeRestarted(container, pod, podStatus)) return;
   const why = reasonCache.get(pod.metadata.uid, container.name);
@@ -178,7 +179,7 @@ function applyReason(
   drafts.set(container.name, { ...now, ...lastState, state: { waiting: { reason, message } } });
 }
 
-/** Of a container that could not be started the runtime says 0: that is 1970, as upstream shows it. */
+/** For a container that could not be started the runtime reports 0, so the time is 1970, as upstream shows it. */
 function timeOf(ms: number | undefined): string | null {
   return ms === undefined ? NO_TIME : rfc3339(ms);
 }

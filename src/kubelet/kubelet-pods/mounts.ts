@@ -13,7 +13,7 @@ import type { MountedVolume } from "../volumes/set-up.js";
 
 const ETC_HOSTS_PATH = "/etc/hosts";
 
-/** A container's mounts cannot be made: its status says why. */
+/** A container's mounts cannot be prepared: its status shows why. */
 export class MountsError extends Error {
   override readonly name = "MountsError";
 }
@@ -27,14 +27,14 @@ export interface MountsRequest {
   readonly hostDomain: string;
   readonly podIps: readonly string[];
   readonly volumes: ReadonlyMap<string, MountedVolume>;
-  /** what subPathExpr may name */
+  /** the variables that subPathExpr may use */
   readonly envs: readonly EnvVar[];
   /** the node's own hosts file: upstream `/etc/hosts` */
   readonly nodeHostsFile: string;
 }
 
 /**
- * Which folders and files of the node a container gets: its volumes, and the hosts file unless it brings its own.
+ * The node's folders and files that a container gets: its volumes, and the hosts file unless it mounts its own.
  *
  * Mirrors makeMounts in pkg/kubelet/kubelet_pods.go.
  * @throws MountsError in upstream's words
@@ -45,7 +45,7 @@ export async function makeMounts(request: MountsRequest): Promise<ContainerMount
   const mounts: ContainerMount[] = [];
   for (const [index, mount] of wanted.entries()) mounts.push(await makeMount(request, mount, index));
   const bringsItsOwn = wanted.some(({ mountPath }) => mountPath === ETC_HOSTS_PATH);
-  // Without an address yet there is nothing to write: the sandbox is still being made.
+  // Without an address there is nothing to write yet: the sandbox is still being created.
   const hasAddress = podIps.length > 0 || pod.spec.hostNetwork === true;
   if (bringsItsOwn || !hasAddress) return mounts;
   const hostPath = await ensureHostsFile({ podDir, nodeHostsFile }, pod, podIps, hostName, hostDomain);
@@ -85,7 +85,7 @@ function subPathOf({ subPath = "", subPathExpr = "" }: Wire<V1VolumeMount>, envs
   return path;
 }
 
-/** Mirrors ExpandContainerVolumeMounts in pkg/kubelet/container/helpers.go: every name must be known. */
+/** Mirrors ExpandContainerVolumeMounts in pkg/kubelet/container/helpers.go: every variable must be set. */
 function expandSubPath(text: string, envs: readonly EnvVar[]): string {
   const values = new Map(envs.map(({ name, value }) => [name, value]));
   let isMissing = false;
@@ -98,7 +98,7 @@ function expandSubPath(text: string, envs: readonly EnvVar[]): string {
   return path;
 }
 
-/** What the file system says is not passed on: it may tell of the node's own files. */
+/** Hides the file system's error, which could reveal the node's own files. */
 async function prepareSubpath(
   container: V1Container,
   mount: Wire<V1VolumeMount>,

@@ -23,13 +23,13 @@ export interface ObjectRef {
 /**
  * One object and the list and watch that keep it up to date.
  *
- * Mirrors objectCacheItem in pkg/kubelet/util/manager/watch_based_manager.go, with the reflector and the store that it holds.
- * Differs: who waits for the first list is woken by it, where upstream looks every 10 ms.
+ * Mirrors objectCacheItem in pkg/kubelet/util/manager/watch_based_manager.go, with its reflector and store.
+ * Differs: the first list wakes its waiters, where upstream polls every 10 ms.
  */
 export class ObjectCacheItem {
-  /** pods that name the object */
+  /** number of pods that reference the object */
   refCount = 0;
-  /** Unix ms; 0: nobody has asked for it yet */
+  /** Unix ms of the last read; 0: never read */
   lastAccessMs = 0;
   /** undefined: the watch is stopped */
   #watching: AbortController | undefined;
@@ -47,12 +47,12 @@ export class ObjectCacheItem {
     this.startIfNeeded();
   }
 
-  /** As it was last seen; undefined: it is not there. Means nothing before it was listed. */
+  /** The last known object; undefined: it does not exist. Meaningless before the first list. */
   get object(): KubeObject | undefined {
     return this.#object;
   }
 
-  /** Has it been listed since it is watched? What was read stays while the API server is away. */
+  /** Reports whether it was listed since the watch started. The last object stays while the API server is away. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -61,20 +61,20 @@ export class ObjectCacheItem {
     return this.#watching !== undefined;
   }
 
-  /** Mirrors restartReflectorIfNeeded. What is immutable needs no watch any more. */
+  /** Mirrors restartReflectorIfNeeded. An immutable object needs no watch any more. */
   startIfNeeded(): void {
     if (this.#watching !== undefined || this.#isImmutable) return;
     const stop = new AbortController();
     const previous = this.#ended;
     this.#watching = stop;
     this.#ended = this.deps.trace.detached(async () => {
-      // Never two at once.
+      // Never two watches at once.
       await previous;
       await this.#follow(stop.signal);
     });
   }
 
-  /** Ends the watch, if there is one. What may change meanwhile has to be listed again before it is good for anything. */
+  /** Ends the watch, if there is one. The object must then be listed again, because it may change meanwhile. */
   async stop(): Promise<void> {
     this.#watching?.abort();
     this.#watching = undefined;
@@ -93,7 +93,7 @@ export class ObjectCacheItem {
     const { clock } = this.deps;
     const waker = new Waker();
     this.#awaitingSync.add(waker);
-    // A volume may show many objects, which are all waited for at once.
+    // A volume may wait for many objects at once.
     setMaxListeners(0, signal);
     try {
       await waker.wait(clock, clock.now() + ms, signal);
@@ -103,7 +103,7 @@ export class ObjectCacheItem {
     return this.#hasSynced;
   }
 
-  /** Never rejects: nobody waits for it but the next one, and who closes it. */
+  /** Never rejects: only the next watch and close() wait for it. */
   async #follow(signal: AbortSignal): Promise<void> {
     const backoff = new ReflectorBackoff(this.deps);
     this.#tellOfWatch("started");
@@ -114,7 +114,7 @@ export class ObjectCacheItem {
         if (signal.aborted) break;
         this.#failed(error);
         if (isOwnBug(error)) {
-          // The next one who asks for the object begins anew.
+          // The next read starts a new watch.
           this.#watching = undefined;
           this.#hasSynced = false;
           break;
@@ -142,14 +142,14 @@ export class ObjectCacheItem {
   }
 
   #replace(object: KubeObject | undefined): void {
-    // The first list is no change.
+    // The first list is not a change.
     if (this.#hasSynced) this.#set(object);
     this.#object = object;
     this.#hasSynced = true;
     for (const waker of this.#awaitingSync) waker.wake();
   }
 
-  /** That an object has changed is news, and shown; that it is watched goes without saying. */
+  /** Reports changes of the object at a lower -v than its routine watch. */
   #set(object: KubeObject | undefined): void {
     const from = versionOf(this.#object);
     const to = versionOf(object);
@@ -169,13 +169,13 @@ export class ObjectCacheItem {
     return `${kind} ${namespace}/${name}`;
   }
 
-  /** Once, and not at each attempt: a right may be missing for long. */
+  /** // Reported once, and not at each attempt: a right may be missing for long. */
   #failed(error: unknown): void {
     const stack = isOwnBug(error) && error instanceof Error ? error.stack : undefined;
     const message = stack ?? messageOf(error);
     if (message === this.#told) return;
     this.#told = message;
-    const hint = `It is asked for again, at the latest in a minute. Pods that name the ${this.#subject} get what was read before, if anything was.`;
+    const hint = `It is tried again within a minute. Pods that reference the ${this.#subject} get the last version read, if any.`;
     this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
   }
 }
@@ -184,7 +184,7 @@ function versionOf(object: KubeObject | undefined): string {
   return object === undefined ? "none" : (object.metadata.resourceVersion ?? "");
 }
 
-/** Mirrors EscapeValue in k8s.io/apimachinery/pkg/fields/selector.go: a name from a manifest may hold anything. */
+/** Mirrors EscapeValue in k8s.io/apimachinery/pkg/fields/selector.go: a manifest's name may contain anything. */
 function escapeFieldValue(value: string): string {
   return value.replace(/[\\,=]/g, "\\$&");
 }

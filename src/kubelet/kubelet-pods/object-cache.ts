@@ -2,24 +2,25 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { Constant } from "../../trace/events.js";
 import { ObjectCacheItem, type ObjectCacheItemDeps, type ObjectRef } from "./object-cache-item.js";
 
-/** So long a pod waits for the first list. Mirrors Get in pkg/kubelet/util/manager/watch_based_manager.go. */
+/** How long a pod waits for the first list. Mirrors Get in pkg/kubelet/util/manager/watch_based_manager.go. */
 export const SYNC_TIMEOUT_MS = 1_000;
-/** Five times the kubelet's resync: what volumes show is asked for in each. Mirrors NewWatchBasedManager. */
+/** Five times the kubelet's resync, because each resync reads what volumes show. Mirrors NewWatchBasedManager. */
 export const MAX_IDLE_TIME_MS = 300_000;
 /** Mirrors NewObjectCache. */
 const RECYCLE_PERIOD_MS = 60_000;
 
-/** What asking for a ConfigMap or Secret brought. */
+/** The result of reading a ConfigMap or Secret. */
 export type ObjectResult =
   | { readonly outcome: "ok"; readonly object: KubeObject }
   | { readonly outcome: "not-found" | "failed"; readonly message: string };
 
 /**
- * Objects of one kind that pods of this node name, each followed by a list and a watch of its own, however many pods name it:
- * a node may read no other (see the Node authorizer), so it cannot watch all of a namespace.
+ * The objects of one kind that this node's pods reference. Each has its own list and watch, shared by all pods: the
+ * Node
+ * authorizer lets a node read only these objects, so it cannot watch a whole namespace.
  *
  * Mirrors objectCache in pkg/kubelet/util/manager/watch_based_manager.go.
- * Differs: each watch has a connection of its own, where client-go has all of them on one, as streams of HTTP/2.
+ * Differs: each watch has its own connection, where client-go shares one HTTP/2 connection.
  */
 export class ObjectCache implements AsyncDisposable {
   /** by `namespace/name` */
@@ -32,17 +33,17 @@ export class ObjectCache implements AsyncDisposable {
     readonly kind: ObjectRef["kind"],
   ) {}
 
-  /** How many objects are kept. */
+  /** The number of cached objects. */
   get size(): number {
     return this.#items.size;
   }
 
-  /** How many of them are watched. */
+  /** The number of watched objects. */
   get watches(): number {
     return [...this.#items.values()].filter(({ isWatched }) => isWatched).length;
   }
 
-  /** One pod more names it: the first begins to watch it, and waits for nothing. */
+  /** Adds a pod's reference. The first one starts the watch, without waiting for it. */
   addReference(namespace: string, name: string): void {
     if (this.#isClosed) return;
     const key = `${namespace}/${name}`;
@@ -51,7 +52,7 @@ export class ObjectCache implements AsyncDisposable {
     item.refCount++;
   }
 
-  /** One pod less; with the last one it is forgotten. */
+  /** Removes a pod's reference; the last one removes the object. */
   deleteReference(namespace: string, name: string): void {
     const key = `${namespace}/${name}`;
     const item = this.#items.get(key);
@@ -61,7 +62,7 @@ export class ObjectCache implements AsyncDisposable {
   }
 
   /**
-   * The object as it was last seen. Waits up to a second (of the wall: it is the API server that takes it) for the first list.
+   * The last known object. Waits up to a second (real time, because the API server needs it) for the first list.
    * @returns `configmap "x" not found` and the like as values. @throws the signal's reason
    */
   async get(namespace: string, name: string, signal: AbortSignal): Promise<ObjectResult> {
@@ -92,7 +93,8 @@ export class ObjectCache implements AsyncDisposable {
   }
 
   /**
-   * Ends the watches of what nobody has asked for in five minutes, until `signal` aborts. The next one who asks begins anew.
+   * Ends watches of objects that were not read for five minutes, until `signal` aborts. The next read starts a new
+   * watch.
    * Mirrors startRecycleIdleWatch. @throws the signal's reason
    */
   async recycleIdleWatches(signal: AbortSignal): Promise<never> {
@@ -101,14 +103,14 @@ export class ObjectCache implements AsyncDisposable {
     for (;;) {
       await clock.sleep(RECYCLE_PERIOD_MS, signal);
       for (const item of this.#items.values()) {
-        // Before the first list there is nothing to be idle: a slow API server would have worked for nothing.
+        // An item is idle only after its first list: a slow API server's work would be wasted.
         const isIdle = item.hasSynced && clock.now() > item.lastAccessMs + MAX_IDLE_TIME_MS;
-        if (item.isWatched && isIdle) this.#stopWatching(item, "nobody has asked for it lately", constants);
+        if (item.isWatched && isIdle) this.#stopWatching(item, "it was not read lately", constants);
       }
     }
   }
 
-  /** Ends all watches and waits for their ends. None begins any more. Safe to call twice. */
+  /** Ends all watches and waits for their ends; no new one starts. Safe to call twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const item of this.#items.values()) this.#stop(item);

@@ -5,14 +5,14 @@ import type { ObjectCacheItemDeps, ObjectRef } from "./object-cache-item.js";
 import { referencedConfigMaps, referencedSecrets } from "./references.js";
 
 /**
- * The ConfigMaps, or the Secrets, that pods of this node name: kept at hand as long as a pod names them.
+ * The ConfigMaps, or the Secrets, that this node's pods reference, cached as long as a pod references them.
  *
  * Mirrors pkg/kubelet/util/manager (cacheBasedManager over the objectCache of NewWatchBasedManager), which
- * configmap_manager.go and secret_manager.go stand on: what `configMapAndSecretChangeDetectionStrategy: Watch` means.
+ * configmap_manager.go and secret_manager.go use with `configMapAndSecretChangeDetectionStrategy: Watch`.
  */
 export class ObjectManager {
   readonly cache: ObjectCache;
-  /** by uid: what the pod's last version names */
+  /** by uid: the references of the pod's last version */
   readonly #registered = new Map<string, ReadonlySet<string>>();
 
   constructor(
@@ -22,7 +22,7 @@ export class ObjectManager {
     this.cache = new ObjectCache(deps, kind);
   }
 
-  /** To be called for each version of a pod. */
+  /** Call for each version of a pod. */
   registerPod(pod: V1Pod): void {
     const names = this.kind === "secret" ? referencedSecrets(pod) : referencedConfigMaps(pod);
     this.#replace(pod, names);
@@ -39,7 +39,7 @@ export class ObjectManager {
     return this.cache.get(namespace, name, signal);
   }
 
-  /** What the pod names anew comes first: nothing is let go that is still needed. */
+  /** Adds new references first, so that an object still in use is never released. */
   #replace({ metadata }: V1Pod, names: ReadonlySet<string>): void {
     const { namespace, uid } = metadata;
     const before = this.#registered.get(uid) ?? new Set();
@@ -57,7 +57,7 @@ export function textValues(object: KubeObject): ReadonlyMap<string, string> {
   );
 }
 
-/** The files that a ConfigMap or a Secret makes. Sorted by name. */
+/** The files of a ConfigMap or a Secret, sorted by name. */
 export function binaryValues(object: KubeObject): ReadonlyMap<string, Buffer> {
   const { data, binaryData } = object as { readonly data?: Values | null; readonly binaryData?: Values | null };
   const encoding = object.kind === "Secret" ? "base64" : "utf8";

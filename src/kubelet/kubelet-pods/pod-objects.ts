@@ -5,9 +5,9 @@ import type { ObjectCacheItemDeps } from "./object-cache-item.js";
 import { ObjectManager } from "./object-manager.js";
 
 /**
- * ConfigMaps and Secrets for the pods of this node.
+ * ConfigMaps and Secrets for this node's pods.
  *
- * Mirrors configmap.Manager in pkg/kubelet/configmap and secret.Manager in pkg/kubelet/secret, which have the same pods.
+ * Mirrors configmap.Manager in pkg/kubelet/configmap and secret.Manager in pkg/kubelet/secret, which get the same pods.
  */
 export class PodObjectManagers implements AsyncDisposable {
   readonly configMaps: ObjectManager;
@@ -18,7 +18,7 @@ export class PodObjectManagers implements AsyncDisposable {
     this.secrets = new ObjectManager(deps, "secret");
   }
 
-  /** Lets go of what nobody asks for, until `signal` aborts. */
+  /** Ends idle watches, until `signal` aborts. */
   run(signal: AbortSignal): Promise<void> {
     const { configMaps, secrets } = this;
     const loops = [configMaps, secrets].map(
@@ -38,7 +38,7 @@ export class PodObjectManagers implements AsyncDisposable {
     return this.close();
   }
 
-  /** To be called for each new version of a pod. */
+  /** Call for each new version of a pod. */
   registerPod(pod: V1Pod): void {
     this.configMaps.registerPod(pod);
     this.secrets.registerPod(pod);
@@ -50,8 +50,8 @@ export class PodObjectManagers implements AsyncDisposable {
   }
 
   /**
-   * The Secret that an image is pulled with.
-   * @returns undefined when there is none, or it may not be read: the image may need none
+   * The Secret to pull an image with.
+   * @returns undefined when it is missing or forbidden: the image may be public
    */
   async getPullSecret(namespace: string, name: string, signal: AbortSignal): Promise<PullSecret | undefined> {
     const result = await this.secrets.get(namespace, name, signal);

@@ -1,23 +1,23 @@
 import { remember } from "../../util/lru.js";
 import type { PodSyncResult, SyncErrorReason } from "../container/sync-result.js";
 
-/** Why a container could not be started, as the API shows it of a waiting container. Mirrors ReasonItem. */
+/** Why a container could not be started, as the API shows it for a waiting container. Mirrors ReasonItem. */
 export interface ReasonItem {
   readonly reason: SyncErrorReason;
   readonly message: string;
 }
 
 /**
- * Why containers could not be started when they were tried last: the runtime knows nothing of a container that it never
- * made.
+ * Why containers could not be started at the last attempt: the runtime knows nothing of a container that it never
+ * created.
  *
  * Mirrors pkg/kubelet/reason_cache.go (ReasonCache).
- * Differs: holds 4096 containers, upstream a thousand: the oldest goes first in both.
+ * Differs: holds 4096 containers, upstream a thousand: both evict the oldest.
  */
 export class ReasonCache {
   readonly #items = new Map<string, ReasonItem>();
 
-  /** Takes what a sync did to containers: a failure is remembered, a success forgotten. Other actions do not count. */
+  /** Records the results of a sync: a failed start is stored, a successful one removed. Other actions do not count. */
   update(podUid: string, { syncResults }: PodSyncResult): void {
     for (const { action, target, error, message = "" } of syncResults) {
       if (action !== "StartContainer") continue;
@@ -31,13 +31,13 @@ export class ReasonCache {
     return this.#items.get(keyOf(podUid, containerName));
   }
 
-  /** For a container that was removed. */
+  /** Call when a container was removed. */
   remove(podUid: string, containerName: string): void {
     this.#items.delete(keyOf(podUid, containerName));
   }
 }
 
-/** As upstream writes it: `uid_name`. */
+/** The key in upstream's form: `uid_name`. */
 function keyOf(podUid: string, containerName: string): string {
   return `${podUid}_${containerName}`;
 }

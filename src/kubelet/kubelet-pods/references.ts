@@ -4,7 +4,7 @@ import type { Wire } from "../../apimachinery/wire.js";
 import { allContainersOf } from "../container/spec.js";
 
 /**
- * The ConfigMaps that a pod's containers and volumes name. Pure.
+ * The ConfigMaps that a pod's containers and volumes reference. Pure.
  * Mirrors VisitPodConfigmapNames in pkg/api/v1/pod/util.go.
  */
 export function referencedConfigMaps(pod: V1Pod): ReadonlySet<string> {
@@ -20,7 +20,7 @@ export function referencedConfigMaps(pod: V1Pod): ReadonlySet<string> {
 }
 
 /**
- * The Secrets that a pod's containers and volumes name, and those that its images are pulled with. Pure.
+ * The Secrets that a pod's containers and volumes reference, and its pull secrets. Pure.
  * Mirrors VisitPodSecretNames in pkg/api/v1/pod/util.go.
  */
 export function referencedSecrets(pod: V1Pod): ReadonlySet<string> {

@@ -28,12 +28,13 @@ export interface RuntimeHelperOptions {
 }
 
 /**
- * What the runtime manager asks back of the kubelet: environment, mounts, names.
+ * What the runtime manager needs from the kubelet: environment, mounts, names.
  *
  * Mirrors GenerateRunContainerOptions, GetPodDNS, GetPodDir, GeneratePodHostNameAndDomain and
  * GetExtraSupplementalGroupsForPod in pkg/kubelet/kubelet_pods.go and pkg/kubelet/kubelet_getters.go.
- * Differs: no cgroups of the kubelet's own, so their parent is left to the runtime (cgroupsPerQOS: false); no devices, no
- * volumes that bring groups of their own.
+ * Differs: the kubelet creates no cgroups, so the runtime chooses their parent (cgroupsPerQOS: false); no devices, and
+ * no
+ * volumes with groups of their own.
  */
 export class KubeletRuntimeHelper implements RuntimeHelper {
   constructor(
@@ -88,7 +89,7 @@ export class KubeletRuntimeHelper implements RuntimeHelper {
     return "";
   }
 
-  /** @throws LabError BAD_FILE for a uid that is no name of a folder */
+  /** @throws LabError BAD_FILE for a uid that cannot be the name of a folder */
   getPodDir(podUid: string): string {
     return podDir(this.options.rootDir, podUid);
   }

@@ -16,10 +16,10 @@ import type { KillReason, PodActions, PodActionsDeps } from "./pod-actions.js";
 import { podSandboxChanged } from "./pod-sandbox-changed.js";
 
 /**
- * Compares what a pod's spec wants with what the runtime has.
+ * Compares a pod's spec with the runtime's state of it.
  *
  * Mirrors computePodActions in pkg/kubelet/kuberuntime/kuberuntime_manager.go; restartable init containers as of v1.29.
- * Pure, but for asking what the probes have found. In-place resizing is not there.
+ * Pure except for reading probe results. In-place resizing is not implemented.
  */
 export function computePodActions(pod: V1Pod, podStatus: PodStatus, deps: PodActionsDeps): PodActions {
   const { isChanged, attempt, sandboxId, why } = podSandboxChanged(pod, podStatus);
@@ -37,7 +37,7 @@ export function computePodActions(pod: V1Pod, podStatus: PodStatus, deps: PodAct
   const hasSidecars = hasRestartableInitContainer(pod, deps.kubeVersion);
   if (isChanged) return startAnew(actions, pod, podStatus, hasSidecars);
   actions.ephemeralContainersToStart = ephemeralContainersOf(pod).flatMap(({ name }, i) =>
-    // They are never started a second time.
+    // Ephemeral containers are never restarted.
     findContainerStatusByName(podStatus, name) === undefined ? [i] : [],
   );
   const isInitialized = hasSidecars
@@ -47,18 +47,18 @@ export function computePodActions(pod: V1Pod, podStatus: PodStatus, deps: PodAct
   const keptCount = inspectContainers(actions, pod, podStatus, deps);
   if (keptCount === 0 && actions.containersToStart.length === 0) {
     actions.killPod = true;
-    // What only runs beside the others must not keep the pod alive.
+    // Sidecars must not keep a completed pod alive.
     if (hasSidecars) actions.initContainersToStart = [];
   }
   return actions;
 }
 
-/** Mirrors HasRestartableInitContainer in pkg/kubelet/types/pod_update.go, where the feature is on. */
+/** Mirrors HasRestartableInitContainer in pkg/kubelet/types/pod_update.go with the feature enabled. */
 export function hasRestartableInitContainer(pod: V1Pod, kubeVersion: string): boolean {
   return factFor("sidecarContainers", kubeVersion) && initContainersOf(pod).some(isRestartableInitContainer);
 }
 
-/** Everything goes and comes again, from the first init container on; but what is over stays over. */
+/** Recreates the sandbox and all containers, from the first init container on; completed containers stay completed. */
 function startAnew(actions: PodActions, pod: V1Pod, podStatus: PodStatus, hasSidecars: boolean): PodActions {
   const { restartPolicy } = pod.spec;
   if (restartPolicy === "Never" && actions.attempt !== 0 && podStatus.containerStatuses.length !== 0) {
@@ -87,7 +87,7 @@ function hasSucceeded({ name }: ContainerSpec, podStatus: PodStatus): boolean {
   return status?.state === "exited" && status.exitCode === 0;
 }
 
-/** @returns true: all init containers have run */
+/** @returns true when all init containers have completed */
 function nextInitContainer(actions: PodActions, pod: V1Pod, podStatus: PodStatus): boolean {
   const { failed, next, isDone } = findNextInitContainer(pod, podStatus);
   if (isDone || next === undefined) return isDone;
@@ -107,7 +107,7 @@ function nextInitContainer(actions: PodActions, pod: V1Pod, podStatus: PodStatus
   return false;
 }
 
-/** @returns how many containers run and shall go on */
+/** @returns the number of running containers that keep running */
 function inspectContainers(actions: PodActions, pod: V1Pod, podStatus: PodStatus, deps: PodActionsDeps): number {
   let keptCount = 0;
   for (const [i, container] of containersOf(pod).entries()) {
@@ -115,7 +115,7 @@ function inspectContainers(actions: PodActions, pod: V1Pod, podStatus: PodStatus
     if (status?.state !== "running") {
       if (!shouldContainerBeRestarted(container, pod, podStatus)) continue;
       actions.containersToStart.push(i);
-      // It may be running after all: two of it must not.
+      // It may still be running; kill it first so that two copies never run.
       if (status?.state === "unknown") {
         const message = 'Container is in "unknown" state, try killing it before restart';
         actions.containersToKill.push({ ...target(status), message, reason: "Unknown" });
@@ -142,11 +142,11 @@ function target({ containerId, name }: ContainerStatus): { readonly containerId:
 interface Complaint {
   readonly text: string;
   readonly reason: KillReason;
-  /** whatever the restart policy says: the spec has changed */
+  /** true: ignores the restart policy, because the spec has changed */
   readonly restartsAnyway: boolean;
 }
 
-/** Why a container that runs must not go on; undefined: it may. */
+/** Why a running container must be killed; undefined if it may keep running. */
 function complaintOf(container: ContainerSpec, status: ContainerStatus, deps: PodActionsDeps): Complaint | undefined {
   if (hashContainer(container, deps.kubeVersion) !== status.hash) {
     return { text: "definition changed", reason: "", restartsAnyway: true };

@@ -23,9 +23,9 @@ export interface ContainerConfigRequest {
   readonly container: ContainerSpec;
   readonly restartCount: number;
   readonly podIps: readonly string[];
-  /** what the image is known by in the runtime */
+  /** the runtime's reference of the image */
   readonly imageRef: string;
-  /** the container whose processes an ephemeral container sees */
+  /** the container whose processes an ephemeral container shares */
   readonly targetId?: string;
 }
 
@@ -38,7 +38,7 @@ export type ContainerConfigResult =
   | { readonly outcome: "failed"; readonly message: string };
 
 /**
- * What a runtime is told of a container, with the folder of its logs made.
+ * The CRI configuration of a container. Creates the folder of its logs.
  *
  * Mirrors generateContainerConfig in pkg/kubelet/kuberuntime/kuberuntime_container.go.
  */
@@ -62,7 +62,7 @@ export async function generateContainerConfig(
     made = await configOf(context, request, options, signal);
     return made.outcome === "ok" && cleanup !== undefined ? { ...made, cleanup } : made;
   } finally {
-    // Who gets a configuration cleans up when it has been used; nobody else does, not even after an abort.
+    // The caller of a configuration disposes of it after use; nothing else does, not even an abort.
     if (made?.outcome !== "ok") await cleanup?.();
   }
 }
@@ -132,7 +132,7 @@ function toConfig(
   };
 }
 
-/** What labels need of a container: absent is undefined there. */
+/** The container as its labels need it, with undefined for absent fields. */
 function toLabelled({ name, terminationMessagePath, terminationMessagePolicy, lifecycle, ports }: ContainerSpec) {
   const preStop = lifecycle?.preStop ?? undefined;
   return {
@@ -143,7 +143,7 @@ function toLabelled({ name, terminationMessagePath, terminationMessagePolicy, li
   };
 }
 
-/** Mirrors getImageUser in pkg/kubelet/kuberuntime/helpers.go. @returns a text: the runtime does not say */
+/** Mirrors getImageUser in pkg/kubelet/kuberuntime/helpers.go. @returns a string when the runtime reports no user */
 async function imageUser(context: ManagerContext, image: string, signal: AbortSignal): Promise<ImageUser | string> {
   const result = await context.imageService.imageStatus({ image }, false, signal);
   if (result.outcome !== "ok") return result.message;
@@ -169,8 +169,8 @@ function toMount(mount: ContainerMount): Init<typeof Mount> {
 }
 
 /**
- * The file that becomes the container's termination log: a new one for each start, as the last one may still be read.
- * Mirrors makeMounts. A file that cannot be made is no reason not to start: the container then has no such log.
+ * Creates the file of the container's termination log: a new one for each start, as the last one may still be read.
+ * Mirrors makeMounts. If the file cannot be created, the container starts without a termination log.
  */
 async function terminationLogMount(
   context: ManagerContext,
@@ -182,7 +182,7 @@ async function terminationLogMount(
   try {
     await makeFolder(podContainerDir, 0o750);
     await writeFile(hostPath, "");
-    // Whoever the container runs as writes it.
+    // The container's user must be able to write it.
     chmodSync(hostPath, 0o666);
   } catch (error) {
     const message = `error on creating termination-log file of ${name}: ${describeFileError(error)}`;

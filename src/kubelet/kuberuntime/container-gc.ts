@@ -18,7 +18,7 @@ export interface DeadContainer {
   readonly podUid: string;
   readonly name: string;
   readonly createdAtMs: number;
-  /** nobody knows whether it runs: it is stopped first */
+  /** unknown state: the container is stopped first */
   readonly isUnknown: boolean;
 }
 
@@ -29,10 +29,10 @@ export interface GcOptions {
 }
 
 /**
- * Removes dead containers, then sandboxes that hold none, then logs of pods that are gone.
+ * Removes dead containers, then sandboxes without containers, then logs of deleted pods.
  *
  * Mirrors GarbageCollect in pkg/kubelet/kuberuntime/kuberuntime_gc.go.
- * @returns what failed as a whole; what fails for one container is reported and tried again next time
+ * @returns the error that ended it; a failure for one container is reported and tried again next time
  */
 export async function garbageCollect(
   context: ManagerContext,
@@ -50,7 +50,7 @@ export async function garbageCollect(
   return problems;
 }
 
-/** What may not stay of a pod: all of it, or (`evictNonDeletedPods`) of one that still exists but is over. */
+/** Reports pods whose dead containers must all go: deleted ones, or (`evictNonDeletedPods`) terminated ones. */
 function isGone({ podStateProvider }: ManagerContext, podUid: string, evictNonDeletedPods: boolean): boolean {
   if (podStateProvider.shouldPodContentBeRemoved(podUid)) return true;
   return evictNonDeletedPods && podStateProvider.shouldPodRuntimeBeRemoved(podUid);
@@ -78,7 +78,7 @@ export function evictableContainers(containers: readonly Container[], newestMs: 
     const createdAtMs = toMs(createdAt);
     if (metadata === undefined || state === ContainerState.CONTAINER_RUNNING || createdAtMs > newestMs) return [];
     const podUid = labels[POD_UID_LABEL];
-    // Whatever else lives in this runtime is not ours to remove.
+    // Other containers in this runtime are not the kubelet's to remove.
     if (podUid === undefined) return [];
     const isUnknown = state === ContainerState.CONTAINER_UNKNOWN;
     return [{ containerId: id, podUid, name: metadata.name, createdAtMs, isUnknown }];
@@ -86,8 +86,8 @@ export function evictableContainers(containers: readonly Container[], newestMs: 
 }
 
 /**
- * Which dead containers must go, the oldest first: all of pods that are gone; of each other container all but the newest
- * few; and beyond the number that the node may hold as many as it takes, from each the same.
+ * The dead containers to remove, the oldest first: all containers of deleted pods; of each other container all but the
+ * newest few; and beyond the node's limit the same number from each container.
  *
  * Mirrors evictContainers, enforceMaxContainersPerEvictUnit and removeOldestN. Pure.
  */
@@ -147,14 +147,14 @@ async function evictSandboxes(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { runtimeService } = context;
-  // Sandboxes after containers: one that is made in between must not look empty.
+  // Sandboxes after containers, so that a sandbox whose container was just created does not look empty.
   const containers = await runtimeService.listContainers(undefined, signal);
   if (containers.outcome !== "ok") return containers.text;
   const sandboxes = await runtimeService.listPodSandbox(undefined, signal);
   if (sandboxes.outcome !== "ok") return sandboxes.text;
   const used = new Set(containers.value.map(({ podSandboxId }) => podSandboxId));
   for (const id of sandboxesToRemove(sandboxes.value, used, (uid) => isGone(context, uid, evictNonDeletedPods))) {
-    // It should be stopped already; in case it is not, its network is still to be taken down.
+    // It should be stopped already; if not, its network must be torn down.
     const stopped = await runtimeService.stopPodSandbox(id, signal);
     const removed = stopped.outcome === "ok" ? await runtimeService.removePodSandbox(id, signal) : stopped;
     if (removed.outcome !== "ok") report(context, `Failed to remove sandbox ${id}: ${removed.text}`);
@@ -163,7 +163,7 @@ async function evictSandboxes(
 }
 
 /**
- * Sandboxes that are not ready, hold no container, and are not the newest of a pod that exists.
+ * Sandboxes that are not ready, have no container, and are not the newest of an existing pod.
  * Mirrors evictSandboxes and removeOldestNSandboxes. Pure.
  */
 export function sandboxesToRemove(
@@ -195,7 +195,7 @@ async function evictPodLogs(context: ManagerContext): Promise<string | undefined
     return `failed to read podLogsRootDirectory "${podLogsDirectory}": ${describeFileError(error)}`;
   }
   for (const name of names) {
-    // Only what has the form of a pod's folder: the root may hold other things as well.
+    // Only names of pod folders: the root may contain other files.
     if (name.split("_").length < 3) continue;
     if (!context.podStateProvider.shouldPodContentBeRemoved(parsePodUidFromLogsDirectory(name))) continue;
     try {
@@ -207,7 +207,7 @@ async function evictPodLogs(context: ManagerContext): Promise<string | undefined
   return undefined;
 }
 
-/** Links to logs that are gone, unless their container still lives: a rotation takes a log away for a moment. */
+/** Removes links to missing logs, unless their container still exists: a rotation takes a log away for a moment. */
 async function removeDeadLinks(context: ManagerContext, signal: AbortSignal): Promise<void> {
   const { containerLogsDirectory } = context.options;
   if (containerLogsDirectory === undefined) return;
@@ -222,7 +222,7 @@ async function removeDeadLinks(context: ManagerContext, signal: AbortSignal): Pr
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {
-  // No folder: no links.
+  // Without the folder there are no links.
   return readdir(folder).catch(() => []);
 }
 

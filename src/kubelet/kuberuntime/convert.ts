@@ -4,7 +4,7 @@ import type { ContainerState, ContainerStatus, SandboxStatus } from "../containe
 import { CONTAINER_NAME_LABEL, getContainerInfoFromAnnotations } from "./labels.js";
 import type { ReportedContainer, ReportedSandbox } from "./runtime-service.js";
 
-/** Mirrors toKubeContainerState. What a newer runtime may say beyond it is unknown. */
+/** Mirrors toKubeContainerState. A state that this CRI version does not define is unknown. */
 export function toKubeContainerState(state: number): ContainerState {
   switch (state) {
     case CriContainerState.CONTAINER_CREATED:
@@ -24,7 +24,7 @@ export function sandboxToContainerState(state: number): ContainerState {
   return state === PodSandboxState.SANDBOX_NOTREADY ? "exited" : "unknown";
 }
 
-/** Nanoseconds since 1970 as Unix ms: whole ms exactly, of the fraction as much as a number holds (a quarter of a µs). */
+/** Nanoseconds since 1970 as Unix ms: whole ms are exact, the fraction is as precise as a number allows (a quarter of a µs). */
 export function toMs(nanoseconds: bigint): number {
   return Number(nanoseconds / 1_000_000n) + Number(nanoseconds % 1_000_000n) / 1e6;
 }
@@ -33,7 +33,8 @@ export function toMs(nanoseconds: bigint): number {
 export function toKubeContainerStatus(status: ReportedContainer, message: string): ContainerStatus {
   const { hash, restartCount } = getContainerInfoFromAnnotations(status.annotations);
   const state = toKubeContainerState(status.state);
-  // Assigned rather than spread: thousands are converted in a first relist, and V8 takes long to learn how to spread.
+  // Assigned rather than spread: the first relist converts thousands, and spreading is slow until V8 has optimized
+  // it.
   const converted: { -readonly [K in keyof ContainerStatus]: ContainerStatus[K] } = {
     containerId: status.id,
     name: status.labels[CONTAINER_NAME_LABEL] ?? "",
@@ -72,7 +73,7 @@ export function toSandboxStatus(status: ReportedSandbox): SandboxStatus {
 }
 
 /**
- * The pod's addresses; none in the host's network. One that is no address makes all of them untrustworthy.
+ * The pod's addresses; empty in the host's network. One invalid address invalidates all of them.
  * Mirrors determinePodSandboxIPs in pkg/kubelet/kuberuntime/kuberuntime_sandbox.go.
  */
 export function determinePodSandboxIps({ network }: Pick<ReportedSandbox, "network">): readonly string[] {
@@ -81,7 +82,7 @@ export function determinePodSandboxIps({ network }: Pick<ReportedSandbox, "netwo
   return ips.every(isAddress) ? ips : [];
 }
 
-/** As net.ParseIP before Go 1.17 did: leading zeros are allowed. */
+/** As net.ParseIP before Go 1.17: leading zeros are allowed. */
 function isAddress(ip: string): boolean {
   return isIP(ip) !== 0 || isIP(ip.replace(/(^|\.)0+(?=\d)/g, "$1")) === 4;
 }

@@ -20,7 +20,7 @@ interface BackOffRequest {
   readonly backOff: Backoff;
 }
 
-/** What a container's waits are counted by: another spec begins anew. Mirrors getStableKey in kuberuntime/helpers.go. */
+/** The key of a container's back-off: a changed spec starts a new one. Mirrors getStableKey in kuberuntime/helpers.go. */
 function stableKey({ metadata }: V1Pod, container: ContainerSpec, kubeVersion: string): string {
   const { name, namespace, uid } = metadata;
   const hash = hashContainer(container, kubeVersion).toString(16);
@@ -28,8 +28,9 @@ function stableKey({ metadata }: V1Pod, container: ContainerSpec, kubeVersion: s
 }
 
 /**
- * Whether a container that ended must wait before it is started again: 10 s, twice as long each time up to 300 s, counted
- * from its end.
+ * Decides whether a container that ended must wait before its restart: 10 s, doubled each time up to 300 s, counted
+ * from
+ * its end.
  *
  * Mirrors doBackOff in pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  * @returns undefined: it may start now
@@ -54,7 +55,7 @@ export function doBackOff(context: ManagerContext, request: BackOffRequest): Sta
     {
       kind: "decision",
       what: `do not start container ${container.name} of ${podText(pod)} yet`,
-      why: `it ended, with code ${last.exitCode}, and has to wait ${wait} from then on`,
+      why: `it ended with code ${last.exitCode} and waits ${wait} from then on`,
       constants: constantsFor(context.options.kubeVersion, "containerBackOffPeriod", "maxContainerBackOff"),
       upstream: { file: MANAGER_FILE, func: "doBackOff" },
     },

@@ -12,11 +12,11 @@ export interface PullSecret {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** Which dead containers may stay. Mirrors kubecontainer.GCPolicy. */
+/** Which dead containers are kept. Mirrors kubecontainer.GCPolicy. */
 export interface GcPolicy {
-  /** only what was created at least so long ago goes, ms */
+  /** only containers at least this old are removed, ms */
   readonly minAgeMs: number;
-  /** dead ones of one container of a pod; -1: any number */
+  /** dead ones per container of a pod; -1: any number */
   readonly maxPerPodContainer: number;
   /** dead ones on the node; -1: any number */
   readonly maxContainers: number;
@@ -41,7 +41,7 @@ export interface CommandOptions {
   readonly tty: boolean;
 }
 
-/** What a command that ran to its end has said. Mirrors CommandRunner.RunInContainer: an exit code is no error here. */
+/** The result of a command that ran to its end. Mirrors CommandRunner.RunInContainer: an exit code is no error here. */
 export interface CommandResult {
   /** stdout, then stderr, as upstream joins them */
   readonly output: Buffer;
@@ -58,22 +58,23 @@ export interface RuntimeImage {
 }
 
 /**
- * Everything that the kubelet asks of a container runtime.
+ * Everything that the kubelet needs from a container runtime.
  *
  * Mirrors kubecontainer.Runtime, StreamingRuntime, ImageService and CommandRunner in pkg/kubelet/container/runtime.go
  * (KubeGenericRuntime in pkg/kubelet/kuberuntime/kuberuntime_manager.go).
- * Every method throws RuntimeCallError for what the runtime refused, unless it says otherwise, and the signal's reason.
+ * Unless documented otherwise, every method throws RuntimeCallError when the runtime refuses, and the signal's reason.
  */
 export interface KubeGenericRuntime extends Runtime {
-  /** the runtime's name, as it is in front of container IDs: `containerd` */
+  /** the runtime's name, the prefix of container IDs: `containerd` */
   readonly type: string;
 
   version(signal: AbortSignal): Promise<VersionResponse>;
   status(signal: AbortSignal): Promise<readonly RuntimeCondition[]>;
 
   /**
-   * Makes the runtime hold what the pod's spec asks for, one step after the other; what cannot go on now is left for the
-   * next sync. Does not throw for what a container or an image did: the result says it.
+   * Brings the runtime to the pod's spec, step by step; a step that cannot proceed now is left for the next sync. Does
+   * not
+   * throw for a failed container or image: the result contains it.
    */
   syncPod(
     pod: V1Pod,
@@ -95,8 +96,8 @@ export interface KubeGenericRuntime extends Runtime {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Removes dead containers, sandboxes that nobody uses, and logs of pods that are gone.
-   * @param allSourcesReady false: pods that are not known may only not be known yet
+   * Removes dead containers, unused sandboxes, and logs of deleted pods.
+   * @param allSourcesReady false: an unknown pod may belong to a source that has not reported yet
    * @param evictNonDeletedPods also the containers of pods that failed or were evicted and still exist
    */
   garbageCollect(
@@ -108,7 +109,7 @@ export interface KubeGenericRuntime extends Runtime {
   /** Removes a dead container and its logs. */
   deleteContainer(containerId: string, signal: AbortSignal): Promise<void>;
 
-  /** The URL of a stream at the runtime: whoever has it may use it, so it is no fact for a trace. Mirrors GetExec. */
+  /** The URL of a stream at the runtime. It is a secret, so it appears in no trace. Mirrors GetExec. */
   getExec(containerId: string, cmd: readonly string[], options: CommandOptions, signal: AbortSignal): Promise<string>;
   getAttach(containerId: string, options: CommandOptions, signal: AbortSignal): Promise<string>;
   /** @throws Error when the pod has no ready sandbox */
@@ -120,7 +121,7 @@ export interface KubeGenericRuntime extends Runtime {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<CommandResult>;
-  /** Where the runtime says that a container's log is: what GetContainerLogs reads. */
+  /** Where the runtime keeps a container's log: GetContainerLogs reads it. */
   getContainerLogPath(containerId: string, signal: AbortSignal): Promise<string>;
 
   updatePodCidr(podCidr: string, signal: AbortSignal): Promise<void>;

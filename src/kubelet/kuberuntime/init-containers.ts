@@ -10,23 +10,23 @@ function isInitContainerFailed({ state, exitCode }: ContainerStatus): boolean {
   return state === "unknown" || (state === "exited" && exitCode !== 0);
 }
 
-/** Where a pod's initialization stands. */
+/** The state of a pod's initialization. */
 export interface InitProgress {
   /** the init container that failed last: it is `next` again */
   readonly failed?: ContainerStatus;
-  /** index of the init container to start; undefined: none now */
+  /** index of the init container to start; undefined: nothing to start now */
   readonly next?: number;
   readonly isDone: boolean;
 }
 
 /**
- * Which init container comes next. It asks the last one first: earlier ones may have been collected.
+ * Finds the next init container to start. Checks the last one first, because earlier ones may have been collected.
  * Mirrors findNextInitContainerToRun in pkg/kubelet/kuberuntime/kuberuntime_container.go. Pure.
  */
 export function findNextInitContainer(pod: V1Pod, podStatus: PodStatus): InitProgress {
   const inits = initContainersOf(pod);
   if (inits.length === 0) return { isDone: true };
-  // A container that runs says that all init containers have, even where they are gone.
+  // A running container implies that all init containers completed, even if they are gone.
   if (containersOf(pod).some(({ name }) => findContainerStatusByName(podStatus, name)?.state === "running")) {
     return { isDone: true };
   }
@@ -47,19 +47,19 @@ export function hasAnyContainerCreated(pod: V1Pod, podStatus: PodStatus): boolea
   });
 }
 
-/** What an init container is found to be. */
+/** The state of an init container, as computeInitContainerActions needs it. */
 type Finding =
   /** nothing to do but wait */
   | { readonly kind: "wait" }
-  /** it has done its work, or runs beside the others: the next may begin */
+  /** it completed, or runs as a sidecar: the next one may start */
   | { readonly kind: "initialized"; readonly startsNext: boolean; readonly restart?: ContainerToKill }
   | { readonly kind: "restart"; readonly kill?: ContainerToKill }
-  /** it failed and must not run again: the pod is over */
+  /** it failed and must not be restarted: the pod has failed */
   | { readonly kind: "fatal" };
 
 /**
- * Goes through the init containers from the last to the first: finds the next to start, and those running beside the
- * others which must be started again.
+ * Goes through the init containers from the last to the first: finds the next one to start, and the sidecars to
+ * restart.
  *
  * Mirrors computeInitContainerActions in pkg/kubelet/kuberuntime/kuberuntime_container.go of v1.29 and later.
  * @returns true: the pod has been initialized
@@ -83,11 +83,11 @@ export function computeInitContainerActions(
     const isSidecar = isRestartableInitContainer(container);
     const status = findContainerStatusByName(podStatus, container.name);
     if (status === undefined) {
-      // Its last status is gone, but it shall run.
+      // Its last status is gone, but it should run.
       if (isPreviouslyInitialized && isSidecar) toStart.push(i);
       continue;
     }
-    // After the initialization only those that run beside the others matter.
+    // After the initialization only sidecars matter.
     if (isPreviouslyInitialized && !isSidecar) continue;
     const finding = isSidecar ? inspectSidecar(container, status, deps) : inspectInit(pod, container, status);
     if (finding.kind === "fatal") {
@@ -113,7 +113,7 @@ export function computeInitContainerActions(
 function inspectInit(pod: V1Pod, container: ContainerSpec, status: ContainerStatus): Finding {
   switch (status.state) {
     case "created":
-      // Creating and starting are one step: the runtime could not start it.
+      // Creating and starting are one step, so the runtime failed to start it.
       return { kind: "restart" };
     case "running":
       return { kind: "wait" };

@@ -21,15 +21,15 @@ import type { KillReason } from "./pod-actions.js";
 import { shortId } from "./pod-sandbox-changed.js";
 import { TerminationOrdering } from "./termination-order.js";
 
-/** So long a container has at least, unless somebody overrides it. pkg/kubelet/kuberuntime/kuberuntime_manager.go */
+/** The minimum grace period, unless overridden. pkg/kubelet/kuberuntime/kuberuntime_manager.go */
 export const MINIMUM_GRACE_PERIOD_SECONDS = 2;
 
 export interface KillRequest {
-  /** undefined: only the runtime knows it; what is needed stands on the container */
+  /** undefined: only the runtime knows the pod; the container's labels and annotations hold what is needed */
   readonly pod: V1Pod | undefined;
   readonly containerId: string;
   readonly name: string;
-  /** of the event Killing; empty: that it is stopped */
+  /** message of the Killing event; empty: the container is being stopped */
   readonly message: string;
   readonly reason: KillReason;
   /** seconds; undefined: the pod's own */
@@ -38,11 +38,12 @@ export interface KillRequest {
 }
 
 /**
- * Runs a container's preStop hook, then stops it; the hook's time is taken from the grace period. Up to v1.27 an override,
- * and a pod worker always gives one, is not shortened by the hook.
+ * Runs a container's preStop hook, then stops it; the hook's time is taken from the grace period. Up to v1.27 the hook
+ * does
+ * not shorten an override, which pod workers always set.
  *
  * Mirrors killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go.
- * @returns undefined: it is stopped, or was gone; otherwise what the runtime said
+ * @returns undefined when it is stopped or gone; otherwise the runtime's error
  */
 export async function killContainer(
   context: ManagerContext,
@@ -66,7 +67,7 @@ export async function killContainer(
     graceSeconds -= await ordering.waitForTurn(name, graceSeconds, signal);
   }
   graceSeconds = Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS);
-  // Up to v1.27 whoever overrides the grace period does so whatever the hook has used of it.
+  // Up to v1.27 an override applies in full, whatever the hook has used of it.
   if (!isWithin && gracePeriodOverride !== undefined) graceSeconds = gracePeriodOverride;
   context.trace.emit(
     {
@@ -84,7 +85,7 @@ export async function killContainer(
   return undefined;
 }
 
-/** The pod's own decision first, then a failed probe's, then the spec's. Mirrors setTerminationGracePeriod. */
+/** The pod's deletion grace period, else a failed probe's, else the spec's. Mirrors setTerminationGracePeriod. */
 export function terminationGracePeriod(pod: V1Pod, container: ContainerSpec, reason: KillReason): number {
   const { deletionGracePeriodSeconds } = pod.metadata;
   if (deletionGracePeriodSeconds !== undefined) return deletionGracePeriodSeconds;
@@ -99,7 +100,7 @@ export function terminationGracePeriod(pod: V1Pod, container: ContainerSpec, rea
   return probe?.terminationGracePeriodSeconds ?? terminationGracePeriodSeconds;
 }
 
-/** @returns whole seconds that it took. Mirrors executePreStopHook: what takes longer than the grace period is left alone */
+/** @returns the hook's time in whole seconds. Mirrors executePreStopHook: a hook that exceeds the grace period is abandoned */
 async function executePreStopHook(
   context: ManagerContext,
   hook: {
@@ -127,7 +128,7 @@ async function executePreStopHook(
     await Promise.race([hooked, timer]);
   } finally {
     over.abort();
-    // Ending the one that lost is no failure of anybody.
+    // Aborting the loser of the race is not a failure.
     await Promise.allSettled([hooked, timer]);
   }
   return Math.trunc((context.clock.now() - startMs) / 1000);
@@ -147,7 +148,7 @@ async function specsOf(
   return `failed to get containerSpec "${name}" ${id} in pod "${formatPod(pod)}" when killing container for reason "${message}"`;
 }
 
-/** As much of pod and container as stands on the container. Mirrors restoreSpecsFromContainerLabels. */
+/** Restores pod and container from the container's labels and annotations. Mirrors restoreSpecsFromContainerLabels. */
 async function restoreSpecs(
   context: ManagerContext,
   containerId: string,
@@ -188,7 +189,7 @@ function preStopOf(text: string | undefined): LifecycleHandler | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as LifecycleHandler) : undefined;
   } catch {
-    // It is nobody's of ours: the container is stopped without a hook.
+    // The kubelet did not create it: it is stopped without a hook.
     return undefined;
   }
 }
@@ -238,7 +239,7 @@ export async function killPodWithSyncResult(
   return result;
 }
 
-/** Waits for all of them, also where one throws: none is left behind. */
+/** Waits for all of them even if one throws, so that no promise is left behind. */
 async function settledAll<T>(work: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(work);
   return Promise.all(work);

@@ -16,7 +16,7 @@ import { groupIntoPods } from "./pods.js";
 import type { PodReader, ReportedContainer } from "./runtime-service.js";
 import { localFiles, type TailReader, terminationMessage } from "./termination-message.js";
 
-/** What a runtime answered instead of a response; the message is as Go prints it. */
+/** The runtime's error; the message is as Go prints it. */
 export class RuntimeCallError extends Error {
   override readonly name = "RuntimeCallError";
   constructor(readonly failure: RpcFailure) {
@@ -26,16 +26,17 @@ export class RuntimeCallError extends Error {
 
 export interface KubeRuntimeDeps {
   readonly service: PodReader;
-  /** where termination messages and logs are read; the files of this machine */
+  /** reads termination messages and logs; default: this machine's files */
   readonly files?: TailReader;
 }
 
 /**
- * The kubelet's view of a container runtime: pods, where the CRI has sandboxes and containers.
+ * The kubelet's view of a container runtime: pods instead of the CRI's sandboxes and containers.
  *
  * Mirrors pkg/kubelet/kuberuntime/kuberuntime_manager.go (GetPods, GetPodStatus, GeneratePodStatus).
- * Differs: what does not depend on each other is asked for at the same time; a sandbox that goes away between the list and
- * its status is left out, where upstream keeps a hole in its list.
+ * Differs: independent calls run in parallel; a sandbox that vanishes between the list and its status is left out,
+ * where
+ * upstream keeps a hole in its list.
  */
 export class KubeRuntime implements Runtime {
   readonly #files: TailReader;
@@ -74,8 +75,8 @@ export class KubeRuntime implements Runtime {
   }
 
   /**
-   * The status that comes along with an event of the runtime.
-   * @returns undefined: the event does not say whose it is
+   * The status in an event of the runtime.
+   * @returns undefined: the event does not name its pod
    */
   async generatePodStatus(event: ContainerEventResponse): Promise<PodStatus | undefined> {
     const sandbox = event.podSandboxStatus;
@@ -122,7 +123,7 @@ export class KubeRuntime implements Runtime {
     };
   }
 
-  /** @returns undefined: it has been removed since it was listed */
+  /** @returns undefined: it was removed after it was listed */
   readonly #containerStatusIn = (result: ContainerStatusResult) => {
     if (result.outcome === "not-found") return undefined;
     const { status } = responseOf(result);
@@ -130,7 +131,7 @@ export class KubeRuntime implements Runtime {
     return this.#convert(status);
   };
 
-  /** Only what has exited has a last word, which may take its time to read: the others, nearly all, need not wait. */
+  /** Only exited containers have a termination message, which is slow to read; the others need not wait. */
   readonly #convert = (status: ReportedContainer): ContainerStatus | Promise<ContainerStatus> =>
     status.state === ContainerState.CONTAINER_EXITED
       ? terminationMessage(status, this.#files).then((message) => toKubeContainerStatus(status, message))
@@ -140,7 +141,7 @@ export class KubeRuntime implements Runtime {
 type SandboxStatusResult = Awaited<ReturnType<PodReader["podSandboxStatus"]>>;
 type ContainerStatusResult = Awaited<ReturnType<PodReader["containerStatus"]>>;
 
-/** @returns undefined: it has been removed since it was listed, which is nothing unusual */
+/** @returns undefined: it was removed after it was listed, which is normal */
 function sandboxStatusIn(result: SandboxStatusResult): SandboxStatus | undefined {
   if (result.outcome === "not-found") return undefined;
   const { status } = responseOf(result);
@@ -156,7 +157,7 @@ function newestSandboxFirst(a: SandboxStatus, b: SandboxStatus): number {
   return b.createdAtMs - a.createdAtMs;
 }
 
-/** Mirrors containerStatusByCreated. Made at the very same time, the one that was started more often is the newer one. */
+/** Mirrors containerStatusByCreated. If both were created at the same time, the one with more restarts is newer. */
 function newestContainerFirst(a: ContainerStatus, b: ContainerStatus): number {
   return b.createdAtMs - a.createdAtMs || b.restartCount - a.restartCount;
 }

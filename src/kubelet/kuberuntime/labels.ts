@@ -1,5 +1,5 @@
 /**
- * What the kubelet writes on sandboxes and containers, to know them again after a restart.
+ * What the kubelet writes on sandboxes and containers, to recognize them after a restart.
  *
  * Mirrors pkg/kubelet/kuberuntime/labels.go and pkg/kubelet/types/labels.go.
  */
@@ -20,7 +20,7 @@ export const TERMINATION_GRACE_PERIOD_ANNOTATION = "io.kubernetes.pod.terminatio
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** What labels need of a pod. */
+/** The fields of a pod that labels need. */
 export interface LabelledPod {
   readonly metadata: {
     readonly name: string;
@@ -32,7 +32,7 @@ export interface LabelledPod {
   readonly spec: { readonly terminationGracePeriodSeconds?: number };
 }
 
-/** What labels need of a container's spec. */
+/** The fields of a container's spec that labels need. */
 export interface LabelledContainer {
   readonly name: string;
   readonly terminationMessagePath?: string;
@@ -41,7 +41,7 @@ export interface LabelledContainer {
   readonly ports?: readonly unknown[];
 }
 
-/** The pod's own labels and, over them, whose sandbox it is. Mirrors newPodLabels. */
+/** The pod's own labels, overridden by the kubelet's labels of the sandbox. Mirrors newPodLabels. */
 export function newPodLabels({ metadata }: LabelledPod): Record<string, string> {
   return { ...metadata.labels, ...podIdentity(metadata) };
 }
@@ -82,7 +82,7 @@ export function newContainerAnnotations(
   };
 }
 
-/** What a container's annotations tell. Nothing, or nonsense, counts as zero: it may be nobody of ours. */
+/** Reads a container's annotations. Missing or malformed ones count as zero: it may not be the kubelet's. */
 export interface AnnotatedContainer {
   readonly hash: number;
   readonly restartCount: number;

@@ -33,13 +33,13 @@ export function milliCpuToShares(milliCpu: number): number {
   return Math.min(Math.max(Math.trunc((milliCpu * SHARES_PER_CPU) / 1000), MIN_SHARES), MAX_SHARES);
 }
 
-/** Microseconds of each period; 0: no limit. Mirrors MilliCPUToQuota. */
+/** Microseconds per period; 0: no limit. Mirrors MilliCPUToQuota. */
 export function milliCpuToQuota(milliCpu: number): number {
   return milliCpu === 0 ? 0 : Math.max(Math.trunc((milliCpu * QUOTA_PERIOD_US) / 1000), MIN_QUOTA_US);
 }
 
 /**
- * What of the node a container gets.
+ * A container's share of the node.
  * Mirrors generateLinuxContainerResources in pkg/kubelet/kuberuntime/kuberuntime_container_linux.go. No huge pages.
  */
 export function generateLinuxContainerResources(
@@ -64,7 +64,7 @@ function amountsOf(list: ResourceList): Amounts {
 }
 
 /**
- * What a pod's containers get together: the sum, or what the greatest init container needs.
+ * The resources of a pod's containers together: their sum, or those of the largest init container.
  * Mirrors calculateSandboxResources in pkg/kubelet/kuberuntime/kuberuntime_sandbox_linux.go.
  */
 export function calculateSandboxResources(pod: V1Pod, cpuCfsQuota: boolean): Resources {
@@ -82,7 +82,7 @@ export function calculateSandboxResources(pod: V1Pod, cpuCfsQuota: boolean): Res
   return calculateLinuxResources(total("requests"), total("limits"), cpuCfsQuota);
 }
 
-/** What running the pod costs beside its containers; undefined: nothing. Mirrors applySandboxResources. */
+/** The pod's overhead; undefined: none. Mirrors applySandboxResources. */
 export function overheadResources(pod: V1Pod, cpuCfsQuota: boolean): Resources | undefined {
   const { overhead } = pod.spec;
   if (overhead === undefined || overhead === null) return undefined;
@@ -99,7 +99,7 @@ function calculateLinuxResources(requests: Amounts, limits: Amounts, cpuCfsQuota
 }
 
 /**
- * Whom the kernel ends first when memory runs out: the higher, the sooner.
+ * The OOM score adjustment: the higher, the sooner the kernel kills the container when memory runs out.
  * Mirrors GetContainerOOMScoreAdjust in pkg/kubelet/qos/policy.go.
  */
 export function oomScoreAdjust(pod: V1Pod, container: ContainerSpec, memoryCapacityBytes: number): number {
@@ -109,7 +109,7 @@ export function oomScoreAdjust(pod: V1Pod, container: ContainerSpec, memoryCapac
   if (qosClass === "BestEffort") return BEST_EFFORT_OOM_SCORE_ADJ;
   const memoryRequest = unitValue(resourcesOf(container).requests["memory"]);
   const adjust = 1000 - Math.trunc((1000 * memoryRequest) / Math.max(memoryCapacityBytes, 1));
-  // Burstable pods stay between the two others.
+  // Burstable pods stay between guaranteed and best-effort ones.
   if (adjust < 1000 + GUARANTEED_OOM_SCORE_ADJ) return 1000 + GUARANTEED_OOM_SCORE_ADJ;
   return adjust === BEST_EFFORT_OOM_SCORE_ADJ ? adjust - 1 : adjust;
 }

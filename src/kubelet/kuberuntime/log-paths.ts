@@ -21,7 +21,7 @@ export function buildContainerLogsDirectory(root: string, pod: NamedPod, contain
   return join(buildPodLogsDirectory(root, pod), containerName);
 }
 
-/** A runtime says where its logs are: what is elsewhere is not ours to touch. @param root of all pods' logs */
+/** Reports whether a log path from the runtime is in our folder. @param root of all pods' logs */
 export function isOwnLog(path: string, root: string): boolean {
   return path !== "" && join(path).startsWith(join(root, "/"));
 }
@@ -36,17 +36,17 @@ export function parsePodUidFromLogsDirectory(folderName: string): string {
   return folderName.slice(folderName.lastIndexOf("_") + 1);
 }
 
-/** A file name has at most 255 bytes; the ID and the ending need theirs. */
+/** A file name has at most 255 bytes, which include the ID and the extension. */
 const MAX_LINK_NAME = 251;
 
-/** The link that log collectors look at: `NAME_NAMESPACE_CONTAINER-ID.log`. Mirrors legacyLogSymlink and logSymlink. */
+/** The link that log collectors read: `NAME_NAMESPACE_CONTAINER-ID.log`. Mirrors legacyLogSymlink and logSymlink. */
 export function legacyLogSymlink(root: string, containerId: string, containerName: string, pod: NamedPod): string {
   const prefix = `${pod.name}_${pod.namespace}_${containerName}`;
   const suffix = `-${containerId}`;
   return join(root, `${prefix.slice(0, Math.max(0, MAX_LINK_NAME - suffix.length))}${suffix}.log`);
 }
 
-/** @returns undefined when the link is none of ours. Mirrors getContainerIDFromLegacyLogSymlink. */
+/** @returns undefined when the link is not ours. Mirrors getContainerIDFromLegacyLogSymlink. */
 export function containerIdFromLegacyLogSymlink(fileName: string): string | undefined {
   return /-([^-]{65,}|[^-]{64})\.log$/.exec(fileName)?.[1];
 }
@@ -54,8 +54,9 @@ export function containerIdFromLegacyLogSymlink(fileName: string): string | unde
 const LOG_FILE = /^(\d{1,9})\.log(\..*)?$/;
 
 /**
- * How often a container was started before, going by its logs: a runtime that forgot everything would begin at 0 again,
- * and write into old logs. Mirrors calcRestartCountByLogDir.
+ * A container's restart count according to its logs: a runtime that lost its state would restart at 0, and append to
+ * old
+ * logs. Mirrors calcRestartCountByLogDir.
  */
 export function restartCountByLogFiles(fileNames: readonly string[]): number {
   const counts = fileNames.flatMap((name) => {

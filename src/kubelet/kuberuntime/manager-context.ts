@@ -17,18 +17,18 @@ export interface KubeRuntimeManagerDeps extends Ctx {
   readonly startupManager: ProbeResults;
   readonly podStateProvider: PodStateProvider;
   readonly recorder: PodEventRecorder;
-  /** default: httpGet hooks fail with a text that says so */
+  /** default: httpGet hooks fail with an error */
   readonly hookHttpClient?: HookHttpClient;
 }
 
 export interface KubeRuntimeManagerOptions {
   /** `1.25` */
   readonly kubeVersion: string;
-  /** what `Version` said: `containerd` */
+  /** the runtime's name in the Version response: `containerd` */
   readonly runtimeName: string;
-  /** logs go below; upstream `/var/log/pods` */
+  /** the folder for logs; upstream `/var/log/pods` */
   readonly podLogsDirectory: string;
-  /** links to logs go here, as upstream's `/var/log/containers`; default: none are made */
+  /** the folder for links to logs, as upstream's `/var/log/containers`; default: no links */
   readonly containerLogsDirectory?: string;
   /** localhost seccomp profiles: `<root>/seccomp` */
   readonly seccompProfileRoot: string;
@@ -36,13 +36,13 @@ export interface KubeRuntimeManagerOptions {
   readonly serializeImagePulls?: boolean;
   /** bytes of the node's memory, for the OOM score of burstable pods */
   readonly memoryCapacityBytes: number;
-  /** default true, as upstream: limits of cpu become quotas */
+  /** default true, as upstream: cpu limits become quotas */
   readonly cpuCfsQuota?: boolean;
   /** the runtime's handler for a RuntimeClass; default: always the runtime's own default */
   readonly runtimeHandlerOf?: (runtimeClassName: string) => string;
 }
 
-/** What the manager's parts share. */
+/** The context that the manager's parts share. */
 export interface ManagerContext extends Omit<KubeRuntimeManagerDeps, "hookHttpClient"> {
   readonly options: KubeRuntimeManagerOptions;
   readonly images: ImageManager;
@@ -50,8 +50,8 @@ export interface ManagerContext extends Omit<KubeRuntimeManagerDeps, "hookHttpCl
 }
 
 /**
- * Records an event about a container. Its ID means nothing to whoever reads events, and would make a new event of each:
- * the name stands for it.
+ * Records an event about a container. Replaces its ID by its name: the ID means nothing to readers of events, and would
+ * defeat the merging of equal events.
  * Mirrors recordContainerEvent in pkg/kubelet/kuberuntime/kuberuntime_container.go.
  */
 export function recordContainerEvent(
@@ -67,7 +67,7 @@ export function recordContainerEvent(
 }
 
 /**
- * What the event of a hook that failed tells. What the hook printed may hold secrets: from v1.26 on it is not for events.
+ * The event's message for a failed hook. From v1.26 on it omits the hook's output, which may contain secrets.
  * @param failure in the runner's words
  */
 export function hookEventText({ options }: ManagerContext, hook: "PostStart" | "PreStop", failure: string): string {

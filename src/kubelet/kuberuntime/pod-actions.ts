@@ -1,18 +1,18 @@
 import type { ProbeResults } from "./runtime-helper.js";
 
-/** Why a container is killed: a failed probe may have a grace period of its own. Mirrors containerKillReason. */
+/** Why a container is killed: a failed probe may set its own grace period. Mirrors containerKillReason. */
 export type KillReason = "StartupProbe" | "LivenessProbe" | "FailedPostStartHook" | "Unknown" | "";
 
 /** Mirrors containerToKillInfo. */
 export interface ContainerToKill {
   readonly containerId: string;
   readonly name: string;
-  /** goes into the event Killing */
+  /** message of the Killing event */
   readonly message: string;
   readonly reason: KillReason;
 }
 
-/** What is to be done for a pod. Mirrors podActions; containers are named by their index in the pod's spec. */
+/** The actions to take for a pod. Mirrors podActions; containers are named by their index in the pod's spec. */
 export interface PodActions {
   /** stop all containers and the sandbox */
   killPod: boolean;
@@ -24,7 +24,7 @@ export interface PodActions {
   containersToStart: number[];
   readonly containersToKill: ContainerToKill[];
   ephemeralContainersToStart: number[];
-  /** in words: what about the sandbox decided */
+  /** what decided about the sandbox, for the trace */
   readonly why: string;
 }
 

@@ -1,20 +1,20 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { PodStatus } from "../container/runtime.js";
 
-/** Whether the sandbox that is there will do. */
+/** Whether the current sandbox can be kept. */
 export interface SandboxChange {
   readonly isChanged: boolean;
-  /** of the sandbox to be made, or of the one to be kept */
+  /** of the sandbox to create, or of the one to keep */
   readonly attempt: number;
-  /** the sandbox that is there; undefined: none, or none that says anything about this pod any more */
+  /** the current sandbox; undefined: none, or none that describes the pod any more */
   readonly sandboxId?: string;
-  /** in words */
+  /** for the trace */
   readonly why: string;
 }
 
 /**
- * Whether a pod needs another sandbox: there is none, the newest is not ready, there are two ready ones, or it is in
- * another network.
+ * Decides whether a pod needs a new sandbox: it has none, the newest is not ready, two are ready, or its network mode
+ * changed.
  *
  * Mirrors PodSandboxChanged in pkg/kubelet/kuberuntime/util/util.go. Pure.
  */
@@ -24,7 +24,7 @@ export function podSandboxChanged(pod: V1Pod, { sandboxStatuses }: PodStatus): S
   const { sandboxId, attempt } = newest;
   const another = { isChanged: true, attempt: attempt + 1, sandboxId };
   const readyCount = sandboxStatuses.filter(({ state }) => state === "ready").length;
-  if (readyCount > 1) return { ...another, why: `${readyCount} sandboxes are ready: one must be enough` };
+  if (readyCount > 1) return { ...another, why: `${readyCount} sandboxes are ready, only one may be` };
   if (newest.state !== "ready") return { ...another, why: `sandbox ${shortId(sandboxId)} is not ready` };
   if (newest.usesHostNetwork !== (pod.spec.hostNetwork === true)) {
     return { isChanged: true, attempt: attempt + 1, why: `sandbox ${shortId(sandboxId)} is in another network` };
@@ -33,7 +33,7 @@ export function podSandboxChanged(pod: V1Pod, { sandboxStatuses }: PodStatus): S
   return { isChanged: false, attempt, sandboxId, why: `sandbox ${shortId(sandboxId)} is ready` };
 }
 
-/** As crictl shows IDs. */
+/** Shortens IDs as crictl does. */
 export function shortId(containerId: string): string {
   return containerId.slice(0, 13);
 }

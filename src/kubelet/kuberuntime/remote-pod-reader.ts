@@ -25,7 +25,7 @@ import type {
   ReportedSandbox,
 } from "./runtime-service.js";
 
-/** What relisting reads of a sandbox: the pod it belongs to, whether it is ready, and when it was made. */
+/** The fields of a sandbox that relisting reads: its pod, whether it is ready, and when it was created. */
 const LISTED_SANDBOX = listPodSandboxOf(
   message("PodSandbox", {
     ...PodSandbox.pick("id", "state", "createdAt").fields,
@@ -33,7 +33,7 @@ const LISTED_SANDBOX = listPodSandboxOf(
   }),
 );
 
-/** What relisting reads of a container: its state, and the labels that say whose it is. Of the image, that there is one. */
+/** The fields of a container that relisting reads: its state, and the labels that name its pod. Of the image, that it is set. */
 const LISTED_CONTAINER = listContainersOf(
   message("Container", {
     ...Container.pick("id", "state").fields,
@@ -43,7 +43,7 @@ const LISTED_CONTAINER = listContainersOf(
   }),
 );
 
-/** What inspecting reads of a sandbox's status. Not its labels and annotations. */
+/** The fields of a sandbox's status that inspecting reads, without labels and annotations. */
 const REPORTED_SANDBOX = podSandboxStatusOf(
   PodSandboxStatus.pick("id", "metadata", "state", "createdAt", "network", "linux"),
 );
@@ -57,7 +57,7 @@ const REPORTED_ANNOTATIONS = [
 ];
 const REPORTED_TIMES = ["createdAt", "startedAt", "finishedAt"] as const;
 
-/** What inspecting reads of a container's status. The first relist asks for thousands of them. */
+/** The fields of a container's status that inspecting reads. The first relist reads thousands of them. */
 const REPORTED_CONTAINER = containerStatusOf(
   message("ContainerStatus", {
     ...ContainerStatus.pick("id", "state", ...REPORTED_TIMES, "exitCode", "imageRef", "reason", "message", "logPath")
@@ -71,8 +71,9 @@ const REPORTED_CONTAINER = containerStatusOf(
 );
 
 /**
- * Reads pods through the kubelet's client of a runtime. Lists of thousands of containers are decoded through projections:
- * a tenth of each entry is all that is looked at.
+ * Reads pods through the kubelet's client of a runtime. Lists of thousands of containers are decoded through
+ * projections,
+ * because only a tenth of each entry is used.
  */
 export class RemotePodReader implements PodReader {
   constructor(readonly service: RemoteRuntimeService) {}

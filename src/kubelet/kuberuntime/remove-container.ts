@@ -8,11 +8,12 @@ import { isOwnLog, legacyLogSymlink } from "./log-paths.js";
 import type { ManagerContext } from "./manager-context.js";
 
 /**
- * Removes a container that does not run, its logs first: should they stay, so does it, and the next attempt finds both.
+ * Removes a dead container, its logs first: if they cannot be removed, the container stays, and the next attempt finds
+ * both.
  *
  * Mirrors removeContainer and removeContainerLog in pkg/kubelet/kuberuntime/kuberuntime_container.go, and Clean in
  * pkg/kubelet/logs/container_log_manager.go.
- * @returns undefined: it is gone; otherwise what stood in the way
+ * @returns undefined when it is gone; otherwise the problem
  */
 export async function removeContainer(
   context: ManagerContext,
@@ -42,7 +43,7 @@ export async function removeContainer(
   return removed.outcome === "ok" || removed.outcome === "not-found" ? undefined : removed.text;
 }
 
-/** The log and what rotation has made of it: `0.log`, `0.log.20260102-030405`, `0.log.20260102-030405.gz`. */
+/** A log and its rotated files: `0.log`, `0.log.20260102-030405`, `0.log.20260102-030405.gz`. */
 async function removeLogs(logPath: string): Promise<void> {
   const folder = dirname(logPath);
   const log = basename(logPath);
@@ -50,7 +51,7 @@ async function removeLogs(logPath: string): Promise<void> {
   try {
     names = await readdir(folder);
   } catch {
-    // The folder is gone, and the logs with it.
+    // Without the folder there are no logs.
     return;
   }
   const ours = names.filter((name) => name === log || name.startsWith(`${log}.`));
@@ -58,8 +59,9 @@ async function removeLogs(logPath: string): Promise<void> {
 }
 
 /**
- * Removes what earlier runs of init containers left behind: `all` before everything begins anew, else `all but the last`.
- * Mirrors purgeInitContainers and pruneInitContainersBeforeStart. One that cannot be removed is left to the collector.
+ * Removes containers of earlier runs of init containers: `all` before the pod starts over, otherwise `all but the
+ * last`.
+ * Mirrors purgeInitContainers and pruneInitContainersBeforeStart. Garbage collection removes what fails here.
  */
 export async function removeInitContainers(
   context: ManagerContext,

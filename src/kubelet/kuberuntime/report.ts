@@ -5,7 +5,7 @@ import type { PodActions } from "./pod-actions.js";
 
 export const MANAGER_FILE = "pkg/kubelet/kuberuntime/kuberuntime_manager.go";
 
-/** True when nothing is to be killed, made or started. */
+/** Reports that there is nothing to kill, create or start. */
 export function wantsNothing(actions: PodActions): boolean {
   return (
     !actions.killPod &&
@@ -17,7 +17,7 @@ export function wantsNothing(actions: PodActions): boolean {
   );
 }
 
-/** What is going to be done, in the order in which it is done, and why. */
+/** Describes the actions in their order, and why. */
 export function describeActions(pod: V1Pod, actions: PodActions): { readonly what: string; readonly why: string } {
   const named = (kind: string, indexes: readonly number[], names: readonly { readonly name: string }[]) =>
     indexes.length === 0 ? [] : [`start ${kind} ${indexes.map((i) => names[i]?.name ?? "").join(", ")}`];
@@ -32,6 +32,6 @@ export function describeActions(pod: V1Pod, actions: PodActions): { readonly wha
   ];
   const isOver = actions.killPod && !actions.createSandbox;
   const reasons = actions.containersToKill.map(({ message }) => message);
-  const why = isOver ? "nothing of it runs, and nothing shall be started" : [actions.why, ...reasons].join("; ");
+  const why = isOver ? "nothing of it runs, and nothing is to be started" : [actions.why, ...reasons].join("; ");
   return { what: `${podText(pod)}: ${parts.join(", ")}`, why };
 }

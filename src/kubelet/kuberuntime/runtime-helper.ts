@@ -25,7 +25,7 @@ export interface DeviceInfo {
   readonly permissions: string;
 }
 
-/** What a container gets beside its spec. Mirrors kubecontainer.RunContainerOptions. */
+/** What a container gets in addition to its spec. Mirrors kubecontainer.RunContainerOptions. */
 export interface RunContainerOptions {
   /** in this order; later ones win */
   readonly envs: readonly EnvVar[];
@@ -34,7 +34,7 @@ export interface RunContainerOptions {
   /** of device plugins */
   readonly annotations?: Readonly<Record<string, string>>;
   /**
-   * The container's folder on this node: a file in it becomes its termination log. Absent or empty: it has none.
+   * The container's folder on this node: a file in it becomes its termination log. Absent or empty: no termination log.
    * `<root>/pods/<uid>/containers/<name>`
    */
   readonly podContainerDir?: string;
@@ -47,7 +47,7 @@ export type RunContainerOptionsResult =
   | { readonly outcome: "ok"; readonly options: RunContainerOptions; readonly cleanup?: () => Promise<void> }
   | { readonly outcome: "failed"; readonly message: string };
 
-/** Mirrors runtimeapi.DNSConfig: what resolv.conf in the pod's containers says. */
+/** Mirrors runtimeapi.DNSConfig: the resolv.conf of the pod's containers. */
 export interface PodDns {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
@@ -63,14 +63,14 @@ export type PodHostNameResult =
   | { readonly outcome: "failed"; readonly message: string };
 
 /**
- * What the runtime manager asks back of the kubelet.
+ * What the runtime manager needs from the kubelet.
  *
  * Mirrors RuntimeHelper in pkg/kubelet/container/helpers.go.
- * Differs: what may fail says so in its value, with upstream's text.
+ * Differs: failures are return values, with upstream's text.
  */
 export interface RuntimeHelper {
   /**
-   * Environment, mounts and the like, made when a container is about to be created.
+   * Environment, mounts and the like, computed just before a container is created.
    * @param podIp the first of `podIps`; empty in the host's network
    */
   generateRunContainerOptions(
@@ -81,17 +81,17 @@ export interface RuntimeHelper {
     signal: AbortSignal,
   ): Promise<RunContainerOptionsResult>;
   getPodDNS(pod: V1Pod, signal: AbortSignal): Promise<PodDnsResult>;
-  /** Where the pod's containers' cgroups go; empty: the runtime's choice. */
+  /** The parent of the cgroups of the pod's containers; empty: the runtime's choice. */
   getPodCgroupParent(pod: V1Pod): string;
   /** `<root>/pods/<uid>` */
   getPodDir(podUid: string): string;
-  /** Without a name in the pod's spec, the pod's own, cut to 63 characters. */
+  /** The host name in the pod's spec, or else the pod's name, cut to 63 characters. */
   generatePodHostNameAndDomain(pod: V1Pod): PodHostNameResult;
-  /** Groups that the pod's volumes belong to. */
+  /** Groups that own the pod's volumes. */
   getExtraSupplementalGroupsForPod(pod: V1Pod): readonly number[];
 }
 
-/** What a probe found last. Mirrors pkg/kubelet/prober/results (Result). */
+/** The last result of a probe. Mirrors pkg/kubelet/prober/results (Result). */
 export type ProbeResult = "success" | "failure" | "unknown";
 
 /** The part of pkg/kubelet/prober/results (Manager) that the runtime manager reads. */
@@ -100,7 +100,7 @@ export interface ProbeResults {
   get(containerId: string): ProbeResult | undefined;
 }
 
-/** What the pod workers know. Mirrors podStateProvider in kuberuntime_manager.go. */
+/** The pod workers' knowledge about pods. Mirrors podStateProvider in kuberuntime_manager.go. */
 export interface PodStateProvider {
   isPodTerminationRequested(podUid: string): boolean;
   shouldPodContentBeRemoved(podUid: string): boolean;

@@ -4,28 +4,28 @@ import type { ContainerEventResponse } from "../../cri/messages/container-calls.
 import type { PodSandboxFilter, PodSandboxStatus } from "../../cri/messages/sandbox.js";
 import type { RpcResult } from "../../cri/status.js";
 
-/** A sandbox as far as relisting reads it. */
+/** The fields of a sandbox that relisting reads. */
 export interface ListedSandbox {
   readonly id: string;
   readonly metadata: { readonly name: string; readonly uid: string; readonly namespace: string } | undefined;
-  /** PodSandboxState, or a number that we do not know */
+  /** PodSandboxState, or an unknown number */
   readonly state: number;
   /** ns since 1970 */
   readonly createdAt: bigint;
 }
 
-/** A container as far as relisting reads it. */
+/** The fields of a container that relisting reads. */
 export interface ListedContainer {
   readonly id: string;
   readonly metadata: { readonly name: string } | undefined;
   readonly image: object | undefined;
-  /** ContainerState, or a number that we do not know */
+  /** ContainerState, or an unknown number */
   readonly state: number;
-  /** the kubelet's own: whose container it is */
+  /** the kubelet's own labels: they name the container's pod */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A container's status as far as the kubelet reads it; labels and annotations: its own. */
+/** The fields of a container's status that the kubelet reads, with its own labels and annotations. */
 export type ReportedContainer = Omit<
   ContainerStatus,
   "metadata" | "image" | "mounts" | "resources" | "imageId" | "user" | "stopSignal"
@@ -34,12 +34,13 @@ export type ReportedContainer = Omit<
   readonly mounts: readonly { readonly containerPath: string; readonly hostPath: string }[];
 };
 
-/** A sandbox's status as far as the kubelet reads it. */
+/** The fields of a sandbox's status that the kubelet reads. */
 export type ReportedSandbox = Omit<PodSandboxStatus, "labels" | "annotations" | "runtimeHandler">;
 
 /**
- * What relisting needs of a container runtime. Outcomes are values; only an abort is thrown.
- * Mirrors the part of staging/src/k8s.io/cri-api/pkg/apis/services.go (RuntimeService) that kuberuntime's reading half uses.
+ * What relisting needs of a container runtime. Failures are return values; only an abort is thrown.
+ * Mirrors the part of staging/src/k8s.io/cri-api/pkg/apis/services.go (RuntimeService) that kuberuntime uses for
+ * reading.
  */
 export interface PodReader {
   listPodSandbox(

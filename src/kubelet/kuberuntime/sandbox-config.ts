@@ -26,7 +26,7 @@ export interface SandboxConfigOptions {
 }
 
 /**
- * What a runtime is told of a pod's sandbox.
+ * The CRI configuration of a pod's sandbox.
  *
  * Mirrors generatePodSandboxConfig and generatePodSandboxLinuxConfig in pkg/kubelet/kuberuntime/kuberuntime_sandbox.go.
  */
@@ -64,7 +64,7 @@ export async function generatePodSandboxConfig(
   return { outcome: "ok", config, logDirectory };
 }
 
-/** A host name may have so many characters: pkg/kubelet/util/util_linux.go (fqdnMaxLen). */
+/** The maximum length of a host name: pkg/kubelet/util/util_linux.go (fqdnMaxLen). */
 const FQDN_MAX_LENGTH = 64;
 
 /** A pod in the host's network has the host's name. Mirrors GetNodenameForKernel in pkg/kubelet/util/util_linux.go. */
@@ -88,14 +88,14 @@ function sysctlsOf(pod: V1Pod): Record<string, string> {
   return Object.fromEntries(sysctls.map(({ name, value }) => [dotted(name), value]));
 }
 
-/** `net/ipv4/conf/eth0.1/arp` is net.ipv4.conf.eth0/1.arp: the first separator tells which is which. */
+/** `net/ipv4/conf/eth0.1/arp` is net.ipv4.conf.eth0/1.arp: the first separator is the one between names. */
 function dotted(name: string): string {
   const first = /[./]/.exec(name)?.[0];
   if (first !== "/") return name;
   return name.replace(/[./]/g, (separator) => (separator === "/" ? "." : "/"));
 }
 
-/** Mirrors MakePortMappings in pkg/kubelet/container/helpers.go: a port that is named twice counts once. */
+/** Mirrors MakePortMappings in pkg/kubelet/container/helpers.go: a duplicate port counts once. */
 export function makePortMappings(ports: readonly Wire<V1ContainerPort>[]): Init<typeof PortMapping>[] {
   const names = new Set<string>();
   return ports.flatMap(({ name, containerPort, hostPort = 0, hostIP = "", protocol = "TCP" }) => {

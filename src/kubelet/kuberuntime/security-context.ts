@@ -12,7 +12,7 @@ import type {
 } from "../../cri/messages/security.js";
 import { type ContainerSpec, containersOf, formatPod, initContainersOf } from "../container/spec.js";
 
-/** Who an image runs as: a number, or only a name. */
+/** The user of an image: a number, or only a name. */
 export interface ImageUser {
   readonly uid?: number;
   readonly username: string;
@@ -22,11 +22,11 @@ export interface SecurityContextOptions {
   readonly seccompProfileRoot: string;
   /** groups of the pod's volumes */
   readonly extraGroups: readonly number[];
-  /** the container whose processes an ephemeral container sees */
+  /** the container whose processes an ephemeral container shares */
   readonly targetId?: string;
 }
 
-/** What containers must not see of /proc and /sys. k8s.io/kubernetes/pkg/securitycontext/util.go */
+/** Masked and read-only paths of /proc and /sys. k8s.io/kubernetes/pkg/securitycontext/util.go */
 const MASKED_PATHS = [
   "/proc/acpi",
   "/proc/kcore",
@@ -40,7 +40,7 @@ const MASKED_PATHS = [
 ];
 const READONLY_PATHS = ["/proc/asound", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
-/** The container's own settings over the pod's. Mirrors DetermineEffectiveSecurityContext in pkg/securitycontext/util.go. */
+/** Merges the container's settings over the pod's. Mirrors DetermineEffectiveSecurityContext in pkg/securitycontext/util.go. */
 function effectiveSecurityContext(pod: V1Pod, container: ContainerSpec): Wire<V1SecurityContext> {
   const { seLinuxOptions, runAsUser, runAsGroup, runAsNonRoot } = pod.spec.securityContext ?? {};
   const own = Object.entries(container.securityContext ?? {}).filter(([, value]) => value !== null);
@@ -53,7 +53,7 @@ function definedOf<T extends object>(fields: T): { [K in keyof T]?: NonNullable<
 }
 
 /**
- * Why a container that must not run as root would.
+ * Returns the error of a container with runAsNonRoot that would run as root.
  * Mirrors verifyRunAsNonRoot in pkg/kubelet/kuberuntime/security_context_others.go.
  * @returns undefined: it does not, or it may
  */
@@ -116,7 +116,8 @@ export function sandboxSecurityContext(
   );
   const base = { privileged: isPrivileged, seccomp: { profileType: ProfileType.RuntimeDefault } };
   if (securityContext === undefined || securityContext === null) {
-    // Differs: the namespaces are always said; upstream leaves them out here, and the API server never leaves it out.
+    // Differs: always set, where upstream omits it for pods without a security context, which the API server always
+    // adds.
     return { ...base, namespaceOptions: namespacesForPod(pod) };
   }
   const { runAsUser, runAsGroup, seLinuxOptions } = securityContext;
@@ -150,7 +151,7 @@ function seLinux(options: Wire<V1SELinuxOptions> | null | undefined) {
   return options === undefined || options === null ? {} : { selinuxOptions: options };
 }
 
-/** Mirrors getSeccompProfile in pkg/kubelet/kuberuntime/helpers.go. Nothing said: unconfined, as before v1.27's default. */
+/** Mirrors getSeccompProfile in pkg/kubelet/kuberuntime/helpers.go. Default: unconfined, as before v1.27's default. */
 function seccompProfile(pod: V1Pod, container: ContainerSpec, root: string): Init<typeof SecurityProfile> {
   const profile: Wire<V1SeccompProfile> | null | undefined =
     container.securityContext?.seccompProfile ?? pod.spec.securityContext?.seccompProfile;

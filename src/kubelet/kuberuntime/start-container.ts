@@ -34,7 +34,7 @@ export interface StartFailure {
  * Pulls the image, creates the container, starts it, runs its postStart hook.
  *
  * Mirrors startContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go.
- * @returns undefined: it runs
+ * @returns undefined when it runs
  */
 export async function startContainer(
   context: ManagerContext,
@@ -49,7 +49,7 @@ export async function startContainer(
   };
 
   const image = await context.images.ensureImageExists({ pod, container, pullSecrets, sandboxConfig }, signal);
-  // The event names the error only; what went wrong in detail has been said by then.
+  // The event contains only the error's name; other events have the details.
   if (image.outcome === "failed") return fail(image.error, image.message, "", image.error);
 
   const restartCount = await restartCountOf(context, request);
@@ -80,7 +80,7 @@ export async function startContainer(
   }
 }
 
-/** One more than last time; without a last time, as many as there are logs of. */
+/** The number of earlier runs: one more than the last status reports, or, without one, the number of logs. */
 async function restartCountOf(context: ManagerContext, { pod, podStatus, container }: StartRequest): Promise<number> {
   const last = findContainerStatusByName(podStatus, container.name);
   if (last !== undefined) return last.restartCount + 1;
@@ -88,7 +88,7 @@ async function restartCountOf(context: ManagerContext, { pod, podStatus, contain
   try {
     return restartCountByLogFiles(await readdir(folder));
   } catch {
-    // No folder, no logs: this is the first time.
+    // Without the folder there are no logs: this is the first start.
     return 0;
   }
 }
@@ -97,7 +97,7 @@ type Target =
   | { readonly outcome: "ok"; readonly target: { readonly targetId?: string } }
   | { readonly outcome: "failed"; readonly message: string };
 
-/** Whose processes an ephemeral container sees. Mirrors getTargetID. */
+/** The container whose processes an ephemeral container shares. Mirrors getTargetID. */
 function targetOf({ container, podStatus }: StartRequest): Target {
   const { targetContainerName = "" } = container as EphemeralContainerSpec;
   if (targetContainerName === "") return { outcome: "ok", target: {} };
@@ -107,7 +107,7 @@ function targetOf({ container, podStatus }: StartRequest): Target {
     : { outcome: "ok", target: { targetId: status.containerId } };
 }
 
-/** For collectors of logs, which look into one folder only. One that cannot be made is no reason to stop. */
+/** Links the log for log collectors, which read only one folder. A failure does not stop the container. */
 async function linkLog(
   { options, trace }: ManagerContext,
   { pod, container, sandboxConfig }: StartRequest,
@@ -126,7 +126,7 @@ async function linkLog(
   }
 }
 
-/** A hook that fails ends the container: it never was what its author wanted. */
+/** A failed hook kills the container. */
 async function postStart(
   context: ManagerContext,
   { pod, container }: StartRequest,

@@ -33,14 +33,15 @@ export interface SyncPodRequest {
 }
 
 /**
- * Makes the runtime hold what a pod's spec asks for:
+ * Brings the runtime to a pod's spec:
  *
  *  1. compute what changed   2. kill the pod if its sandbox changed   3. else kill what should not run
  *  4. create a sandbox       5. start ephemeral containers            6. start init containers
  *  7. start containers
  *
- * Mirrors SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go. Whatever fails ends the sync where upstream ends it;
- * the result says what was done.
+ * Mirrors SyncPod in pkg/kubelet/kuberuntime/kuberuntime_manager.go. A failure ends the sync where upstream ends it;
+ * the
+ * result lists the actions.
  */
 export async function syncPod(
   context: ManagerContext,
@@ -53,7 +54,7 @@ export async function syncPod(
   const actions = computePodActions(pod, podStatus, deps);
   const upstream = { file: MANAGER_FILE, func: "computePodActions" };
   if (wantsNothing(actions)) {
-    const why = "what runs is what the spec wants";
+    const why = "the runtime matches the spec";
     trace.emit(
       { kind: "decision", what: `leave pod ${podText(pod)} as it is`, why, upstream },
       { actor: "kubelet", level: 2 },
@@ -62,7 +63,7 @@ export async function syncPod(
   if (wantsNothing(actions)) return carryOut(context, request, actions, signal);
   return trace.step(
     "kubelet",
-    `Make the runtime hold pod ${podText(pod)}`,
+    `Bring the runtime to the spec of pod ${podText(pod)}`,
     { upstream: { ...upstream, func: "SyncPod" } },
     () => {
       trace.emit({ kind: "decision", ...describeActions(pod, actions), upstream }, { actor: "kubelet" });
@@ -94,7 +95,7 @@ async function carryOut(
   return result;
 }
 
-/** Steps 2 and 3. @returns false: something would not end, so nothing is started */
+/** Steps 2 and 3. @returns false: something could not be killed, so nothing is started */
 async function killUnwanted(
   context: ManagerContext,
   { pod, podStatus }: SyncPodRequest,
@@ -124,7 +125,7 @@ interface ReadySandbox {
   readonly podIps: readonly string[];
 }
 
-/** Step 4. @returns undefined: there is none, and the result says why */
+/** Step 4. @returns undefined: it failed, and the result contains why */
 async function createSandbox(
   context: ManagerContext,
   { pod, podStatus }: SyncPodRequest,
@@ -136,7 +137,7 @@ async function createSandbox(
   const base = { action: "CreatePodSandbox", target: formatPod(pod) } as const;
   const created = await createPodSandbox(context, pod, attempt, signal);
   if (created.outcome === "failed") {
-    // A pod that was deleted meanwhile has not failed.
+    // The creation did not fail: the pod was deleted meanwhile.
     if (podStateProvider.isPodTerminationRequested(pod.metadata.uid)) {
       result.addSyncResult(base);
       return undefined;
@@ -157,7 +158,7 @@ async function createSandbox(
     result.fail("pod sandbox status is nil");
     return undefined;
   }
-  // In the host's network it has the host's addresses, which the runtime does not know.
+  // In the host's network it has the host's addresses, which the runtime does not report.
   const isHostNetwork = pod.spec.hostNetwork === true;
   return { sandboxId, podIps: isHostNetwork ? podStatus.ips : determinePodSandboxIps(status.value.status) };
 }
@@ -232,7 +233,7 @@ async function startAll(
   for (const i of actions.initContainersToStart) {
     const container = initContainersOf(pod)[i];
     const runs = await start(container);
-    // The others wait for it, unless it only runs beside them.
+    // The remaining ones wait for it, unless it is a sidecar.
     if (!runs && (container === undefined || !isRestartableInitContainer(container))) return;
   }
   for (const i of actions.containersToStart) await start(containersOf(pod)[i]);

@@ -4,31 +4,32 @@ import { describeFileError } from "../../util/files.js";
 import { getContainerInfoFromAnnotations } from "./labels.js";
 import type { ReportedContainer } from "./runtime-service.js";
 
-/** pkg/kubelet/container/runtime.go: what a container writes to its termination message path. */
+/** pkg/kubelet/container/runtime.go: the limit of a termination message in a file. */
 const MAX_TERMINATION_MESSAGE_BYTES = 4096;
-/** ... and what is taken of its log in place of it. */
+/** ... and the limits of one taken from the log. */
 const MAX_LOG_LINES = 80;
 const MAX_LOG_BYTES = 2048;
-/** A log line is at most 16 KB: the last 80 lines, or the last 2 KB of text, are in here. */
+/** A log line has at most 16 KB, so this holds the last 80 lines or the last 2 KB of text. */
 const LOG_TAIL_BYTES = 256 * 1024;
 
 /** Reads the end of a file. */
 export interface TailReader {
-  /** @returns undefined: there is no such file. @throws for any other reason */
+  /** @returns undefined: the file does not exist. @throws for any other reason */
   readTail(path: string, maxBytes: number): Promise<Buffer | undefined>;
 }
 
 /**
- * What a container said last, of itself: the file at its termination message path, or the end of its log where its policy
- * says so and it failed. Empty for one that has not exited.
+ * A container's termination message: the file at its termination message path, or the end of its log if its policy
+ * allows
+ * that and it failed. Empty for a container that has not exited.
  *
  * Mirrors getPodContainerStatuses, getTerminationMessage and readLastStringFromContainerLogs in
- * pkg/kubelet/kuberuntime/kuberuntime_container.go. Both files are read where the runtime says they are.
+ * pkg/kubelet/kuberuntime/kuberuntime_container.go. Both files are read at the paths that the runtime reports.
  */
 export async function terminationMessage(status: ReportedContainer, files: TailReader): Promise<string> {
   if (status.state !== ContainerState.CONTAINER_EXITED) return "";
   const annotated = getContainerInfoFromAnnotations(status.annotations);
-  // What could not even be started has no log.
+  // A container that never started has no log.
   const mayUseLog =
     annotated.terminationMessagePolicy === "FallbackToLogsOnError" &&
     status.exitCode !== 0 &&
@@ -60,12 +61,12 @@ async function readLastOfLog(path: string, files: TailReader): Promise<string> {
 
 /**
  * The text of the last lines of a log in the CRI's format (`time stream tags text`). Pure.
- * @param isCut the first line is not there from its beginning
+ * @param isCut the first line is incomplete
  */
 export function lastOfLog(tail: Buffer, isCut: boolean): string {
   const lines = tail.toString("utf8").split("\n");
   if (isCut) lines.shift();
-  // The line behind the last line feed is still being written.
+  // The text after the last line feed is still being written.
   lines.pop();
   const text = lines.slice(-MAX_LOG_LINES).map(textOfLogLine).join("");
   const bytes = Buffer.from(text);
@@ -80,7 +81,7 @@ function textOfLogLine(line: string): string {
   return `${match[2] ?? ""}${isPart ? "" : "\n"}`;
 }
 
-/** Files of this machine. Only plain files are read: opening a pipe would wait for its writer. */
+/** Reads files of this machine. Only regular files: opening a pipe would wait for its writer. */
 export const localFiles: TailReader = {
   async readTail(path: string, maxBytes: number): Promise<Buffer | undefined> {
     let file: FileHandle;
@@ -92,7 +93,7 @@ export const localFiles: TailReader = {
     }
     try {
       const stats = await file.stat();
-      if (!stats.isFile()) throw new Error("it is no plain file");
+      if (!stats.isFile()) throw new Error("it is not a regular file");
       const length = Math.min(stats.size, maxBytes);
       const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, stats.size - length);
       return buffer.subarray(0, bytesRead);

@@ -3,7 +3,7 @@ import type { Clock } from "../../util/clock.js";
 import type { Container } from "../container/runtime.js";
 import { initContainersOf, isRestartableInitContainer } from "../container/spec.js";
 
-/** Closed once, when a container has ended. */
+/** Resolved once, when a container has ended. */
 class Gate {
   readonly opened: Promise<void>;
   #open: () => void = () => {};
@@ -20,14 +20,15 @@ class Gate {
 }
 
 /**
- * In which order the containers of a terminating pod end: first the ordinary ones, then those that run beside them, the
- * last started first.
+ * The order in which the containers of a terminating pod end: first the regular ones, then the sidecars, in reverse
+ * order of
+ * their start.
  *
  * Mirrors terminationOrdering in pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (v1.29).
  */
 export class TerminationOrdering {
   readonly #gates: ReadonlyMap<string, Gate>;
-  /** whom a container waits for */
+  /** the containers that a container waits for */
   readonly #prerequisites = new Map<string, readonly string[]>();
 
   constructor(
@@ -46,7 +47,7 @@ export class TerminationOrdering {
     }
   }
 
-  /** @returns whole seconds that were waited; never more than `graceSeconds` */
+  /** @returns the whole seconds waited; at most `graceSeconds` */
   async waitForTurn(name: string, graceSeconds: number, signal: AbortSignal): Promise<number> {
     const gates = (this.#prerequisites.get(name) ?? []).flatMap((other) => this.#gates.get(other) ?? []);
     if (gates.length === 0) return 0;
@@ -57,7 +58,7 @@ export class TerminationOrdering {
       await Promise.race([Promise.all(gates.map(({ opened }) => opened)), timer]);
     } finally {
       over.abort();
-      // The timer that lost ends with an abort of ours.
+      // This abort cancels the timer if it lost the race.
       await Promise.allSettled([timer]);
     }
     return Math.trunc((this.clock.now() - startMs) / 1000);

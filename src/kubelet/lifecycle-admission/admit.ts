@@ -1,9 +1,9 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 
-/** A pod that wants to be on this node, and those that are. Mirrors PodAdmitAttributes in pkg/kubelet/lifecycle/interfaces.go. */
+/** The pod to admit and the pods on the node. Mirrors PodAdmitAttributes in pkg/kubelet/lifecycle/interfaces.go. */
 export interface PodAdmitAttributes {
   readonly pod: V1Pod;
-  /** admitted and not over */
+  /** admitted and not terminated */
   readonly otherPods: readonly V1Pod[];
 }
 
@@ -18,7 +18,7 @@ export interface PodAdmitHandler {
 }
 
 /**
- * The first refusal counts. Mirrors canAdmitPod in pkg/kubelet/kubelet.go.
+ * The first refusal decides. Mirrors canAdmitPod in pkg/kubelet/kubelet.go.
  * @param otherPods the active pods; the pod itself is left out here
  */
 export async function canAdmitPod(

@@ -39,11 +39,11 @@ const OS_LABEL = "kubernetes.io/os";
 
 export interface PredicateAdmitDeps {
   /**
-   * The node as the kubelet knows it: what it last read, or what it would register. Mirrors getNodeAnyWay.
-   * @throws when nothing is known of it
+   * The node as the kubelet knows it: as last read, or as the kubelet would register it. Mirrors getNodeAnyWay.
+   * @throws when neither is available
    */
   readonly getNode: () => Promise<NodeObject> | NodeObject;
-  /** makes room for critical pods; without it they are refused like any other pod */
+  /** makes room for critical pods; without it they are refused like other pods */
   readonly admissionFailureHandler?: AdmissionFailureHandler;
 }
 
@@ -54,8 +54,7 @@ export interface PredicateAdmitOptions {
 }
 
 /**
- * Checks once more, on the node itself, what the scheduler has checked: others may have come in between, and static pods
- * never met a scheduler.
+ * Repeats the scheduler's checks on the node: other pods may have come since, and static pods bypass the scheduler.
  *
  * Mirrors pkg/kubelet/lifecycle/predicate.go (predicateAdmitHandler).
  */
@@ -71,7 +70,7 @@ export class PredicateAdmitHandler implements PodAdmitHandler {
     try {
       node = await this.deps.getNode();
     } catch {
-      // The reason is upstream's text, whatever went wrong; who reads the node reports it.
+      // The reason is upstream's text for any error; the code that reads the node reports the error itself.
       return refuse("InvalidNodeInfo", "Kubelet cannot get node info.");
     }
     const wantedOs = pod.metadata.labels?.[OS_LABEL];
@@ -98,7 +97,7 @@ export class PredicateAdmitHandler implements PodAdmitHandler {
   }
 }
 
-/** Only the first reason is told. */
+/** Reports only the first reason. */
 function resultOf(reason: PredicateFailureReason, kubeVersion: string): PodAdmitResult {
   if (reason.kind === "resource") {
     const { resource, requested, used, capacity } = reason;
@@ -106,7 +105,7 @@ function resultOf(reason: PredicateFailureReason, kubeVersion: string): PodAdmit
     return refuse(`OutOf${resource}`, `Node didn't have enough resource: ${resource}, ${amounts}`);
   }
   const { name, description } = reason;
-  // The description was added later.
+  // Later releases added the description.
   const tellsMore = isAtLeast(kubeVersion, "1.32");
   return refuse(name, `Predicate ${name} failed${tellsMore ? `: ${description}` : ""}`);
 }
@@ -116,7 +115,7 @@ function refuse(reason: string, message: string): PodAdmitResult {
 }
 
 /**
- * All reasons why the pod cannot be on this node beside the others, in upstream's order. Pure.
+ * All reasons why the node cannot run the pod together with the others, in upstream's order. Pure.
  * Mirrors generalFilter, AdmissionCheck in pkg/scheduler/eventhandlers.go.
  */
 function generalFilter(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject): PredicateFailureReason[] {
@@ -146,7 +145,7 @@ function lackedResources(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObje
   // A node that does not report allocatable disk space does not limit it.
   if (!allocatable.has("ephemeral-storage")) allocatable.set("ephemeral-storage", Number.POSITIVE_INFINITY);
   const requests = podRequests(pod.spec, WITH_SIDECARS);
-  // The cluster accounts for extended resources that the node does not know.
+  // Extended resources that the node does not know are the cluster's to account for.
   for (const name of requests.keys()) if (name.includes("/") && !allocatable.has(name)) requests.delete(name);
   const requested = new Map<string, number>();
   for (const other of otherPods) addTo(requested, podRequests(other.spec, WITH_SIDECARS));

@@ -8,7 +8,7 @@ import { isMirrorPod, isStaticPod } from "../types/pod-update.js";
 import type { AdmissionFailureHandler, PredicateFailureReason, PreemptionResult } from "./predicate.js";
 
 const MESSAGE = "Preempted in order to admit critical pod";
-/** That the pod has not failed by itself (since v1.26): who counts failures leaves it out. */
+/** Shows that the pod did not fail by itself (since v1.26), so that controllers do not count the failure. */
 const DISRUPTED: V1PodCondition = {
   type: "DisruptionTarget",
   status: "True",
@@ -18,20 +18,20 @@ const DISRUPTED: V1PodCondition = {
 /** Mirrors SystemCriticalPriority in pkg/apis/scheduling/types.go. */
 const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
-/** What is lacking: cpu in thousandths, everything else in whole units. */
+/** The missing amounts: cpu in millicores, everything else in whole units. */
 type Requirements = ReadonlyMap<string, number>;
 
 export interface PreemptionDeps {
   readonly recorder: PodEventRecorder;
   /**
-   * Ends a pod as evicted and waits until its containers are gone: `killPodNow` of the pod workers.
+   * Evicts a pod and waits until its containers are gone: `killPodNow` of the pod workers.
    * @throws Error when that takes too long
    */
   readonly evictPod: (pod: V1Pod, statusFunc: (status: V1PodStatus) => V1PodStatus) => Promise<void>;
 }
 
 /**
- * Makes room for a critical pod: a node's own pods, static ones among them, are never refused for want of resources.
+ * Makes room for a critical pod: critical pods, static ones included, are never refused for lack of resources.
  *
  * Mirrors pkg/kubelet/preemption/preemption.go (CriticalPodAdmissionHandler).
  */
@@ -42,7 +42,7 @@ export class CriticalPodAdmissionHandler implements AdmissionFailureHandler {
     readonly options: { readonly kubeVersion: string },
   ) {}
 
-  /** @param pods the others on this node */
+  /** @param pods the other pods on this node */
   async handleAdmissionFailure(
     admitPod: V1Pod,
     pods: readonly V1Pod[],
@@ -76,7 +76,7 @@ export class CriticalPodAdmissionHandler implements AdmissionFailureHandler {
         ...(isTold ? { conditions: replaceOrAppend(status.conditions ?? [], DISRUPTED) } : {}),
       }));
     } catch {
-      // It is told by whoever ends pods, which goes on trying; the critical pod does not wait for that.
+      // The pod workers report the failure and keep trying; the critical pod does not wait for them.
     }
   }
 }
@@ -101,8 +101,8 @@ function priorityOf({ spec }: V1Pod): number | undefined {
 type PodsResult = { readonly pods: readonly V1Pod[] } | { readonly problem: string };
 
 /**
- * As few pods as possible, and rather those that were promised less. Pure.
- * Mirrors getPodsToPreempt: of each class as many as are still needed when all of the lower classes are gone.
+ * Picks as few pods as possible, those with the lowest QoS first. Pure.
+ * Mirrors getPodsToPreempt: of each class only the pods still needed after all lower classes are gone.
  */
 export function getPodsToPreempt(preemptor: V1Pod, pods: readonly V1Pod[], requirements: Requirements): PodsResult {
   const candidates = pods.filter((pod) => isPreemptable(preemptor, pod));
@@ -116,7 +116,7 @@ export function getPodsToPreempt(preemptor: V1Pod, pods: readonly V1Pod[], requi
   return { pods: [...first, ...second, ...third] };
 }
 
-/** Again and again the pod that comes nearest to what is still lacking. Mirrors getPodsToPreemptByDistance. */
+/** Repeatedly picks the pod whose requests come closest to the missing amounts. Mirrors getPodsToPreemptByDistance. */
 function byDistance(pods: readonly V1Pod[], requirements: Requirements): V1Pod[] {
   const chosen: V1Pod[] = [];
   let left = [...pods];
@@ -136,7 +136,7 @@ function byDistance(pods: readonly V1Pod[], requirements: Requirements): V1Pod[]
   return chosen;
 }
 
-/** Each resource counts the same, whatever its unit. */
+/** Every resource has the same weight, whatever its unit. */
 function distanceOf(requirements: Requirements, pod: V1Pod): number {
   let sum = 0;
   for (const [resource, amount] of requirements) {

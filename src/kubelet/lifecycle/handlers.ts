@@ -9,16 +9,16 @@ import { isSet } from "../../util/records.js";
 import type { PodRef, PodStatus } from "../container/runtime.js";
 import { type ContainerSpec, formatPod, type LifecycleHandler } from "../container/spec.js";
 
-/** Whom a hook's URL means. */
+/** The target of a hook's URL. */
 export interface HookTarget {
   readonly podUid: string;
-  /** the hook names no host of its own: the pod is meant */
+  /** the hook sets no host, so the target is the pod */
   readonly isPod: boolean;
 }
 
-/** Asks a hook's URL; never anything but what the pod's author wrote. Upstream: kubetypes.HTTPDoer. */
+/** Sends a hook's HTTP request, with only the URL and headers of the pod's spec. Upstream: kubetypes.HTTPDoer. */
 export interface HookHttpClient {
-  /** @returns the status code. @throws Error when no answer came, with the reason in its message */
+  /** @returns the status code. @throws Error when there was no answer; its message gives the reason */
   get(
     url: string,
     headers: readonly { readonly name: string; readonly value: string }[],
@@ -28,7 +28,7 @@ export interface HookHttpClient {
 }
 
 export interface HandlerRunnerDeps {
-  /** in the container, to its end. @throws Error when the runtime refuses */
+  /** runs a command in the container, to its end. @throws Error when the runtime refuses */
   runInContainer(
     containerId: string,
     cmd: readonly string[],
@@ -40,12 +40,12 @@ export interface HandlerRunnerDeps {
   readonly httpClient?: HookHttpClient;
 }
 
-/** undefined: it worked; otherwise what went wrong, in upstream's words. It may hold what the hook printed. */
+/** undefined: it succeeded; otherwise the error in upstream's words. It may contain the hook's output. */
 export type HookFailure = string | undefined;
 
 /**
- * Runs the hooks of a container: `exec` in it, `httpGet` at the pod's address, `sleep` (v1.29). What is anything else
- * (`tcpSocket`) is refused, as it is upstream.
+ * Runs the hooks of a container: `exec` in it, `httpGet` at the pod's address, `sleep` (v1.29). Any other handler
+ * (`tcpSocket`) is refused, as upstream does.
  *
  * Mirrors handlerRunner in pkg/kubelet/lifecycle/handlers.go (Run, runHTTPHandler).
  * Differs: the URL's scheme and headers are used, as from v1.26 on.
@@ -75,7 +75,7 @@ export class HandlerRunner {
     if (isSet(handler.httpGet)) {
       const error = await this.#httpGet(pod, container, handler.httpGet, signal);
       if (error === undefined) return undefined;
-      // Up to v1.25 the answer's body follows, of which there is none where no answer came.
+      // Up to v1.25 the response body follows; without a response it is empty.
       const body = isAtLeast(this.options.kubeVersion, "1.26") ? "" : ', message: ""';
       return `HTTP lifecycle hook (${handler.httpGet.path ?? ""}) ${where} - error: ${error}${body}`;
     }
@@ -92,7 +92,7 @@ export class HandlerRunner {
     signal: AbortSignal,
   ): Promise<{ readonly error: string; readonly output: string } | undefined> {
     try {
-      // Without a deadline of its own: the caller has one.
+      // Has no timeout, because the caller sets a deadline.
       const { exitCode, output, stderr } = await this.deps.runInContainer(containerId, cmd, 0, signal);
       if (exitCode === 0) return undefined;
       return { error: `command '${cmd.join(" ")}' exited with ${exitCode}: ${stderr}`, output: output.toString() };
@@ -118,7 +118,7 @@ export class HandlerRunner {
       if (host === undefined) return `failed to find networking container: ${formatPod(pod)}`;
       const url = hookUrl(action, host, port);
       await httpClient.get(url, action.httpHeaders ?? [], { podUid: pod.metadata.uid, isPod }, signal);
-      // Whatever was answered: somebody was there.
+      // Any response counts, whatever its status.
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
@@ -132,7 +132,7 @@ export class HandlerRunner {
   }
 }
 
-/** A number, a number in a text, or the name of a port of the container. Mirrors resolvePort. */
+/** A number, a number as a string, or the name of one of the container's ports. Mirrors resolvePort. */
 export function resolvePort(port: number | string, { ports }: ContainerSpec): number | undefined {
   if (typeof port === "number") return port;
   if (port === "") return 80;

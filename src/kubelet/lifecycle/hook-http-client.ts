@@ -5,10 +5,11 @@ import { joinHostPort, type ProbeDialer } from "../prober/probe-dialer.js";
 import type { HookHttpClient, HookTarget } from "./handlers.js";
 
 /**
- * Asks a hook's URL by the way that probes take to pods: a pod's address need not be one of this machine's network, and a
- * spec must not make this machine call others. An answer's body is not read.
+ * Sends a hook's request over the same path as probes: a pod's address may not be reachable from this machine, and a
+ * spec
+ * must not make this machine connect elsewhere. The response body is not read.
  *
- * Mirrors runHTTPHandler in pkg/kubelet/lifecycle/handlers.go. Whoever serves HTTPS need not be trusted.
+ * Mirrors runHTTPHandler in pkg/kubelet/lifecycle/handlers.go. An HTTPS server's certificate is not verified.
  */
 export class DialingHookClient implements HookHttpClient {
   constructor(readonly dialer: ProbeDialer) {}
@@ -25,7 +26,7 @@ export class DialingHookClient implements HookHttpClient {
     const port = Number(written === "" ? (isTls ? 443 : 80) : written);
     const plain = await this.dialer.dial({ podUid, host, port, isPod }, signal);
     const stream = isTls ? connectTls({ socket: plain, rejectUnauthorized: false, servername: "" }) : plain;
-    // Whoever asks hears of it by way of the request; what comes after its end concerns nobody.
+    // The request reports the connection's errors; errors after its end do not matter.
     for (const one of [plain, stream]) one.on("error", () => {});
     try {
       const all: Record<string, string> = { host: joinHostPort(host, port), "user-agent": "kube-lifecycle" };
@@ -55,7 +56,7 @@ function statusOf(
     });
     outgoing.on("response", (incoming) => {
       settle();
-      // Its body is nobody's business, and what breaks while it comes neither.
+      // The body is discarded, and so are errors while it arrives.
       incoming.on("error", () => {});
       incoming.resume();
       resolve(incoming.statusCode ?? 0);

@@ -12,14 +12,14 @@ import { isOwnLog } from "../kuberuntime/log-paths.js";
 import { makeRoomForRotated } from "./rotated-logs.js";
 
 const FILE = "pkg/kubelet/logs/container_log_manager.go";
-/** Mirrors containerLogMonitorInterval, which was this much before it could be set. */
+/** Mirrors containerLogMonitorInterval, which was a constant of this value before it became configurable. */
 const LOG_MONITOR_PERIOD_MS = 10_000;
 
 /** Mirrors LogRotatePolicy. */
 export interface LogRotatePolicy {
-  /** bytes from which on a log is rotated; negative: none is */
+  /** size in bytes from which a log is rotated; negative: never */
   readonly maxSize: number;
-  /** how many files a container's log may have, the one that is written included; at least 2 */
+  /** how many files of a container's log are kept, including the current one; at least 2 */
   readonly maxFiles: number;
 }
 
@@ -33,7 +33,7 @@ export interface ContainerLogManagerDeps {
 }
 
 export interface ContainerLogManagerOptions {
-  /** logs elsewhere are left alone: whoever put them there looks after them */
+  /** logs elsewhere are left alone, as the kubelet did not create them */
   readonly podLogsDirectory: string;
   readonly policy: LogRotatePolicy;
 }
@@ -45,14 +45,15 @@ interface ContainerLog {
 }
 
 /**
- * Keeps the logs of containers small: one that has grown too large is moved aside, the runtime is asked to begin a new one,
- * and of those that were moved aside before, the newest few are kept, compressed.
+ * Rotates the logs of containers: a log that has grown too large is renamed, the runtime opens a new one, and the
+ * newest
+ * few renamed files are kept, compressed.
  *
- * Mirrors pkg/kubelet/logs/container_log_manager.go (containerLogManager); Clean is with `removeContainer`.
- * Differs: a container is asked once where its log is, since that cannot change; the time in a name is UTC.
+ * Mirrors pkg/kubelet/logs/container_log_manager.go (containerLogManager); Clean is in `removeContainer`.
+ * Differs: the log's path is read once per container, since it cannot change; the time in a name is UTC.
  */
 export class ContainerLogManager {
-  /** by container; undefined: it has none, or one that is not ours */
+  /** by container; undefined: no log, or one outside the kubelet's folder */
   readonly #logs = new Map<string, ContainerLog | undefined>();
 
   constructor(
@@ -60,9 +61,9 @@ export class ContainerLogManager {
     readonly options: ContainerLogManagerOptions,
   ) {}
 
-  /** Looks at all logs now and every 10 s, until the signal aborts. Mirrors Start. @throws the signal's reason */
+  /** Checks all logs now and every 10 s, until the signal aborts. Mirrors Start. @throws the signal's reason */
   async run(signal: AbortSignal): Promise<void> {
-    // Whatever ends a loop of the kubelet ends the kubelet.
+    // An error here would end the kubelet.
     if (this.options.policy.maxSize < 0) return untilAborted(signal);
     for (;;) {
       await this.rotateLogs(signal);
@@ -70,14 +71,14 @@ export class ContainerLogManager {
     }
   }
 
-  /** One round. What fails is told, and tried again in the next. @throws the signal's reason */
+  /** One round. Failures are reported, and tried again in the next round. @throws the signal's reason */
   async rotateLogs(signal: AbortSignal): Promise<void> {
     const { runtimeService } = this.deps;
     const listed = await runtimeService.listContainers(undefined, signal);
     signal.throwIfAborted();
-    // That a runtime is away is told elsewhere.
+    // Other parts report that the runtime is away.
     if (listed.outcome !== "ok") return this.#failed("Failed to rotate container logs", listed.text, 2);
-    // Those that ended write nothing any more: a new file would stay empty.
+    // Dead containers write no more: a new file would stay empty.
     const running = listed.value.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING).map(({ id }) => id);
     for (const id of this.#logs.keys()) if (!running.includes(id)) this.#logs.delete(id);
     for (const id of running) await this.#rotateIfLarge(id, signal);
@@ -96,13 +97,13 @@ export class ContainerLogManager {
     }
   }
 
-  /** undefined: it has none, or one that is not ours */
+  /** undefined: no log, or one outside the kubelet's folder */
   async #logOf(id: string, signal: AbortSignal): Promise<ContainerLog | undefined> {
     if (this.#logs.has(id)) return this.#logs.get(id);
     const result = await this.deps.runtimeService.containerStatus(id, false, signal);
     signal.throwIfAborted();
     if (result.outcome !== "ok") {
-      // Gone since the list was made.
+      // Removed after the list was read.
       if (result.outcome !== "not-found") this.#failed(`Failed to get container status of ${id}`, result.text);
       return undefined;
     }
@@ -115,7 +116,7 @@ export class ContainerLogManager {
     return log;
   }
 
-  /** Somebody took the file away: the runtime writes into what nobody finds. */
+  /** Reopens a log whose file was deleted: the runtime writes into an unlinked file. */
   async #sizeAfterReopen(id: string, path: string, signal: AbortSignal): Promise<number> {
     await this.#reopen(id, signal);
     return sizeOf(path) ?? 0;
@@ -131,14 +132,14 @@ export class ContainerLogManager {
     try {
       await this.#reopen(id, signal);
     } catch (error) {
-      // The next round tries it again; a kubelet that ends in between loses the log's name.
+      // The next round tries again; if the kubelet ends before, the log keeps the rotated name.
       await rename(rotated, path).catch((lost: unknown) =>
         this.#failed(`Failed to rename ${rotated} back`, messageOf(lost)),
       );
       throw error;
     }
-    const what = `rotate the log of ${container}: ${basename(path)} is ${basename(rotated)} now`;
-    const why = `${size} bytes, and ${policy.maxSize} are allowed; the runtime begins a new one, and ${policy.maxFiles} files are kept`;
+    const what = `rotate the log of ${container}: ${basename(path)} becomes ${basename(rotated)}`;
+    const why = `${size} bytes, ${policy.maxSize} are allowed; the runtime opens a new file, and ${policy.maxFiles} files are kept`;
     const upstream = { file: FILE, func: "rotateLog" };
     trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet" });
   }
@@ -153,7 +154,7 @@ export class ContainerLogManager {
   }
 }
 
-/** undefined: there is no such file */
+/** undefined: the file does not exist */
 function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }

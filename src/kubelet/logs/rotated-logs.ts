@@ -8,8 +8,9 @@ const COMPRESSED = ".gz";
 const TEMPORARY = ".tmp";
 
 /**
- * Prepares for one rotated file more: what earlier rotations left half done goes, the oldest of the others go, so that with
- * the new one and the one being written there are at most `maxFiles`, and what is left is compressed.
+ * Makes room for one more rotated file: deletes incomplete files of earlier rotations, then the oldest files until at
+ * most
+ * `maxFiles` remain with the new one and the current one, and compresses the rest.
  *
  * Mirrors cleanupUnusedLogs, removeExcessLogs and compressLog in pkg/kubelet/logs/container_log_manager.go.
  * @throws the file system's error; the signal's reason
@@ -26,8 +27,8 @@ export async function makeRoomForRotated(path: string, maxFiles: number, signal:
 }
 
 /**
- * Which of a log's rotated files count, the oldest first, and which are left over: temporary ones, and those that have been
- * compressed. Mirrors filterUnusedLogs and isInUse. Pure.
+ * Splits a log's rotated files into those in use, the oldest first, and leftovers: temporary files, and originals of
+ * compressed ones. Mirrors filterUnusedLogs and isInUse. Pure.
  */
 export function splitRotated(names: readonly string[]): {
   readonly inUse: readonly string[];
@@ -39,7 +40,7 @@ export function splitRotated(names: readonly string[]): {
   return { inUse: names.filter((name) => !isUnused(name)).sort(), unused: names.filter(isUnused) };
 }
 
-/** Under a temporary name first: a reader finds the old file or the whole new one. Mirrors compressLog. */
+/** Writes to a temporary name first, so that a reader finds the old file or the whole new one. Mirrors compressLog. */
 async function compressLog(path: string, signal: AbortSignal): Promise<void> {
   const temporary = `${path}${TEMPORARY}`;
   try {

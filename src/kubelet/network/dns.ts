@@ -10,17 +10,17 @@ import type { PodDns, PodDnsResult } from "../kuberuntime/runtime-helper.js";
 const MAX_NAMESERVERS = 3;
 const SEARCH_LIMITS = { legacy: { paths: 6, chars: 256 }, expanded: { paths: 32, chars: 2048 } } as const;
 const MAX_SEARCH_PATH_LENGTH = 253;
-/** Names with less than five dots are tried with the search domains first: `web.default.svc` finds its cluster. */
+/** Names with fewer than five dots are tried with the search domains first, so `web.default.svc` resolves. */
 const DEFAULT_DNS_OPTIONS = ["ndots:5"];
 const MAX_RESOLV_CONF_BYTES = 10 * 2 ** 20;
 
-/** As kubeadm sets it up: the address of the service kube-dns. */
+/** The address of the kube-dns service, as kubeadm sets it. */
 export const DEFAULT_CLUSTER_DNS = { clusterDns: ["10.96.0.10"], clusterDomain: "cluster.local" } as const;
 
 export interface DnsOptions {
   /** the cluster's name servers; empty: pods get the node's settings */
   readonly clusterDns: readonly string[];
-  /** `cluster.local`; empty: no search domains of the cluster */
+  /** `cluster.local`; empty: no cluster search domains */
   readonly clusterDomain: string;
   /** the node's own settings: upstream `/etc/resolv.conf`; empty: none */
   readonly resolverConfig: string;
@@ -35,11 +35,12 @@ interface DnsConfigSpec {
 }
 
 /**
- * What resolv.conf in a pod's containers says.
+ * The resolv.conf of a pod's containers.
  *
  * Mirrors pkg/kubelet/network/dns/dns.go (Configurer).
- * Differs: merged options keep their order, upstream's is that of a Go map; that the cluster's name servers are missing is
- * told by the pod's event alone.
+ * Differs: merged options keep their order, upstream's is that of a Go map; only the pod's event reports missing
+ * cluster
+ * name servers.
  */
 export class DnsConfigurer {
   constructor(
@@ -66,7 +67,7 @@ export class DnsConfigurer {
     return { outcome: "ok", dns: this.#withinLimits(pod, dns) };
   }
 
-  /** Mirrors GetPodDNS as far as the policy goes. */
+  /** Mirrors the policy part of GetPodDNS. */
   #baseFor(pod: V1Pod, host: PodDns): PodDns {
     const { clusterDns, clusterDomain } = this.options;
     const policy = podDnsType(pod);
@@ -85,7 +86,7 @@ export class DnsConfigurer {
     return this.options.resolverConfig === "" ? this.#loopbackDns(host) : host;
   }
 
-  /** Without settings of the node's own, asking nobody but this machine comes nearest to asking nobody. */
+  /** Without settings of the node, pods get 127.0.0.1 as name server, the closest to having none. */
   #loopbackDns({ options }: PodDns): PodDns {
     const { nodeIps } = this.options;
     const servers = nodeIps.map((ip) => (isIPv6(ip) ? "::1" : "127.0.0.1"));
@@ -99,7 +100,7 @@ export class DnsConfigurer {
     return parseResolvConf(text.subarray(0, MAX_RESOLV_CONF_BYTES).toString("utf8"));
   }
 
-  /** Mirrors formDNSConfigFitsLimits: what is too much is left out, and told. */
+  /** Mirrors formDNSConfigFitsLimits: omits what exceeds the limits, and records an event. */
   #withinLimits(pod: V1Pod, { servers, searches, options }: PodDns): PodDns {
     const tell = (message: string) => this.deps.recorder.event(pod, "Warning", "DNSConfigForming", message);
     const keptServers = servers.slice(0, MAX_NAMESERVERS);
@@ -124,16 +125,16 @@ export class DnsConfigurer {
   }
 }
 
-/** Mirrors getPodDNSType: a policy that is none counts as ClusterFirst. */
+/** Mirrors getPodDNSType: an unknown policy counts as ClusterFirst. */
 function podDnsType({ spec }: V1Pod): "cluster" | "host" | "none" {
   const policy = spec["dnsPolicy"];
   if (policy === "None") return "none";
   if (policy === "Default") return "host";
-  // A pod in the node's network has the node's settings, unless it says that it wants the cluster's.
+  // A pod in the host's network gets the node's settings, unless its policy requests the cluster's.
   return policy === "ClusterFirst" && spec.hostNetwork === true ? "host" : "cluster";
 }
 
-/** Mirrors parseResolvConf. @throws Error when a name server is missing its address */
+/** Mirrors parseResolvConf. @throws Error for a nameserver line without an address */
 export function parseResolvConf(text: string): PodDns {
   const servers: string[] = [];
   let searches: string[] = [];
@@ -145,7 +146,7 @@ export function parseResolvConf(text: string): PodDns {
       if (address === undefined) throw new Error("nameserver list is empty ");
       servers.push(address);
     }
-    // Of these the last line counts. A dot at the end says nothing more.
+    // The last search line counts. Trailing dots are redundant.
     if (keyword === "search") searches = fields.map((search) => (search === "." ? search : search.replace(/\.$/, "")));
     if (keyword === "options") options = fields;
   }

@@ -1,13 +1,13 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { PodHostNameResult } from "../kuberuntime/runtime-helper.js";
 
-/** As much as the kernel takes for a label; 64 for the whole name. */
+/** The kernel's limit for a label; 64 for the whole name. */
 const HOSTNAME_MAX_LENGTH = 63;
 const FQDN_MAX_LENGTH = 64;
 const DNS_1123_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
 /**
- * The name that a pod has for itself, and the domain where others find it.
+ * A pod's host name and its domain.
  *
  * Mirrors GeneratePodHostNameAndDomain and truncatePodHostnameIfNeeded in pkg/kubelet/kubelet_pods.go. Pure.
  */
@@ -36,7 +36,7 @@ export function generatePodHostNameAndDomain(pod: V1Pod, clusterDomain: string):
 }
 
 /**
- * What `hostname` says in the pod: with setHostnameAsFQDN the whole name.
+ * The output of `hostname` in the pod: with setHostnameAsFQDN the full name.
  * Mirrors GetNodenameForKernel in pkg/kubelet/util/util.go. Pure.
  */
 export function nodenameForKernel(
@@ -53,7 +53,7 @@ export function nodenameForKernel(
   };
 }
 
-/** What would stand at the end after the cut and must not, goes too. */
+/** Also removes trailing characters that a label cannot end with. */
 function truncateIfNeeded(hostname: string): string {
   if (hostname.length <= HOSTNAME_MAX_LENGTH) return hostname;
   return hostname.slice(0, HOSTNAME_MAX_LENGTH).replace(/[-.]+$/, "");

@@ -7,7 +7,7 @@ import type { Wire } from "../../apimachinery/wire.js";
 import { makeFolder } from "../../util/files.js";
 
 /**
- * The /etc/hosts of a pod's containers, which the kubelet keeps.
+ * The /etc/hosts of a pod's containers, managed by the kubelet.
  *
  * Mirrors makeHostsMount, ensureHostsFile and managedHostsFileContent in pkg/kubelet/kubelet_pods.go.
  */
@@ -54,7 +54,7 @@ export interface HostsFileOptions {
 }
 
 /**
- * Writes the file anew: it lives as long as the pod, and each container that starts finds it in its first state.
+ * Rewrites the file: it lives as long as the pod, and each container that starts sees its initial content.
  * @returns its path
  * @throws the file system's error
  */
@@ -72,7 +72,7 @@ export async function ensureHostsFile(
       ? nodeHostsFileContent(await readFile(options.nodeHostsFile, "utf8"), aliases)
       : managedHostsFileContent(podIps, hostName, hostDomain, aliases);
   await makeFolder(options.podDir);
-  // In place: what runs already has this very file mounted.
+  // In place: running containers have this very file mounted.
   await writeFile(path, content);
   chmodSync(path, 0o644);
   return path;

@@ -39,7 +39,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
  *
  * Mirrors k8s.io/component-helpers/apimachinery/lease/controller.go (sync, backoffEnsureLease, ensureLease,
  * retryUpdateLease, newLease) and pkg/kubelet/util/nodelease.go (SetNodeOwnerFunc).
- * Differs: no 4 % jitter unless asked for; a 403 ends it, as a right that is missing will not appear.
+ * Differs: no 4 % jitter unless requested; a 403 ends it, because a missing right will not appear.
  */
 export class LeaseController {
   readonly #observer: LeaseObserver;
@@ -62,7 +62,7 @@ export class LeaseController {
   }
 
   /**
-   * Renews at each interval, after a first `sync` that is the caller's.
+   * Renews at each interval, after a first `sync` by the caller.
    * @yields one outcome per round
    * @throws the signal's reason when it aborts; LabError FORBIDDEN
    */
@@ -84,7 +84,7 @@ export class LeaseController {
     });
   }
 
-  /** One round. The lease of the last write is taken to be the current one, which saves a GET per round. */
+  /** One round. Assumes that the last written lease is still current, which saves a GET per round. */
   async sync(signal: AbortSignal): Promise<LeaseOutcome> {
     if (this.#latest !== undefined) {
       const outcome = await this.#retryUpdate(this.#latest, signal);
@@ -96,7 +96,7 @@ export class LeaseController {
     if (ensured.created && ensured.lease !== undefined) {
       return { type: "created", renewTime: ensured.lease.spec.renewTime ?? "" };
     }
-    // No node yet, so no owner: upstream leaves it for the next round.
+    // Without a Node the lease would have no owner: upstream leaves it for the next round.
     if (ensured.lease === undefined) return { type: "failed", why: ensured.why };
     return this.#retryUpdate(ensured.lease, signal);
   }
@@ -153,7 +153,7 @@ export class LeaseController {
   }
 
   /**
-   * Mirrors SetNodeOwnerFunc: the lease goes when its node goes.
+   * Mirrors SetNodeOwnerFunc: the lease is deleted with its node.
    * @returns undefined when there is no such node, or it cannot be read now
    */
   async #nodeOwner(signal: AbortSignal): Promise<OwnerReference | undefined> {
@@ -196,7 +196,7 @@ export class LeaseController {
     };
   }
 
-  /** Sends one request. Failures are answers, not exceptions, except for a missing right and an abort. */
+  /** Sends one request. Failures are return values, except for a missing right and an abort. */
   async #attempt(
     request: { method: "GET" | "POST" | "PUT"; path: string; body?: LeaseObject },
     signal: AbortSignal,

@@ -17,23 +17,24 @@ export interface HeartbeatDeps {
 export interface HeartbeatOptions {
   readonly nodeName: string;
   readonly kubeVersion: string;
-  /** the status as the kubelet sees it now, over the one the API server has */
+  /** the current status as the kubelet sees it, merged into the one that the API server has */
   readonly setStatus: (before: NodeStatus, nowMs: number) => NodeStatus;
-  /** called with Unix ms for each status that the API server took */
+  /** called with Unix ms for each status that the API server accepted */
   readonly onReport?: (reportMs: number) => void;
-  /** called for each change of Ready that a write of ours made */
+  /** called when a write of ours has changed Ready */
   readonly onReady?: (isReady: boolean) => void;
 }
 
 export type HeartbeatOutcome = "patched" | "unchanged" | "failed";
 
 const UPSTREAM = { file: "pkg/kubelet/kubelet_node_status.go", func: "tryUpdateNodeStatus" };
-/** heartbeatClient's timeout: an update that hangs must not eat up the whole grace period. */
+/** heartbeatClient's timeout: a hanging update must not use up the whole grace period. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
- * Keeps the node's status up to date: looked at every 10 s, written when something changed, or when the last write was
- * 5 minutes ago. That the node lives is said by its Lease meanwhile.
+ * Keeps the node's status up to date: checks it every 10 s, and writes it when something changed, or when the last
+ * write was
+ * 5 minutes ago. In between the Lease shows that the node is alive.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (syncNodeStatus, updateNodeStatus, tryUpdateNodeStatus).
  */
@@ -45,7 +46,7 @@ export class NodeStatusHeartbeat {
     readonly options: HeartbeatOptions,
   ) {}
 
-  /** Every 10 s until `signal` aborts (then rejects with its reason). The first one comes after 10 s. */
+  /** Checks every 10 s until `signal` aborts (then rejects with its reason). The first check comes after 10 s. */
   async run(signal: AbortSignal): Promise<void> {
     const periodMs = factFor("nodeStatusUpdateFrequency", this.options.kubeVersion);
     for (;;) {
@@ -54,7 +55,7 @@ export class NodeStatusHeartbeat {
     }
   }
 
-  /** One look, with up to five attempts. A node that is gone, or a server that is away, is reported and not thrown. */
+  /** One check, with up to five attempts. A missing node or an unreachable server is reported and not thrown. */
   async update(signal: AbortSignal): Promise<HeartbeatOutcome> {
     const retries = factFor("nodeStatusUpdateRetry", this.options.kubeVersion);
     let failure = "";
@@ -80,7 +81,8 @@ export class NodeStatusHeartbeat {
   ): Promise<{ outcome: "patched" | "unchanged" } | { outcome: "failed"; why: string }> {
     const { client, clock } = this.deps;
     const { nodeName } = this.options;
-    // The first look may come from the API server's cache: that is cheaper, and a conflict is what the next one is for.
+    // The first attempt may read the API server's cache, which is cheaper; after a conflict the next one reads the
+    // store.
     const query = { ...(attempt === 0 ? { resourceVersion: "0" } : {}), timeout: "10s" };
     const path = objectPath(NODES, nodeName);
     const answer = await client.request<NodeObject>({
@@ -100,8 +102,8 @@ export class NodeStatusHeartbeat {
     if (!isDue && !nodeStatusHasChanged(before, after)) return { outcome: "unchanged" };
     const patch = nodeStatusPatch(before, after);
     if (patch === undefined) {
-      const what = `send nothing about the status of ${nodeName}`;
-      const why = "the API server has this very status already, to the second";
+      const what = `do not send the status of ${nodeName}`;
+      const why = "the API server already has this status, to the second";
       this.deps.trace.emit({ kind: "decision", what, why, upstream: UPSTREAM }, { actor: "kubelet" });
       this.#lastReportMs = nowMs;
       return { outcome: "unchanged" };
@@ -117,11 +119,11 @@ export class NodeStatusHeartbeat {
   #whyReport(hasChanged: boolean): string {
     if (hasChanged) return "it differs from what the API server has";
     return this.#lastReportMs === Number.NEGATIVE_INFINITY
-      ? "nothing changed, but this kubelet has just started and has not reported yet"
+      ? "nothing changed, but this kubelet has just started and has not reported its status yet"
       : "the report period is over, nothing changed";
   }
 
-  /** @returns why not, when the API server refused */
+  /** @returns the reason when the API server refused */
   async #patch(node: NodeObject, body: unknown, why: string, signal: AbortSignal): Promise<string | undefined> {
     const { client, trace } = this.deps;
     const { nodeName, kubeVersion } = this.options;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 
-/** What the kubelet reports of the machine that it runs on. */
+/** What the kubelet reports about its machine. */
 export interface MachineFacts {
   readonly machineId: string;
   readonly bootId: string;
@@ -14,18 +14,19 @@ export interface MachineFacts {
 }
 
 /**
- * What pods run on, in Go's words. The embedded runtime plays a Linux machine wherever it runs, and a runtime that is
- * reached over a Unix socket or TCP is one of Linux; the machine under this process may be any.
+ * The platform that pods run on, in Go's words. The embedded runtime emulates Linux on any machine, and a runtime
+ * reached
+ * over a Unix socket or TCP is assumed to run on Linux.
  */
 export const NODE_OS = "linux";
 
-/** Go's names for what Node calls x64 and so on. */
+/** Go's names for Node's architectures (`x64` and so on). */
 const GO_ARCH: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
 /**
- * Mirrors pkg/kubelet/nodestatus/setters.go (MachineInfo, VersionInfo, NodeAddress), which ask cAdvisor.
- * Differs: an id that cannot be read here is the node's name, so that two nodes of one machine can be told apart. The
- * address is that of this machine for itself: the kubelet's server listens there and nowhere else.
+ * Mirrors pkg/kubelet/nodestatus/setters.go (MachineInfo, VersionInfo, NodeAddress), which read cAdvisor.
+ * Differs: an id that cannot be read is the node's name, so that two nodes of one machine differ. The address is this
+ * machine's loopback address, because the kubelet's server listens only there.
  */
 export function readMachineFacts(nodeName: string): MachineFacts {
   return {
@@ -43,7 +44,7 @@ function readLine(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8").trim();
   } catch {
-    return undefined; // Not a Linux machine, or a sandbox without it.
+    return undefined; // Not a Linux machine, or a sandbox without this file.
   }
 }
 

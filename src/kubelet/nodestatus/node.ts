@@ -31,7 +31,7 @@ export interface NodeStatus {
   readonly [field: string]: unknown;
 }
 
-/** corev1.Node, as far as a kubelet looks at it. */
+/** corev1.Node, as far as a kubelet reads it. */
 export interface NodeObject extends KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: { readonly taints?: readonly Taint[]; readonly podCIDR?: string; readonly [field: string]: unknown };

@@ -5,7 +5,7 @@ import type { NodeAddress, NodeCondition, NodeStatus } from "./node.js";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Whether a status is worth a write before the report period is over: everything counts but heartbeat times.
+ * Reports whether a status must be written before the report period is over: all changes but heartbeat times count.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (nodeStatusHasChanged).
  */
@@ -21,10 +21,11 @@ function withoutHeartbeats(status: NodeStatus): NodeStatus {
 }
 
 /**
- * The strategic merge patch that turns one status into the other: only what changed, conditions by their type with the
- * order of all of them, addresses replaced as a whole.
+ * The strategic merge patch from one status to the other: only what changed, conditions by their type with the order of
+ * all of them, addresses replaced as a whole.
  *
- * Mirrors k8s.io/component-helpers/node/util/status.go (preparePatchBytesForNodeStatus, fixupPatchForNodeStatusAddresses)
+ * Mirrors k8s.io/component-helpers/node/util/status.go (preparePatchBytesForNodeStatus,
+ * fixupPatchForNodeStatusAddresses)
  * and the two-way merge of k8s.io/apimachinery/pkg/util/strategicpatch. Pure.
  *
  * @returns undefined when there is nothing to change
@@ -57,7 +58,7 @@ function conditionsPatch(before: readonly NodeCondition[], after: readonly NodeC
   };
 }
 
-/** Addresses merge by type, and a node may have two of one type: so the list always goes as a whole. */
+/** Addresses merge by type, and a node may have two of one type, so the patch replaces the whole list. */
 function addressesPatch(after: readonly NodeAddress[]): Fields {
   return { addresses: [...after, { $patch: "replace" }] };
 }

@@ -23,15 +23,17 @@ const DEFAULT_LABELS = [
   "beta.kubernetes.io/arch",
 ];
 /**
- * Registers the node: POST, and if there is one of this name already, its default labels are brought up to date. While the
- * API server cannot be reached, or cannot answer (429, 5xx), it is tried again, later each time.
+ * Registers the node: POST, or, if a node of this name exists, an update of its default labels. Retries with backoff
+ * while
+ * the API server is unreachable or answers 429 or 5xx.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (registerWithAPIServer, tryRegisterWithAPIServer, updateDefaultLabels).
- * Differs: no sleep before the first attempt (upstream: 100 ms); a refusal (401, 403, 422) ends it at once, as it will be
- * the same the next time.
+ * Differs: no sleep before the first attempt (upstream: 100 ms); a refusal (401, 403, 422) is final, because a retry
+ * would
+ * get the same answer.
  *
- * @param options.maxAttempts default: no end of them, as upstream; fewer for a command that somebody waits for
- * @returns the node as the API server has it, and whether this call made it
+ * @param options.maxAttempts default: no limit, as upstream; fewer for an interactive command
+ * @returns the node as the API server has it, and whether this call created it
  * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*
  */
 export async function registerWithApiServer(
@@ -61,12 +63,12 @@ export async function registerWithApiServer(
   });
 }
 
-/** It may go well the next time. */
+/** A retry may succeed. */
 function isTransient(error: unknown): error is LabError {
   return error instanceof LabError && (error.code === "CLUSTER_UNREACHABLE" || error.cause instanceof ServerTrouble);
 }
 
-/** The API server answered that it cannot answer. */
+/** The API server answered that it cannot process the request now. */
 class ServerTrouble extends Error {
   override readonly name = "ServerTrouble";
 }
@@ -93,7 +95,7 @@ async function tryRegister({ client, trace }: RegisterDeps, node: NodeObject, si
   trace.emit(
     {
       kind: "decision",
-      what: `go on with the existing Node ${name}`,
+      what: `continue with the existing Node ${name}`,
       why: "it was registered before",
       upstream: { file: FILE, func: "tryRegisterWithAPIServer" },
     },

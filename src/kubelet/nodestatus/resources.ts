@@ -1,7 +1,7 @@
 import { canonicalQuantity, canonicalResourceQuantity, subtractQuantity } from "../../apimachinery/quantity.js";
 import { LabError } from "../../util/errors.js";
 
-/** Capacity that the node claims, as quantities in the API's canonical form: `100`, `32Gi`, `110`. */
+/** The capacity that the node reports, as quantities in the API's canonical form: `100`, `32Gi`, `110`. */
 export interface NodeResources {
   readonly cpu: string;
   readonly memory: string;
@@ -11,12 +11,12 @@ export interface NodeResources {
 /** evictionHard memory.available: reserved so that the node can act before it runs out of memory. */
 const HARD_EVICTION_MEMORY = "100Mi";
 
-/** The disk space that nodes claim, and what evictionHard nodefs.available (10%) leaves to pods. */
+/** The disk space that nodes report, and what evictionHard nodefs.available (10%) leaves to pods. */
 export const EPHEMERAL_STORAGE = { capacity: "100Gi", allocatable: "90Gi" } as const;
 
 /**
  * Checks the values of --cpu, --memory and --pods.
- * @returns them in canonical form: the API server stores that, so other texts would look changed at every heartbeat
+ * @returns them in canonical form, which the API server stores: another form would look changed at every heartbeat
  * @throws LabError USAGE that names the flag
  */
 export function checkResources(resources: NodeResources): NodeResources {

@@ -3,19 +3,19 @@ import type { MachineFacts } from "./machine.js";
 import type { NodeCondition, NodeObject, NodeStatus } from "./node.js";
 import { allocatable, EPHEMERAL_STORAGE, type NodeResources } from "./resources.js";
 
-/** What decides a node's status beside the machine: whether its runtime and network work. */
+/** What decides a node's status apart from the machine: whether its runtime and network work. */
 export interface NodeHealth {
-  /** why the node is not ready; empty: it is */
+  /** why the node is not ready; empty if it is */
   readonly problems: readonly string[];
 }
 
-/** What a kubelet with a runtime and a server knows beyond the machine. */
+/** What a kubelet with a runtime and a server reports in addition to the machine. */
 export interface KubeletFacts {
   /** `containerd://1.6.20` */
   readonly containerRuntimeVersion: string;
   /** of its server */
   readonly kubeletPort: number;
-  /** greatest first */
+  /** largest first */
   readonly images: readonly NodeImage[];
 }
 
@@ -25,7 +25,7 @@ export interface NodeImage {
   readonly sizeBytes: number;
 }
 
-/** Of a node without a runtime: what `kubelab bootstrap` makes. */
+/** For a node without a runtime, as `kubelab bootstrap` creates it. */
 const NO_KUBELET: KubeletFacts = {
   containerRuntimeVersion: "kubelab://0.1.0",
   kubeletPort: 10250,
@@ -45,7 +45,7 @@ export interface StatusInputs {
   readonly nowMs: number;
 }
 
-/** The words of a fresh kubelet before its runtime was looked at for the first time. */
+/** The message of a new kubelet before its first check of the runtime. */
 export const RUNTIME_NOT_CHECKED = "container runtime status check may not have completed yet";
 
 /**
@@ -76,9 +76,10 @@ export function initialNode(inputs: StatusInputs): NodeObject {
 }
 
 /**
- * The status as the kubelet sees it now, over the one that the API server has. Conditions of others stay.
+ * The current status as the kubelet sees it, merged into the one that the API server has. Conditions of others stay.
  *
- * Mirrors pkg/kubelet/kubelet_node_status.go (defaultNodeStatusFuncs) and pkg/kubelet/nodestatus/setters.go, in their order.
+ * Mirrors pkg/kubelet/kubelet_node_status.go (defaultNodeStatusFuncs) and pkg/kubelet/nodestatus/setters.go, in their
+ * order.
  */
 export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeStatus {
   const { nodeName, machine, kubeletVersion, resources, kubelet = NO_KUBELET } = inputs;
@@ -140,7 +141,7 @@ function readyCondition({ problems }: NodeHealth): OwnCondition {
   return { type: "Ready", status: "False", reason: "KubeletNotReady", message };
 }
 
-/** The heartbeat time always moves, the transition time only with the status. */
+/** The heartbeat time always changes, the transition time only with the status. */
 function setCondition(conditions: readonly NodeCondition[], now: OwnCondition, nowMs: number): NodeCondition[] {
   const time = rfc3339(nowMs);
   const old = conditions.find(({ type }) => type === now.type);

@@ -34,9 +34,10 @@ export interface EventedPlegOptions {
 }
 
 /**
- * Takes container events from the runtime in place of finding them by listing.
+ * Takes container events from the runtime instead of finding them by listing.
  *
- * Each event carries the pod's whole status, so no inspection is needed; relisting goes on, but only every five minutes.
+ * Each event carries the pod's whole status, so no inspection is needed; relisting goes on, but only every five
+ * minutes.
  * After five failures of the stream the generic PLEG takes over for good.
  *
  * Mirrors pkg/kubelet/pleg/evented.go (EventedPLEG) as of v1.26: v1.25 has none.
@@ -64,7 +65,7 @@ export class EventedPleg {
     const { size, capacity } = this.deps.events;
     if (size < capacity) return { healthy: true };
     const message = `EventedPLEG: pleg event channel capacity is full with ${size} events`;
-    return { healthy: false, message, cause: "the kubelet's own: the sync loop does not read the events" };
+    return { healthy: false, message, cause: "the kubelet itself: the sync loop does not read the events" };
   }
 
   /**
@@ -104,7 +105,7 @@ export class EventedPleg {
     }
   }
 
-  /** Releases pod workers that wait for news of a pod that has no events. */
+  /** Releases pod workers that wait for news of a pod without events. */
   async #updateGlobalCache(signal: AbortSignal): Promise<never> {
     const { cache, clock } = this.deps;
     const periodMs = factFor("globalCacheUpdatePeriod", this.options.kubeVersion);

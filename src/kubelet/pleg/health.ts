@@ -8,7 +8,7 @@ export type PlegHealth =
       readonly healthy: false;
       /** in upstream's words */
       readonly message: string;
-      /** whose fault it is */
+      /** the component at fault */
       readonly cause: string;
     };
 
@@ -35,13 +35,13 @@ export interface PendingCall {
 }
 
 /**
- * Whose fault it is that no relist succeeds. Ours: upstream reports the elapsed time only.
+ * Names the component that prevents relists from succeeding. Ours: upstream reports the elapsed time only.
  * @param lastError of the last relist, if it failed
  */
 export function causeOf(pending: readonly PendingCall[], lastError: unknown, nowMs: number): string {
   const [oldest] = [...pending].sort((a, b) => a.sinceMs - b.sinceMs);
   const waitedMs = oldest === undefined ? 0 : nowMs - oldest.sinceMs;
-  // A call without an answer for a second explains more than the error before it.
+  // A call unanswered for a second explains more than the error before it.
   if (oldest !== undefined && (waitedMs >= 1000 || lastError === undefined)) {
     return `the container runtime's: it was asked to ${oldest.what} ${goDuration(waitedMs)} ago and has not answered`;
   }

@@ -15,7 +15,7 @@ export interface MirrorClientDeps {
   readonly trace: Trace;
 }
 
-/** What became of a wish to create or delete. A failure is not the end: the pod's next sync tries again. */
+/** The result of creating or deleting a mirror pod. After a failure, the pod's next sync tries again. */
 export type MirrorOutcome =
   | { readonly type: "created" | "deleted" | "unchanged" }
   | { readonly type: "failed"; readonly why: string };
@@ -27,7 +27,7 @@ export type MirrorOutcome =
  * keeps a mirror pod up to date.
  */
 export class MirrorClient {
-  /** full names of the mirror pods that were there when they were last looked at */
+  /** full names of mirror pods that existed at the last check */
   readonly #shown = new Set<string>();
 
   constructor(
@@ -36,16 +36,17 @@ export class MirrorClient {
   ) {}
 
   /**
-   * Brings the mirror pod of a static pod up to date: makes a missing one, and makes a new one where it is being deleted
-   * or shows what the static pod was before. A pod is never changed in place: its spec cannot be.
+   * Brings the mirror pod of a static pod up to date: creates a missing one, and replaces one that is being deleted or
+   * that
+   * mirrors an older version. A mirror pod is never updated in place, because its spec is immutable.
    *
-   * @param mirrorPod as the API server has it; undefined: there is none
+   * @param mirrorPod as the API server has it; undefined: it does not exist
    */
   async reconcile(pod: V1Pod, mirrorPod: V1Pod | undefined, signal: AbortSignal): Promise<MirrorOutcome> {
     const fullName = getPodFullName(pod);
     if (mirrorPod === undefined) {
       const isMissed = this.#shown.has(fullName);
-      return this.createMirrorPod(pod, isMissed ? "somebody has deleted the one before" : "there is none yet", signal);
+      return this.createMirrorPod(pod, isMissed ? "the previous one was deleted" : "there is none yet", signal);
     }
     const { deletionTimestamp, uid } = mirrorPod.metadata;
     const isDeleting = deletionTimestamp !== undefined && deletionTimestamp !== null;
@@ -53,24 +54,24 @@ export class MirrorClient {
       this.#shown.add(fullName);
       return { type: "unchanged" };
     }
-    const why = isDeleting ? "somebody deletes it, and its static pod lives on" : changeOf(mirrorPod, pod);
+    const why = isDeleting ? "it is being deleted, and its static pod still runs" : changeOf(mirrorPod, pod);
     this.#decided(`replace the mirror pod ${podText(pod)}`, why, "syncPod", "pkg/kubelet/kubelet.go");
     const outcome = await this.deleteMirrorPod(fullName, uid, why, signal);
     if (outcome.type !== "deleted") return outcome;
-    return this.createMirrorPod(pod, "the one before was deleted for it", signal);
+    return this.createMirrorPod(pod, "the previous one was deleted to replace it", signal);
   }
 
-  /** Mirrors CreateMirrorPod. @param why there is none, for the trace */
+  /** Mirrors CreateMirrorPod. @param why it is missing, for the trace */
   async createMirrorPod(pod: V1Pod, why: string, signal: AbortSignal): Promise<MirrorOutcome> {
     const node = await this.#node(signal);
-    if ("why" in node) return this.#failed(`make the mirror pod ${podText(pod)}`, node.why);
+    if ("why" in node) return this.#failed(`create the mirror pod ${podText(pod)}`, node.why);
     const { metadata } = pod;
     const hash = metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "";
     const owner = { apiVersion: "v1", kind: "Node", name: this.nodeName, uid: node.uid, controller: true };
     const body = {
       apiVersion: "v1",
       kind: "Pod",
-      // The uid goes along, as upstream sends it; the API server gives the mirror pod one of its own.
+      // The uid is sent, as upstream does; the API server assigns the mirror pod a new one.
       metadata: {
         ...metadata,
         annotations: { ...metadata.annotations, [CONFIG_MIRROR_ANNOTATION]: hash },
@@ -82,15 +83,16 @@ export class MirrorClient {
     const path = collectionPath({ ...PODS, namespace: metadata.namespace });
     const answer = await this.#ask({ method: "POST", path, body, signal });
     if (answer.why !== undefined && answer.status === 409) {
-      // After a restart the API server's pods are not known yet: the mirror pod comes with them, and is looked at then.
+      // After a restart the API server's pods are not known yet. The next sync compares the mirror pod when it
+      // arrives.
       const what = `leave the mirror pod ${podText(pod)} as it is for now`;
-      this.#decided(what, `the API has a pod of that name already: ${answer.why}`, "CreateMirrorPod");
+      this.#decided(what, `the API already has a pod of that name: ${answer.why}`, "CreateMirrorPod");
       return { type: "failed", why: answer.why };
     }
-    if (answer.why !== undefined) return this.#failed(`make the mirror pod ${podText(pod)}`, answer.why);
+    if (answer.why !== undefined) return this.#failed(`create the mirror pod ${podText(pod)}`, answer.why);
     this.#shown.add(getPodFullName(pod));
     this.#decided(
-      `make the mirror pod ${podText(pod)}`,
+      `create the mirror pod ${podText(pod)}`,
       `of the static pod with hash ${hash}: ${why}`,
       "CreateMirrorPod",
     );
@@ -98,8 +100,8 @@ export class MirrorClient {
   }
 
   /**
-   * Takes a mirror pod out of the API, at once. Mirrors DeleteMirrorPod.
-   * @param uid only this one, not another of the name; undefined: whichever it is (one whose static pod is gone)
+   * Deletes a mirror pod from the API without a grace period. Mirrors DeleteMirrorPod.
+   * @param uid delete only this one; undefined: whichever has the name (its static pod is gone)
    * @param why for the trace
    */
   async deleteMirrorPod(
@@ -110,7 +112,7 @@ export class MirrorClient {
   ): Promise<MirrorOutcome> {
     const [name = "", namespace = "", ...more] = podFullName.split("_");
     if (name === "" || namespace === "" || more.length > 0) {
-      return { type: "failed", why: `${JSON.stringify(podFullName)} is no full name of a pod` };
+      return { type: "failed", why: `${JSON.stringify(podFullName)} is not the full name of a pod` };
     }
     const path = objectPath({ ...PODS, namespace }, name);
     const body = { gracePeriodSeconds: 0, ...(uid === undefined ? {} : { preconditions: { uid } }) };
@@ -120,13 +122,13 @@ export class MirrorClient {
       this.#decided(`delete the mirror pod ${namespace}/${name}`, why, "DeleteMirrorPod");
       return { type: "deleted" };
     }
-    // Gone already, or another one has its name by now: both are what was wanted.
+    // Gone already, or another pod has its name by now: nothing is left to delete.
     if (answer.status === 404) this.#shown.delete(podFullName);
     if (answer.status === 404 || answer.status === 409) return { type: "unchanged" };
     return this.#failed(`delete the mirror pod ${namespace}/${name}`, answer.why);
   }
 
-  /** Mirror pods must belong to their node, which must be there. */
+  /** A mirror pod's owner is its node, so the node must exist. */
   async #node(signal: AbortSignal): Promise<{ readonly uid: string } | { readonly why: string }> {
     const answer = await this.#ask<KubeObject>({ method: "GET", path: objectPath(NODES, this.nodeName), signal });
     if (answer.why !== undefined) return { why: `the node ${this.nodeName} cannot be read: ${answer.why}` };
@@ -152,7 +154,7 @@ export class MirrorClient {
   }
 
   #failed(what: string, why: string): MirrorOutcome {
-    const hint = "It is tried again with the pod's next sync.";
+    const hint = "The pod's next sync tries again.";
     this.deps.trace.emit({ kind: "error", message: `could not ${what}: ${why}`, hint }, { actor: "kubelet", level: 1 });
     return { type: "failed", why };
   }

@@ -7,7 +7,7 @@ import {
   isStaticPod,
 } from "../types/pod-update.js";
 
-/** Both ways between static pods and their mirror pods, by uid. */
+/** Maps between the uids of static pods and their mirror pods. */
 export interface UidTranslations {
   /** undefined: the static pod has no mirror pod (yet) */
   readonly podToMirror: ReadonlyMap<string, string | undefined>;
@@ -15,10 +15,11 @@ export interface UidTranslations {
 }
 
 /**
- * The pods that this node should have, and which mirror pod belongs to which static pod.
+ * The pods that this node should run, and which mirror pod belongs to which static pod.
  *
- * A static pod and its mirror pod have the same full name and different uids. Whoever comes from outside may name either
- * uid; inside, the static pod's is the one that counts.
+ * A static pod and its mirror pod have the same full name and different uids. API clients may use either uid; inside
+ * the
+ * kubelet the static pod's uid counts.
  *
  * Mirrors pkg/kubelet/pod/pod_manager.go (basicManager).
  */
@@ -73,7 +74,7 @@ export class PodManager {
     for (const pod of pods) this.updatePod(pod);
   }
 
-  /** All but mirror pods. */
+  /** All pods except mirror pods. */
   getPods(): V1Pod[] {
     return [...this.#podByUid.values()];
   }
@@ -115,13 +116,13 @@ export class PodManager {
     return { podToMirror, mirrorToPod: new Map(this.#translationByUid) };
   }
 
-  /** Full names of mirror pods whose static pod is gone. */
+  /** Full names of mirror pods without a static pod. */
   getOrphanedMirrorPodNames(): string[] {
     return [...this.#mirrorPodByFullName.keys()].filter((fullName) => !this.#podByFullName.has(fullName));
   }
 }
 
-/** Does the mirror pod show the static pod as it is now? Mirrors IsMirrorPodOf. */
+/** Reports whether the mirror pod matches the current static pod. Mirrors IsMirrorPodOf. */
 export function isMirrorPodOf(mirrorPod: V1Pod, pod: V1Pod): boolean {
   if (getPodFullName(mirrorPod) !== getPodFullName(pod)) return false;
   const hash = mirrorPod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION];

@@ -1,17 +1,17 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { KillPodOptions } from "./update.js";
 
-/** Whoever terminates a pod gets at least this much, whatever was asked for. */
+/** The minimum grace period of a terminating pod. */
 export const MIN_GRACE_PERIOD_SECONDS = 1;
 const MIN_KILL_TIMEOUT_SECONDS = 10;
 
 /**
- * How long the containers of a terminating pod have. It can only become shorter: what the API server decided, then what
- * the kubelet wants, then (when nobody said anything) what the pod's spec says.
+ * The grace period of a terminating pod. It only becomes shorter: first the API server's value, then the kubelet's
+ * override, then (if both are missing) the pod's spec.
  *
  * Mirrors calculateEffectiveGracePeriod in pkg/kubelet/pod_workers.go. Pure.
  *
- * @param before seconds decided so far; 0: none. So a wish for 0 counts as none, as it does upstream.
+ * @param before seconds decided so far; 0: none. So a request for 0 counts as none, as it does upstream.
  */
 export function calculateEffectiveGracePeriod(
   before: number,
@@ -28,8 +28,8 @@ export function calculateEffectiveGracePeriod(
 }
 
 /**
- * How long to wait for a pod to be killed before giving up: half as long again as its grace period, but never less than
- * 10 s. Mirrors killPodNow. Integer arithmetic, as upstream.
+ * How long to wait for a pod to be killed before giving up: one and a half times its grace period, at least 10 s.
+ * Mirrors killPodNow. Integer arithmetic, as upstream.
  */
 export function killPodTimeoutSeconds(gracePeriodSeconds: number): number {
   return Math.max(MIN_KILL_TIMEOUT_SECONDS, gracePeriodSeconds + Math.trunc(gracePeriodSeconds / 2));

@@ -21,10 +21,10 @@ export interface KillPodNowOptions {
 }
 
 /**
- * Ends a pod and waits until none of its containers runs: for those who evict.
+ * Ends a pod and waits until none of its containers runs. For evictions.
  *
  * Mirrors killPodNow in pkg/kubelet/pod_workers.go.
- * @throws Error when it takes longer than its grace period and half of it again; the signal's reason
+ * @throws Error when it takes longer than one and a half times its grace period; the signal's reason
  */
 export async function killPodNow(
   deps: KillPodDeps,

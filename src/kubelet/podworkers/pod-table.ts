@@ -11,7 +11,7 @@ import type { PodStatusFunc, PodWork } from "./update.js";
 
 const FILE = "pkg/kubelet/pod_workers.go";
 
-/** What a worker is busy with; `cache` is the wait for a status newer than its last sync. */
+/** What a worker is doing; `cache` is the wait for a status newer than its last sync. */
 export type WorkerActivity =
   | { readonly kind: "idle" }
   | { readonly kind: "cache"; readonly newerThanMs: number; readonly sinceMs: number }
@@ -37,7 +37,7 @@ export class PodTable {
     const status = this.statuses.get(podUid);
     return status === undefined || isTerminationRequested(status) || isTerminated(status);
   });
-  /** has housekeeping told us once what is known at all? */
+  /** housekeeping has run once, so all pods are known */
   podsSynced = false;
 
   constructor(readonly deps: { readonly clock: Clock; readonly trace: Trace }) {}
@@ -49,7 +49,7 @@ export class PodTable {
     return worker;
   }
 
-  /** The signal of a pod's sync functions; a new one when the last was aborted. Mirrors contextForWorker. */
+  /** The signal of a pod's sync functions; a new one after the last was aborted. Mirrors contextForWorker. */
   contextFor(podUid: string): AbortSignal {
     const status = this.statuses.get(podUid);
     if (status === undefined) return new AbortController().signal;
@@ -57,7 +57,7 @@ export class PodTable {
     return status.cancel.signal;
   }
 
-  /** The worker has seen that its pod shall end. Mirrors acknowledgeTerminating. @returns whom to ask for the last status */
+  /** Records that the worker knows that its pod must end. Mirrors acknowledgeTerminating. @returns the function that adds the last status */
   acknowledgeTerminating(pod: V1Pod): PodStatusFunc | undefined {
     const status = this.statuses.get(pod.metadata.uid);
     if (status === undefined) return undefined;
@@ -69,7 +69,7 @@ export class PodTable {
     return status.statusPostTerminating.at(-1);
   }
 
-  /** syncPod says that the pod has come to its natural end. Mirrors completeSync. */
+  /** Records that syncPod reported the pod's natural end. Mirrors completeSync. */
   completeSync(pod: V1Pod): void {
     this.#change(pod, "completeSync", (status, nowMs) => {
       status.terminatingAtMs ??= nowMs;
@@ -78,7 +78,7 @@ export class PodTable {
     this.#next(pod, "terminating");
   }
 
-  /** No container of the pod runs. Mirrors completeTerminating. */
+  /** Records that no container of the pod runs. Mirrors completeTerminating. */
   completeTerminating(pod: V1Pod): void {
     this.#change(pod, "completeTerminating", (status, nowMs) => {
       status.terminatedAtMs = nowMs;
@@ -89,22 +89,22 @@ export class PodTable {
     this.#next(pod, "terminated");
   }
 
-  /** A pod that only the runtime knew is gone. Mirrors completeTerminatingRuntimePod. */
+  /** Records that a pod that only the runtime knew is gone. Mirrors completeTerminatingRuntimePod. */
   completeTerminatingRuntimePod(pod: V1Pod): void {
     this.#finish(pod, "completeTerminatingRuntimePod", true);
   }
 
-  /** All is cleaned up. Mirrors completeTerminated. */
+  /** Records that all is cleaned up. Mirrors completeTerminated. */
   completeTerminated(pod: V1Pod): void {
     this.#finish(pod, "completeTerminated", false);
   }
 
-  /** A static pod that waited for another of its name was ended before it began. Mirrors completeUnstartedTerminated. */
+  /** Records that a static pod ended while it waited for another pod of its name. Mirrors completeUnstartedTerminated. */
   completeUnstartedTerminated(pod: V1Pod): void {
     this.#finish(pod, "completeUnstartedTerminated", true);
   }
 
-  /** Hands the worker what has come meanwhile, or lets it rest. Mirrors completeWorkQueueNext. */
+  /** Gives the worker its next work, or marks it idle. Mirrors completeWorkQueueNext. */
   completeWorkQueueNext(podUid: string): void {
     const worker = this.workers.get(podUid);
     const status = this.statuses.get(podUid);
@@ -114,7 +114,7 @@ export class PodTable {
     } else if (status !== undefined) status.working = false;
   }
 
-  /** Forgets a pod that has finished, so that another one may come with its uid. Mirrors removeTerminatedWorker. */
+  /** Forgets a finished pod, so that a pod with the same uid can start. Mirrors removeTerminatedWorker. */
   removeTerminatedWorker(podUid: string): void {
     const status = this.statuses.get(podUid);
     if (status === undefined || !status.finished) return;
@@ -139,7 +139,7 @@ export class PodTable {
     this.deps.trace.emit({ kind: "decision", what, why, upstream, ...because }, { actor: "kubelet", level });
   }
 
-  /** Tells of a state that changed, if it did. */
+  /** Reports a state if it changed. */
   told(pod: V1Pod, from: string | undefined, func: string): void {
     const status = this.statuses.get(pod.metadata.uid);
     const to = status === undefined ? "forgotten" : phaseOf(status);
@@ -171,7 +171,7 @@ export class PodTable {
     this.cleanupPodUpdates(podUid);
   }
 
-  /** What follows from a step comes before, and instead of, whatever else waits. */
+  /** Queues a step's follow-up before, and instead of, any other waiting work. */
   #next(pod: V1Pod, workType: PodWork["workType"]): void {
     const worker = this.workers.get(pod.metadata.uid);
     if (worker !== undefined) worker.undelivered = { workType, updateType: "sync", pod, merged: 1 };

@@ -24,7 +24,7 @@ export interface PodWorkersDeps extends WorkerDeps {
   readonly trace: Trace;
 }
 
-/** One pod as the workers see it, for people who look on. */
+/** One pod's worker state, for the inspector. */
 export interface PodWorkerView {
   readonly podUid: string;
   /** `name_namespace` */
@@ -35,16 +35,16 @@ export interface PodWorkerView {
   readonly deleted: boolean;
   readonly restartRequested: boolean;
   readonly activity: WorkerActivity;
-  /** what comes when the worker is through with what it does */
+  /** the update that comes next, once the worker is free */
   readonly pending: PodWork | undefined;
 }
 
 /**
- * One worker per pod: each is told of changes, and calls one sync function at a time.
+ * One worker per pod: each receives changes, and calls one sync function at a time.
  *
  * A pod is synced (it should run), then terminating (its containers are being stopped, none is started any more), then
- * terminated (none runs), then finished (cleaned up). It never goes back: only when housekeeping has forgotten it, a pod
- * with the same uid may begin again. Changes that come while a worker is busy are merged: it is told of the newest only.
+ * terminated (none runs), then finished (cleaned up). It never goes back: a pod with the same uid can start only after
+ * housekeeping has forgotten this one. Changes that arrive while a worker is busy are merged into the newest.
  *
  * Mirrors pkg/kubelet/pod_workers.go (podWorkers, UpdatePod, SyncKnownPods and the queries).
  */
@@ -62,7 +62,7 @@ export class PodWorkers {
     setMaxListeners(0, this.#stop.signal);
   }
 
-  /** Tells a pod's worker of a change; returns at once. Mirrors UpdatePod. */
+  /** Sends a change to a pod's worker; returns at once. Mirrors UpdatePod. */
   updatePod(options: UpdatePodOptions): void {
     if (this.#stop.signal.aborted) return;
     const pod = options.pod ?? toApiPod(options.runningPod);
@@ -78,7 +78,7 @@ export class PodWorkers {
     const isCleanedUp = known === undefined && this.#cleansUpAgain;
     if (isTerminationRequested(status) && options.updateType === "create" && !isCleanedUp) {
       status.restartRequested = true;
-      const why = "a pod with this uid is still ending: housekeeping will let the new one start";
+      const why = "a pod with this uid is still ending; housekeeping starts the new one afterwards";
       this.#table.decided(`start ${podText(pod)} later`, why, "UpdatePod");
       return;
     }
@@ -91,9 +91,8 @@ export class PodWorkers {
   }
 
   /**
-   * Forgets pods that have finished and are not desired any more. From the first call on, an unknown pod counts as one
-   * that is not there.
-   * @returns what state each pod is in, also of those that were forgotten just now. Mirrors SyncKnownPods.
+   * Forgets pods that have finished and are not desired any more. After the first call an unknown pod counts as gone.
+   * @returns the state of each pod, including those forgotten just now. Mirrors SyncKnownPods.
    */
   syncKnownPods(desiredPods: readonly V1Pod[]): Map<string, PodWorkerState> {
     const desired = new Set(desiredPods.map(({ metadata }) => metadata.uid));
@@ -106,55 +105,55 @@ export class PodWorkers {
     return workers;
   }
 
-  /** All containers of the pod are stopped; false for a pod that is unknown. */
+  /** All containers of the pod are stopped; false for an unknown pod. */
   isPodKnownTerminated(podUid: string): boolean {
     const status = this.#table.statuses.get(podUid);
     return status !== undefined && isTerminated(status);
   }
 
-  /** For whoever must not take resources away from running containers; safe to ask before all is known. */
+  /** The pod may have running containers; safe to call before all pods are known. */
   couldHaveRunningContainers(podUid: string): boolean {
     const status = this.#table.statuses.get(podUid);
     return status === undefined ? !this.#table.podsSynced : !isTerminated(status);
   }
 
-  /** The pod shall end, though it may still be starting; false for a pod that is unknown. */
+  /** The pod must end, though it may still be starting; false for an unknown pod. */
   isPodTerminationRequested(podUid: string): boolean {
     const status = this.#table.statuses.get(podUid);
     return status !== undefined && isTerminationRequested(status);
   }
 
-  /** No container of it will be started any more: what watches its containers may stop. */
+  /** No container of the pod will be started again, so probes and the like may stop. */
   shouldPodContainersBeTerminating(podUid: string): boolean {
     return this.#table.statuses.get(podUid)?.startedTerminating ?? this.#table.podsSynced;
   }
 
-  /** Nothing of it runs: what is left of it in the runtime may be removed. */
+  /** No container of the pod runs: its remains in the runtime may be removed. */
   shouldPodRuntimeBeRemoved(podUid: string): boolean {
     const status = this.#table.statuses.get(podUid);
     return status === undefined ? this.#table.podsSynced : isTerminated(status);
   }
 
-  /** Evicted, or deleted and over: its files may be removed. */
+  /** The pod was evicted, or deleted and terminated: its files may be removed. */
   shouldPodContentBeRemoved(podUid: string): boolean {
     const status = this.#table.statuses.get(podUid);
     if (status === undefined) return this.#table.podsSynced;
     return status.evicted || (status.deleted && isTerminated(status));
   }
 
-  /** Nothing of it runs, and its worker has yet to note how its containers ended: they must stay until then. */
+  /** No container runs, but the worker has not recorded yet how they ended: they must stay until then. */
   isPodCleaningUp(podUid: string): boolean {
     const status = this.#table.statuses.get(podUid);
     return status !== undefined && isTerminated(status) && !status.finished;
   }
 
-  /** A static pod of that name is ending: its mirror pod must stay until it has. */
+  /** A static pod of that name is ending: its mirror pod must stay until then. */
   isPodForMirrorPodTerminatingByFullName(podFullName: string): boolean {
     const status = this.#table.statuses.get(this.#table.order.startedUid(podFullName) ?? "");
     return status !== undefined && isTerminationRequested(status) && !isTerminated(status);
   }
 
-  /** What all workers do now. */
+  /** The current state of all workers. */
   views(): PodWorkerView[] {
     return [...this.#table.statuses].map(([podUid, status]) => {
       const worker = this.#table.workers.get(podUid);
@@ -165,7 +164,7 @@ export class PodWorkers {
     });
   }
 
-  /** Stops all workers; pods stay as they are. */
+  /** Stops all workers; pods keep running. */
   async close(): Promise<void> {
     this.#stop.abort();
     for (const { cancel } of this.#table.statuses.values()) cancel?.abort();
@@ -177,14 +176,15 @@ export class PodWorkers {
   }
 
   /**
-   * From v1.27 on deleted pods are over before they go. One that is over when it is seen first may have been left so by a
-   * kubelet before this one: it is cleaned up once more, so that it goes.
+   * From v1.27 on deleted pods reach a final phase before they are deleted. A pod first seen in a final phase may be
+   * the
+   * leftover of an earlier kubelet: it is cleaned up once more, so that it is deleted.
    */
   get #cleansUpAgain(): boolean {
     return factFor("deletedPodsEnd", this.options.kubeVersion);
   }
 
-  /** A pod that is over already when it is seen first, and of which nothing runs, needs no worker but to clean up. */
+  /** A pod first seen in a final phase, with nothing running, only needs cleaning up. */
   #seenFirst(pod: V1Pod, isRuntimePod: boolean): PodSyncStatus {
     const { uid } = pod.metadata;
     const nowMs = this.deps.clock.now();
@@ -207,12 +207,12 @@ export class PodWorkers {
     );
   }
 
-  /** Must the pod end, and why? @returns true when it must, from now on */
+  /** Decides whether and why the pod must end. @returns true when it must, from now on */
   #checkTermination(status: PodSyncStatus, pod: V1Pod, options: UpdatePodOptions): boolean {
     let why: string;
     if (options.pod === undefined) {
       status.deleted = true;
-      why = "only the runtime knows it: it is an orphan";
+      why = "only the runtime knows it, so it is an orphan";
     } else if (isSet(pod.metadata.deletionTimestamp)) {
       status.deleted = true;
       why = "it was deleted through the API";
@@ -220,7 +220,7 @@ export class PodWorkers {
       why = `its phase is ${pod.status.phase}`;
     } else if (options.updateType === "kill") {
       status.evicted = options.killPodOptions?.evict === true;
-      why = status.evicted ? "the kubelet evicts it" : "it is in no source any more, or the kubelet ends it";
+      why = status.evicted ? "the kubelet evicts it" : "no source has it any more, or the kubelet ends it";
     } else return false;
     status.terminatingAtMs = this.deps.clock.now();
     this.#table.decided(`terminate ${podText(pod)}`, why, "UpdatePod");
@@ -242,7 +242,7 @@ export class PodWorkers {
       ...(isRuntimePod && options.runningPod !== undefined ? { runningPod: options.runningPod } : {}),
     };
     if (isTerminated(status)) {
-      // Housekeeping has seen an old list of the runtime: the worker is through with the containers already.
+      // Housekeeping saw an old list of the runtime: the worker has already stopped the containers.
       if (isRuntimePod) return undefined;
       killPodOptions?.completedCh?.close();
       return { work: { ...work, workType: "terminated" }, isGracePeriodShortened: false };
@@ -262,7 +262,7 @@ export class PodWorkers {
     };
   }
 
-  /** Hands work to the worker, or keeps it until the worker is through; starts the worker when there is none. */
+  /** Gives work to the worker, or stores it until the worker is free; starts the worker if there is none. */
   #deliver(status: PodSyncStatus, work: PodWork, cancelsCurrent: boolean): void {
     const { pod } = work;
     const { uid } = pod.metadata;
@@ -277,11 +277,11 @@ export class PodWorkers {
     const merged = (waiting?.merged ?? 0) + 1;
     worker.undelivered = { ...work, merged, ...defined({ startTimeMs }) };
     if (waiting !== undefined) {
-      const why = `its worker is busy; of ${merged} updates that wait it will be told of the newest only`;
+      const why = `its worker is busy; of ${merged} waiting updates it will get only the newest`;
       this.#table.decided(`merge the update of ${podText(pod)} (${work.updateType})`, why, "UpdatePod", 2);
     }
     if (!cancelsCurrent || status.cancel === undefined) return;
-    const why = "it shall end, or end sooner than was said before";
+    const why = "it must end, or end sooner than before";
     this.#table.decided(`cancel the running sync of ${podText(pod)}`, why, "UpdatePod");
     status.cancel.abort();
   }

@@ -1,6 +1,7 @@
 /**
- * Which static pod of one full name may run: one at a time, in the order of their coming. A changed file is a new pod (a
- * new uid) with the old name, and the two must not run side by side.
+ * Decides which static pod of a full name may run: one at a time, in order of arrival. A changed file is a new pod (a
+ * new
+ * uid) with the old name, and the two must not run at the same time.
  *
  * Mirrors startedStaticPodsByFullname, waitingToStartStaticPodsByFullname and allowStaticPodStart in
  * pkg/kubelet/pod_workers.go.
@@ -9,10 +10,10 @@ export class StaticPodOrder {
   readonly #started = new Map<string, string>();
   readonly #waiting = new Map<string, readonly string[]>();
 
-  /** @param isGone has this pod ended, or been forgotten, while it waited? */
+  /** @param isGone reports whether a waiting pod has ended or was forgotten */
   constructor(readonly isGone: (podUid: string) => boolean) {}
 
-  /** uid of the pod of this name that runs */
+  /** uid of the running pod of this name */
   startedUid(fullName: string): string | undefined {
     return this.#started.get(fullName);
   }
@@ -36,7 +37,7 @@ export class StaticPodOrder {
     return true;
   }
 
-  /** The pod has ended: the next of its name may start. */
+  /** Records that the pod has ended: the next of its name may start. */
   release(fullName: string, podUid: string): void {
     if (this.#started.get(fullName) === podUid) this.#started.delete(fullName);
   }

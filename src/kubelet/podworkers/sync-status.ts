@@ -1,36 +1,36 @@
 import type { CompletedCh, PodStatusFunc } from "./update.js";
 
-/** Where a pod is between its first sync and its being forgotten. Mirrors PodWorkerState. */
+/** Where a pod is between its first sync and its removal. Mirrors PodWorkerState. */
 export type PodWorkerState = "SyncPod" | "TerminatingPod" | "TerminatedPod" | "TerminatedAndRecreatedPod";
 
 /**
- * What a pod worker has gone through. It only goes forward: syncing, terminating, terminated, finished.
+ * The history of a pod in its worker. It only goes forward: syncing, terminating, terminated, finished.
  *
  * Mirrors podSyncStatus in pkg/kubelet/pod_workers.go.
  */
 export interface PodSyncStatus {
-  /** cancels the sync function that runs */
+  /** cancels the running sync function */
   cancel?: AbortController;
   /** a worker runs a sync function, or is about to */
   working: boolean;
   /** `name_namespace` */
   readonly fullName: string;
-  /** Unix ms at which the pod was seen first */
+  /** Unix ms at which the pod was first seen */
   readonly syncedAtMs: number;
-  /** Unix ms at which somebody wanted the pod to end; its worker may not know yet */
+  /** Unix ms at which the pod's end was requested; its worker may not know yet */
   terminatingAtMs?: number;
-  /** the worker knows: no container will be started any more */
+  /** the worker knows: it will start no container any more */
   startedTerminating: boolean;
   /** deleted through the API, or in no source any more */
   deleted: boolean;
   /** seconds; 0: none decided yet */
   gracePeriod: number;
   evicted: boolean;
-  /** Unix ms at which no container ran any more */
+  /** Unix ms from which no container runs any more */
   terminatedAtMs?: number;
   /** cleaned up; stays until housekeeping forgets the pod */
   finished: boolean;
-  /** a pod with the same uid wants to start when this one has ended */
+  /** a pod with the same uid waits to start when this one has ended */
   restartRequested: boolean;
   notifyPostTerminating: CompletedCh[];
   statusPostTerminating: PodStatusFunc[];
@@ -52,7 +52,7 @@ export function newSyncStatus(fullName: string, nowMs: number): PodSyncStatus {
   };
 }
 
-/** Of a pod that was over before this kubelet saw it. @param finished there is nothing to do for it, not even to clean up */
+/** For a pod that terminated before this kubelet saw it. @param finished it needs no cleaning up either */
 export function newOverStatus(fullName: string, nowMs: number, finished: boolean): PodSyncStatus {
   return {
     ...newSyncStatus(fullName, nowMs),
@@ -71,7 +71,7 @@ export function isTerminated({ terminatedAtMs }: PodSyncStatus): boolean {
   return terminatedAtMs !== undefined;
 }
 
-/** In one word, for people. */
+/** The state in one word, for the trace. */
 export function phaseOf(status: PodSyncStatus): "syncing" | "terminating" | "terminated" | "finished" {
   if (status.finished) return "finished";
   if (isTerminated(status)) return "terminated";

@@ -1,13 +1,13 @@
 import type { Clock } from "../../util/clock.js";
 
-/** Where workers ask to be looked at again, and when. */
+/** The queue of pods that are due for a sync later. */
 export interface WorkQueue {
-  /** Asking again overwrites the time. */
+  /** Enqueuing again overwrites the time. */
   enqueue(podUid: string, delayMs: number): void;
 }
 
 /**
- * Pods that want to be synced again after a while; the sync loop takes what is due once a second.
+ * Pods that need another sync after a delay; the sync loop takes due ones once a second.
  *
  * Mirrors pkg/kubelet/util/queue/work_queue.go (basicWorkQueue).
  */
@@ -20,7 +20,7 @@ export class BasicWorkQueue implements WorkQueue {
     return this.#dueMs.size;
   }
 
-  /** Unix ms at which a pod is due; undefined when it is not waiting */
+  /** Unix ms at which a pod is due; undefined if it is not queued */
   dueMs(podUid: string): number | undefined {
     return this.#dueMs.get(podUid);
   }
@@ -29,7 +29,7 @@ export class BasicWorkQueue implements WorkQueue {
     this.#dueMs.set(podUid, this.clock.now() + delayMs);
   }
 
-  /** Takes out the uids whose time has come; not those of this very moment. Mirrors GetWork. */
+  /** Removes and returns the uids whose time is in the past. Mirrors GetWork. */
   getWork(): string[] {
     const nowMs = this.clock.now();
     const due: string[] = [];

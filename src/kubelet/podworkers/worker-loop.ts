@@ -24,7 +24,7 @@ export interface WorkerDeps {
 
 export interface WorkerOptions {
   readonly kubeVersion: string;
-  /** ms after which a pod that is well is synced again; default: the kubelet's syncFrequency */
+  /** ms until the next sync of a pod whose sync succeeded; default: the kubelet's syncFrequency */
   readonly resyncIntervalMs?: number;
 }
 
@@ -58,7 +58,7 @@ export async function managePodLoop(
     }
     const outcome = await syncOnce(deps, table, worker, work, lastSyncTimeMs, signal);
     worker.activity = { kind: "idle" };
-    // Whoever stops the kubelet leaves its pods as they are: the next one goes on from there.
+    // A kubelet that stops leaves its pods running: the next one adopts them.
     if (signal.aborted) return;
     if (outcome.syncedAtMs !== undefined) lastSyncTimeMs = outcome.syncedAtMs;
     if (completeStep(table, work, outcome) === "worker-ends") return;
@@ -115,8 +115,9 @@ async function syncOnce(
 }
 
 /**
- * The pod's status, newer than the last sync: so that a worker always sees what its own last step did. A pod that only the
- * runtime knows needs none.
+ * The pod's status, newer than the last sync, so that a worker always sees the effect of its own last step. A pod that
+ * only
+ * the runtime knows needs none.
  */
 async function newStatus(
   deps: WorkerDeps,
@@ -142,7 +143,7 @@ async function callSyncer(
   const signal = table.contextFor(pod.metadata.uid);
   const what = { sync: "syncPod", terminating: "syncTerminatingPod", terminated: "syncTerminatedPod" }[workType];
   const merged = work.merged > 1 ? `the newest of ${work.merged} updates` : "the update";
-  table.decided(`${what} ${podText(pod)}`, `${merged} that its worker was told of (${updateType})`, "managePodLoop", 2);
+  table.decided(`${what} ${podText(pod)}`, `${merged} for its worker (${updateType})`, "managePodLoop", 2);
   if (workType === "terminating") {
     const podStatusFunc = table.acknowledgeTerminating(pod);
     const optional = {
@@ -160,7 +161,7 @@ async function callSyncer(
   return (await syncer.syncPod({ updateType, pod, podStatus, ...mirror }, signal)).isTerminal;
 }
 
-/** Takes the pod to its next state, when this step took it there. */
+/** Takes the pod to its next state if this step completed one. */
 function completeStep(table: PodTable, { workType, pod, runningPod }: PodWork, outcome: SyncOutcome) {
   if (outcome.kind !== "ok") return "worker-stays";
   if (workType === "terminated") {
@@ -177,7 +178,7 @@ function completeStep(table: PodTable, { workType, pod, runningPod }: PodWork, o
   return "worker-stays";
 }
 
-/** When to look at the pod again. Mirrors completeWork. */
+/** Schedules the pod's next sync. Mirrors completeWork. */
 function requeue(
   { workQueue, random }: WorkerDeps,
   { kubeVersion, resyncIntervalMs = factFor("podResyncInterval", kubeVersion) }: WorkerOptions,

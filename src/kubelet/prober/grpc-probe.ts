@@ -15,7 +15,7 @@ const HealthCheckRequest = message("HealthCheckRequest", { service: string(1) })
 const HealthCheckResponse = message("HealthCheckResponse", { status: enumeration(1, { ServingStatus }) });
 
 const FRAME_HEADER_BYTES = 5;
-/** An answer of this service has a few bytes. */
+/** The size limit of an answer, which normally has a few bytes. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 export interface GrpcProbeOptions {
@@ -27,7 +27,7 @@ export interface GrpcProbeOptions {
   readonly kubeVersion: string;
 }
 
-/** How a call ended. */
+/** The result of a call. */
 interface CallEnd {
   readonly code: GrpcCode;
   readonly message: string;
@@ -35,10 +35,10 @@ interface CallEnd {
 }
 
 /**
- * Asks a gRPC server for its health.
+ * Calls a gRPC server's health service.
  *
  * Mirrors pkg/probe/grpc/grpc.go (Probe).
- * Differs: speaks gRPC by way of node:http2, since grpc-js opens its connections itself and the pod may be reachable only
+ * Differs: speaks gRPC over node:http2, because grpc-js opens its connections itself and the pod may be reachable only
  * through its runtime.
  * @throws the signal's reason
  */
@@ -66,7 +66,7 @@ export async function probeGrpc(
   }
 }
 
-/** gRPC goes on trying until the time is over: nobody listening is no answer. */
+/** Keeps connecting until the timeout, as gRPC does: a refused connection is not a result. */
 async function dialUntil(deps: HttpProbeDeps, target: ProbeTarget, signal: AbortSignal): Promise<Duplex> {
   for (;;) {
     try {
@@ -98,14 +98,14 @@ async function check(stream: Duplex, options: GrpcProbeOptions, signal: AbortSig
   const { target, service, kubeVersion } = options;
   const authority = joinHostPort(target.host, target.port);
   const session = connect(`http://${authority}`, { createConnection: () => stream });
-  // What breaks the connection breaks the call on it too, which is where it is heard of.
+  // An error of the connection also fails its call, which reports it.
   for (const one of [session, stream]) one.on("error", () => {});
   const stop = () => session.destroy();
   signal.addEventListener("abort", stop, { once: true });
   try {
     const body = HealthCheckRequest.encode({ service });
     const end = await unaryCall(session, authority, `kube-probe/${kubeVersion}`, body);
-    // A call that was cut off here has an end, but no answer.
+    // A call that was cut off here has ended without an answer.
     signal.throwIfAborted();
     return end;
   } finally {
@@ -158,7 +158,7 @@ async function unaryCall(
 
 const NONE = Buffer.alloc(0);
 
-/** grpc-message is percent-encoded; what is not well encoded is shown as it came. */
+/** grpc-message is percent-encoded; a malformed one is shown as it came. */
 function decodeMessage(text: unknown): string {
   const raw = typeof text === "string" ? text : "";
   try {

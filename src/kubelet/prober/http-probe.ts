@@ -8,13 +8,13 @@ import { messageOf } from "../../util/errors.js";
 import { DialError, joinHostPort, type ProbeDialer, type ProbeTarget } from "./probe-dialer.js";
 import { ProbeTimeout, withTimeout } from "./timeout.js";
 
-/** What a probe found. `warning` counts as success. Mirrors probe.Result in pkg/probe/probe.go. */
+/** The result of a probe. `warning` counts as success. Mirrors probe.Result in pkg/probe/probe.go. */
 export interface ProbeOutcome {
   readonly result: "success" | "failure" | "warning";
   readonly output: string;
 }
 
-/** So much of the body is read. Mirrors maxRespBodyLength in pkg/probe/http/http.go. */
+/** How much of the body is read. Mirrors maxRespBodyLength in pkg/probe/http/http.go. */
 const MAX_BODY_BYTES = 10 * 1024;
 const MAX_REDIRECTS = 10;
 
@@ -33,10 +33,10 @@ export interface HttpProbeOptions {
 }
 
 /**
- * GETs a page of the container: 200 to 399 are well.
+ * Sends a GET request to the container: 200 to 399 succeed.
  *
- * Mirrors pkg/probe/http/http.go (DoHTTPProbe, RedirectChecker) and request.go (NewRequestForHTTPGetAction). Whoever serves
- * HTTPS need not be trusted. A redirect is followed within the host; to another host it is a warning.
+ * Mirrors pkg/probe/http/http.go (DoHTTPProbe, RedirectChecker) and request.go (NewRequestForHTTPGetAction). An HTTPS
+ * server's certificate is not verified. Redirects are followed within the host; one to another host is a warning.
  * @throws the signal's reason
  */
 export async function probeHttp(
@@ -96,12 +96,12 @@ async function follow(first: URL, get: (url: URL) => Promise<Page>): Promise<Pro
       return { result: "warning", output: `Probe terminated redirects, Response body: ${body}` };
     }
     if (status >= 200 && status < 300) return { result: "success", output: body };
-    // The body is left out on purpose: it may hold what users of events should not see.
+    // The body is left out on purpose: it may contain data that readers of events should not see.
     return { result: "failure", output: `HTTP probe failed with statuscode: ${status}` };
   }
 }
 
-/** A header that the spec names replaces the usual one; an empty value leaves User-Agent and Accept out. */
+/** A header in the spec replaces the default; an empty value removes User-Agent and Accept. */
 function headersOf({ httpHeaders }: Wire<V1HTTPGetAction>, kubeVersion: string): Record<string, string[]> {
   const headers: Record<string, string[]> = {};
   for (const { name, value } of httpHeaders ?? []) {
@@ -127,10 +127,10 @@ async function getOnce(
   const target: ProbeTarget = { podUid: options.podUid, host, port, isPod: options.isPod };
   const plain = await deps.dialer.dial(target, signal);
   const stream = isTls ? connectTls({ socket: plain, rejectUnauthorized: false, servername: "" }) : plain;
-  // Whoever asks hears of it by way of the request; what comes after its end concerns nobody.
+  // The request reports the connection's errors; errors after its end do not matter.
   for (const one of [plain, stream]) one.on("error", () => {});
   try {
-    // The port is said as the spec says it, also where it is the usual one.
+    // The Host header has the port as in the spec, even the default port.
     return await exchange(stream, url, { host: [joinHostPort(host, port)], ...headers }, signal);
   } finally {
     stream.destroy();
@@ -175,7 +175,7 @@ async function readBody(incoming: IncomingMessage): Promise<string> {
   for await (const piece of incoming as AsyncIterable<Buffer>) {
     pieces.push(piece);
     size += piece.length;
-    // More is no failure: the rest is not read.
+    // A longer body is not a failure: the rest is not read.
     if (size >= MAX_BODY_BYTES) break;
   }
   return Buffer.concat(pieces).subarray(0, MAX_BODY_BYTES).toString("utf8");

@@ -29,8 +29,9 @@ interface Running {
 }
 
 /**
- * One worker for each probe of each container of each pod. What they find is in the three results managers, whose changes
- * the sync loop reads.
+ * One worker for each probe of each container of each pod. Three results managers hold the results, and the sync loop
+ * reads
+ * their changes.
  *
  * Mirrors pkg/kubelet/prober/prober_manager.go (manager).
  */
@@ -49,12 +50,12 @@ export class ProbeManager implements AsyncDisposable {
     this.#startMs = deps.clock.now();
   }
 
-  /** How many probes are going on. */
+  /** The number of active probe workers. */
   get workers(): number {
     return this.#workers.size;
   }
 
-  /** Begins to probe a pod's containers; what is probed already goes on. */
+  /** Starts to probe a pod's containers; running workers continue. */
   addPod(pod: V1Pod): void {
     const sidecars = (pod.spec.initContainers ?? []).filter(isRestartableInitContainer);
     for (const container of [...(pod.spec.containers ?? []), ...sidecars]) {
@@ -62,7 +63,7 @@ export class ProbeManager implements AsyncDisposable {
     }
   }
 
-  /** A pod that is ending is not restarted: only its readiness still matters. Mirrors StopLivenessAndStartup. */
+  /** Stops the probes that could restart a container of an ending pod. Mirrors StopLivenessAndStartup. */
   stopLivenessAndStartup(pod: V1Pod): void {
     this.#stop(({ podUid, type }) => podUid === pod.metadata.uid && type !== "readiness");
   }
@@ -77,7 +78,7 @@ export class ProbeManager implements AsyncDisposable {
   }
 
   /**
-   * The status with `started` and `ready` as the probes say. A container without a probe is ready as soon as it runs.
+   * The status with `started` and `ready` from the probes. A container without a probe is ready once it runs.
    * Mirrors UpdatePodStatus.
    */
   updatePodStatus(pod: V1Pod, status: V1PodStatus): V1PodStatus {
@@ -95,7 +96,7 @@ export class ProbeManager implements AsyncDisposable {
     };
   }
 
-  /** Ends all probes and waits for their ends. */
+  /** Ends all probes and waits for them. */
   async close(): Promise<void> {
     const running = [...this.#workers.values()];
     this.#stop(() => true);
@@ -142,13 +143,13 @@ export class ProbeManager implements AsyncDisposable {
     if (this.#workers.get(key) === running) this.#workers.delete(key);
   }
 
-  /** Upstream's worker swallows its panic and goes on; ours ends, and the pod's next sync begins anew. */
+  /** Upstream's worker recovers from a panic and goes on; ours ends, and the pod's next sync starts a new one. */
   #failed(what: string, error: unknown): void {
     const message = `the ${what} ended: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
     this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
   }
 
-  /** A stopped worker is none any more at once, though it may still have a probe under way. */
+  /** Removes a stopped worker at once, though it may still have a probe under way. */
   #stop(which: (running: Running) => boolean): void {
     for (const [key, running] of this.#workers) {
       if (!which(running)) continue;
@@ -164,19 +165,19 @@ export class ProbeManager implements AsyncDisposable {
     if (this.readinessManager.get(parseContainerId(containerID)) === "success")
       return { ...status, started, ready: true };
     const readiness = this.#workers.get(keyOf(podUid, name, "readiness"));
-    // It has just started, or was not ready when last asked: ask now, and not only at the next tick.
+    // It has just started, or was not ready at the last probe: probe now instead of at the next tick.
     readiness?.worker.trigger();
     return { ...status, started, ready: readiness === undefined };
   }
 
-  /** It runs, and its startup probe, if it has one, has said so. Mirrors isContainerStarted of later releases. */
+  /** It runs, and its startup probe, if any, has succeeded. Mirrors isContainerStarted of later releases. */
   #isStarted(podUid: string, { name, state, containerID = "" }: V1ContainerStatus): boolean {
     if (state?.running === undefined || state.running === null) return false;
     const startup = this.startupManager.get(parseContainerId(containerID));
     return startup === undefined ? !this.#workers.has(keyOf(podUid, name, "startup")) : startup === "success";
   }
 
-  /** An init container is ready when it has ended well. */
+  /** An init container is ready when it has completed with exit code 0. */
   #withInitReady(podUid: string, status: V1ContainerStatus): V1ContainerStatus {
     const ready = status.state?.terminated?.exitCode === 0;
     if (!factFor("initContainerStarted", this.options.kubeVersion)) return { ...status, ready };

@@ -5,35 +5,36 @@ import type { ForwardedConnection } from "../../streaming/port-forward/session.j
 import { messageOf } from "../../util/errors.js";
 import { isLoopback } from "../../util/local-address.js";
 
-/** What a probe wants to reach. */
+/** The target of a probe. */
 export interface ProbeTarget {
   readonly podUid: string;
   /** a name or an address, without brackets */
   readonly host: string;
   readonly port: number;
-  /** the probe names no host of its own: the pod is meant */
+  /** the probe sets no host, so the target is the pod */
   readonly isPod: boolean;
 }
 
 /**
- * How probes reach a pod. Upstream just dials the pod's IP; here that is a choice, as the pods of an embedded runtime have
- * addresses that lead nowhere, and a pod's spec must not make this machine call others.
+ * How probes reach a pod. Upstream dials the pod's IP. Here this is configurable: the addresses of an embedded
+ * runtime's
+ * pods are not reachable, and a pod's spec must not make this machine connect elsewhere.
  */
 export interface ProbeDialer {
   /**
-   * Connects. The stream is the caller's to destroy.
-   * @throws Error with Go's words for a dial that failed; the signal's reason
+   * Connects. The caller destroys the stream.
+   * @throws Error with Go's words for a failed dial; the signal's reason
    */
   dial(target: ProbeTarget, signal: AbortSignal): Promise<Duplex>;
   /**
-   * Resolves when somebody listens there: all that a tcpSocket probe asks.
+   * Resolves when the port accepts a connection, which is all that a tcpSocket probe checks.
    * @param signal aborts at the probe's timeout
    * @throws as `dial`
    */
   reach(target: ProbeTarget, signal: AbortSignal): Promise<void>;
 }
 
-/** A dial that failed, in Go's words. */
+/** A failed dial, in Go's words. */
 export class DialError extends Error {
   override readonly name = "DialError";
 }
@@ -43,7 +44,7 @@ export function joinHostPort(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Reaches nobody: the default, until the kubelet says how its pods are reached. */
+/** Refuses every address: the default, until the kubelet sets how its pods are reached. */
 export class RefusingDialer implements ProbeDialer {
   async dial({ host, port }: ProbeTarget): Promise<Duplex> {
     throw new DialError(`dial tcp ${joinHostPort(host, port)}: this kubelet does not dial that address`);
@@ -54,7 +55,7 @@ export class RefusingDialer implements ProbeDialer {
   }
 }
 
-/** Dials over this machine's network, but only where it may. */
+/** Dials over this machine's network, but only allowed addresses. */
 export class NetworkDialer implements ProbeDialer {
   /** @param mayDial default: loopback only */
   constructor(readonly mayDial: (host: string) => boolean = isLoopback) {}
@@ -104,15 +105,15 @@ function dialErrorText(error: Error, host: string, port: number): string {
 
 export interface PortForwardDialerDeps {
   /**
-   * A connection to a port of the pod by way of its runtime's PortForward stream.
+   * A connection to a port of the pod through its runtime's PortForward stream.
    * @throws Error when the runtime has no such pod, or offers no streams
    */
   readonly forward: (podUid: string, port: number, signal: AbortSignal) => Promise<ForwardedConnection>;
-  /** for probes that name a host of their own; default: refused */
+  /** for probes that set a host; default: refused */
   readonly others?: ProbeDialer;
 }
 
-/** Reaches pods by way of their runtime, where their addresses are no addresses of this machine's network. */
+/** Reaches pods through their runtime, when their addresses are not reachable from this machine. */
 export class PortForwardDialer implements ProbeDialer {
   readonly #others: ProbeDialer;
 
@@ -126,8 +127,9 @@ export class PortForwardDialer implements ProbeDialer {
   }
 
   /**
-   * A forwarded connection is there before it is known whether anybody listens. So it is closed for writing at once: what
-   * ends without complaint, or stays open until the probe's time is over, was accepted.
+   * A forwarded connection opens before it is known whether the port is open, so it is half-closed at once: a
+   * connection that
+   * ends without an error, or stays open until the probe's timeout, was accepted.
    */
   async reach(target: ProbeTarget, signal: AbortSignal): Promise<void> {
     if (!target.isPod) return this.#others.reach(target, signal);
@@ -138,7 +140,7 @@ export class PortForwardDialer implements ProbeDialer {
       signal.addEventListener("abort", onAbort, { once: true });
     });
     try {
-      // The failure says more than the write that it made fail.
+      // The stream's failure explains more than the failed write.
       await connection.end().catch(() => undefined);
       const failure = await Promise.race([connection.failure, aborted]);
       if (failure !== undefined) throw failed(target, failure);
@@ -159,7 +161,7 @@ export class PortForwardDialer implements ProbeDialer {
 }
 
 function failed({ host, port }: ProbeTarget, why: string, options?: { cause: unknown }): DialError {
-  // The runtime says `... connection refused` with its own idea of the address: the probe's reader knows the pod's.
+  // The runtime's `... connection refused` names its own address; the probe's result names the pod's.
   const text = /connection refused/.test(why) ? "connect: connection refused" : why;
   return new DialError(`dial tcp ${joinHostPort(host, port)}: ${text}`, options);
 }

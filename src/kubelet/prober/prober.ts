@@ -13,7 +13,7 @@ import { parseContainerId } from "./results.js";
 import { type ProbeType, probeOf, resolveContainerPort } from "./spec.js";
 import { ProbeTimeout, withTimeout } from "./timeout.js";
 
-/** A probe that cannot be carried out is tried so often. Mirrors maxProbeRetries in pkg/kubelet/prober/prober.go. */
+/** How often a probe that cannot be carried out is tried. Mirrors maxProbeRetries in pkg/kubelet/prober/prober.go. */
 const MAX_PROBE_RETRIES = 3;
 
 export interface ProberDeps extends HttpProbeDeps {
@@ -30,13 +30,13 @@ export interface ProbeSubject {
   readonly apiContainerId: string;
 }
 
-/** The probe itself went wrong: that says nothing about the container. */
+/** The probe itself failed, which says nothing about the container. */
 class ProbeError extends Error {
   override readonly name = "ProbeError";
 }
 
 /**
- * Carries out probes and records an Event for each that fails.
+ * Runs probes and records an Event for each that fails.
  *
  * Mirrors pkg/kubelet/prober/prober.go (prober).
  */
@@ -116,7 +116,7 @@ export class Prober {
     });
   }
 
-  /** Mirrors pkg/probe/exec/exec.go: another exit code than 0, and being too slow, are failures. */
+  /** Mirrors pkg/probe/exec/exec.go: a non-zero exit code and a timeout are failures. */
   async #exec(
     { container, apiContainerId }: ProbeSubject,
     command: readonly string[],
@@ -163,13 +163,13 @@ export class Prober {
 /** Mirrors maxReadLength in pkg/probe/exec/exec.go. */
 const MAX_OUTPUT_BYTES = 10 * 1024;
 
-/** References to variables whose values are in the spec itself. Mirrors ExpandContainerCommandOnlyStatic. */
+/** Replaces references to variables with values in the spec itself. Mirrors ExpandContainerCommandOnlyStatic. */
 function expandCommandOnlyStatic(command: readonly string[], container: V1Container): string[] {
   const values = new Map((container.env ?? []).map(({ name, value = "" }) => [name, value]));
   return command.map((word) => expand(word, (name) => values.get(name)));
 }
 
-/** What `body` throws at once is a rejection too. */
+/** Turns a synchronous throw of `body` into a rejection. */
 async function rejecting<T>(body: () => Promise<T>): Promise<T> {
   return body();
 }

@@ -10,14 +10,14 @@ export interface ProbeUpdate {
   readonly result: ProbeResult;
 }
 
-/** So many changes may wait for the sync loop; one that is lost is found when its pod is synced next. */
+/** How many changes may wait for the sync loop; a lost one is found with the pod's next sync. */
 const MAX_WAITING_UPDATES = 1_000;
 
 /**
- * The latest result of one kind of probe for each container, and the changes as they come.
+ * The latest result of one kind of probe for each container, and a channel of changes.
  *
  * Mirrors pkg/kubelet/prober/results/results_manager.go (manager).
- * Differs: a full channel drops, where upstream's worker waits.
+ * Differs: a full channel drops changes, where upstream's worker waits.
  */
 export class ProbeResultsManager implements ProbeResults {
   readonly #results = new Map<string, ProbeResult>();
@@ -29,9 +29,9 @@ export class ProbeResultsManager implements ProbeResults {
   }
 
   /**
-   * Keeps the result, and tells of it when it differs from the one before.
+   * Stores the result, and reports it when it differs from the previous one.
    * @param apiContainerId as the API writes it
-   * @returns the one before, when it differs
+   * @returns the previous one, when it differs
    */
   set(
     apiContainerId: string,

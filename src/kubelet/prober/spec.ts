@@ -13,7 +13,7 @@ export function probeOf(container: V1Container, type: ProbeType): Wire<V1Probe> 
 
 export type PortResult = { readonly port: number } | { readonly problem: string };
 
-/** A number, the name of one of the container's ports, or a number as text. Mirrors ResolveContainerPort in pkg/probe/util.go. */
+/** A number, the name of one of the container's ports, or a number as a string. Mirrors ResolveContainerPort in pkg/probe/util.go. */
 export function resolveContainerPort(port: number | string, container: V1Container): PortResult {
   const ports = container.ports ?? [];
   const named = typeof port === "string" ? ports.find(({ name }) => name === port)?.containerPort : port;

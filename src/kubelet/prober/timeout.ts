@@ -1,13 +1,13 @@
 import type { Clock } from "../../util/clock.js";
 
-/** The time that a probe has is over. */
+/** The probe's timeout is over. */
 export class ProbeTimeout extends Error {
   override readonly name = "ProbeTimeout";
 }
 
 /**
  * Runs `body` with a signal that aborts after `timeoutMs`, or with `signal`.
- * @throws ProbeTimeout when the time was over first; the signal's reason; what `body` throws
+ * @throws ProbeTimeout after the timeout; the signal's reason; errors of `body`
  */
 export async function withTimeout<T>(
   clock: Clock,

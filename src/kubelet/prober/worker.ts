@@ -12,9 +12,9 @@ import type { ProbeType } from "./spec.js";
 
 const FILE = "pkg/kubelet/prober/worker.go";
 
-/** What holds as long as a container has not been probed. */
+/** The result before a container's first probe. */
 const INITIAL_RESULTS: Readonly<Record<ProbeType, ProbeResult>> = {
-  // Not ready until it says so; alive until it does not answer; not started, which is neither.
+  // Not ready until it succeeds; alive until it fails; its start is unknown.
   readiness: "failure",
   liveness: "success",
   startup: "unknown",
@@ -36,7 +36,7 @@ export interface ProbeWorkerOptions {
 }
 
 /**
- * Probes one container in one way, again and again, as long as its pod lives: also the containers that come after it.
+ * Runs one probe of one container again and again, as long as its pod lives, across restarts of the container.
  *
  * Mirrors pkg/kubelet/prober/worker.go (worker).
  */
@@ -46,7 +46,7 @@ export class ProbeWorker {
   #lastResult: ProbeResult | undefined;
   /** how many times in a row the last result came */
   #resultRun = 0;
-  /** nothing more is asked of this container: it is about to be restarted */
+  /** on hold: the container is not probed any more, because it is about to be restarted */
   #onHold = false;
   readonly #waker = new Waker();
 
@@ -55,7 +55,7 @@ export class ProbeWorker {
     readonly options: ProbeWorkerOptions,
   ) {}
 
-  /** Probes at once instead of at the next tick; asked several times, once. */
+  /** Probes at once instead of at the next tick; several calls count as one. */
   trigger(): void {
     this.#waker.wake();
   }
@@ -67,13 +67,13 @@ export class ProbeWorker {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.deps;
     const periodMs = (this.options.spec.periodSeconds ?? 10) * 1000;
-    // After a restart of the kubelet all probes of all pods would come at the same moment.
+    // Otherwise all probes of all pods would run at the same moment after a restart of the kubelet.
     if (periodMs > clock.now() - this.options.managerStartMs) await clock.sleep(random.float() * periodMs, signal);
     let tickMs = clock.now() + periodMs;
     try {
       while (await this.#doProbe(signal)) {
         await this.#waker.wait(clock, tickMs, signal);
-        // A probe that took longer than a period makes up for one tick, not for all it missed.
+        // A probe that took longer than a period makes up for one missed tick, not for all.
         while (tickMs <= clock.now()) tickMs += periodMs;
       }
     } finally {
@@ -81,7 +81,7 @@ export class ProbeWorker {
     }
   }
 
-  /** @returns whether to go on. Mirrors doProbe. */
+  /** @returns whether to continue. Mirrors doProbe. */
   async #doProbe(signal: AbortSignal): Promise<boolean> {
     const { type, pod, spec } = this.options;
     const status = this.deps.statusManager.getPodStatus(pod.metadata.uid);
@@ -104,14 +104,14 @@ export class ProbeWorker {
       return !hasEnded || pod.spec.restartPolicy !== "Never";
     }
     if (pod.metadata.deletionTimestamp !== undefined && type !== "readiness") {
-      // It is being ended anyway: nothing must look like a failure any more.
+      // The pod is terminating: report no more failures.
       this.#set("success");
       return false;
     }
     const startedMs = Date.parse(running.startedAt ?? "");
     const ageSeconds = Math.trunc((this.deps.clock.now() - startedMs) / 1000);
     if (!Number.isNaN(startedMs) && ageSeconds < (spec.initialDelaySeconds ?? 0)) return true;
-    // Once started, the startup probe rests until the next container; before, all others do.
+    // A started container's startup probe stops until the next container; before that, all other probes wait.
     if ((started === true) === (type === "startup")) return true;
     await this.#probe(status, containerID, signal);
     return true;
@@ -133,7 +133,7 @@ export class ProbeWorker {
     if (this.#resultRun < threshold) return;
     this.#set(result);
     if (result === "failure" && type !== "readiness") {
-      // The container will be restarted: asking one that is being stopped does harm.
+      // The container will be restarted: probing one that is being stopped can do harm.
       this.#onHold = true;
       this.#resultRun = 0;
     }

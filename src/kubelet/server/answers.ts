@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { messageOf } from "../../util/errors.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
 
-/** As go-restful's Response.WriteErrorString: the text as it is. */
+/** As go-restful's Response.WriteErrorString: the text without changes. */
 export function writeText(response: ServerResponse, status: number, text: string): void {
   write(response, status, text, { "Content-Type": "text/plain; charset=utf-8" });
 }
@@ -13,7 +13,7 @@ export function httpError(response: ServerResponse, status: number, text: string
   write(response, status, `${text}\n`, headers);
 }
 
-/** As writeJSONResponse in pkg/kubelet/server/server.go: bytes, whatever they are. */
+/** As writeJSONResponse in pkg/kubelet/server/server.go: sends the bytes without checking them. */
 export function writeJson(response: ServerResponse, body: string | Uint8Array): void {
   write(response, 200, body, { "Content-Type": "application/json" });
 }
@@ -29,11 +29,11 @@ function write(
   response.end(bytes);
 }
 
-/** How long a stream's URL is good for at the runtime: one that is overrun has room again after it. */
+/** How long a stream's URL is valid at the runtime: after this time an overloaded runtime has room again. */
 const RETRY_AFTER_SECONDS = "60";
 
 /**
- * What the runtime's refusal of a stream means for who asked for it.
+ * The HTTP status for the runtime's refusal of a stream.
  *
  * Mirrors pkg/kubelet/cri/streaming/errors.go (WriteError).
  */

@@ -1,6 +1,6 @@
-/** What a request would do to the node, as the API server is asked about it. */
+/** The access to the node that a request needs, as the kubelet sends it to the API server. */
 export interface NodeAttributes {
-  /** `get`, `create`, ...; empty for a method that the API has no word for (HEAD, OPTIONS) */
+  /** `get`, `create`, ...; empty for a method without an API verb (HEAD, OPTIONS) */
   readonly verb: string;
   /** of `nodes` */
   readonly subresource: "proxy" | "stats" | "metrics" | "log" | "checkpoint";

@@ -14,7 +14,7 @@ export type Authentication =
   | { readonly outcome: "refused"; readonly why: string };
 
 export interface AuthenticateOptions {
-  /** PEM of one or more CAs; undefined: client certificates do not count */
+  /** PEM of one or more CAs; undefined: client certificates are ignored */
   readonly clientCaPem?: string;
   /** `--anonymous-auth` */
   readonly anonymous: boolean;
@@ -24,7 +24,7 @@ export interface AuthenticateOptions {
 
 export interface AuthenticateDeps {
   readonly clock: Clock;
-  /** asks the API server for the owner of a token; undefined: tokens do not count. @throws ReviewError */
+  /** asks the API server for the owner of a token; undefined: tokens are ignored. @throws ReviewError */
   readonly reviewToken?: (token: string) => Promise<UserInfo | undefined>;
 }
 

@@ -3,18 +3,18 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { KubeletServerHost } from "./host.js";
 
-/** What a handler works with. */
+/** What handlers work with. */
 export interface HandlerDeps {
   readonly host: KubeletServerHost;
   readonly clock: Clock;
   readonly trace: Trace;
 }
 
-/** One request that has been let in, on its way to its answer. */
+/** An authorized request that waits for its response. */
 export interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** bytes that came behind the head of a request that wants another protocol */
+  /** bytes after the head of an upgrade request */
   readonly head: Buffer;
   readonly method: string;
   /** decoded */
@@ -22,6 +22,6 @@ export interface Call {
   readonly query: URLSearchParams;
   /** named parts of the path */
   readonly params: Readonly<Record<string, string>>;
-  /** aborts when the client is gone, the answer is over, or the kubelet closes */
+  /** aborts when the client disconnects, the response is finished, or the kubelet closes */
   readonly signal: AbortSignal;
 }

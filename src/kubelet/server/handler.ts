@@ -13,7 +13,7 @@ import { matchRoute, type RouteMatch, type RouteName } from "./routes.js";
 
 const FILE = "pkg/kubelet/server/server.go";
 
-/** What a learner asked for by name gets a step of its own; probes and the like would only be in the way. */
+/** Requests that a user makes on purpose get their own trace step; probes and the like do not. */
 const STEPS: Readonly<Partial<Record<RouteName, string>>> = {
   exec: "getExec",
   attach: "getAttach",
@@ -23,13 +23,13 @@ const STEPS: Readonly<Partial<Record<RouteName, string>>> = {
 };
 const QUIET_LEVEL: Level = 3;
 
-/** Made once: an error collects its stack, which is dear, and each stream that ends needs one. */
+/** Created once, because an error collects its stack, which is expensive, and each stream that ends needs one. */
 const GONE = new Error("the client is gone, or the kubelet's server closes");
 
 type FoundRoute = Extract<RouteMatch, { readonly kind: "found" }>;
 
 /**
- * Takes a request from its head to its answer: path, identity, rights, handler.
+ * Handles a request from its head to its response: path, identity, rights, handler.
  *
  * Mirrors pkg/kubelet/server/server.go (ServeHTTP).
  */
@@ -44,7 +44,7 @@ export class RequestHandler {
     this.#metrics = new RequestMetrics(deps.auth === undefined ? "readonly" : "readwrite");
   }
 
-  /** Never rejects. @param head what came behind a request that wants another protocol */
+  /** Never rejects. @param head the bytes after the head of an upgrade request */
   async handle(request: IncomingMessage, response: ServerResponse, head: Buffer): Promise<void> {
     const target = parseTarget(request.url ?? "/");
     if (target === undefined) return writeText(response, 400, "400 Bad Request");
@@ -67,7 +67,7 @@ export class RequestHandler {
       response.off("close", end);
       this.closing.removeEventListener("abort", end);
       over();
-      // A body that nobody wanted: the connection goes on behind it.
+      // Discards an unread body, so that the connection can be reused.
       request.resume();
     }
   }
@@ -125,7 +125,7 @@ export class RequestHandler {
     }
   }
 
-  /** What is thrown up to here is nobody's fault but ours; Go's server would break the connection off as well. */
+  /** An error that reaches this point is a bug of ours; Go's server would break the connection off as well. */
   #failed(call: Call, error: unknown): void {
     if (call.signal.aborted) {
       call.response.destroy();
@@ -145,7 +145,7 @@ function parseTarget(target: string): { readonly path: string; readonly query: U
   try {
     return { path: decodeURIComponent(path), query: new URLSearchParams(cut < 0 ? "" : target.slice(cut + 1)) };
   } catch {
-    // A percent sign with no two digits behind it.
+    // A percent sign without two hexadecimal digits.
     return undefined;
   }
 }

@@ -3,21 +3,21 @@ import type { RemoteCommandOptions } from "../../streaming/remote-command/sessio
 import type { LogPiece, PodLogOptions } from "../kuberuntime/logs/options.js";
 
 /**
- * What the kubelet's server needs of the kubelet. Anything thrown becomes an answer with the error's message; of a
+ * What the kubelet's server needs from the kubelet. A thrown error becomes a response with its message; for a
  * `RuntimeCallError` (kuberuntime/kube-runtime.ts) the gRPC code decides the status.
  *
  * Mirrors pkg/kubelet/server/server.go (HostInterface).
  */
 export interface KubeletServerHost {
-  /** Static pods too, under the name of their mirror pod. */
+  /** Also finds static pods, under the name of their mirror pod. */
   getPodByName(namespace: string, name: string): V1Pod | undefined;
-  /** All pods that this node is to run, with the status that the kubelet has for them. */
+  /** All pods that this node should run, with the kubelet's status of them. */
   getPods(): readonly V1Pod[];
-  /** What the runtime has running, in the shape of pods. */
+  /** The pods that run according to the runtime. */
   getRunningPods(signal: AbortSignal): Promise<readonly V1Pod[]>;
   /**
-   * A container's log, from the first piece on; ends with the log, or with `signal`.
-   * @throws LogError (before the first piece or after any) when there is none, or no more of it
+   * A container's log, piece by piece; ends with the log, or with `signal`.
+   * @throws LogError (before or after the first piece) when the log is missing or ends early
    */
   getKubeletContainerLogs(
     podFullName: string,
@@ -33,25 +33,25 @@ export interface KubeletServerHost {
   getPortForward(request: PortForwardHostRequest, signal: AbortSignal): Promise<string>;
   /**
    * Runs a command to its end (ExecSync).
-   * @returns its stdout and stderr, one after the other
-   * @throws when it exits with another code than 0
+   * @returns its stdout followed by its stderr
+   * @throws when its exit code is not 0
    */
   runInContainer(request: RunHostRequest, signal: AbortSignal): Promise<Uint8Array>;
-  /** @returns why the sync loop does not turn; undefined: it does. Mirrors SyncLoopHealthCheck. */
+  /** @returns why the sync loop is stuck; undefined if it runs. Mirrors SyncLoopHealthCheck. */
   syncLoopProblem(): string | undefined;
   /** the kubelet's configuration, in the fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
   configz?(): Readonly<Record<string, unknown>>;
-  /** stats.Summary: what the node and its pods use */
+  /** stats.Summary: the resource usage of the node and its pods */
   statsSummary?(signal: AbortSignal): Promise<unknown>;
-  /** more lines of /metrics, in Prometheus' text format, each ending with a line feed */
+  /** additional lines for /metrics, in Prometheus' text format, each ending with a line feed */
   metricsText?(): string;
 }
 
-/** Which container. */
+/** Identifies a container. */
 export interface ContainerHostRequest {
   /** `name_namespace` */
   readonly podFullName: string;
-  /** undefined: whichever pod has the name */
+  /** undefined: any pod of that name */
   readonly podUid: string | undefined;
   readonly containerName: string;
 }
@@ -72,6 +72,6 @@ export interface PortForwardHostRequest {
   readonly podName: string;
   readonly podNamespace: string;
   readonly podUid: string;
-  /** named beforehand over a WebSocket; SPDY names them per stream */
+  /** sent beforehand over a WebSocket; SPDY names them per stream */
   readonly ports: readonly number[];
 }

@@ -11,13 +11,13 @@ import { getRequestAttributes, type NodeAttributes } from "./attributes.js";
 import { Authenticator } from "./authenticate.js";
 import { type AccessDecision, ReviewError, reviewAccess, reviewToken } from "./reviews.js";
 
-/** pkg/kubelet/apis/config/v1beta1/defaults.go: how long the API server's answers hold */
+/** pkg/kubelet/apis/config/v1beta1/defaults.go: how long the API server's answers are cached */
 const WEBHOOK_TOKEN_TTL_MS = 2 * 60_000;
 const WEBHOOK_AUTHORIZED_TTL_MS = 5 * 60_000;
 const WEBHOOK_UNAUTHORIZED_TTL_MS = 30_000;
 
 export interface KubeletAuthDeps {
-  /** asks about tokens and rights, as the node; undefined: tokens do not count, and only `AlwaysAllow` works */
+  /** sends reviews of tokens and rights, as the node; undefined: tokens are ignored, and only `AlwaysAllow` works */
   readonly client?: KubeClient;
   readonly clock: Clock;
   readonly trace: Trace;
@@ -33,7 +33,7 @@ export interface KubeletAuthOptions {
   readonly mode?: "Webhook" | "AlwaysAllow";
 }
 
-/** What a request may do: go on, or be answered with this. */
+/** The decision about a request: let it through, or send this response. */
 export type Admission =
   | { readonly outcome: "allowed"; readonly user: UserInfo }
   | { readonly outcome: "refused"; readonly status: 401 | 403 | 500; readonly text: string };
@@ -42,7 +42,7 @@ const FILE = "pkg/kubelet/server/server.go";
 const UPSTREAM = { file: FILE, func: "InstallAuthFilter" };
 
 /**
- * Says of each request who sent it and whether they may.
+ * Authenticates and authorizes each request.
  *
  * Mirrors pkg/kubelet/server/auth.go (KubeletAuth), cmd/kubelet/app/auth.go (BuildAuth) and the filter in server.go.
  */
@@ -58,7 +58,7 @@ export class KubeletAuth {
     const { client, clock } = deps;
     const { clientCaPem, anonymous = false } = options;
     const signal = this.#closing.signal;
-    // Each question under way listens to it.
+    // Each pending review listens to it.
     setMaxListeners(0, signal);
     this.#authenticator = new Authenticator(
       {
@@ -74,12 +74,12 @@ export class KubeletAuth {
 
   /**
    * @param path decoded
-   * @param level from which `-v` on the decisions are shown
+   * @param level the -v level from which decisions are shown
    */
   async admit(request: IncomingMessage, path: string, level: Level): Promise<Admission> {
     const authentication = await this.#authenticator.authenticate(request);
     if (authentication.outcome === "refused") {
-      this.#report("answer 401: it is not known who is asking", authentication.why, level);
+      this.#report("answer 401: the sender of the request is unknown", authentication.why, level);
       return { outcome: "refused", status: 401, text: "Unauthorized" };
     }
     const { user, how } = authentication;
@@ -94,7 +94,7 @@ export class KubeletAuth {
       return { outcome: "refused", status: 403, text: `Forbidden (${words})` };
     } catch (error) {
       if (!(error instanceof ReviewError)) throw error;
-      this.#report(`answer 500: it is not known what ${user.username} may do`, error.message, level);
+      this.#report(`answer 500: the rights of ${user.username} are unknown`, error.message, level);
       return { outcome: "refused", status: 500, text: `Authorization error (${words})` };
     }
   }
@@ -124,7 +124,7 @@ export class KubeletAuth {
     this.deps.trace.emit(constants === undefined ? fact : { ...fact, constants }, { actor: "kubelet", level });
   }
 
-  /** Ends questions that are under way. Safe to call twice. */
+  /** Ends pending reviews. Safe to call twice. */
   async close(): Promise<void> {
     this.#closing.abort();
   }

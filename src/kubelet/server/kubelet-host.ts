@@ -26,27 +26,28 @@ export interface KubeletHostDeps {
   readonly statusManager: Pick<StatusManager, "getPodStatus">;
   readonly runtime: Pick<KubeGenericRuntime, "getPods" | "getExec" | "getAttach" | "getPortForward">;
   readonly service: Pick<RemoteRuntimeService, "containerStatus" | "execSync">;
-  /** undefined: the runtime's statistics are not served */
+  /** undefined: the server has no runtime statistics */
   readonly stats?: Pick<RemoteStats, "listContainerStats">;
   readonly clock: Clock;
   readonly trace: Trace;
-  /** Unix ms at which the sync loop last turned; undefined: not yet */
+  /** Unix ms of the sync loop's last iteration; undefined: none yet */
   readonly latestLoopEntryMs: () => number | undefined;
 }
 
 export interface KubeletHostOptions {
   readonly nodeName: string;
-  /** what /configz shows: fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
+  /** the content of /configz: fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
   readonly configuration?: Readonly<Record<string, unknown>>;
 }
 
-/** Mirrors SyncLoopHealthCheck: twice the resync interval, and no less than this. */
+/** Mirrors SyncLoopHealthCheck: twice the resync interval, and at least this long. */
 const LOOP_MAX_MS = 5 * 60_000;
 
 /**
- * The kubelet as its server needs it.
+ * The kubelet as its server sees it.
  *
- * Mirrors pkg/kubelet/kubelet_pods.go (GetPods, GetRunningPods, GetKubeletContainerLogs, RunInContainer, GetExec, GetAttach,
+ * Mirrors pkg/kubelet/kubelet_pods.go (GetPods, GetRunningPods, GetKubeletContainerLogs, RunInContainer, GetExec,
+ * GetAttach,
  * GetPortForward, findContainer) and pkg/kubelet/kubelet.go (SyncLoopHealthCheck).
  */
 export class KubeletHost implements KubeletServerHost {
@@ -59,7 +60,7 @@ export class KubeletHost implements KubeletServerHost {
     return this.deps.podManager.getPodByName(namespace, name);
   }
 
-  /** The API server keeps the status of its own pods; of static pods only the kubelet knows it. */
+  /** The API server holds the status of its own pods; only the kubelet knows that of static pods. */
   getPods(): readonly V1Pod[] {
     return this.deps.podManager.getPods().map((pod) => (isStaticPod(pod) ? this.#withStatus(pod) : pod));
   }
@@ -97,7 +98,7 @@ export class KubeletHost implements KubeletServerHost {
     return this.deps.runtime.getExec(container.containerId, request.command, request.streams, signal);
   }
 
-  /** Whether there is a terminal is the container's own matter: it was decided when it was made. */
+  /** Whether the container has a terminal was decided when it was created, so the request cannot choose. */
   async getAttach(request: AttachHostRequest, signal: AbortSignal): Promise<string> {
     const { podFullName, podUid, containerName, streams } = request;
     const missing = `container ${containerName} not found in pod ${podFullName}`;
@@ -151,7 +152,7 @@ export class KubeletHost implements KubeletServerHost {
     return statsSummary(this.options.nodeName, result?.value ?? []);
   }
 
-  /** A uid is not looked at where a name is given, as upstream's FindPod does not. */
+  /** Ignores the uid if a name is given, as upstream's FindPod does. */
   async #findContainer(request: ContainerHostRequest, signal: AbortSignal): Promise<Container | undefined> {
     const pod = findPod(await this.deps.runtime.getPods(false, signal), request.podFullName);
     return pod?.containers.find(({ name }) => name === request.containerName);
@@ -162,7 +163,7 @@ function containerNotFound(name: string): Error {
   return new Error(`container not found (${JSON.stringify(name)})`);
 }
 
-/** All that a pod's spec names. Mirrors VisitContainers, as GetContainerSpec in pkg/kubelet/container/helpers.go uses it. */
+/** All container names in a pod's spec. Mirrors VisitContainers, as GetContainerSpec in pkg/kubelet/container/helpers.go uses it. */
 export function containerSpecs({ spec }: V1Pod): readonly V1Container[] {
   const ephemeral = spec["ephemeralContainers"] as readonly V1Container[] | null | undefined;
   return [...(spec.containers ?? []), ...(spec.initContainers ?? []), ...(ephemeral ?? [])];

@@ -1,7 +1,7 @@
 import { defined } from "../../util/defined.js";
 import type { PodLogOptions } from "../kuberuntime/logs/options.js";
 
-/** A question that is no good, and the status it is answered with. */
+/** An invalid query, and the status of the response. */
 export interface BadLogQuery {
   readonly status: 400 | 422;
   readonly text: string;
@@ -14,7 +14,7 @@ const MAX_INT64 = 2n ** 63n - 1n;
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 /**
- * Reads the query of /containerLogs. Pure.
+ * Parses the query of /containerLogs. Pure.
  *
  * Mirrors getContainerLogs in pkg/kubelet/server/server.go, the conversion of k8s.io/api/core/v1 (PodLogOptions) and
  * ValidatePodLogOptions in pkg/apis/core/v1/validation/validation.go.
@@ -44,7 +44,7 @@ export function decodeLogQuery(query: URLSearchParams): PodLogOptions | BadLogQu
   };
 }
 
-/** Mirrors Convert_Slice_string_To_bool: what is there and not `false` or `0` is true. */
+/** Mirrors Convert_Slice_string_To_bool: any present value except `false` and `0` is true. */
 function flag(text: string | null): boolean {
   return text !== null && text.toLowerCase() !== "false" && text !== "0";
 }
@@ -56,7 +56,7 @@ function integer(text: string | null): number | undefined | "bad" {
   return value > MAX_INT64 || value < -MAX_INT64 - 1n ? "bad" : Number(value);
 }
 
-/** An empty time, or `null`, is the beginning of time. */
+/** An empty time, or `null`, means the zero time. */
 function time(text: string | null): number | undefined | "bad" {
   if (text === null || text === "" || text === "null") return undefined;
   const ms = RFC3339.test(text) ? Date.parse(text) : Number.NaN;

@@ -10,7 +10,7 @@ import { connectTcp } from "../../util/connect-tcp.js";
 import { httpError } from "./answers.js";
 import { isUpgradeRequest } from "./stream-options.js";
 
-/** A request whose connection is passed on. */
+/** A request whose connection is forwarded. */
 export interface UpgradeExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -31,12 +31,13 @@ export type ProxiedStream =
   | { readonly outcome: "refused"; readonly status: number }
   | { readonly outcome: "failed"; readonly why: string };
 
-/** Called once both sides have agreed. `subprotocol`: of a WebSocket or of SPDY, as the runtime chose it. */
+/** Called once both sides have switched protocols. `subprotocol`: of the WebSocket or SPDY, as the runtime chose it. */
 export type UpgradeObserver = (protocol: string, subprotocol: string) => void;
 
 /**
- * Passes a request unchanged to the runtime's streaming server, then every byte in both directions. When one side ends, the
- * other is ended too.
+ * Forwards a request unchanged to the runtime's streaming server, then every byte in both directions. When one side
+ * ends,
+ * the other is ended too.
  *
  * Mirrors proxyStream in pkg/kubelet/server/server.go and k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go
  * (UpgradeAwareHandler.ServeHTTP, tryUpgrade) with UpgradeRequired: a request without an upgrade is answered with 500.
@@ -84,7 +85,7 @@ export async function proxyStream(
 }
 
 /**
- * Waits until the client is gone or the kubelet closes; after an upgrade the connection belongs to the caller.
+ * Waits until the client disconnects or the kubelet closes; after an upgrade the caller owns the connection.
  * @throws BackendUnreachable
  */
 async function askRuntime(request: IncomingMessage, location: URL, signal: AbortSignal): Promise<BackendAnswer> {
@@ -92,7 +93,7 @@ async function askRuntime(request: IncomingMessage, location: URL, signal: Abort
   const host = location.hostname.replace(/^\[|\]$/g, "");
   const port = location.port === "" ? (isHttps ? 443 : 80) : Number(location.port);
   const headers = streamHeaders(request);
-  // As Go's client writes a POST without a body; Node would announce chunks.
+  // As Go's client writes a POST without a body; Node would send Transfer-Encoding: chunked.
   const hasLength = "Content-Length" in headers || "Transfer-Encoding" in headers;
   if (!hasLength && request.method === "POST") headers["Content-Length"] = "0";
   const sent = (isHttps ? httpsRequest : httpRequest)({
@@ -116,7 +117,7 @@ async function askRuntime(request: IncomingMessage, location: URL, signal: Abort
   }
 }
 
-/** Passes a refusal on and closes. */
+/** Forwards a refusal and closes the connection. */
 async function relay(message: IncomingMessage, response: ServerResponse): Promise<void> {
   const headers = [...answerHeaders(message.rawHeaders), "Connection", "close"];
   response.sendDate = false;
@@ -127,7 +128,7 @@ async function relay(message: IncomingMessage, response: ServerResponse): Promis
         await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
     }
   } catch {
-    // The runtime broke the connection: the client gets the part that came.
+    // The runtime broke the connection: the client gets the part that arrived.
   }
   response.end();
 }

@@ -8,28 +8,28 @@ import { LabError } from "../../util/errors.js";
 import type { NodeAttributes } from "./attributes.js";
 
 export interface ReviewDeps {
-  /** asks as the node */
+  /** sends requests as the node */
   readonly client: KubeClient;
   readonly clock: Clock;
 }
 
-/** The API server could not be asked, or refused to answer. */
+/** The API server could not be reached, or refused to answer. */
 export class ReviewError extends Error {
   override readonly name = "ReviewError";
 }
 
 const TOKEN_REVIEWS = { apiVersion: "authentication.k8s.io/v1", resource: "tokenreviews" };
 const ACCESS_REVIEWS = { apiVersion: "authorization.k8s.io/v1", resource: "subjectaccessreviews" };
-/** DefaultRetryBackoff: 500 ms, half as long again each time; before it, once at once for a connection that had gone stale */
+/** DefaultRetryBackoff: 500 ms, growing by half; before it, one immediate retry for a stale connection */
 const RETRY_MS = [0, 500, 750, 1125] as const;
-/** Mirrors TokenRequestTimeout and the webhooks' own: neither waits longer. */
+/** Mirrors TokenRequestTimeout and the webhooks' own: both wait at most this long. */
 const TIMEOUT_MS = 10_000;
 
 /**
- * Whose bearer token is this?
+ * Asks the API server for the owner of a bearer token.
  *
  * Mirrors k8s.io/apiserver/plugin/pkg/authenticator/token/webhook/webhook.go (AuthenticateToken).
- * @returns undefined: nobody's that the API server knows
+ * @returns undefined: the API server does not know the token
  * @throws ReviewError
  */
 export async function reviewToken(deps: ReviewDeps, token: string, signal: AbortSignal): Promise<UserInfo | undefined> {
@@ -52,10 +52,10 @@ function userOf(value: unknown): UserInfo {
   };
 }
 
-/** May they? */
+/** The answer to a SubjectAccessReview. */
 export interface AccessDecision {
   readonly allowed: boolean;
-  /** in the authorizer's words, often empty */
+  /** the authorizer's reason, often empty */
   readonly reason: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the server can do. */
+/** The endpoints of the server. */
 export type RouteName =
   | "healthz"
   | "metrics"
@@ -15,15 +15,15 @@ export type RouteName =
 
 export type RouteMatch =
   | { readonly kind: "found"; readonly name: RouteName; readonly params: Readonly<Record<string, string>> }
-  /** no handler is registered there: answered before anybody is asked who they are */
+  /** no handler is registered there: answered without authentication */
   | { readonly kind: "not-served" }
-  /** to the path that is served; also before any question */
+  /** redirect to the registered path, also without authentication */
   | { readonly kind: "moved"; readonly path: string }
-  /** the handler that is registered there knows no such path */
+  /** the registered handler does not know this path */
   | { readonly kind: "no-route" }
   | { readonly kind: "wrong-method"; readonly allow: readonly string[] };
 
-/** Paths that are served with any method, and what they are. Mirrors what `restfulCont.Handle` is called with. */
+/** Paths that are served with any method, and their endpoints. Mirrors the calls of `restfulCont.Handle`. */
 const EXACT: Readonly<Record<string, RouteName>> = {
   "/healthz": "healthz",
   "/healthz/ping": "healthz",
@@ -37,14 +37,14 @@ const EXACT: Readonly<Record<string, RouteName>> = {
   "/debug/flags/v": "disabled",
 };
 
-/** ... with all that is below them. */
+/** ... including all paths below them. */
 const DISABLED_TREES = ["/logs/", "/debug/pprof/"];
 
 interface Service {
   readonly methods: readonly string[];
   /** names of the segments below the root */
   readonly paths: readonly (readonly string[])[];
-  /** registered with a slash at its end: without it, the client is sent there */
+  /** registered with a slash at its end: without it, the client is redirected */
   readonly hasSlash?: boolean;
 }
 
@@ -71,11 +71,12 @@ const SERVICES: Readonly<Partial<Record<RouteName, Service>>> = {
 };
 
 /**
- * Which handler takes a request. Pure.
+ * Finds the endpoint of a request. Pure.
  *
- * Mirrors the routing of pkg/kubelet/server/server.go: Go's ServeMux first, which asks nobody who they are, then
- * go-restful's, behind the authentication filter.
- * Differs: /logs/ and /debug are there but switched off, whatever the configuration: the machine's files are not served.
+ * Mirrors the routing of pkg/kubelet/server/server.go: first Go's ServeMux, without authentication, then go-restful's,
+ * after
+ * the authentication filter.
+ * Differs: /logs/ and /debug are always disabled, so the machine's files are not served.
  *
  * @param path decoded, without the query
  */

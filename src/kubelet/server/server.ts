@@ -20,18 +20,19 @@ import type { KubeletAuth } from "./kubelet-auth.js";
 export const KUBELET_PORT = 10_250;
 
 export interface KubeletServerDeps extends HandlerDeps {
-  /** undefined: everybody may do everything; only for a server that nobody else can reach */
+  /** undefined: every request is allowed; only for a server that no other process can reach */
   readonly auth?: KubeletAuth;
 }
 
 export interface KubeletServerOptions {
   /** default 127.0.0.1 */
   readonly address?: string;
-  /** default 10250; 0: one that is free */
+  /** default 10250; 0: a free one */
   readonly port?: number;
   /**
-   * `http`: without TLS. `https` without a pair: connections fail until `useCertificate` brings one, as a kubelet's do that
-   * still waits for its certificate.
+   * `http`: without TLS. `https` without a pair: connections fail until `useCertificate` sets one, as for a kubelet
+   * that
+   * waits for its certificate.
    */
   readonly transport: "http" | { readonly pair?: ServingPair };
 }
@@ -40,7 +41,7 @@ export interface KubeletServerOptions {
 const LIMITS = { headersMs: 60_000, requestMs: 0, idleMs: 90_000, maxHeaderBytes: 1024 * 1024 };
 
 /**
- * The kubelet's server: pods, logs, health, and the way to the runtime's streams.
+ * The kubelet's server: pods, logs, health, and the proxy to the runtime's streams.
  *
  * Mirrors pkg/kubelet/server/server.go (ListenAndServeKubeletServer, NewServer).
  * Differs: HTTP/1.1 only.
@@ -59,11 +60,11 @@ export class KubeletServer implements AsyncDisposable {
     this.#closing = closing;
   }
 
-  /** @throws LabError USAGE when the address cannot be listened at, BAD_FILE for a pair that is none */
+  /** @throws LabError USAGE when it cannot listen at the address, BAD_FILE for an invalid pair */
   static async listen(deps: KubeletServerDeps, options: KubeletServerOptions): Promise<KubeletServer> {
     const { address = "127.0.0.1", port = KUBELET_PORT, transport } = options;
     const closing = new AbortController();
-    // Each request under way listens to it.
+    // Each pending request listens to it.
     setMaxListeners(0, closing.signal);
     const handler = new RequestHandler(deps, closing.signal);
     const tls = transport === "http" ? "none" : transport;
@@ -78,7 +79,7 @@ export class KubeletServer implements AsyncDisposable {
       response.shouldKeepAlive = false;
       void handler.handle(request, response, head);
     });
-    // Nothing that a request begins belongs to the step that started the server.
+    // Requests are not caused by the step that started the server.
     await deps.trace.detached(() => listenAt(server, address, port));
     return new KubeletServer(server, address, transport === "http" ? "http" : "https", sockets, closing);
   }
@@ -92,12 +93,12 @@ export class KubeletServer implements AsyncDisposable {
     return `${this.scheme}://${host}:${this.port}`;
   }
 
-  /** From now on new connections see this certificate. @throws LabError BAD_FILE */
+  /** Uses this certificate for new connections. @throws LabError BAD_FILE */
   useCertificate(pair: ServingPair): void {
     withPair(() => useCertificate(this.server, pair));
   }
 
-  /** Ends all connections, streams too. */
+  /** Ends all connections, streams included. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -120,7 +121,7 @@ function badPair(cause: unknown): LabError {
   return new LabError(
     "BAD_FILE",
     `the kubelet cannot serve with its certificate: ${why}`,
-    "Remove the folder of its serving certificate: it gets a new one.",
+    "Remove the folder of its serving certificate; the kubelet then gets a new one.",
     { cause },
   );
 }

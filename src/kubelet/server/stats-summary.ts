@@ -8,11 +8,11 @@ interface PodStats {
 }
 
 /**
- * What the containers of this node use, as the runtime says it.
+ * The resource usage of this node's containers, as the runtime reports it.
  *
  * Mirrors pkg/kubelet/stats/cri_stats_provider.go (listPodStats, makeContainerStats) and k8s.io/kubelet/pkg/apis/stats
  * (Summary).
- * Differs: what cAdvisor would measure of the node, of networks and of volumes is not there. Pure.
+ * Differs: without cAdvisor's figures for the node, networks and volumes. Pure.
  */
 export function statsSummary(nodeName: string, stats: readonly ContainerStats[]): object {
   const pods = new Map<string, PodStats>();
@@ -51,7 +51,7 @@ function containerStats(name: string, { cpu, memory, writableLayer }: ContainerS
   };
 }
 
-/** Undefined stays undefined: JSON leaves it out. */
+/** Undefined stays undefined, so JSON omits it. */
 function number(value: { readonly value: bigint } | undefined): number | undefined {
   return value === undefined ? undefined : Number(value.value);
 }

@@ -1,12 +1,12 @@
 import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
 
-/** What is wrong with a question: a value, told with 400. */
+/** An invalid query, answered with 400. Returned, not thrown. */
 export interface BadQuestion {
   readonly problem: string;
 }
 
 /**
- * Which streams an exec or attach is to have, in the kubelet's parameters (`input`, `output`, `error`, `tty`). Pure.
+ * The streams that an exec or attach requests, in the kubelet's parameters (`input`, `output`, `error`, `tty`). Pure.
  *
  * Mirrors pkg/kubelet/cri/streaming/remotecommand/httpstream.go (NewOptions).
  */
@@ -22,7 +22,7 @@ export function remoteCommandOptions(query: URLSearchParams): RemoteCommandOptio
 const MAX_PORT = 65_535;
 
 /**
- * Which ports a port-forward names beforehand: over a WebSocket it must, with SPDY each stream says its own. Pure.
+ * The ports in a port-forward's query: required over a WebSocket; with SPDY each stream names its own. Pure.
  *
  * Mirrors pkg/kubelet/cri/streaming/portforward/websocket.go (NewV4Options).
  */

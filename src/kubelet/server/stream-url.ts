@@ -1,20 +1,20 @@
-/** Where the streams of an exec, an attach or a port-forward are. */
+/** The URL of the streams of an exec, an attach or a port-forward. */
 export interface StreamUrl {
   readonly url: URL;
-  /** what was changed: the host that the runtime named, which is none to call */
+  /** the runtime's host that was replaced, because it is no address to connect to */
   readonly replacedHost: string | undefined;
 }
 
-/** Addresses to listen at, not to call. */
+/** Addresses to listen on, not to connect to. */
 const UNSPECIFIED = new Set(["0.0.0.0", "[::]"]);
 
 /**
- * Makes the URL that a runtime answered one that can be called: a runtime that listens everywhere names `0.0.0.0` or `::`.
+ * Makes the runtime's URL reachable: a runtime that listens on all addresses returns `0.0.0.0` or `::`.
  *
  * Mirrors normalizeLocation in k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go.
- * Differs: upstream dials whatever it was given, which Linux takes for the machine itself.
+ * Differs: upstream dials any host, and Linux takes these for the local machine.
  *
- * @returns undefined when it is no URL of http or https
+ * @returns undefined when it is not an http or https URL
  */
 export function resolveStreamUrl(text: string): StreamUrl | undefined {
   const withScheme = text.startsWith("//") ? `http:${text}` : text;
@@ -29,7 +29,7 @@ export function resolveStreamUrl(text: string): StreamUrl | undefined {
 
 const SHOWN_OF_TOKEN = 2;
 
-/** Without its secret: who has the last part of the path may use the streams, as long as nobody else has. */
+/** The URL without its secret last segment, which gives access to the streams until they are used. */
 export function maskStreamUrl(url: URL | string): string {
   const text = String(url).split("?")[0] ?? "";
   return text.replace(/\/([^/]+)$/, (_all, token: string) => `/${token.slice(0, SHOWN_OF_TOKEN)}****`);

@@ -8,8 +8,9 @@ import { isStaticPod } from "../types/pod-update.js";
 import { hasPodInitialized, initializedContainers } from "./merge.js";
 
 /**
- * A pod's status with a final state for every container that was started. One whose end nobody has seen counts as failed.
- * Mirrors TerminatePod in pkg/kubelet/status/status_manager.go. Pure.
+ * A pod's status with a final state for every container that was started. A container whose end was not observed counts
+ * as
+ * failed. Mirrors TerminatePod in pkg/kubelet/status/status_manager.go. Pure.
  */
 export function withAllTerminated(pod: V1Pod, old: V1PodStatus): V1PodStatus {
   const { containerStatuses, initContainerStatuses } = old;
@@ -28,14 +29,15 @@ function asTerminated(status: V1ContainerStatus): V1ContainerStatus {
 }
 
 /**
- * A status with a final phase: whatever has not come to its end by itself has failed. A static pod keeps its own, as it may
- * come again. Mirrors TerminatePod of v1.27 and later. Pure.
+ * A status with a final phase: a pod that did not end by itself has failed. A static pod keeps its phase, because it
+ * may
+ * start again. Mirrors TerminatePod of v1.27 and later. Pure.
  */
 export function withFinalPhase(pod: V1Pod, status: V1PodStatus): V1PodStatus {
   return isStaticPod(pod) || isPodPhaseTerminal(status.phase) ? status : { ...status, phase: "Failed" };
 }
 
-/** A status in which one container, found by its ID, is changed. Pure. */
+/** A status with one container, found by its ID, changed. Pure. */
 export function withContainer(
   status: V1PodStatus,
   containerId: string,

@@ -9,12 +9,12 @@ import { defined } from "../../util/defined.js";
 import { hasAnyRegularContainerStarted, isRestartableInitContainer, statusOf } from "./phase.js";
 
 /**
- * The conditions that the kubelet derives from container statuses. Pure; the times are the status manager's business.
+ * The conditions that the kubelet derives from container statuses. Pure; the status manager sets the times.
  *
  * Mirrors pkg/kubelet/status/generate.go.
  */
 
-/** What the statuses of containers may be: null where the kubelet knows none at all, which is not the same as empty. */
+/** Container statuses; null when the kubelet knows none, which differs from an empty list. */
 type Statuses = readonly V1ContainerStatus[] | null | undefined;
 type Phase = V1PodStatus["phase"];
 
@@ -35,7 +35,7 @@ export function generateContainersReadyCondition(spec: V1PodSpec, statuses: Stat
   return message === "" ? isTrue(type) : isFalse(type, "ContainersNotReady", message);
 }
 
-/** Mirrors GeneratePodReadyCondition: all containers are ready, and so says whoever keeps a readiness gate. */
+/** Mirrors GeneratePodReadyCondition: all containers are ready, and all readiness gates are "True". */
 export function generatePodReadyCondition(
   spec: V1PodSpec,
   conditions: V1PodStatus["conditions"],
@@ -80,13 +80,13 @@ export function generatePodInitializedCondition(spec: V1PodSpec, statuses: Statu
   return message === "" ? isTrue(type) : isFalse(type, "ContainersNotInitialized", message);
 }
 
-/** Ready and ContainersReady of a pod that is over. */
+/** Ready and ContainersReady of a terminated pod. */
 export function forTerminalPhase(type: "Ready" | "ContainersReady", phase: Phase): V1PodCondition {
   return isFalse(type, phase === "Failed" ? "PodFailed" : "PodCompleted");
 }
 
 /**
- * Would readiness gates change the Ready condition? Then the pod needs a sync, though nothing else has changed.
+ * Reports whether readiness gates change the Ready condition: then the pod needs a sync without any other change.
  * Mirrors NeedToReconcilePodReadiness in pkg/kubelet/status/status_manager.go.
  */
 export function needToReconcilePodReadiness(spec: V1PodSpec, status: V1PodStatus): boolean {
@@ -96,7 +96,7 @@ export function needToReconcilePodReadiness(spec: V1PodSpec, status: V1PodStatus
   return have !== undefined && (have.status !== want.status || (have.message ?? "") !== (want.message ?? ""));
 }
 
-/** As Go prints a list of names. */
+/** Prints a list of names as Go does. */
 function joined(parts: readonly (readonly [what: string, containers: readonly { readonly name: string }[]])[]): string {
   return parts
     .filter(([, containers]) => containers.length > 0)

@@ -21,9 +21,9 @@ import { StatusNarrator } from "./narrator.js";
 import { normalizeStatus } from "./normalize.js";
 import { isDeleting, StatusWriter, type StatusWriterDeps, type VersionedPodStatus } from "./status-writer.js";
 
-/** All statuses are looked through so often: what got lost on the way is sent again. */
+/** All statuses are checked at this interval, so that a lost update is sent again. */
 export const STATUS_SYNC_PERIOD_MS = 10_000;
-/** So many updates may wait to be sent; what does not fit is left to the next look through all. */
+/** How many updates may wait to be sent; the next batch sends the others. */
 export const STATUS_CHANNEL_CAPACITY = 1_000;
 
 export interface StatusManagerDeps extends StatusWriterDeps {
@@ -37,10 +37,11 @@ interface SyncRequest {
 }
 
 /**
- * The truth about the status of all pods of this node, and the way it takes to the API server.
+ * The source of truth for the status of all pods of this node, and for its updates to the API server.
  *
- * Statuses are set at once and sent in the background, each version once and in order. What cannot be sent stays: every
- * 10 s all statuses are compared with what was sent last and with what the API server has.
+ * Statuses are set at once and sent in the background, each version once and in order. Failed updates are not lost:
+ * every
+ * 10 s all statuses are compared with what was sent last and with the API server's state.
  *
  * Mirrors pkg/kubelet/status/status_manager.go (manager).
  */
@@ -61,7 +62,7 @@ export class StatusManager {
     this.#writer = new StatusWriter(deps, this.#own, this.#narrator);
   }
 
-  /** Updates that wait to be sent. */
+  /** The number of updates that wait to be sent. */
   get queued(): number {
     return this.#channel.size;
   }
@@ -76,12 +77,12 @@ export class StatusManager {
     return this.#writer.versions;
   }
 
-  /** @param podUid a mirror pod's will do as well */
+  /** @param podUid of the pod or of its mirror pod */
   getPodStatus(podUid: string): V1PodStatus | undefined {
     return this.#statuses.get(this.deps.podManager.translatePodUid(podUid))?.status;
   }
 
-  /** Takes a new status, and sends it in the background. A pod that is being deleted is always looked at again. */
+  /** Sets a new status, and sends it in the background. A pod that is being deleted is always sent. */
   setPodStatus(pod: V1Pod, status: V1PodStatus): void {
     this.#update(pod, status, isDeleting(pod), "SetPodStatus");
   }
@@ -93,7 +94,7 @@ export class StatusManager {
     const { pod } = found;
     const status = withContainer(found.status, containerId, { ready });
     const { phase, containerStatuses, initContainerStatuses } = status;
-    // Those that run beside the others (since v1.29) must be ready as well.
+    // Sidecars (since v1.29) must be ready as well.
     const all = [...(initContainerStatuses ?? []), ...(containerStatuses ?? [])];
     const podReady = generatePodReadyCondition(pod.spec, status.conditions, all, phase);
     const containersReady = generateContainersReadyCondition(pod.spec, all, phase);
@@ -110,8 +111,9 @@ export class StatusManager {
   }
 
   /**
-   * Gives every container of a pod that is over a final state. One whose end nobody has seen counts as failed: a pod must
-   * never look successful because something was lost. From v1.27 on its phase is final as well.
+   * Gives every container of a terminated pod a final state. A container whose end was not observed counts as failed: a
+   * pod
+   * must never look successful because a status was lost. From v1.27 on its phase becomes final as well.
    */
   terminatePod(pod: V1Pod): void {
     const old = this.#statuses.get(pod.metadata.uid)?.status ?? pod.status;
@@ -120,21 +122,21 @@ export class StatusManager {
     this.#update(pod, ends ? withFinalPhase(pod, status) : status, true, "TerminatePod");
   }
 
-  /** Forgets the statuses of all other pods. */
+  /** Removes the statuses of all other pods. */
   removeOrphanedStatuses(podUids: ReadonlySet<string>): void {
     for (const podUid of this.#statuses.keys()) if (!podUids.has(podUid)) this.#statuses.delete(podUid);
   }
 
   /**
    * Sends statuses until `signal` aborts. Mirrors Start.
-   * Differs: of several versions that wait only the newest is sent, as later releases do; v1.25 sends each.
+   * Differs: of several waiting versions only the newest is sent, as later releases do; v1.25 sends each.
    * @throws the signal's reason
    */
   async run(signal: AbortSignal): Promise<void> {
     await allUntilOneEnds(signal, [
       async (inner) => {
         for await (const { podUid, status } of this.#channel.iterate(inner)) {
-          // While this one waited, a newer one may have come: that is the one to send.
+          // A newer version may have come while this one waited: send that one.
           const newest = this.#statuses.get(podUid) ?? status;
           await this.#sending.run(() => this.#syncPod(podUid, newest, inner));
         }
@@ -149,17 +151,17 @@ export class StatusManager {
     signal.throwIfAborted();
   }
 
-  /** Sends what waits, in order, and returns. For the end of a kubelet, so that no last status is lost. */
+  /** Sends the waiting statuses, in order, and returns. Called at the kubelet's end: no last status is lost. */
   async drain(signal: AbortSignal): Promise<void> {
     await this.#sending.run(async () => {
       for (const { podUid, status } of this.#channel.takeAll()) await this.#syncPod(podUid, status, signal);
     });
   }
 
-  /** Compares all statuses with what was sent and with what the API server has, and sends what differs. */
+  /** Compares all statuses with what was sent and with the API server's state, and sends the differences. */
   async syncBatch(signal: AbortSignal): Promise<void> {
     await this.#sending.run(async () => {
-      // What waits is older than, or the same as, what comes now.
+      // The waiting updates are not newer than the batch.
       this.#channel.takeAll();
       for (const { podUid, status } of this.#toBeSent()) await this.#syncPod(podUid, status, signal);
     });
@@ -177,7 +179,7 @@ export class StatusManager {
     const requests: SyncRequest[] = [];
     for (const [podUid, status] of this.#statuses) {
       const apiUid = podToMirror.has(podUid) ? podToMirror.get(podUid) : podUid;
-      // A static pod without a mirror pod: nobody could be told.
+      // A static pod without a mirror pod: the API has no object to update.
       if (apiUid === undefined) continue;
       if (this.#writer.needsUpdate(apiUid, status)) requests.push({ podUid, status });
       else if (this.#writer.needsReconcile(podUid, status.status)) {
@@ -188,7 +190,7 @@ export class StatusManager {
     return requests;
   }
 
-  /** @returns undefined when there is nothing that could be changed */
+  /** @returns undefined when there is nothing to change */
   #findContainer(podUid: string, containerId: string, what: string) {
     const pod = this.deps.podManager.getPodByUid(podUid);
     if (pod === undefined) return undefined;
@@ -218,7 +220,7 @@ export class StatusManager {
     const old = cached?.status ?? this.deps.podManager.getMirrorPodByPod(pod)?.status ?? pod.status;
     const illegal = checkContainerStateTransition(old, wanted, pod.spec);
     if (illegal !== undefined) {
-      this.#narrator.failed(`the status of ${podText(pod)} is not taken: ${illegal}`);
+      this.#narrator.failed(`the status of ${podText(pod)} is rejected: ${illegal}`);
       return;
     }
     const nowMs = this.deps.clock.now();
@@ -233,11 +235,11 @@ export class StatusManager {
     this.#narrator.phase(pod, cached?.status.phase, status.phase, func);
     this.#narrator.decided(
       `version ${version} of the status of ${podText(pod)}`,
-      "it differs from the one before",
+      "it differs from the previous one",
       func,
       2,
     );
-    // A full channel is no loss: the next look through all finds the status.
+    // A full channel is no loss: the next batch finds the status.
     if (!this.#channel.push({ podUid: uid, status: next })) {
       this.#narrator.decided(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, 2);
     }

@@ -14,11 +14,11 @@ import { forTerminalPhase } from "./generate.js";
 import { isRestartableInitContainer } from "./phase.js";
 import { marshalPodStatus } from "./wire.js";
 
-/** Which conditions of a pod are the kubelet's. Mirrors pkg/kubelet/types/pod_status.go. */
+/** The pod conditions that the kubelet owns. Mirrors pkg/kubelet/types/pod_status.go. */
 export interface OwnedConditions {
-  /** nobody else's */
+  /** owned by the kubelet alone */
   readonly owned: readonly string[];
-  /** the kubelet's and others' */
+  /** shared by the kubelet and others */
   readonly shared: readonly string[];
 }
 
@@ -31,8 +31,8 @@ export function ownedConditions(kubeVersion: string): OwnedConditions {
 }
 
 /**
- * Do two statuses say the same, but for what is not the kubelet's? Mirrors isPodStatusByKubeletEqual.
- * @param after its conditions count; what only `before` has does not
+ * Compares two statuses without the fields that the kubelet does not own. Mirrors isPodStatusByKubeletEqual.
+ * @param after its conditions are compared; conditions that only `before` has are ignored
  */
 export function isPodStatusByKubeletEqual(own: OwnedConditions, before: V1PodStatus, after: V1PodStatus): boolean {
   for (const condition of after.conditions ?? []) {
@@ -48,7 +48,7 @@ function saysTheSame(a: V1PodCondition, b: V1PodCondition): boolean {
   return a.status === b.status && (a.message ?? "") === (b.message ?? "") && (a.reason ?? "") === (b.reason ?? "");
 }
 
-/** A condition changes when its status does, and only then. Mirrors updateLastTransitionTime. */
+/** A condition's transition time changes only with its status. Mirrors updateLastTransitionTime. */
 export function updateLastTransitionTimes(
   conditions: readonly V1PodCondition[],
   old: V1PodStatus,
@@ -64,11 +64,12 @@ export function updateLastTransitionTimes(
 }
 
 /**
- * A container that has ended stays so, where the pod's restart policy does not let it run again: a status that says
- * otherwise is a mistake of ours, and is not written. Init containers that run beside the others always run again.
+ * A terminated container stays terminated if the pod's restart policy forbids a restart: a status to the contrary is a
+ * bug
+ * of ours, and is not written. Sidecars are always restarted.
  *
  * Mirrors checkContainerStateTransition.
- * @returns what is wrong; undefined when nothing is
+ * @returns the error; undefined for a legal transition
  */
 export function checkContainerStateTransition(
   before: V1PodStatus,
@@ -100,8 +101,8 @@ function illegalTransition(
 }
 
 /**
- * What goes to the API server: the kubelet's status with the conditions that others own, and no final phase as long as a
- * container may run.
+ * The status for the API server: the kubelet's, with the conditions that others own, and without a final phase while a
+ * container may be running.
  *
  * Mirrors mergePodStatus in pkg/kubelet/status/status_manager.go. Pure.
  */
@@ -131,7 +132,7 @@ export function mergePodStatus(
   return isPodPhaseTerminal(merged.phase) ? withoutReadiness(merged, nowMs) : merged;
 }
 
-/** A pod that is over is not ready, whatever the containers last said. */
+/** A terminated pod is not ready, whatever its containers last reported. */
 function withoutReadiness(status: V1PodStatus, nowMs: number): V1PodStatus {
   const types = ["ContainersReady", "Ready"] as const;
   if (!types.some((type) => findCondition(status.conditions, type)?.status === "True")) return status;
@@ -149,7 +150,7 @@ export function replaceOrAppend(conditions: readonly V1PodCondition[], condition
   return i < 0 ? [...conditions, condition] : conditions.with(i, condition);
 }
 
-/** Mirrors hasPodInitialized: is there any sign that an ordinary container has ever started? */
+/** Mirrors hasPodInitialized: looks for any sign that a regular container has ever started. */
 export function hasPodInitialized({ spec, status }: V1Pod): boolean {
   if ((spec.initContainers ?? []).length === 0) return true;
   const isSet = (value: unknown) => value !== undefined && value !== null;
@@ -160,7 +161,7 @@ export function hasPodInitialized({ spec, status }: V1Pod): boolean {
   return last?.lastState?.terminated?.exitCode === 0 || last?.state?.terminated?.exitCode === 0;
 }
 
-/** The init containers that have been tried; at least the first. Mirrors initializedContainers. */
+/** The init containers that were tried; at least the first. Mirrors initializedContainers. */
 export function initializedContainers(statuses: readonly V1ContainerStatus[]): readonly V1ContainerStatus[] {
   const isSet = (value: unknown) => value !== undefined && value !== null;
   const last = statuses.findLastIndex(({ state, lastState }) => !isSet(state?.waiting) || isSet(lastState?.terminated));

@@ -4,11 +4,11 @@ import { podText } from "../types/pod-update.js";
 
 const FILE = "pkg/kubelet/status/status_manager.go";
 
-/** Tells what becomes of statuses. */
+/** Words the facts of pod statuses. */
 export class StatusNarrator {
   constructor(readonly trace: Trace) {}
 
-  /** The pod has come to another phase. */
+  /** Reports a pod's new phase. */
   phase(pod: V1Pod, from: V1PodStatus["phase"], to: V1PodStatus["phase"], func: string): void {
     if (to === undefined || from === to) return;
     const before = from === undefined ? {} : { from };

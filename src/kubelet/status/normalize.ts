@@ -8,12 +8,13 @@ import type {
 import { rfc3339 } from "../../apimachinery/time.js";
 import { isSet } from "../../util/records.js";
 
-/** So much of the termination messages of all containers of a pod goes into its status: 12 KiB. */
+/** The limit for the termination messages of all containers of a pod together: 12 KiB. */
 const MAX_POD_TERMINATION_MESSAGE_LOG_LENGTH = 12 * 1024;
 
 /**
- * The status as an API server would give it back: times in whole seconds, messages cut, statuses in a fixed order. Only
- * so can what the kubelet has and what the server has be compared. Pure.
+ * The status as an API server would return it: times in whole seconds, messages cut, statuses in a fixed order, so that
+ * the
+ * kubelet's status and the server's can be compared. Pure.
  *
  * Mirrors normalizeStatus in pkg/kubelet/status/status_manager.go.
  */

@@ -4,12 +4,13 @@ import { marshalPodStatus } from "./wire.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Lists of a status that are merged item by item, and by what; all others are replaced as a whole. */
+/** Lists of a status that are merged item by item, with their merge keys; all other lists are replaced as a whole. */
 const MERGE_KEYS: Readonly<Record<string, string>> = { conditions: "type", podIPs: "ip" };
 
 /**
- * The strategic merge patch that turns one status into the other. It names the pod's uid, so that it can never meet
- * another pod with the same name: the API server answers 409 then.
+ * The strategic merge patch from one status to the other. It contains the pod's uid, so that it never changes another
+ * pod
+ * with the same name: the API server answers 409 then.
  *
  * Mirrors pkg/util/pod/pod.go (PatchPodStatus, preparePatchBytesForPodStatus) and the two-way merge of
  * k8s.io/apimachinery/pkg/util/strategicpatch. Pure.
@@ -33,7 +34,7 @@ function statusPatch(before: Fields, after: Fields): Fields {
   return patch;
 }
 
-/** What changed in the order of the new list, then what is gone; and the order of all. */
+/** Changed items in the order of the new list, then deleted ones; and the order of all. */
 function listPatch(key: string, mergeKey: string, before: readonly Fields[], after: readonly Fields[]): Fields {
   const find = (list: readonly Fields[], one: Fields) => list.find((other) => other[mergeKey] === one[mergeKey]);
   const changed = after.flatMap((one) => {

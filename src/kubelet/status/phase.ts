@@ -1,12 +1,12 @@
 import type { PodPhase, V1Container, V1ContainerStatus, V1PodSpec } from "../../apimachinery/api/pod.js";
 import { isSet } from "../../util/records.js";
 
-/** An init container that runs beside the others (a sidecar). Mirrors IsRestartableInitContainer in pkg/kubelet/types/pod_update.go. */
+/** A sidecar: an init container with restartPolicy Always. Mirrors IsRestartableInitContainer in pkg/kubelet/types/pod_update.go. */
 export function isRestartableInitContainer({ restartPolicy }: V1Container): boolean {
   return restartPolicy === "Always";
 }
 
-/** Has any ordinary container ever run? Mirrors HasAnyRegularContainerStarted in pkg/kubelet/container/helpers.go. */
+/** Reports whether a regular container ever ran. Mirrors HasAnyRegularContainerStarted in kubelet/container/helpers.go. */
 export function hasAnyRegularContainerStarted(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]): boolean {
   return (spec.containers ?? []).some(({ name }) => {
     const status = statusOf(statuses, name);
@@ -17,7 +17,7 @@ export function hasAnyRegularContainerStarted(spec: V1PodSpec, statuses: readonl
 }
 
 export interface PhaseOptions {
-  /** the pod will not start a container any more: then all of its containers decide (since 1.27) */
+  /** the pod starts no container any more: then all of its containers decide (since 1.27) */
   readonly podIsTerminal?: boolean;
 }
 
@@ -25,10 +25,11 @@ export interface PhaseOptions {
  * The phase of a pod, from the states of its containers. Pure.
  *
  * Mirrors getPhase in pkg/kubelet/kubelet_pods.go.
- * Differs: knows restartable init containers, which came with 1.29; a spec of an older API server has none. Only they may
- * run once more without the pod being Pending again; some releases from 1.29 on took all init containers for such.
+ * Differs: handles restartable init containers, which came with 1.29; a spec of an older API server has none. Only they
+ * may
+ * restart without making the pod Pending again; some releases from 1.29 on treat all init containers that way.
  *
- * @param statuses of init and ordinary containers, in any order
+ * @param statuses of init and regular containers, in any order
  */
 export function getPhase(
   spec: V1PodSpec,
@@ -98,7 +99,7 @@ function countRestartable(
     if (status?.started !== true) counts.pendingRestartable++;
     counts.runningRestartable++;
   } else if (isSet(terminated)) {
-    // One that has ended does not decide anything: it is started again as long as the pod lives.
+    // A terminated container does not decide: it is restarted as long as the pod lives.
   } else if (isSet(waiting)) {
     if (isSet(status?.lastState?.terminated)) return;
     counts.pendingRestartable++;

@@ -20,7 +20,7 @@ export interface VersionedPodStatus {
   readonly status: V1PodStatus;
 }
 
-/** May a pod be taken out of the API, and its phase be final? Mirrors PodDeletionSafetyProvider. */
+/** Reports whether a pod may be deleted from the API, and its phase be final. Mirrors PodDeletionSafetyProvider. */
 export interface PodDeletionSafetyProvider {
   /** nothing of the pod is left on the node */
   podResourcesAreReclaimed(pod: V1Pod, status: V1PodStatus): boolean;
@@ -35,14 +35,14 @@ export interface StatusWriterDeps {
 }
 
 /**
- * Writes statuses to the API server, and knows which version of each was written last.
+ * Writes statuses to the API server, and records the last written version of each.
  *
  * Mirrors pkg/kubelet/status/status_manager.go (syncPod, needsUpdate, needsReconcile, canBeDeleted).
  */
 export class StatusWriter {
   /** by the uid in the API (a mirror pod's for a static pod) */
   readonly #versions = new Map<string, number>();
-  /** the status that a pod of the API was found to agree with; both are values that nobody changes */
+  /** the status that was last found equal to the API's, and that API status; both are immutable */
   readonly #agreed = new WeakMap<V1Pod, V1PodStatus>();
 
   constructor(
@@ -56,15 +56,15 @@ export class StatusWriter {
     return this.#versions;
   }
 
-  /** What was written is not known any more: it is written again, or it is over. */
+  /** Forgets the written version of a pod: its status is written again, or the pod is gone. */
   forget(apiUid: string): void {
     this.#versions.delete(apiUid);
   }
 
   /**
-   * Reads the pod, patches what differs, and takes a pod that is over out of the API. What failed is tried again by the next
-   * batch. Mirrors syncPod.
-   * @returns whether its status is still of use
+   * Reads the pod, patches what differs, and deletes a terminated pod from the API. The next batch retries a failure.
+   * Mirrors syncPod.
+   * @returns whether its status is still needed
    */
   async syncPod(podUid: string, versioned: VersionedPodStatus, signal: AbortSignal): Promise<"keep" | "forget"> {
     const { version, podName, podNamespace, status } = versioned;
@@ -115,14 +115,14 @@ export class StatusWriter {
       return undefined;
     }
     if (isSuccess(answer)) return answer.body;
-    // Its status is forgotten with the other orphans.
+    // It is removed with the other orphans' statuses.
     if (answer.status === 404 && request.method === "GET") {
       this.narrator.decided(`do not send the status of ${what}`, "the API has no such pod any more", "syncPod", 2);
     } else this.narrator.failed(`${request.method} for the status of ${what} was refused: ${statusMessage(answer)}`);
     return undefined;
   }
 
-  /** Has the API server an older version, or a pod that is over? Mirrors needsUpdate. */
+  /** Reports that the API server has an older version, or that the pod can be deleted. Mirrors needsUpdate. */
   needsUpdate(apiUid: string, { version, status }: VersionedPodStatus): boolean {
     const sent = this.#versions.get(apiUid);
     if (sent === undefined || sent < version) return true;
@@ -130,7 +130,7 @@ export class StatusWriter {
     return pod !== undefined && this.#canBeDeleted(pod, status);
   }
 
-  /** Has somebody else changed what the kubelet wrote? Mirrors needsReconcile. */
+  /** Reports that another client has changed the kubelet's part of the status. Mirrors needsReconcile. */
   needsReconcile(podUid: string, status: V1PodStatus): boolean {
     let pod = this.deps.podManager.getPodByUid(podUid);
     if (pod !== undefined && isStaticPod(pod)) pod = this.deps.podManager.getMirrorPodByPod(pod);
@@ -139,7 +139,7 @@ export class StatusWriter {
       this.#agreed.set(pod, status);
       return false;
     }
-    const why = "the API server has another status than the one that was sent: the kubelet's is the true one";
+    const why = "the API server's status differs from the one that was sent: the kubelet's is the true one";
     this.narrator.decided(`send the status of ${podText(pod)} again`, why, "needsReconcile");
     return true;
   }
@@ -150,7 +150,7 @@ export class StatusWriter {
   }
 }
 
-/** Whether somebody has asked for the pod's deletion. */
+/** Reports whether the pod's deletion was requested. */
 export function isDeleting({ metadata }: V1Pod): boolean {
   return metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null;
 }

@@ -10,8 +10,9 @@ import { isSet } from "../../util/records.js";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A status as Go's encoder would write it: no empty member where Go leaves it out, all members where Go always writes
- * them. So two statuses mean the same exactly when these are equal. What the kubelet does not know is left out.
+ * A status as Go's encoder writes it: without empty members that Go omits, with all members that Go always writes. So
+ * two
+ * statuses mean the same exactly when these are equal. Members that the kubelet does not know are dropped.
  *
  * Mirrors the JSON of k8s.io/api/core/v1/types.go (PodStatus). Pure.
  */

@@ -24,21 +24,22 @@ export interface ActiveDeadlineDeps {
 export class ActiveDeadline {
   constructor(readonly deps: ActiveDeadlineDeps) {}
 
-  /** A pod whose time is over wants a sync. Mirrors ShouldSync. */
+  /** A pod past its deadline needs a sync. Mirrors ShouldSync. */
   shouldSync(pod: V1Pod): boolean {
     return this.#isPast(pod);
   }
 
   /**
-   * Mirrors ShouldEvict, and what generateAPIPodStatus makes of it: each time that it is asked it records the event, so
-   * that the end of a pod counts three of them.
-   * @returns the status that such a pod gets
+   * Mirrors ShouldEvict, and its use in generateAPIPodStatus: each call records the event, so that an ending pod gets
+   * three
+   * of them.
+   * @returns the status of such a pod
    */
   apply(pod: V1Pod, status: V1PodStatus): V1PodStatus {
     if (!this.#isPast(pod)) return status;
     const { reason, message } = DEADLINE_EXCEEDED;
     this.deps.recorder.event(pod, "Normal", reason, message);
-    // What the API has come to stays.
+    // A terminal phase in the API is final.
     const phase = isPodPhaseTerminal(pod.status.phase) ? pod.status.phase : "Failed";
     const conditions = (["Ready", "ContainersReady"] as const).reduce(
       (all, type) => replaceOrAppend(all, forTerminalPhase(type, phase)),

@@ -9,7 +9,7 @@ export interface ActivePodsDeps {
 }
 
 /**
- * The pods that use what the node has: not those that are over, but those that are ending.
+ * The pods that use the node's resources: all but terminated ones; terminating ones still count.
  * Mirrors filterOutInactivePods in pkg/kubelet/kubelet_pods.go.
  */
 export function filterOutInactivePods(deps: ActivePodsDeps, pods: readonly V1Pod[]): V1Pod[] {
@@ -22,7 +22,7 @@ export function filterOutInactivePods(deps: ActivePodsDeps, pods: readonly V1Pod
 }
 
 /**
- * The API or the kubelet itself says that the pod is over (it may not have been let in at all).
+ * The pod is terminal in the API or for the kubelet (which may have rejected it).
  * Mirrors isAdmittedPodTerminal.
  */
 export function isAdmittedPodTerminal({ statusManager }: Pick<ActivePodsDeps, "statusManager">, pod: V1Pod): boolean {

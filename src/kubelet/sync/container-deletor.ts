@@ -7,12 +7,13 @@ const FILE = "pkg/kubelet/pod_container_deletor.go";
 export interface ContainerDeletorDeps {
   readonly runtime: { deleteContainer(containerId: string, signal: AbortSignal): Promise<void> };
   readonly trace: Trace;
-  /** called when some containers were deleted: lists of the runtime are out of date now */
+  /** called after containers were deleted: earlier lists of the runtime are out of date */
   readonly onDeleted?: () => void;
 }
 
 /**
- * Removes dead containers as soon as nobody needs them: of a pod that is over all of them, else all but the newest of each
+ * Removes dead containers that are no longer needed: of a terminated pod all of them, otherwise all but the newest of
+ * each
  * name.
  *
  * Mirrors pkg/kubelet/pod_container_deletor.go (podContainerDeletor).
@@ -21,7 +22,7 @@ export class ContainerDeletor {
   readonly #underWay = new Set<string>();
   #tail: Promise<void> = Promise.resolve();
 
-  /** @param containersToKeep of each name; the kubelet's MaxPerPodContainerCount, but never less than 1 */
+  /** @param containersToKeep of each name; the kubelet's MaxPerPodContainerCount, but at least 1 */
   constructor(
     readonly deps: ContainerDeletorDeps,
     readonly containersToKeep: number,
@@ -31,7 +32,7 @@ export class ContainerDeletor {
   /**
    * Mirrors deleteContainersInPod.
    * @param filterContainerId only containers of its name; undefined: all
-   * @param removeAll the pod is over: keep none
+   * @param removeAll the pod has terminated: keep no container
    */
   deleteContainersInPod(filterContainerId: string | undefined, podStatus: PodStatus, removeAll: boolean): void {
     const [filter, keep] = removeAll ? [undefined, 0] : [filterContainerId, this.containersToKeep];
@@ -48,7 +49,7 @@ export class ContainerDeletor {
     this.#tail = this.#tail.then(() => this.#delete(ids));
   }
 
-  /** Resolves when all that was asked for so far is done. */
+  /** Resolves when all deletions requested so far are done. */
   idle(): Promise<void> {
     return this.#tail;
   }
@@ -59,7 +60,7 @@ export class ContainerDeletor {
       try {
         if (!this.signal.aborted) await runtime.deleteContainer(id, this.signal);
       } catch (error) {
-        // Garbage collection finds what is left here.
+        // Garbage collection removes what fails here.
         const message = `DeleteContainer returned error: ${messageOf(error)}`;
         if (!this.signal.aborted) trace.emit({ kind: "error", message }, { actor: "kubelet", level: 2 });
       } finally {
@@ -72,7 +73,7 @@ export class ContainerDeletor {
 
 /**
  * Mirrors getContainersToDeleteInPod. Pure.
- * @returns dead containers but the newest `containersToKeep`; with a filter only of the same name as that container
+ * @returns dead containers except the newest `containersToKeep`; with a filter only those with the same name
  */
 function getContainersToDeleteInPod(
   filterContainerId: string | undefined,
@@ -80,7 +81,7 @@ function getContainersToDeleteInPod(
   containersToKeep: number,
 ): ContainerStatus[] {
   const matched = containerStatuses.find(({ containerId }) => containerId === filterContainerId);
-  // The sandbox has ended, or it is gone already.
+  // The sandbox has ended, or is already gone.
   if (filterContainerId !== undefined && matched === undefined) return [];
   return containerStatuses
     .filter(({ state, name }) => state === "exited" && (matched === undefined || name === matched.name))

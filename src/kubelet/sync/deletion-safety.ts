@@ -13,7 +13,7 @@ export interface DeletionSafetyDeps {
 }
 
 /**
- * A pod may go from the API when nothing of it is left here: no container, dead or alive, and no volume.
+ * A pod may be deleted from the API when nothing of it is left on the node: no container, dead or alive, and no volume.
  *
  * Mirrors PodResourcesAreReclaimed and PodCouldHaveRunningContainers in pkg/kubelet/kubelet_pods.go.
  */
@@ -35,13 +35,13 @@ export class PodDeletionSafety implements PodDeletionSafetyProvider {
 
   #whyNot(pod: V1Pod, { containerStatuses, initContainerStatuses }: V1PodStatus): string | undefined {
     const { uid } = pod.metadata;
-    if (this.deps.podWorkers().couldHaveRunningContainers(uid)) return "Pod is running: its worker is not through";
+    if (this.deps.podWorkers().couldHaveRunningContainers(uid)) return "Pod is running: its worker has not finished";
     const statuses = [...(containerStatuses ?? []), ...(initContainerStatuses ?? [])];
     if (statuses.some(({ state }) => state?.running !== undefined && state.running !== null)) {
-      return "Pod is running: so its status says";
+      return "Pod is running according to its status";
     }
     const { status, error } = this.deps.podCache.get(uid);
-    if (error !== undefined && error !== null) return "the runtime cannot say what is left of it";
+    if (error !== undefined && error !== null) return "the runtime cannot report what is left of it";
     if ((status?.containerStatuses.length ?? 0) > 0) return "some containers have not been deleted";
     if (this.deps.volumes.podVolumesExist(uid)) return "some volumes have not been cleaned up";
     return undefined;

@@ -15,10 +15,10 @@ export interface GarbageCollectionDeps {
 }
 
 /**
- * Removes dead containers, unused sandboxes and logs of pods that are gone, once a minute.
+ * Removes dead containers, unused sandboxes and logs of deleted pods, once a minute.
  *
  * Mirrors StartGarbageCollection in pkg/kubelet/kubelet.go and pkg/kubelet/container/container_gc.go.
- * Differs: images are never collected: there is no disk of the node's that could run full.
+ * Differs: images are never collected, because the node has no disk of its own that could fill up.
  * @throws the signal's reason
  */
 export async function collectGarbage(

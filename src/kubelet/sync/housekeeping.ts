@@ -15,7 +15,7 @@ import type { PodDirs } from "./pod-dirs.js";
 import type { PodHandlers } from "./pod-handlers.js";
 
 const UPSTREAM = { file: "pkg/kubelet/kubelet_pods.go", func: "HandlePodCleanups" };
-/** Orphans are ended at once: nobody waits for them. */
+/** The grace period of orphans: they are ended at once, because nothing waits for them. */
 const ORPHAN_GRACE_SECONDS = 1;
 
 export interface HousekeepingDeps {
@@ -37,11 +37,12 @@ export interface HousekeepingDeps {
 }
 
 /**
- * Brings everything that is left over in line with the pods that should be here: workers, probes, statuses, files, mirror
- * pods, and pods that run though nobody wants them.
+ * Cleans up what does not belong to a desired pod: workers, probes, statuses, files, mirror pods, and running pods that
+ * no
+ * source has.
  *
  * Mirrors HandlePodCleanups in pkg/kubelet/kubelet_pods.go.
- * @throws what the runtime answered; the signal's reason
+ * @throws the runtime's error; the signal's reason
  */
 export async function handlePodCleanups(deps: HousekeepingDeps, signal: AbortSignal): Promise<void> {
   const { podManager, podWorkers, statusManager, prober, backOff, runtime } = deps;
@@ -58,7 +59,7 @@ export async function handlePodCleanups(deps: HousekeepingDeps, signal: AbortSig
   restartPods(deps, allPods, workingPods);
 }
 
-/** What runs and is in no source: a pod that was deleted while no kubelet looked. */
+/** Ends pods that run but are in no source: deleted while no kubelet was running. */
 function killOrphans(
   { podWorkers, trace }: HousekeepingDeps,
   allPods: readonly V1Pod[],
@@ -112,7 +113,7 @@ async function deleteOrphanedMirrorPods(deps: HousekeepingDeps, signal: AbortSig
   }
 }
 
-/** A pod that came back with its old uid while the first one ended: now it may begin. */
+/** Starts pods that came back with their old uid while the first one was ending. */
 function restartPods(
   deps: HousekeepingDeps,
   allPods: readonly V1Pod[],

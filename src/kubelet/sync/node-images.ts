@@ -2,7 +2,7 @@ import type { Clock } from "../../util/clock.js";
 import type { RuntimeImage } from "../kuberuntime/generic-runtime.js";
 import type { NodeImage } from "../nodestatus/setters.js";
 
-/** How often the runtime is asked for its images. Upstream: imageCache is filled every 30 s (pkg/kubelet/images/image_gc_manager.go). */
+/** How often the images are read from the runtime. Upstream fills imageCache every 30 s (pkg/kubelet/images/image_gc_manager.go). */
 const IMAGES_PERIOD_MS = 30_000;
 /** Mirrors nodeStatusMaxImages, and maxNamesPerImageInNodeStatus in pkg/kubelet/nodestatus/setters.go. */
 const MAX_IMAGES = 50;
@@ -13,7 +13,7 @@ export interface NodeImagesDeps {
   readonly clock: Clock;
 }
 
-/** The images that the node's status lists: the scheduler likes nodes that have them. Mirrors realImageGCManager's imageCache. */
+/** The images in the node's status: the scheduler prefers nodes that have a pod's image. Mirrors realImageGCManager's imageCache. */
 export class NodeImages {
   #list: readonly NodeImage[] = [];
 
@@ -23,7 +23,7 @@ export class NodeImages {
     return this.#list;
   }
 
-  /** Asks the runtime every 30 s, until `signal` aborts: then it rejects with its reason. */
+  /** Reads the images every 30 s, until `signal` aborts: then it rejects with its reason. */
   async run(signal: AbortSignal): Promise<never> {
     for (;;) {
       await this.update(signal);
@@ -35,7 +35,7 @@ export class NodeImages {
     try {
       this.#list = toNodeImages(await this.deps.runtime.listImages(signal));
     } catch {
-      // What was known stays; that the runtime does not answer is told by whoever needs the answer.
+      // Keeps the last list; other callers report that the runtime does not answer.
       signal.throwIfAborted();
     }
   }

@@ -8,7 +8,7 @@ export interface PodCidrDeps {
 }
 
 /**
- * Tells the runtime which addresses the pods of this node get: a controller gives each node a range.
+ * Sends the runtime the address range of this node's pods, which a controller assigns.
  *
  * Mirrors updatePodCIDR in pkg/kubelet/kubelet_network.go.
  */
@@ -17,7 +17,7 @@ export class PodCidr {
 
   constructor(readonly deps: PodCidrDeps) {}
 
-  /** Does nothing for a range that the runtime knows. @throws the signal's reason */
+  /** Does nothing if the runtime has this range. @throws the signal's reason */
   async update({ spec }: NodeObject, signal: AbortSignal): Promise<void> {
     const podCidr = (spec?.["podCIDRs"] as readonly string[] | undefined)?.join(",") ?? spec?.podCIDR ?? "";
     const { runtime, trace } = this.deps;

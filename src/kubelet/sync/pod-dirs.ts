@@ -13,7 +13,7 @@ const PODS_FOLDER_MODE = 0o750;
 export class PodDirs {
   constructor(readonly rootDir: string) {}
 
-  /** Safe to call with each sync. @throws LabError BAD_FILE for a uid that is no name of a folder */
+  /** Safe to call with each sync. @throws LabError BAD_FILE for a uid that cannot be the name of a folder */
   async makePodDataDirs(podUid: string): Promise<void> {
     const dir = podDir(this.rootDir, podUid);
     const paths = [podVolumesDir(this.rootDir, podUid), join(dir, "plugins")];
@@ -21,7 +21,7 @@ export class PodDirs {
     await Promise.all(paths.map((path) => makeFolder(path, PODS_FOLDER_MODE)));
   }
 
-  /** Names of all folders of pods: uids. */
+  /** The names of all pod folders: uids. */
   async listPods(): Promise<string[]> {
     try {
       const entries = await readdir(podsDir(this.rootDir), { withFileTypes: true });
@@ -32,7 +32,7 @@ export class PodDirs {
     }
   }
 
-  /** Removes all files of a pod. What a link in there names is not followed. */
+  /** Removes all files of a pod. Links are removed, not followed. */
   async removePodDir(podUid: string): Promise<void> {
     await rm(podDir(this.rootDir, podUid), { recursive: true, force: true });
   }

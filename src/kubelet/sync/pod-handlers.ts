@@ -25,7 +25,7 @@ export interface PodHandlersDeps {
   readonly podCache: Pick<PodCache, "get">;
   readonly containerDeletor: Pick<ContainerDeletor, "deleteContainersInPod">;
   readonly sourcesReady: { allReady(): boolean };
-  /** May the pod run beside the active ones? Mirrors canAdmitPod. */
+  /** Decides whether the pod may run with the active ones. Mirrors canAdmitPod. */
   readonly canAdmitPod: (activePods: readonly V1Pod[], pod: V1Pod) => Promise<PodAdmitResult>;
   readonly recorder: PodEventRecorder;
   readonly clock: Clock;
@@ -33,20 +33,20 @@ export interface PodHandlersDeps {
 }
 
 /**
- * What the sync loop does with pods that were added, changed, removed, or want to be looked at: it notes them and tells
- * their workers.
+ * Handles added, changed, removed and due pods for the sync loop: updates the pod manager, and notifies their workers.
  *
- * Mirrors HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile, HandlePodSyncs and dispatchWork in
+ * Mirrors HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile, HandlePodSyncs and dispatchWork
+ * in
  * pkg/kubelet/kubelet.go.
  */
 export class PodHandlers {
-  /** @param options.kubeVersion `1.25`: a pod that is not let in is told of in that release's words */
+  /** @param options.kubeVersion `1.25`: a rejected pod gets that release's message */
   constructor(
     readonly deps: PodHandlersDeps,
     readonly options: { readonly kubeVersion: string },
   ) {}
 
-  /** Oldest first: who came first has the first claim on what the node has. */
+  /** Oldest first: earlier pods have precedence for the node's resources. */
   async handlePodAdditions(pods: readonly V1Pod[]): Promise<void> {
     const { podManager, podWorkers, canAdmitPod } = this.deps;
     const startMs = this.deps.clock.now();
@@ -57,7 +57,7 @@ export class PodHandlers {
         this.#handleMirrorPod(pod, startMs);
         continue;
       }
-      // One that is ending was let in before.
+      // A terminating pod was admitted before.
       if (!podWorkers.isPodTerminationRequested(pod.metadata.uid)) {
         const result = await canAdmitPod(filterOutInactivePods(this.deps, existing), pod);
         if (!result.admit) {
@@ -83,7 +83,7 @@ export class PodHandlers {
     for (const pod of pods) {
       this.deps.podManager.deletePod(pod);
       if (isMirrorPod(pod)) this.#handleMirrorPod(pod, startMs);
-      // Housekeeping does it later.
+      // Housekeeping retries it.
       else this.#deletePod(pod);
     }
   }
@@ -96,7 +96,7 @@ export class PodHandlers {
       podManager.updatePod(pod);
       if (needToReconcilePodReadiness(pod.spec, pod.status)) this.dispatchWork(pod, "sync", startMs);
       if (!isEvicted(pod)) continue;
-      // After an eviction is over, its dead containers go at once.
+      // The dead containers of an evicted pod are removed at once.
       const { status } = podCache.get(pod.metadata.uid);
       if (status !== undefined) containerDeletor.deleteContainersInPod(undefined, status, true);
     }
@@ -107,7 +107,7 @@ export class PodHandlers {
     for (const pod of pods) this.dispatchWork(pod, "sync", startMs);
   }
 
-  /** Tells the pod's worker. @param startTimeMs Unix ms at which the change was seen */
+  /** Notifies the pod's worker. @param startTimeMs Unix ms at which the change was seen */
   dispatchWork(pod: V1Pod, updateType: SyncPodType, startTimeMs: number, mirrorPod = this.#mirrorOf(pod)): void {
     const mirror = mirrorPod === undefined ? {} : { mirrorPod };
     this.deps.podWorkers.updatePod({ pod, updateType, startTimeMs, ...mirror });
@@ -117,11 +117,11 @@ export class PodHandlers {
     return this.deps.podManager.getMirrorPodByPod(pod);
   }
 
-  /** A mirror pod is no pod to run: what happens to it is news for its static pod. */
+  /** A mirror pod does not run itself: its changes concern its static pod. */
   #handleMirrorPod(mirrorPod: V1Pod, startMs: number): void {
     const { podManager } = this.deps;
     const pod = podManager.getPodByMirrorPod(mirrorPod);
-    // A mirror pod that was deleted counts as none, so that another one is made.
+    // A deleted mirror pod counts as missing, so that a new one is created.
     if (pod !== undefined) this.dispatchWork(pod, "update", startMs, podManager.getMirrorPodByPod(pod));
   }
 

@@ -5,7 +5,8 @@ import { runHttpSource } from "../config/http.js";
 import type { Kubelet } from "../kubelet.js";
 
 /**
- * Where pods come from: files, a URL, the API server; each is registered at once, and housekeeping waits for all of them.
+ * Creates the sources of pods: files, a URL, the API server. Each is registered at once, and housekeeping waits for
+ * all.
  *
  * Mirrors makePodSourceConfig in pkg/kubelet/kubelet.go.
  * @returns loops, to be run until their signal aborts
@@ -24,7 +25,7 @@ export function podSources(kubelet: Kubelet): ((signal: AbortSignal) => Promise<
   }
   const api = podConfig.channel("api");
   loops.push(async (signal) => {
-    // Admission reads the node's labels and taints, so the node comes before the first pod.
+    // Admission reads the node's labels and taints, so the Node must be read before the first pod.
     await orAborted(nodes.synced, signal);
     return runApiserverSource(ctx, { nodeName }, api, signal);
   });

@@ -28,7 +28,7 @@ const FILE = "pkg/kubelet/kubelet.go";
 
 export interface PodSyncerDeps {
   readonly runtime: Pick<KubeGenericRuntime, "syncPod" | "killPod" | "getPodStatus">;
-  /** @param podIsTerminal no container of the pod will be started any more */
+  /** @param podIsTerminal no container of the pod will be started again */
   readonly generateApiPodStatus: (pod: V1Pod, podStatus: PodStatus, podIsTerminal: boolean) => V1PodStatus;
   readonly statusManager: { setPodStatus(pod: V1Pod, status: V1PodStatus): void; terminatePod(pod: V1Pod): void };
   readonly podWorkers: { isPodTerminationRequested(podUid: string): boolean };
@@ -42,17 +42,17 @@ export interface PodSyncerDeps {
   readonly recorder: PodEventRecorder;
   readonly backOff: Backoff;
   readonly trace: Trace;
-  /** removes the dead containers of a pod that is deleted and over; does nothing for others */
+  /** removes the dead containers of a deleted and terminated pod; does nothing for others */
   readonly removeDeadContainers: (podUid: string) => void;
-  /** called when the runtime may hold something else than before: what was listed is out of date */
+  /** called when the runtime's state may have changed: earlier lists are out of date */
   readonly onChanged?: () => void;
 }
 
 /**
- * What a pod's worker does: brings the runtime to what the spec asks for, ends the pod, cleans up after it.
+ * The sync functions of pod workers: bring the runtime to the spec, end the pod, clean up after it.
  *
  * Mirrors syncPod, syncTerminatingPod and syncTerminatedPod in pkg/kubelet/kubelet.go.
- * Differs: no cgroups of the kubelet's own, no soft admission (AppArmor, seccomp on old kernels).
+ * Differs: the kubelet creates no cgroups; no soft admission (AppArmor, seccomp on old kernels).
  */
 export class KubeletPodSyncer implements PodSyncer {
   /** @param options.kubeVersion `1.25` */
@@ -77,7 +77,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
     this.#requireNetwork(pod);
     if (!this.#isEnding(pod)) this.deps.objects.registerPod(pod);
-    // What becomes of the mirror pod does not decide whether the static pod runs.
+    // A failure with the mirror pod does not stop the static pod.
     if (isStaticPod(pod)) await this.deps.mirrorClient.reconcile(pod, mirrorPod, signal);
     await this.#makeDirs(pod);
     if (!this.#isEnding(pod)) await this.#mount(pod, signal);
@@ -107,7 +107,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { pod, podStatus, runningPod, gracePeriodSeconds, podStatusFunc } = work;
     const { statusManager, prober, runtime, onChanged } = this.deps;
     if (runningPod !== undefined || podStatus === undefined) {
-      // All that is known of it are its containers' names: their hooks are not run, and no grace period of its own holds.
+      // Only its containers' names are known, so no hooks run, and the pod's own grace period does not apply.
       if (runningPod !== undefined) await this.#kill(pod, runningPod, gracePeriodSeconds, signal);
       return;
     }
@@ -117,7 +117,7 @@ export class KubeletPodSyncer implements PodSyncer {
     await this.#kill(pod, convertPodStatusToRunningPod(podStatus), gracePeriodSeconds, signal);
     prober.removePod(pod);
 
-    // Asked once more, not taken from the cache: a pod whose containers run on must never count as terminated.
+    // Reads the runtime, not the cache: a pod with running containers must never count as terminated.
     const { uid: podUid, name, namespace } = pod.metadata;
     const after = await runtime.getPodStatus({ podUid, name, namespace }, signal);
     const running = after.containerStatuses.filter(({ state }) => state === "running");
@@ -127,7 +127,8 @@ export class KubeletPodSyncer implements PodSyncer {
       throw new Error(`detected running containers after a successful KillPod, CRI violation: [${ids}]`);
     }
     if (!factFor("deletedPodsEnd", this.options.kubeVersion)) return;
-    // How the containers ended is noted while they are there. The pod's addresses went with its sandbox: they stay noted.
+    // Records how the containers ended while they exist. The pod's addresses went with its sandbox; the status keeps
+    // them.
     statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, { ...after, ips: podStatus.ips }, true));
   }
 
@@ -138,16 +139,17 @@ export class KubeletPodSyncer implements PodSyncer {
       statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, podStatus, true));
       await volumes.waitForUnmount(pod, signal);
       objects.unregisterPod(pod);
-      // Of a pod that lives on in the API dead containers stay for a while, so that their logs can be read.
-      // Differs: upstream removes a deleted pod's when PLEG tells of their death. Ours hears of it before this worker does:
-      // they would be gone before anybody has seen how they ended.
+      // The dead containers of a pod that stays in the API are kept for a while, so that their logs can be read.
+      // Differs: upstream removes a deleted pod's when PLEG reports their death. Our PLEG is faster than this
+      // worker, so they
+      // would be gone before their exit codes were read.
       this.deps.removeDeadContainers(pod.metadata.uid);
       statusManager.terminatePod(pod);
       onChanged?.();
     });
   }
 
-  /** Mirrors killPod. @throws Error what the runtime answered */
+  /** Mirrors killPod. @throws Error with the runtime's error */
   async #kill(pod: V1Pod, runningPod: Pod, gracePeriodSeconds: number | undefined, signal: AbortSignal): Promise<void> {
     try {
       await this.deps.runtime.killPod(pod, runningPod, gracePeriodSeconds, signal);
@@ -161,7 +163,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  /** A pod with a network of its own waits for the network; one in the host's does not. @throws Error that says so */
+  /** A pod waits for the network unless it uses the host's. @throws Error in upstream's words */
   #requireNetwork(pod: V1Pod): void {
     const errors = this.deps.runtimeState.networkErrors();
     if (errors.length === 0 || pod.spec.hostNetwork === true) return;
@@ -191,7 +193,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  /** Mirrors getPullSecretsForPod: one that cannot be had is left out, the image may need none. */
+  /** Mirrors getPullSecretsForPod: missing secrets are left out, because the image may be public. */
   async #pullSecrets(pod: V1Pod, signal: AbortSignal): Promise<PullSecret[]> {
     const { objects, recorder, trace } = this.deps;
     const { namespace } = pod.metadata;
@@ -222,7 +224,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 }
 
-/** Most syncs find everything as it should be: the runtime holds what it held before. */
+/** Most syncs change nothing: the runtime's state is the same as before. */
 function hasDoneAnything({ syncResults, syncError }: PodSyncResult): boolean {
   if (syncError !== undefined) return true;
   return syncResults.some(({ action, error }) => {
@@ -230,16 +232,16 @@ function hasDoneAnything({ syncResults, syncError }: PodSyncResult): boolean {
   });
 }
 
-/** Those that the API shows: in the host's network the pod has the node's. */
+/** The addresses that the API shows: in the host's network the pod has the node's. */
 function ipsOf({ podIPs, podIP }: V1PodStatus): string[] {
   const ips = (podIPs ?? []).map(({ ip }) => ip);
   return ips.length === 0 && podIP !== undefined && podIP !== "" ? [podIP] : ips;
 }
 
 /**
- * A sync in which nothing happened but waiting for a container's turn has not failed. What went well counts as well, as
- * it does upstream: so in practice such a sync fails, which is what brings the worker back after its back-off of 10 s
- * instead of the next resync, and CrashLoopBackOff into the status.
+ * A sync that only waits for a container's back-off has not failed. Successful actions are counted as well, as upstream
+ * does: so in practice such a sync fails, which makes the worker retry after its back-off of 10 s instead of the next
+ * resync, and puts CrashLoopBackOff into the status.
  */
 function throwUnlessBackingOff({ error: text, syncResults }: PodSyncResult): void {
   if (text === undefined) return;

@@ -3,13 +3,13 @@ import type { ForwardedConnection } from "../../streaming/port-forward/session.j
 import type { Clock } from "../../util/clock.js";
 
 export interface ProbeForwardDeps {
-  /** where the runtime serves a port-forward into the pod: whoever has the URL may use it */
+  /** the URL of a port-forward into the pod at the runtime; it is a secret */
   readonly getUrl: (podUid: string, port: number, signal: AbortSignal) => Promise<string>;
   readonly clock: Clock;
 }
 
 /**
- * Connects probes with pods by way of the runtime's PortForward: one session for each connection.
+ * Connects probes to pods through the runtime's PortForward: one session per connection.
  * @returns for PortForwardDialer: throws Error when the runtime has no such pod, or offers no streams
  */
 export function forwardToPod(
@@ -30,7 +30,7 @@ export function forwardToPod(
   };
 }
 
-/** The same connection; when it is closed, what carries it is closed too. */
+/** The same connection; closing it also closes the session under it. */
 function endingWith(connection: ForwardedConnection, end: () => Promise<void>): ForwardedConnection {
   return new Proxy(connection, {
     get(target, key) {

@@ -11,10 +11,11 @@ export interface ReclaimedPodsDeps {
 }
 
 /**
- * Takes a deleted pod out of the API as soon as the last of it is gone from the runtime.
+ * Deletes a pod from the API as soon as the runtime has nothing of it any more.
  *
- * Differs: in v1.25 nobody tells the status manager, which finds out when it next looks through all statuses, up to 10 s
- * later; for whoever waits for `kubectl delete` that is long.
+ * Differs: in v1.25 the status manager finds out only with its next batch, up to 10 s later, which is long for a user
+ * who
+ * waits for `kubectl delete`.
  */
 export class ReclaimedPods {
   #isLooking = false;
@@ -25,7 +26,7 @@ export class ReclaimedPods {
     readonly signal: AbortSignal,
   ) {}
 
-  /** Something of this pod has gone. */
+  /** Records that a container or sandbox of this pod is gone. */
   look(podUid: string): void {
     const { podManager, podDeletionSafety, statusManager } = this.deps;
     const pod = podManager.getPodByUid(podUid);

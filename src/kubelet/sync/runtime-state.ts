@@ -1,17 +1,18 @@
 import type { Clock } from "../../util/clock.js";
 
-/** How long the runtime may be silent before it counts as down. Mirrors maxWaitForContainerRuntime in pkg/kubelet/kubelet.go. */
+/** How long the runtime may not answer before it counts as down. Mirrors maxWaitForContainerRuntime in pkg/kubelet/kubelet.go. */
 export const MAX_WAIT_FOR_CONTAINER_RUNTIME_MS = 30_000;
 /** Mirrors ErrNetworkUnknown in pkg/kubelet/errors.go. */
 const NETWORK_STATE_UNKNOWN = "network state unknown";
-/** Before the runtime was asked for the first time. */
+/** The problem before the runtime's first check. */
 const RUNTIME_NOT_CHECKED_YET = "container runtime status check may not have completed yet";
 
-/** A check that asks nobody: it looks at what is known. */
+/** A check of known state, which makes no call. */
 export type HealthCheck = () => { readonly healthy: true } | { readonly healthy: false; readonly message: string };
 
 /**
- * What is known about the runtime and its network. Problems of the runtime stop the sync loop and make the node NotReady;
+ * The known state of the runtime and its network. Problems of the runtime stop the sync loop and make the node
+ * NotReady;
  * problems of the network make it NotReady and hold back pods that need a network of their own.
  *
  * Mirrors pkg/kubelet/runtime.go (runtimeState).
@@ -31,22 +32,22 @@ export class RuntimeState {
     this.#healthChecks.push({ name, check });
   }
 
-  /** The runtime has said that it is ready. @param ms Unix ms */
+  /** Records that the runtime is ready. @param ms Unix ms */
   setRuntimeSync(ms: number): void {
     this.#lastRuntimeSyncMs = ms;
   }
 
-  /** @param error undefined: the network is well */
+  /** @param error undefined: the network is ready */
   setNetworkState(error: string | undefined): void {
     this.#networkError = error;
   }
 
-  /** @param error undefined: the runtime is well */
+  /** @param error undefined: the runtime is ready */
   setRuntimeState(error: string | undefined): void {
     this.#runtimeError = error;
   }
 
-  /** Why pods cannot be synced, in upstream's words; empty: they can. */
+  /** Why pods cannot be synced, in upstream's words; empty if they can. */
   runtimeErrors(): string[] {
     const errors: string[] = [];
     if (this.#lastRuntimeSyncMs === undefined) errors.push(RUNTIME_NOT_CHECKED_YET);
@@ -61,13 +62,13 @@ export class RuntimeState {
     return errors;
   }
 
-  /** Why pods cannot get a network, in upstream's words; empty: they can. */
+  /** Why pods cannot get a network, in upstream's words; empty if they can. */
   networkErrors(): string[] {
     return this.#networkError === undefined ? [] : [this.#networkError];
   }
 }
 
-/** As Go prints an aggregate of errors: several are in brackets. Mirrors k8s.io/apimachinery/pkg/util/errors (aggregate). */
+/** Prints an aggregate of errors as Go does: several are in brackets. Mirrors k8s.io/apimachinery/pkg/util/errors (aggregate). */
 export function aggregateText(errors: readonly string[]): string {
   const each = [...new Set(errors)];
   return each.length === 1 ? (each[0] ?? "") : `[${each.join(", ")}]`;

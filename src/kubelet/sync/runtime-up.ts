@@ -5,7 +5,7 @@ import type { RuntimeCondition } from "../kuberuntime/generic-runtime.js";
 import type { RuntimeState } from "./runtime-state.js";
 
 const UPSTREAM = { file: "pkg/kubelet/kubelet.go", func: "updateRuntimeUp" };
-/** How often the runtime is asked. Upstream: wait.Until(kl.updateRuntimeUp, 5*time.Second). */
+/** How often the runtime's status is read. Upstream: wait.Until(kl.updateRuntimeUp, 5*time.Second). */
 export const RUNTIME_UP_PERIOD_MS = 5_000;
 
 export interface RuntimeUpDeps {
@@ -16,7 +16,7 @@ export interface RuntimeUpDeps {
 }
 
 /**
- * Asks the runtime whether it and its network are ready, and notes the answer. What has not changed is not told again.
+ * Reads the status of the runtime and its network, and records it. Reports only changes.
  *
  * Mirrors updateRuntimeUp in pkg/kubelet/kubelet.go.
  */
@@ -33,7 +33,7 @@ export class RuntimeUp {
       conditions = await runtime.status(signal);
     } catch (error) {
       signal.throwIfAborted();
-      // Nothing is known: what was known stays, until it is too old.
+      // Without an answer, the last known state stays until it is too old.
       this.#tell(`Container runtime sanity check failed: ${messageOf(error)}`);
       return;
     }
@@ -49,7 +49,7 @@ export class RuntimeUp {
     this.#tell(network === undefined ? "" : `Container runtime network not ready: ${network}`);
   }
 
-  /** Every 5 s, until `signal` aborts: then it rejects with its reason. The first time at once. */
+  /** Checks every 5 s, starting at once, until `signal` aborts: then it rejects with its reason. */
   async run(signal: AbortSignal): Promise<never> {
     for (;;) {
       await this.update(signal);
@@ -57,13 +57,13 @@ export class RuntimeUp {
     }
   }
 
-  /** @param problem empty: all is well */
+  /** @param problem empty: the runtime is ready */
   #tell(problem: string): void {
     if (problem === this.#told) return;
     this.#told = problem;
     const { trace } = this.deps;
     if (problem !== "") {
-      const hint = "The runtime is asked again every 5 s; pods that run go on.";
+      const hint = "The runtime is checked every 5 s; running pods go on.";
       trace.emit({ kind: "error", message: problem, hint }, { actor: "kubelet", level: 1 });
       return;
     }
@@ -74,7 +74,7 @@ export class RuntimeUp {
   }
 }
 
-/** As upstream prints a condition: RuntimeCondition.String in pkg/kubelet/container/runtime.go. @returns undefined: it is true */
+/** Prints a condition as RuntimeCondition.String in pkg/kubelet/container/runtime.go. @returns undefined when it is true */
 function problemOf(conditions: readonly RuntimeCondition[], type: string): string | undefined {
   const condition = conditions.find((one) => one.type === type);
   if (condition === undefined) return "<nil>";

@@ -11,19 +11,20 @@ import { KubeletAuth } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
 import { KUBELET_PORT, KubeletServer } from "../server/server.js";
 
-/** The kubelet's server, with what decides who may use it. */
+/** The kubelet's server, with its authentication and authorization. */
 export interface OpenServer {
   readonly port: number;
   /** `https://127.0.0.1:10250` */
   readonly url: string;
-  /** Asks for its certificate and keeps it fresh, until the signal aborts; undefined: it has signed its own. */
+  /** Requests its certificate and renews it, until the signal aborts; undefined: the server signed its own. */
   readonly rotate: ((signal: AbortSignal) => Promise<void>) | undefined;
   close(): Promise<void>;
 }
 
 /**
- * Starts the kubelet's server, HTTPS for those whom the API server lets: with a certificate that it signs itself, or
- * (`rotateServerCertificates`) one of the cluster, without which no connection succeeds until `rotate` has got it.
+ * Starts the kubelet's server: HTTPS, for clients that the API server authorizes. It signs its certificate itself or,
+ * with
+ * `rotateServerCertificates`, gets one from the cluster; no connection succeeds until `rotate` has it.
  *
  * Mirrors startKubelet in cmd/kubelet/app/server.go (ListenAndServe), InitializeTLS and BuildAuth.
  * @throws LabError USAGE when the port is taken, BAD_FILE for a certificate that cannot be read or written
@@ -34,7 +35,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
   const { clock, trace } = ctx;
   const { nodeName, rootDir, kubeVersion } = options;
   const folder = join(rootDir, "pki");
-  // A folder of its own: its files have the names that those of the client's certificate have.
+  // A folder of its own, because the client certificate's files have the same names.
   const store =
     options.rotateServerCertificates === true ? await openCertificateStore(join(folder, "serving")) : undefined;
   const pair =
@@ -83,7 +84,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
   return { port: server.port, url: server.url, rotate: store === undefined ? undefined : rotate, close };
 }
 
-/** In the fields of kubelet.config.k8s.io/v1beta1: those that this kubelet knows. */
+/** The fields of kubelet.config.k8s.io/v1beta1 that this kubelet supports. */
 function configurationOf(options: KubeletOptions, nodeIp: string): Readonly<Record<string, unknown>> {
   const { port, rotateServerCertificates } = options;
   const { clusterDns, clusterDomain } = { ...DEFAULT_CLUSTER_DNS, ...options };

@@ -67,7 +67,7 @@ export class SyncLoopObserver {
   }
 
   failed(message: string): void {
-    const hint = `${UPSTREAM.func} in ${UPSTREAM.file} goes on with the next turn.`;
+    const hint = `${UPSTREAM.func} in ${UPSTREAM.file} continues with the next iteration.`;
     this.trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level: 1 });
   }
 

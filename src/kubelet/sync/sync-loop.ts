@@ -9,12 +9,12 @@ import type { PodUpdate } from "../types/pod-update.js";
 import { aggregateText } from "./runtime-state.js";
 import { SyncLoopObserver } from "./sync-loop-observer.js";
 
-/** How often pods are looked for whose time has come. Upstream: syncTicker. */
+/** The interval of checks for due pods. Upstream: syncTicker. */
 export const SYNC_PERIOD_MS = 1_000;
 /** Mirrors housekeepingPeriod and housekeepingWarningDuration. */
 export const HOUSEKEEPING_PERIOD_MS = 2_000;
 export const HOUSEKEEPING_WARNING_MS = 15_000;
-/** How long the loop rests while pods cannot be synced. Mirrors base, max and factor in syncLoop. */
+/** The loop's delays while pods cannot be synced. Mirrors base, max and factor in syncLoop. */
 export const SKIP_BASE_MS = 100;
 export const SKIP_MAX_MS = 5_000;
 
@@ -25,11 +25,11 @@ export interface SyncHandler {
   handlePodRemoves(pods: readonly V1Pod[]): void;
   handlePodReconcile(pods: readonly V1Pod[]): void;
   handlePodSyncs(pods: readonly V1Pod[]): void;
-  /** @throws what the runtime answered */
+  /** @throws the runtime's error */
   handlePodCleanups(signal: AbortSignal): Promise<void>;
 }
 
-/** Everything that the loop waits for, but its own tickers. */
+/** The loop's inputs, except its own tickers. */
 export interface SyncLoopChannels {
   configCh(signal: AbortSignal): AsyncIterable<PodUpdate>;
   plegCh(signal: AbortSignal): AsyncIterable<PodLifecycleEvent>;
@@ -48,7 +48,7 @@ export interface SyncLoopDeps {
     setContainerReadiness(podUid: string, containerId: string, ready: boolean): void;
     setContainerStartup(podUid: string, containerId: string, started: boolean): void;
   };
-  /** pods whose time has come. Mirrors getPodsToSync */
+  /** pods that are due. Mirrors getPodsToSync */
   readonly podsToSync: () => readonly V1Pod[];
   /** a container of the pod (or its sandbox) has ended. Mirrors cleanUpContainersInPod */
   readonly cleanUpContainersInPod: (podUid: string, exitedContainerId: string) => void;
@@ -65,10 +65,10 @@ type LoopItem =
   | { readonly kind: "liveness" | "readiness" | "startup"; readonly update: ProbeUpdate };
 
 /**
- * The kubelet's main loop: one thing at a time, from whichever channel has something.
+ * The kubelet's main loop: handles one event at a time, from any of its channels.
  *
  * Mirrors syncLoop and syncLoopIteration in pkg/kubelet/kubelet.go.
- * Differs: where several channels have something, what came first is first; Go chooses by chance.
+ * Differs: events are handled in order of arrival; Go's select chooses a ready channel at random.
  */
 export class SyncLoop {
   #lastIterationMs: number | undefined;
@@ -78,12 +78,12 @@ export class SyncLoop {
     this.#observer = new SyncLoopObserver(deps.trace);
   }
 
-  /** Unix ms at which the loop last turned; undefined: not yet. Mirrors LatestLoopEntryTime. */
+  /** Unix ms of the loop's last iteration; undefined: none yet. Mirrors LatestLoopEntryTime. */
   get lastIterationMs(): number | undefined {
     return this.#lastIterationMs;
   }
 
-  /** Until `signal` aborts: then it rejects with its reason. */
+  /** Runs until `signal` aborts: then it rejects with its reason. */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, runtimeState } = this.deps;
     this.#observer.started();
@@ -139,11 +139,12 @@ export class SyncLoop {
     this.#observer.config(update);
     switch (op) {
       case "ADD":
-        // After a restart this brings all pods: they are added as if they were new, and their workers find what runs.
+        // After a restart this brings all pods: they are added as new ones, and their workers find the running
+        // containers.
         await handler.handlePodAdditions(pods);
         break;
       case "UPDATE":
-      // A deletion is an update: it is graceful, the pod goes when its containers have ended.
+      // A deletion is an update: it is graceful, and the pod is removed when its containers have ended.
       case "DELETE":
         handler.handlePodUpdates(pods);
         break;
@@ -184,7 +185,7 @@ export class SyncLoop {
     const isWell = result === "success";
     let status = "";
     if (probe === "liveness") {
-      // Only a failure asks for something: the container has to be restarted.
+      // Only a failure needs a sync: the container must be restarted.
       if (result !== "failure") return;
       status = "unhealthy";
     } else if (probe === "readiness") {
@@ -202,7 +203,7 @@ export class SyncLoop {
   async #housekeeping(signal: AbortSignal): Promise<void> {
     const { sourcesReady, handler, clock } = this.deps;
     if (!sourcesReady.allReady()) {
-      // A pod that no source has sent yet is not gone.
+      // Before all sources have reported, a missing pod may not be deleted.
       this.#observer.housekeeping(", skipped");
       return;
     }
@@ -241,7 +242,7 @@ async function* mapped<T, U>(items: AsyncIterable<T>, map: (item: T) => U): Asyn
   for await (const item of items) yield map(item);
 }
 
-/** As a Go ticker: a tick that nobody takes holds back the next. */
+/** As a Go ticker: a pending tick delays the next. */
 async function* ticks(clock: Clock, periodMs: number, signal: AbortSignal): AsyncGenerator<void> {
   for (;;) {
     await clock.sleep(periodMs, signal);

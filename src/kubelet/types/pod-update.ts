@@ -1,24 +1,24 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 
 /**
- * Where pods come from and what the kubelet notes on them.
+ * Pod sources, and the annotations by which the kubelet records them.
  *
  * Mirrors pkg/kubelet/types/pod_update.go.
  */
 
-/** Which pod source: `*` in an update means all of them. */
+/** A source name in an update; `*` means all sources. */
 export type PodSource = "file" | "http" | "api";
 
 /** The source of a pod: `file`, `http` or `api`. */
 export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
 /** On a mirror pod: the hash of the static pod that it mirrors. */
 export const CONFIG_MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
-/** When the kubelet saw the pod first. */
+/** When the kubelet first saw the pod. */
 export const CONFIG_FIRST_SEEN_ANNOTATION = "kubernetes.io/config.seen";
-/** On a static pod: the hash of what its file says. */
+/** On a static pod: the hash of its manifest. */
 export const CONFIG_HASH_ANNOTATION = "kubernetes.io/config.hash";
 
-/** What happened to the pods of an update; SET stands for all pods of its source. */
+/** What happened to the pods of an update; SET replaces all pods of its source. */
 export type PodOperation = "SET" | "ADD" | "DELETE" | "REMOVE" | "UPDATE" | "RECONCILE";
 
 export interface PodUpdate {
@@ -27,21 +27,21 @@ export interface PodUpdate {
   readonly pods: readonly V1Pod[];
 }
 
-/** Why a pod is to be synced. Mirrors SyncPodType. */
+/** Why a pod needs a sync. Mirrors SyncPodType. */
 export type SyncPodType = "sync" | "update" | "create" | "kill";
 
-/** Mirrors GetPodSource. @returns undefined when the pod does not say */
+/** Mirrors GetPodSource. @returns undefined when the pod has no such annotation */
 export function getPodSource(pod: V1Pod): string | undefined {
   return pod.metadata.annotations?.[CONFIG_SOURCE_ANNOTATION];
 }
 
-/** From anywhere but an API server. Mirrors IsStaticPod. */
+/** Reports whether the pod comes from a source other than the API server. Mirrors IsStaticPod. */
 export function isStaticPod(pod: V1Pod): boolean {
   const source = getPodSource(pod);
   return source !== undefined && source !== "api";
 }
 
-/** The API server's picture of a static pod. Mirrors IsMirrorPod. */
+/** Reports whether the pod is the API server's copy of a static pod. Mirrors IsMirrorPod. */
 export function isMirrorPod(pod: V1Pod): boolean {
   return pod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] !== undefined;
 }

@@ -28,7 +28,7 @@ export interface FileProjection {
 /** By path below the volume: `ca.crt`, `nested/key`. */
 export type Payload = ReadonlyMap<string, FileProjection>;
 
-/** To a descriptor, which is a number: what is done with it then does not make files. */
+/** To a file descriptor: later operations on the descriptor create no files. */
 const openFile = promisify(open);
 
 const DATA_DIR = "..data";
@@ -41,33 +41,33 @@ export interface AtomicWriterDeps {
   readonly random: Random;
 }
 
-/** A payload that would not stay within its volume, in upstream's words. */
+/** The error of a payload that would leave its volume, in upstream's words. */
 export class PayloadError extends Error {
   override readonly name = "PayloadError";
 }
 
 /**
- * Writes the files of a volume so that a container sees all of the old ones or all of the new ones.
+ * Writes the files of a volume so that a container sees either all old ones or all new ones.
  *
- * The files are in a folder with the time in its name, `..data` is a link to it, and what the container opens are links
- * through `..data`: one rename changes them all.
+ * The files are in a folder with a timestamp as its name, `..data` links to it, and the visible files are links through
+ * `..data`: one rename changes them all.
  *
  * Mirrors pkg/volume/util/atomic_writer.go (AtomicWriter.Write).
  *
- * What makes a file, a folder or a link is done in libuv's threads: where many were deleted lately it takes ext4 up to
- * 300 µs each, and a hundred pods that start at once make a thousand. What only looks or renames is faster than the way
- * there.
+ * Files, folders and links are created in libuv's threads: after many deletions ext4 takes up to 300 µs for each, and a
+ * hundred pods that start at once create a thousand. Reads and renames are synchronous, because they are faster than a
+ * switch of threads.
  *
- * @param targetDir the volume's folder; made when it is missing
+ * @param targetDir the volume's folder; created when it is missing
  * @returns whether anything had to be written
- * @throws PayloadError before anything is touched; the file system's error
+ * @throws PayloadError before anything is changed; the file system's error
  */
 export async function writeAtomically(deps: AtomicWriterDeps, targetDir: string, payload: Payload): Promise<boolean> {
   for (const path of payload.keys()) validatePath(path);
   await makeFolder(targetDir);
   const dataDir = join(targetDir, DATA_DIR);
   if (targetOf(dataDir) !== undefined && isSame(dataDir, payload)) {
-    // A crash may have come between the switch and the links.
+    // A crash may have happened between the switch and the links.
     await linkUserVisible(targetDir, payload);
     return false;
   }
@@ -99,7 +99,7 @@ function validatePath(path: string): void {
   if (path.startsWith("..")) refuse(`must not start with '..': ${path}`);
 }
 
-/** The same files with the same content, and no others? Mirrors shouldWritePayload and pathsToRemove. */
+/** Reports whether the volume holds exactly these files. Mirrors shouldWritePayload and pathsToRemove. */
 function isSame(dataDir: string, payload: Payload): boolean {
   const present = filesBelow(dataDir, "");
   if (present.length !== payload.size) return false;
@@ -107,7 +107,7 @@ function isSame(dataDir: string, payload: Payload): boolean {
 }
 
 function filesBelow(dir: string, prefix: string): string[] {
-  // A link that leads nowhere: its folder was removed by somebody else.
+  // A dangling link: another process has removed its folder.
   if (!existsSync(dir)) return [];
   return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
     const path = `${prefix}${entry.name}`;
@@ -126,7 +126,7 @@ async function makeTimestampedDir({ clock, random }: AtomicWriterDeps, targetDir
       chmodSync(join(targetDir, name), 0o755); // the mode given to mkdir is cut by the umask
       return name;
     } catch (error) {
-      // Two writes within a second may draw the same number.
+      // Two writes within a second may get the same number.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
   }
@@ -143,12 +143,12 @@ async function writeOne(dir: string, path: string, { data, mode }: FileProjectio
   }
 }
 
-/** One link for each first part of a path. Mirrors createUserVisibleFiles. */
+/** Creates one link for the first segment of each path. Mirrors createUserVisibleFiles. */
 async function linkUserVisible(targetDir: string, payload: Payload): Promise<void> {
   await Promise.all([...firstParts(payload)].map((name) => link(`${DATA_DIR}/${name}`, join(targetDir, name))));
 }
 
-/** Makes a link; whatever else is in its place goes. */
+/** Creates a link, replacing whatever is in its place. */
 async function link(target: string, path: string): Promise<void> {
   const isFree = lstatSync(path, { throwIfNoEntry: false }) === undefined;
   if (!isFree && targetOf(path) === target) return;
@@ -156,7 +156,7 @@ async function link(target: string, path: string): Promise<void> {
   await symlink(target, path);
 }
 
-/** Links that lead nowhere any more, and the folders of earlier writes. Mirrors removeUserVisiblePaths. */
+/** Removes dangling links, and the folders of earlier writes. Mirrors removeUserVisiblePaths. */
 function removeStale(targetDir: string, payload: Payload, newDir: string): void {
   const kept = new Set([...firstParts(payload), DATA_DIR, newDir]);
   for (const name of readdirSync(targetDir)) {
@@ -168,7 +168,7 @@ function firstParts(payload: Payload): ReadonlySet<string> {
   return new Set([...payload.keys()].map((path) => path.split("/")[0] ?? path));
 }
 
-/** Where a link leads; undefined where there is none. */
+/** The target of a link; undefined if it does not exist. */
 function targetOf(path: string): string | undefined {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true ? readlinkSync(path) : undefined;
 }

@@ -5,16 +5,17 @@ import { VolumeSetUpError } from "./payload.js";
 import { secureJoin } from "./safe-path.js";
 
 /**
- * What a pod's hostPath means. `real`: this machine, as for a kubelet. `below`: a folder that stands for the node's root,
- * for nodes that are only played on a learner's machine: nothing outside it can be named. `refuse`: there is none.
+ * The meaning of a pod's hostPath. `real`: this machine, as for a kubelet. `below`: a folder stands for the node's
+ * root, for
+ * simulated nodes on a learner's machine: nothing outside it can be named. `refuse`: hostPath volumes fail.
  */
 export type HostPaths =
   | { readonly kind: "real" }
   | { readonly kind: "refuse" }
-  | { readonly kind: "below" /** made when it is missing */; readonly root: string };
+  | { readonly kind: "below" /** created when it is missing */; readonly root: string };
 
 /**
- * Where a hostPath volume is on this machine, once it is what its type says.
+ * The path of a hostPath volume on this machine, after checking its type.
  *
  * Mirrors pkg/volume/hostpath/host_path.go (checkType).
  * @throws VolumeSetUpError
@@ -32,7 +33,7 @@ export async function resolveHostPath(
   if (hostPaths.kind === "real") return checked(path, path, type);
   await makeFolder(hostPaths.root);
   const resolved = await secureJoin(hostPaths.root, path);
-  // The runtime would make what is missing; here it is made, so that it is made inside.
+  // The runtime would create a missing path outside; created here, it stays inside.
   return checked(resolved, path, type === "" && !(await isThere(resolved)) ? "DirectoryOrCreate" : type);
 }
 

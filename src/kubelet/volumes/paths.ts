@@ -2,8 +2,9 @@ import { join } from "node:path";
 import { LabError } from "../../util/errors.js";
 
 /**
- * Where the kubelet keeps what belongs to a pod. Names from specs are checked here once more: a static pod's manifest has
- * passed no API server, and none of its names may lead out of the pod's folder.
+ * The folders of a pod. Names from specs are validated here again: a static pod's manifest has not passed an API
+ * server, and
+ * its names must not lead out of the pod's folder.
  *
  * Mirrors pkg/kubelet/kubelet_getters.go and pkg/volume/plugins.go.
  */
@@ -20,7 +21,7 @@ export function podsDir(rootDir: string): string {
   return join(rootDir, "pods");
 }
 
-/** `<root>/pods/<uid>`. @throws LabError BAD_FILE for a uid that is no name of a folder */
+/** `<root>/pods/<uid>`. @throws LabError BAD_FILE for a uid that cannot be the name of a folder */
 export function podDir(rootDir: string, podUid: string): string {
   return join(podsDir(rootDir), fileName(podUid, "uid of a pod"));
 }
@@ -41,7 +42,7 @@ export function podContainerDir(rootDir: string, podUid: string, containerName: 
   return join(podDir(rootDir, podUid), "containers", fileName(containerName, "name of a container"));
 }
 
-/** `<podDir>/volume-subpaths/<volume>/<container>/<index>`: a file that a container gets alone. @param index of its mount */
+/** `<podDir>/volume-subpaths/<volume>/<container>/<index>`: a single file for a container. @param index of its mount */
 export function subpathPlace(podDir: string, volumeName: string, containerName: string, index: number): string {
   const names = [fileName(volumeName, "name of a volume"), fileName(containerName, "name of a container")];
   return join(podDir, "volume-subpaths", ...names, String(index));
@@ -51,7 +52,7 @@ function fileName(text: string, what: string): string {
   if (FILE_NAME.test(text)) return text;
   throw new LabError(
     "BAD_FILE",
-    `${JSON.stringify(text)} is no ${what}: it would lead out of the pod's folder`,
+    `${JSON.stringify(text)} is not a valid ${what}: it would lead out of the pod's folder`,
     "Use lower case letters, digits and dashes.",
   );
 }

@@ -14,7 +14,7 @@ import { binaryValues, type ObjectManager } from "../kubelet-pods/object-manager
 import type { FileProjection, Payload } from "./atomic-writer.js";
 import type { TokenManager } from "./token-manager.js";
 
-/** A volume that cannot be set up, in upstream's words: what comes after `MountVolume.SetUp failed for volume "x" : `. */
+/** A volume that cannot be set up, in upstream's words: the text after `MountVolume.SetUp failed for volume "x" : `. */
 export class VolumeSetUpError extends Error {
   override readonly name = "VolumeSetUpError";
 }
@@ -26,11 +26,11 @@ export interface PayloadDeps {
   readonly allocatable: () => ResourceList;
 }
 
-/** As the API's defaulting says: pkg/apis/core/v1/defaults.go. */
+/** The defaults of the API: pkg/apis/core/v1/defaults.go. */
 const DEFAULT_MODE = 0o644;
 
 /**
- * The files of a ConfigMap or a Secret: all of its keys, or those that `items` names.
+ * The files of a ConfigMap or a Secret: all of its keys, or those in `items`.
  *
  * Mirrors MakePayload in pkg/volume/configmap/configmap.go and pkg/volume/secret/secret.go.
  * @throws VolumeSetUpError; the signal's reason
@@ -74,7 +74,7 @@ function filesOf(
 }
 
 /**
- * Files that tell of the pod itself. Mirrors CollectData in pkg/volume/downwardapi/downwardapi.go.
+ * Files with fields of the pod. Mirrors CollectData in pkg/volume/downwardapi/downwardapi.go.
  * @throws VolumeSetUpError
  */
 export function downwardApiPayload(
@@ -107,7 +107,7 @@ export function downwardApiPayload(
  * The files of all sources together; the later source wins.
  *
  * Mirrors collectData in pkg/volume/projected/projected.go.
- * @throws VolumeSetUpError with everything that is wrong; the signal's reason
+ * @throws VolumeSetUpError with all errors; the signal's reason
  */
 export async function projectedPayload(
   deps: PayloadDeps,
@@ -118,7 +118,7 @@ export async function projectedPayload(
 ): Promise<Payload> {
   const payload = new Map<string, FileProjection>();
   const problems: string[] = [];
-  // Each may have to ask the API server: all at the same time.
+  // Each may need the API server, so all run in parallel.
   const parts = sources.map((source) => sourcePayload(deps, pod, source, defaultMode, signal));
   for (const part of await Promise.allSettled(parts)) {
     if (part.status === "fulfilled") for (const [path, file] of part.value) payload.set(path, file);
@@ -154,13 +154,13 @@ async function tokenPayload(
   const audiences = audience === "" ? [] : [audience];
   const result = await deps.tokens.getServiceAccountToken(pod, { audiences, expirationSeconds }, signal);
   if (result.outcome !== "ok") throw new VolumeSetUpError(result.message);
-  // With a group of its own for files, only its owner may read a token.
+  // As upstream: 0600 with fsGroup. Setting the ownership then adds the bits of the group.
   const { fsGroup } = pod.spec.securityContext ?? {};
   const mode = fsGroup === undefined || fsGroup === null ? (defaultMode ?? DEFAULT_MODE) : 0o600;
   return new Map([[path, { data: Buffer.from(result.token), mode }]]);
 }
 
-/** As Go prints one error, or several. Mirrors k8s.io/apimachinery/pkg/util/errors (aggregate.Error). */
+/** Prints one error, or several, as Go does. Mirrors k8s.io/apimachinery/pkg/util/errors (aggregate.Error). */
 function aggregated(problems: readonly string[]): string {
   const different = [...new Set(problems)];
   return different.length === 1 ? (different[0] ?? "") : `[${different.join(", ")}]`;

@@ -2,21 +2,23 @@ import { link, lstat, mkdir, readlink, realpath, rm } from "node:fs/promises";
 import { dirname, join, posix, sep } from "node:path";
 import { makeFolder } from "../../util/files.js";
 
-/** So many links are followed; more are a circle. */
+/** The maximum number of links to follow; more count as a cycle. */
 const MAX_LINKS = 40;
 
-/** A path that leads out of where it must stay. */
+/** A path that leads out of its root. */
 export class EscapeError extends Error {
   override readonly name = "EscapeError";
 }
 
 /**
- * The path below `root` with every link in it followed as if `root` were `/`: nothing leads out. What is not there yet is
- * taken as written.
+ * Resolves a path below `root`, following every link as if `root` were `/`: no path leads out. Missing parts are taken
+ * as
+ * written.
  *
- * Mirrors github.com/cyphar/filepath-securejoin (SecureJoin). Whoever can change links below `root` meanwhile can still
+ * Mirrors github.com/cyphar/filepath-securejoin (SecureJoin). A process that changes links below `root` meanwhile can
+ * still
  * win a race.
- * @throws EscapeError for a circle of links
+ * @throws EscapeError for a cycle of links
  */
 export async function secureJoin(root: string, path: string): Promise<string> {
   let done = "/";
@@ -43,7 +45,7 @@ async function linkTarget(path: string): Promise<string | undefined> {
 }
 
 /**
- * The real path of something inside a volume; folders are made where nothing is.
+ * The real path of a file or folder in a volume; missing folders are created.
  *
  * Mirrors SafeMakeDir and doSafeOpen in pkg/volume/util/subpath/subpath_linux.go.
  * @throws EscapeError when it is not inside
@@ -65,19 +67,20 @@ export async function safeSubpath(volumePath: string, subPath: string, mode: num
 }
 
 /**
- * Gives a file of a volume a place of its own. Who mounts that keeps this file, also when the volume has another in its
- * stead: a config map's file that a container has by a subPath does not change with the config map.
+ * Links a file of a volume to a path of its own. A container that mounts this path keeps the file even when the volume
+ * replaces it: a config map's file mounted by subPath does not change with the config map.
  *
  * Mirrors doBindSubPath in pkg/volume/util/subpath/subpath_linux.go.
- * Differs: a hard link in place of a bind mount, which takes rights. So folders, and files of another file system, stay
- * where they are, and somebody may still put a link there.
- * @returns where it is to be mounted from
+ * Differs: a hard link instead of a bind mount, which needs privileges. So folders, and files of another file system,
+ * stay
+ * where they are, and another process may still replace them by a link.
+ * @returns the path to mount
  */
 export async function bindFile(path: string, place: string): Promise<string> {
   if (!(await lstat(path)).isFile()) return path;
   try {
     await makeFolder(dirname(place), 0o750);
-    // Of the container before this one.
+    // Left by the previous container.
     await rm(place, { force: true });
     await link(path, place);
     return place;

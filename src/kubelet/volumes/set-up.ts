@@ -18,24 +18,24 @@ export interface SetUpOptions {
   readonly hostPaths: HostPaths;
 }
 
-/** A volume of a pod that is there. */
+/** A volume of a pod that is set up. */
 export interface MountedVolume {
   readonly name: string;
   readonly hostPath: string;
-  /** nobody may write to it, whatever the container's mount says */
+  /** read-only for everyone, whatever the container's mount specifies */
   readonly readOnly: boolean;
 }
 
-/** What may change after the pod has started, and is therefore written again with each sync. Mirrors RequiresRemount. */
+/** Content that may change after the pod has started, so each sync writes it again. Mirrors RequiresRemount. */
 export function requiresRemount({ configMap, secret, projected, downwardAPI }: Wire<V1Volume>): boolean {
   return [configMap, secret, projected, downwardAPI].some((source) => source !== undefined && source !== null);
 }
 
 /**
- * Makes a volume be there, with its present content.
+ * Sets up a volume with its current content.
  *
  * Mirrors SetUp of the plugins in pkg/volume (emptydir, configmap, secret, projected, downwardapi, hostpath).
- * Differs: emptyDir with medium Memory, and secrets, are in plain folders: a tmpfs needs a mount.
+ * Differs: emptyDir with medium Memory, and secrets, are plain folders: a tmpfs needs a mount.
  *
  * @returns the volume, and whether its content was written now
  * @throws VolumeSetUpError, PayloadError; the signal's reason; the file system's error
@@ -91,22 +91,22 @@ export async function setUpVolume(
   throw new VolumeSetUpError(`no volume plugin matched: this kubelet has none for ${kind} volumes`);
 }
 
-/** What a volume's failure says in the event; undefined: this is no failure of the volume. */
+/** A volume's error for the event; undefined for any other error. */
 export function setUpFailure(error: unknown): string | undefined {
   if (error instanceof VolumeSetUpError || error instanceof PayloadError) return error.message;
-  // A full or read-only disk, a path that is a file: the pod waits, and others go on.
+  // A full or read-only disk, or a file in the path: this pod waits, others go on.
   if (error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === "string") return error.message;
   return undefined;
 }
 
-/** Whoever the container runs as may write to it. Mirrors perm in pkg/volume/emptydir/empty_dir.go. */
+/** Any user of the container may write to it. Mirrors perm in pkg/volume/emptydir/empty_dir.go. */
 async function makeWritableFolder(dir: string): Promise<void> {
   await makeFolder(dir);
   chmodSync(dir, 0o777); // the mode given to mkdir is cut by the umask
 }
 
 /**
- * Gives the pod's fsGroup all files of the volume. Only root can: for anybody else there is nothing to do.
+ * Gives the pod's fsGroup all files of the volume. Only root can do that; for other users nothing is done.
  * Mirrors SetVolumeOwnership in pkg/volume/volume_linux.go.
  */
 async function setVolumeOwnership({ spec }: V1Pod, dir: string): Promise<void> {
@@ -120,7 +120,7 @@ async function giveToGroup(path: string, gid: number): Promise<void> {
   if (stat.isSymbolicLink()) return lchown(path, stat.uid, gid);
   await chown(path, stat.uid, gid);
   const isFolder = stat.isDirectory();
-  // Readable (and writable where it was) for the group; what is made in a folder gets the group too.
+  // Readable (and writable where it was) for the group; new files in a folder inherit the group.
   await chmod(path, (stat.mode & 0o7777) | (isFolder ? 0o2770 : 0o660));
   if (isFolder) for (const name of await readdir(path)) await giveToGroup(join(path, name), gid);
 }

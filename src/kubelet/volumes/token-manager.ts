@@ -8,11 +8,11 @@ import { LabError } from "../../util/errors.js";
 import { podText } from "../types/pod-update.js";
 
 const FILE = "pkg/kubelet/token/token_manager.go";
-/** A token is replaced after a day at the latest, however long it is good for. */
+/** A token is replaced after a day at the latest, whatever its lifetime. */
 const MAX_TTL_MS = 24 * 3_600_000;
-/** Up to so much earlier, by chance: not all tokens of a node in the same moment. */
+/** The maximum jitter, so that the tokens of a node are not all replaced at the same moment. */
 const MAX_JITTER_MS = 10_000;
-/** Tokens that are over are forgotten so often. */
+/** The interval at which expired tokens are removed. */
 const GC_PERIOD_MS = 60_000;
 
 export interface TokenManagerDeps extends Ctx {
@@ -34,7 +34,7 @@ interface CachedToken {
   readonly token: string;
   /** Unix ms */
   readonly expiresMs: number;
-  /** Unix ms: from then on a new one is asked for */
+  /** Unix ms from which a new one is requested */
   readonly refreshMs: number;
 }
 
@@ -44,8 +44,9 @@ type TokenRequestObject = KubeObject & {
 };
 
 /**
- * Service account tokens of pods: asked for by TokenRequest, bound to the pod, and replaced when a fifth of their time is
- * left.
+ * Service account tokens of pods: requested with TokenRequest, bound to the pod, and replaced when a fifth of their
+ * lifetime
+ * is left.
  *
  * Mirrors pkg/kubelet/token/token_manager.go (Manager).
  */
@@ -57,12 +58,12 @@ export class TokenManager {
     this.#collectedMs = deps.clock.now();
   }
 
-  /** How many tokens are kept. */
+  /** The number of cached tokens. */
   get size(): number {
     return this.#tokens.size;
   }
 
-  /** A token that is good for a while: the one that is there, or a new one. @throws the signal's reason */
+  /** A valid token: the cached one, or a new one. @throws the signal's reason */
   async getServiceAccountToken(pod: V1Pod, wish: TokenWish, signal: AbortSignal): Promise<TokenResult> {
     this.#forgetExpired();
     const { namespace, uid } = pod.metadata;
@@ -81,7 +82,7 @@ export class TokenManager {
       const message = `token ${JSON.stringify(namespace)}/${name} expired and refresh failed: ${fresh.message}`;
       return { outcome: "failed", message };
     }
-    // Still good: the next sync asks again.
+    // Still valid: the next sync tries again.
     return { outcome: "ok", token: cached.token };
   }
 
@@ -114,7 +115,7 @@ export class TokenManager {
       const refreshMs = lastMs - jitterMs;
       const minutes = Math.round((refreshMs - clock.now()) / 60_000);
       const what = `a token of service account ${namespace}/${name} for ${podText(pod)}: replace it in ${minutes} min`;
-      const why = "a fifth of its time is left then, or it is a day old";
+      const why = "then a fifth of its lifetime is left, or it is a day old";
       const upstream = { file: FILE, func: "requiresRefresh" };
       trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
       return { podUid: uid, token, expiresMs, refreshMs };

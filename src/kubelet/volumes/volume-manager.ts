@@ -18,7 +18,7 @@ import {
 } from "./set-up.js";
 
 const FILE = "pkg/kubelet/volumemanager/volume_manager.go";
-/** So long a pod's sync waits for its volumes: 2 min 3 s. Mirrors podAttachAndMountTimeout. */
+/** How long a pod's sync waits for its volumes: 2 min 3 s. Mirrors podAttachAndMountTimeout. */
 export const POD_ATTACH_AND_MOUNT_TIMEOUT_MS = 123_000;
 /** pkg/util/goroutinemap/exponentialbackoff: 500 ms, doubling, to 2 min 2 s. */
 const INITIAL_BACKOFF_MS = 500;
@@ -29,7 +29,7 @@ export interface VolumeManagerDeps extends SetUpDeps {
   readonly trace: Trace;
 }
 
-/** Volumes that are not there in time: which, in upstream's words. */
+/** The error for volumes that are not set up in time, in upstream's words. */
 export class VolumesError extends Error {
   override readonly name = "VolumesError";
 }
@@ -46,11 +46,12 @@ interface PodVolumes {
 }
 
 /**
- * Sets up the volumes of pods, writes them anew when what they show has changed, and takes them away.
+ * Sets up the volumes of pods, updates their content when its source has changed, and removes them.
  *
  * Mirrors pkg/kubelet/volumemanager (WaitForAttachAndMount, WaitForUnmount, GetMountedVolumesForPod).
- * Differs: works when it is asked to, where upstream's reconciler turns every 100 ms. Nothing is a mount of the system's:
- * what an earlier run of the kubelet left is found again in its folder, or goes with the pod's.
+ * Differs: works on demand, where upstream's reconciler runs every 100 ms. Volumes are not mounts of the system: those
+ * of an
+ * earlier kubelet are found again in their folder, or are removed with the pod's.
  */
 export class VolumeManager {
   readonly #pods = new Map<string, PodVolumes>();
@@ -60,14 +61,14 @@ export class VolumeManager {
     readonly options: SetUpOptions,
   ) {}
 
-  /** Volumes of this pod that are there, by their name in the spec. */
+  /** This pod's volumes that are set up, by their name in the spec. */
   getMountedVolumes(podUid: string): ReadonlyMap<string, MountedVolume> {
     return this.#pods.get(podUid)?.mounted ?? new Map();
   }
 
   /**
-   * Waits until all volumes that the pod's containers mount are there, up to 2 min 3 s, and brings those that show API
-   * objects up to date. To be called in each sync. Records a FailedMount event for each volume that fails.
+   * Waits up to 2 min 3 s until all volumes that the pod's containers mount are set up, and updates those that show API
+   * objects. Call it in each sync. Records a FailedMount event for each volume that fails.
    * @throws VolumesError when the time is over; the signal's reason
    */
   async waitForAttachAndMount(pod: V1Pod, signal: AbortSignal): Promise<void> {
@@ -106,7 +107,7 @@ export class VolumeManager {
     }
   }
 
-  /** Sets one up, unless it has failed just now. Mirrors MountVolume in operation_generator.go. */
+  /** Sets one up, unless it has just failed. Mirrors MountVolume in operation_generator.go. */
   async #try(pod: V1Pod, volume: Wire<V1Volume>, volumes: PodVolumes, signal: AbortSignal): Promise<void> {
     const { clock, recorder, trace } = this.deps;
     const { name } = volume;
@@ -137,7 +138,7 @@ export class VolumeManager {
   }
 
   /**
-   * Takes the volumes of a pod away. Only when none of its containers runs any more.
+   * Removes the volumes of a pod. Call it only when none of its containers runs any more.
    * Mirrors WaitForUnmount, and TearDown of the plugins.
    * @throws the file system's error: the sync is tried again
    */
@@ -147,7 +148,7 @@ export class VolumeManager {
     const volumes = this.#of(uid);
     await volumes.mutex.run(async () => {
       const hadAny = volumes.mounted.size > 0;
-      // Links are removed, never followed.
+      // Links are removed, not followed.
       await rm(podVolumesDir(this.options.rootDir, uid), { recursive: true, force: true });
       this.#pods.delete(uid);
       if (!hadAny) return;
@@ -159,7 +160,7 @@ export class VolumeManager {
     });
   }
 
-  /** Is anything of the pod's volumes in use? Mirrors podVolumesExist in pkg/kubelet/kubelet_volumes.go. */
+  /** Reports whether any of the pod's volumes is in use. Mirrors podVolumesExist in pkg/kubelet/kubelet_volumes.go. */
   podVolumesExist(podUid: string): boolean {
     return this.getMountedVolumes(podUid).size > 0;
   }

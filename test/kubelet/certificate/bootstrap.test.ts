@@ -168,7 +168,7 @@ describe("what can become of a request", () => {
       only(second.events, "decision")
         .map(({ what }) => what)
         .join(),
-      /go on with CSR node-csr-/,
+      /continue with CSR node-csr-/,
     );
   });
 
@@ -284,7 +284,7 @@ describe("the name of a node that is in use", () => {
     await assert.rejects(run({ refuseTakenName }), {
       code: "REFUSED",
       exitCode: 4,
-      message: /Node n1 is .*Ready/,
+      message: /Ready Node n1/,
       hint,
     });
     assert.deepEqual(server.lines, [LOOKED]);

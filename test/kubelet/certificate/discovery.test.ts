@@ -63,7 +63,7 @@ describe("discovery by CA hash", () => {
       "ours",
       "CLUSTER_NOT_TRUSTED",
       3,
-      /not made with this token/,
+      /not signed with this token/,
       1,
     ],
     [
@@ -72,7 +72,7 @@ describe("discovery by CA hash", () => {
       "ours",
       "CLUSTER_NOT_TRUSTED",
       3,
-      /not made with this token/,
+      /not signed with this token/,
       1,
     ],
     ["another hash", () => [good()], "other", "CLUSTER_NOT_TRUSTED", 3, /has the hash sha256:\w{64}, not sha256:/, 1],
@@ -100,7 +100,7 @@ describe("discovery by CA hash", () => {
       "ours",
       "CLUSTER_NOT_TRUSTED",
       3,
-      /another cluster-info/,
+      /different cluster-info/,
       2,
     ],
     [

@@ -46,7 +46,7 @@ describe("a node's folder", () => {
     const { pid, lock } = other();
     writeFileSync(join(path, "kubelet.lock"), `${lock}\n`);
     writeFileSync(join(path, "kubelab-admin.config"), "");
-    const refused = { code: "BAD_FILE", message: expect.stringContaining(`already (pid ${pid})`) };
+    const refused = { code: "BAD_FILE", message: expect.stringContaining(`(pid ${pid}) already uses`) };
     await expect(lockFolder(path)).rejects.toMatchObject(refused);
     await expect(openCertificateStore(path)).rejects.toMatchObject(refused);
     expect(readdirSync(path).sort()).toEqual(["kubelab-admin.config", "kubelet.lock"]);

@@ -48,7 +48,7 @@ describe("serving certificate, self-signed", () => {
     assert.equal(certificate.notBeforeMs, seconds * 1000 - HOUR_MS);
     assert.equal((await stat(join(certDirectory, "kubelet.key"))).mode & 0o777, 0o600);
     assert.equal(await readFile(join(certDirectory, "kubelet.crt"), "utf8"), pair.certificatePem);
-    assert.equal(only(one.events, "step")[0]?.title, "Sign a serving certificate for itself");
+    assert.equal(only(one.events, "step")[0]?.title, "Sign a serving certificate for this kubelet");
   });
 
   test("an IP address as host is an address in the certificate, and TLS verifies it against the CA", async () => {

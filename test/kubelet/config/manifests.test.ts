@@ -101,7 +101,7 @@ describe("manifests that cannot be used", () => {
     ["empty", " \n", "empty"],
     ["half written YAML", `${WEB}  - name: "b`, "couldn't parse as YAML"],
     ["half written JSON", '{"kind": "Pod", "spec": {', "couldn't parse as YAML"],
-    ["a text", "hello", "it is no object"],
+    ["a text", "hello", "it is not an object"],
     ["another kind", WEB.replace("kind: Pod", "kind: Service"), "got v1, Service"],
     ["another version", WEB.replace("apiVersion: v1", "apiVersion: v2"), "got v2, Pod"],
     ["no spec yet", WEB.slice(0, WEB.indexOf("spec:")), "needs metadata and a spec"],
@@ -132,26 +132,26 @@ describe("manifests that cannot be used", () => {
 describe("fields of another type: one line each, with the path", () => {
   const table: [string, string][] = [
     // below the container app                       why
-    ["env: [{name: A, value: 80}]", "env[0].value: must be a text, not 80 (put it in quotes)"],
-    ["env: [{name: A, value: yes}]", "env[0].value: must be a text, not true (put it in quotes)"],
+    ["env: [{name: A, value: 80}]", "env[0].value: must be a string, not 80 (put it in quotes)"],
+    ["env: [{name: A, value: yes}]", "env[0].value: must be a string, not true (put it in quotes)"],
     ["env: {A: b}", "env: must be a list, not an object"],
-    ["env: [A=b]", 'env[0]: must be an object, not the text "A=b"'],
-    ["command: ls -l", 'command: must be a list, not the text "ls -l"'],
-    ["args: [1]", "args[0]: must be a text, not 1 (put it in quotes)"],
-    ["ports: [{containerPort: http}]", 'ports[0].containerPort: must be a whole number, not the text "http"'],
+    ["env: [A=b]", 'env[0]: must be an object, not the string "A=b"'],
+    ["command: ls -l", 'command: must be a list, not the string "ls -l"'],
+    ["args: [1]", "args[0]: must be a string, not 1 (put it in quotes)"],
+    ["ports: [{containerPort: http}]", 'ports[0].containerPort: must be a whole number, not the string "http"'],
     [
       "readinessProbe: {httpGet: {port: [80]}}",
-      "readinessProbe.httpGet.port: must be a whole number or a text, not a list",
+      "readinessProbe.httpGet.port: must be a whole number or a string, not a list",
     ],
     ["readinessProbe: {periodSeconds: 1.5}", "readinessProbe.periodSeconds: must be a whole number, not 1.5"],
     [
       "resources: {limits: {cpu: lots}}",
-      'resources.limits.cpu: must be a quantity such as 500m or 1Gi, not the text "lots"',
+      'resources.limits.cpu: must be a quantity such as 500m or 1Gi, not the string "lots"',
     ],
     ["resources: {limits: [cpu]}", "resources.limits: must be an object, not a list"],
     ["securityContext: {privileged: 1}", "securityContext.privileged: must be true or false, not 1"],
-    ["volumeMounts: [v]", 'volumeMounts[0]: must be an object, not the text "v"'],
-    ["lifecycle: {preStop: sleep}", 'lifecycle.preStop: must be an object, not the text "sleep"'],
+    ["volumeMounts: [v]", 'volumeMounts[0]: must be an object, not the string "v"'],
+    ["lifecycle: {preStop: sleep}", 'lifecycle.preStop: must be an object, not the string "sleep"'],
   ];
   for (const [field, why] of table) {
     test(field, async () => {
@@ -163,7 +163,7 @@ describe("fields of another type: one line each, with the path", () => {
   test("all that is wrong, in the order of the manifest", async () => {
     const text = `${WEB.replace("name: web", "name: 7\n  labels: {a: 1}")}    tty: maybe\n  hostNetwork: 1\n`;
     await expect(decodeSinglePod(text, ORIGIN)).rejects.toThrow(
-      'invalid pod: metadata.name: must be a text, not 7 (put it in quotes), metadata.labels.a: must be a text, not 1 (put it in quotes), spec.containers[0].tty: must be true or false, not the text "maybe", spec.hostNetwork: must be true or false, not 1',
+      'invalid pod: metadata.name: must be a string, not 7 (put it in quotes), metadata.labels.a: must be a string, not 1 (put it in quotes), spec.containers[0].tty: must be true or false, not the string "maybe", spec.hostNetwork: must be true or false, not 1',
     );
   });
 

@@ -253,7 +253,7 @@ describe("http", () => {
   const failures: [string, string | number | Error, string][] = [
     ["the server is gone", new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") }), "ECONNREFUSED"],
     ["the answer is no 200", 503, "http://x/pods: 503"],
-    ["the answer is no pod", "hello", "it is no object"],
+    ["the answer is no pod", "hello", "it is not an object"],
   ];
   for (const [what, answer, message] of failures) {
     test(`${what}: is told, and the pods stay`, async () => {
@@ -271,7 +271,7 @@ describe("http", () => {
     await settle();
     await clock.advance(20_000);
     expect(take()).toEqual(["SET a-n1=busybox", "SET"]);
-    expect(only(facts, "error")[0]?.hint).toContain("those that were known end");
+    expect(only(facts, "error")[0]?.hint).toContain("the known pods end");
     await end();
   });
 

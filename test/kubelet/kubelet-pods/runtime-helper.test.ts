@@ -176,8 +176,8 @@ test("run options: hostname, environment, and a folder for the termination log o
 test("run options: a uid that leads out of the folder of pods is refused", async () => {
   const lab = new Lab();
   const result = await lab.generate({}, {}, [], "../../x");
-  assert.match(result.outcome === "failed" ? result.message : "", /is no uid of a pod/);
-  assert.throws(() => lab.helper.getPodDir(".."), /is no uid of a pod/);
+  assert.match(result.outcome === "failed" ? result.message : "", /is not a valid uid of a pod/);
+  assert.throws(() => lab.helper.getPodDir(".."), /is not a valid uid of a pod/);
 });
 
 test("runtime helper: names and DNS", async () => {

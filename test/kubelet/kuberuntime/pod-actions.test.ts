@@ -287,5 +287,5 @@ test("report: what is done is told in the order in which it is done, and why", (
   assert.equal(wantsNothing(one.actions), false);
   assert.equal(wantsNothing(actionsOf({ spec: "a", seen: "a" }).actions), true);
   const over = actionsOf({ spec: "a", policy: "Never", seen: "a=0" });
-  assert.equal(describeActions(over.pod, over.actions).why, "nothing of it runs, and nothing shall be started");
+  assert.equal(describeActions(over.pod, over.actions).why, "nothing of it runs, and nothing is to be started");
 });

@@ -48,7 +48,7 @@ test("sync pod: each step and decision is in the trace, with upstream's names", 
   const pod = podOf([{ name: "app" }]);
   await lab.lab.sync(pod);
   const [step] = only(lab.facts, "step");
-  assert.equal(step?.title, `Make the runtime hold pod default/${pod.metadata.name}`);
+  assert.equal(step?.title, `Bring the runtime to the spec of pod default/${pod.metadata.name}`);
   assert.equal(step?.upstream?.func, "SyncPod");
   const [decision] = only(lab.facts, "decision");
   assert.equal(decision?.what, `default/${pod.metadata.name}: create sandbox (attempt 0), start container app`);

@@ -126,7 +126,7 @@ describe("files of this machine", () => {
   test("none there", async () => expect(await localFiles.readTail(join(folder, "none"), 4)).toBeUndefined());
   test("a folder or a pipe is refused, not waited for", async () => {
     execFileSync("mkfifo", [join(folder, "pipe")]);
-    await expect(localFiles.readTail(join(folder, "pipe"), 4)).rejects.toThrow("no plain file");
-    await expect(localFiles.readTail(folder, 4)).rejects.toThrow("no plain file");
+    await expect(localFiles.readTail(join(folder, "pipe"), 4)).rejects.toThrow("not a regular file");
+    await expect(localFiles.readTail(folder, 4)).rejects.toThrow("not a regular file");
   });
 });

@@ -80,10 +80,10 @@ test("a large log is moved aside, and the runtime writes a new one", async () =>
   assert.equal(readFileSync(`${log}.${FIRST}`, "utf8"), before);
   assert.equal(readFileSync(log, "utf8"), "");
   const [decision] = only(events, "decision");
-  assert.equal(decision?.what, "rotate the log of default/web/nginx: 0.log is 0.log.20260101-000000 now");
+  assert.equal(decision?.what, "rotate the log of default/web/nginx: 0.log becomes 0.log.20260101-000000");
   assert.equal(
     decision?.why,
-    `${before.length} bytes, and 1000 are allowed; the runtime begins a new one, and 3 files are kept`,
+    `${before.length} bytes, 1000 are allowed; the runtime opens a new file, and 3 files are kept`,
   );
 
   await cri.ok(R.stopContainer, { containerId: id, timeout: 1n });

@@ -48,17 +48,17 @@ describe("reconcile", () => {
   test("each decision says why", async () => {
     const { mirrors, facts } = start();
     const whys = () => only(facts.splice(0), "decision").map(({ what, why }) => `${what.split(" ")[0]}: ${why}`);
-    const created = "make: of the static pod with hash h";
+    const created = "create: of the static pod with hash h";
     await mirrors.reconcile(POD, undefined, signal);
     expect(whys()).toEqual([`${created}: there is none yet`]);
     await mirrors.reconcile(POD, undefined, signal);
-    expect(whys()).toEqual([`${created}: somebody has deleted the one before`]);
+    expect(whys()).toEqual([`${created}: the previous one was deleted`]);
     await mirrors.reconcile(POD, mirror({}, "old"), signal);
     const changed = "its static pod has changed: the mirror pod shows hash old, the static pod has h";
-    const again = `${created}: the one before was deleted for it`;
+    const again = `${created}: the previous one was deleted to replace it`;
     expect(whys()).toEqual([`replace: ${changed}`, `delete: ${changed}`, again]);
     await mirrors.reconcile(POD, mirror({ deletionTimestamp: "2026-01-01T00:00:00Z" }), signal);
-    const deleting = "somebody deletes it, and its static pod lives on";
+    const deleting = "it is being deleted, and its static pod still runs";
     expect(whys()).toEqual([`replace: ${deleting}`, `delete: ${deleting}`, again]);
     await mirrors.deleteMirrorPod("s-n1_default", undefined, "its static pod is gone from all sources", signal);
     expect(whys()).toEqual(["delete: its static pod is gone from all sources"]);

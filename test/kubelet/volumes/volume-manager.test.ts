@@ -298,7 +298,7 @@ test("volumes: they go with the pod; links in them are not followed", async () =
 test("volumes: a name that leads out of the pod's folder is refused", async () => {
   const lab = new Lab();
   const pod = podOf([{ name: "../../../x", emptyDir: {} }]);
-  await assert.rejects(lab.manager.waitForAttachAndMount(pod, SIGNAL), /is no name of a volume/);
+  await assert.rejects(lab.manager.waitForAttachAndMount(pod, SIGNAL), /is not a valid name of a volume/);
   assert.equal(existsSync(join(lab.rootDir, "pods")), false);
 });
 

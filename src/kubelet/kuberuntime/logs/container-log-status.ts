@@ -2,7 +2,8 @@ import type { V1ContainerStatus, V1PodStatus } from "../../../apimachinery/api/p
 import { LogError } from "./options.js";
 
 /**
- * Whose log is read: the container that runs before one that has ended, with `previous` the last one that has ended. Pure.
+ * Chooses the container whose log is read: the running one or the last terminated one; with `previous` the one before.
+ * Pure.
  *
  * Mirrors pkg/kubelet/kubelet_pods.go (validateContainerLogStatus).
  * @returns the container's ID as the status has it: `containerd://4f0c…`
@@ -25,7 +26,7 @@ export function validateContainerLogStatus(
   }
   if (running) return container.containerID ?? "";
   if (terminated || last) {
-    // A container that was not even created has no ID: there may be a log of the one before.
+    // A container that was never created has no ID, but the one before it may have a log.
     const containerId = terminated?.containerID || last?.containerID;
     if (!containerId) throw new LogError(`${what} is terminated`);
     return containerId;
@@ -34,7 +35,7 @@ export function validateContainerLogStatus(
   throw new LogError(`${what} is waiting to start: ${WAITING[waiting.reason ?? ""] ?? waiting.reason ?? ""}`);
 }
 
-/** Reasons that upstream has better words for. */
+/** Waiting reasons that upstream rewords. */
 const WAITING: Readonly<Record<string, string>> = {
   ErrImagePull: "image can't be pulled",
   ImagePullBackOff: "trying and failing to pull image",

@@ -7,7 +7,7 @@ import { validateContainerLogStatus } from "./container-log-status.js";
 import { LogError, type LogPiece, newLogOptions, type PodLogOptions } from "./options.js";
 import { readLogs } from "./read-logs.js";
 
-/** What of a container's status its log depends on. */
+/** The fields of a container's status that reading its log needs. */
 export interface LoggedContainer {
   readonly state: number;
   readonly logPath: string;
@@ -24,13 +24,14 @@ export interface ContainerLogsDeps {
 }
 
 /**
- * The log of a pod's container, wherever the runtime says that it is.
+ * Reads the log of a pod's container, wherever the runtime keeps it.
  *
- * Mirrors pkg/kubelet/kubelet_pods.go (GetKubeletContainerLogs). Once it is known which container's log it is, an empty
- * piece comes first: so the client has its answer begun while a quiet container is followed. A failure after that is told at
- * the end of the log, as there is no other place for it.
+ * Mirrors pkg/kubelet/kubelet_pods.go (GetKubeletContainerLogs). Once the container is known, an empty piece comes
+ * first: it
+ * starts the client's response while a quiet container is followed. A later failure is written to the end of the log,
+ * because the response has no other place for it.
  *
- * @param pod with the status that the kubelet has for it
+ * @param pod with the kubelet's status of it
  * @throws LogError in the kubelet's words
  */
 export async function* getKubeletContainerLogs(

@@ -1,17 +1,17 @@
 /** A line of a file, or a piece of one that is too long to be held as a whole. */
 export interface FileLine {
   readonly bytes: Buffer;
-  /** its beginning was handed out before */
+  /** an earlier piece holds its beginning */
   readonly isContinued: boolean;
-  /** it ends here; false: more of it follows, or the file ends without a line feed */
+  /** it ends here; false: more follows, or the file ends without a line feed */
   readonly isComplete: boolean;
 }
 
 const NEWLINE = 0x0a;
-/** A runtime writes 16 KB at most in a line: what is longer comes in pieces, so that no file can fill the memory. */
+/** A runtime writes at most 16 KB per line. Longer lines are split, so that no file can exhaust the memory. */
 const MAX_HELD_BYTES = 1024 * 1024;
 
-/** Cuts blocks of a file into lines; what is behind the last line feed waits for more. */
+/** Splits blocks of a file into lines; text after the last line feed waits for the next block. */
 export class LineSplitter {
   #held: Buffer[] = [];
   #heldBytes = 0;
@@ -19,7 +19,7 @@ export class LineSplitter {
 
   constructor(readonly maxHeldBytes = MAX_HELD_BYTES) {}
 
-  /** @param block must not be changed afterwards: lines are parts of it */
+  /** @param block must not be changed afterwards: lines are views of it */
   push(block: Buffer): FileLine[] {
     const lines: FileLine[] = [];
     let from = 0;
@@ -32,7 +32,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** What waited for more: there is none. */
+  /** Returns and clears the text after the last line feed. */
   end(): FileLine[] {
     return this.#heldBytes === 0 ? [] : [this.#take(undefined, true)];
   }

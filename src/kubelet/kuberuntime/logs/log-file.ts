@@ -7,10 +7,10 @@ import { LogError } from "./options.js";
 import { findTailLineStart } from "./tail.js";
 
 const BLOCK_BYTES = 64 * 1024;
-/** logForceCheckPeriod: so often the file is looked at, whatever the watch says. */
+/** logForceCheckPeriod: the file is checked at this interval, whatever the watch reports. */
 const LOG_FORCE_CHECK_PERIOD_MS = 1000;
 
-/** Mirrors the beginning of ReadLogs: links are followed, as a watch does not. @throws LogError */
+/** Resolves links, because a watch does not follow them. Mirrors the beginning of ReadLogs. @throws LogError */
 export async function resolveLogPath(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -32,7 +32,7 @@ function fileProblem(operation: string, path: string, error: unknown): string {
   return `${operation} ${path}: ${words[code ?? ""] ?? (error as Error).message}`;
 }
 
-/** A log file that is read from some place on. Only plain files: opening a pipe would wait for its writer. */
+/** A log file that is read from any position. Only regular files: opening a pipe would wait for its writer. */
 export class LogFile implements AsyncDisposable {
   #position = 0;
   #closed: Promise<void> | undefined;
@@ -57,10 +57,10 @@ export class LogFile implements AsyncDisposable {
       return new LogFile(path, handle, ino, dev);
     }
     await handle.close();
-    throw openError(path, "it is no plain file");
+    throw openError(path, "it is not a regular file");
   }
 
-  /** Goes to where the last `lines` lines begin. @throws LogError */
+  /** Seeks to the beginning of the last `lines` lines. @throws LogError */
   async seekTail(lines: number | undefined): Promise<void> {
     try {
       this.#position = await findTailLineStart(this.handle, (await this.handle.stat()).size, lines);
@@ -70,7 +70,7 @@ export class LogFile implements AsyncDisposable {
     }
   }
 
-  /** @returns a buffer of its own; undefined at the end of the file, for now. @throws LogError */
+  /** @returns a new buffer; undefined at the current end of the file. @throws LogError */
   async read(): Promise<Buffer | undefined> {
     try {
       const block = Buffer.allocUnsafe(BLOCK_BYTES);
@@ -84,9 +84,10 @@ export class LogFile implements AsyncDisposable {
   }
 
   /**
-   * The file that has taken this one's place since it was opened (it was moved away, to rotate it). A file that was emptied
-   * in its place is read from its beginning again.
-   * @returns undefined: none has, or it is not there yet. @throws LogError
+   * The file that has replaced this one since it was opened (rotation renamed this one). A truncated file is read from
+   * its
+   * beginning again.
+   * @returns undefined: none has, or it does not exist yet. @throws LogError
    */
   async successor(): Promise<LogFile | undefined> {
     const now = await stat(this.path, { bigint: true }).catch(() => undefined);
@@ -111,10 +112,10 @@ function openError(path: string, why: string): LogError {
 }
 
 /**
- * Waits for something to happen to a file. The folder is watched, so that a file which takes its place is seen too.
+ * Waits for changes of a file. Watches the folder, so that it also sees a replacement of the file.
  *
  * Mirrors waitLogs in pkg/kubelet/kuberuntime/logs/logs.go.
- * Differs: where no watch can be had (their number is limited), the file is only looked at each second.
+ * Differs: if no watch is available (their number is limited), the file is only checked every second.
  */
 export class LogWatcher implements Disposable {
   readonly #watcher: FSWatcher | undefined;
@@ -131,7 +132,7 @@ export class LogWatcher implements Disposable {
       });
       this.#watcher.on("error", () => this.#watcher?.close());
     } catch {
-      // No more watches: the period has to do.
+      // Without a watch only the period remains.
     }
   }
 
@@ -147,7 +148,7 @@ export class LogWatcher implements Disposable {
       using period = new ChildAbort(signal);
       this.#wake = () => period.abort();
       await this.clock.sleep(LOG_FORCE_CHECK_PERIOD_MS, period.signal).catch(() => {
-        // Something happened first.
+        // A change came first.
       });
       this.#wake = undefined;
     }

@@ -13,17 +13,18 @@ const DATE_TIME_LENGTH = 19;
 export function parseLogTime(text: string): LogTime | undefined {
   if (!FORMAT.test(text)) return undefined;
   const time = new LogTime(text);
-  // Every month has 28 days; Date.UTC takes the 31st of February for the 3rd of March.
+  // Date.UTC takes February 31 for March 3, so days after the 28th need this check.
   const day = text.slice(8, 10);
   return day <= "28" || new Date(time.localMs).getUTCDate() === Number(day) ? time : undefined;
 }
 
 /**
- * A moment as a log line has it: to the nanosecond, in the zone that it was written in. What it amounts to is only worked
- * out when somebody asks: most readers of a log do not.
+ * The time of a log line: to the nanosecond, in its original time zone. Its value is computed only on demand, because
+ * most
+ * readers of a log do not need it.
  */
 export class LogTime {
-  /** @param text that `parseLogTime` has checked */
+  /** @param text checked by `parseLogTime` */
   constructor(readonly text: string) {}
 
   /** `Z` or `+02:00` */
@@ -37,7 +38,7 @@ export class LogTime {
     return fraction.slice(0, NANO_DIGITS).padEnd(NANO_DIGITS, "0");
   }
 
-  /** Unix ms of the whole second, if the zone were UTC */
+  /** Unix ms of the whole second, as if the zone were UTC */
   get localMs(): number {
     const part = (from: number, to: number) => Number(this.text.slice(from, to));
     return Date.UTC(part(0, 4), part(5, 7) - 1, part(8, 10), part(11, 13), part(14, 16), part(17, 19));

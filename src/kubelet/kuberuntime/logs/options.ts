@@ -1,5 +1,5 @@
 /**
- * Which part of a container's log is asked for, as the API has it.
+ * The requested part of a container's log, as in the API.
  *
  * Mirrors k8s.io/api/core/v1/types.go (PodLogOptions).
  */
@@ -28,7 +28,8 @@ export interface LogOptions {
 }
 
 /**
- * Mirrors NewLogOptions in pkg/kubelet/kuberuntime/logs/logs.go: of two beginnings the later one counts. Pure.
+ * Mirrors NewLogOptions in pkg/kubelet/kuberuntime/logs/logs.go: if two start times are given, the later one counts.
+ * Pure.
  * @param nowMs Unix ms
  */
 export function newLogOptions(asked: PodLogOptions, nowMs: number): LogOptions {
@@ -50,7 +51,7 @@ export interface LogPiece {
   readonly bytes: Uint8Array;
 }
 
-/** Why there is no log, or no more of it: in the kubelet's words, which are what the client is told. */
+/** Why a log is missing or ends early, in the kubelet's words; the client sees this text. */
 export class LogError extends Error {
   override readonly name = "LogError";
 }

@@ -2,23 +2,23 @@ import type { FileLine } from "./lines.js";
 import { LogError, type LogOptions, type LogPiece } from "./options.js";
 import { type LineParser, type LogMessage, parserFor } from "./parse.js";
 
-/** A line that cannot be read is left out; whoever reads the log gets to know why. */
+/** A line that cannot be read is left out; the trace reports why. */
 export type BrokenLineObserver = (line: Buffer, problem: string) => void;
 
 const QUOTED_BYTES = 256;
 
 /**
- * Turns the lines of a log file into what was asked for: from when on, with times or without, so many bytes, so many lines.
+ * Filters and formats the lines of a log file: start time, timestamps, limits of bytes and lines.
  *
  * Mirrors pkg/kubelet/kuberuntime/logs/logs.go (logWriter, and the loop of ReadLogs around it).
- * Differs: what follows each other on one stream comes in one piece.
+ * Differs: consecutive output of one stream comes in one piece.
  */
 export class LogOutput {
   #parse: LineParser | undefined;
   #bytesLeft: number;
-  /** lines still to come; only without following, as a line may be added while the last ones are read */
+  /** the remaining number of lines; only without following, as a line may be added while the last ones are read */
   #linesLeft: number;
-  /** the message whose end is still to come; "left-out": it is not wanted, or cannot be read */
+  /** the message whose end is still missing; "left-out": it was filtered out, or cannot be read */
   #open: LogMessage | "left-out" | undefined;
 
   constructor(
@@ -30,12 +30,12 @@ export class LogOutput {
     this.#linesLeft = tail === undefined || follow ? Number.POSITIVE_INFINITY : tail;
   }
 
-  /** All that was asked for has been handed out. */
+  /** Reports that a limit has been reached. */
   get isDone(): boolean {
     return this.#bytesLeft <= 0 || this.#linesLeft <= 0;
   }
 
-  /** @throws LogError when the first line is in no format that is known */
+  /** @throws LogError when the first line is in no known format */
   take(lines: readonly FileLine[]): LogPiece[] {
     const runs: { readonly stream: LogPiece["stream"]; readonly parts: Buffer[] }[] = [];
     for (const line of lines) {
@@ -76,7 +76,7 @@ export class LogOutput {
     const message = this.#open;
     if (message === undefined || message === "left-out") return undefined;
     if (isComplete) this.#linesLeft--;
-    // The line feed behind a part belongs to the file.
+    // A partial line's line feed belongs to the file, not to the text.
     const isCut = isComplete && message.isPart && bytes.at(-1) === 0x0a;
     return { stream: message.stream, bytes: isCut ? bytes.subarray(0, -1) : bytes };
   }

@@ -4,15 +4,15 @@ import { type LogTime, parseLogTime } from "./log-time.js";
 export interface LogMessage {
   readonly time: LogTime;
   readonly stream: "stdout" | "stderr";
-  /** with its line feed, unless it is only a part of a line */
+  /** with its line feed, unless it is a partial line */
   readonly text: Buffer;
   readonly isPart: boolean;
 }
 
-/** A message, or why the line cannot be read as one. */
+/** A message, or why the line cannot be parsed. */
 export type ParsedLine = LogMessage | { readonly problem: string };
 
-/** Reads one line with its line feed, if it has one. Pure. */
+/** Parses one line with its line feed, if it has one. Pure. */
 export type LineParser = (line: Buffer) => ParsedLine;
 
 const SPACE = 0x20;
@@ -24,8 +24,9 @@ const LETTER_P = 0x50;
 const TIME_FORMAT = "2006-01-02T15:04:05.999999999Z07:00";
 
 /**
- * The CRI's format: `2016-10-06T00:17:09.669794202Z stdout P text`. The line feed behind a part (tag P) belongs to the file,
- * not to the text: so parts come together again when they are written one after the other.
+ * The CRI's format: `2016-10-06T00:17:09.669794202Z stdout P text`. The line feed of a partial line (tag P) belongs to
+ * the
+ * file, not to the text, so consecutive parts join into the original line.
  *
  * Mirrors pkg/kubelet/kuberuntime/logs/logs.go (parseCRILog).
  */
@@ -40,7 +41,7 @@ export function parseCriLog(line: Buffer): ParsedLine {
   if (!isStream(stream)) return { problem: `unexpected stream type ${JSON.stringify(stream)}` };
   const tagEnd = line.indexOf(SPACE, streamEnd + 1);
   if (tagEnd < 0) return { problem: "log tag is not found" };
-  // Other tags may follow behind a colon one day: only the first says whether the line is whole.
+  // Later versions may append tags after a colon: only the first tag marks a partial line.
   const behindTag = tagEnd === streamEnd + 2 || line[streamEnd + 2] === COLON;
   const isPart = line[streamEnd + 1] === LETTER_P && behindTag;
   const end = isPart && line[line.length - 1] === NEWLINE ? line.length - 1 : line.length;
@@ -53,8 +54,8 @@ export function parseCriLog(line: Buffer): ParsedLine {
  * Mirrors pkg/kubelet/kuberuntime/logs/logs.go (parseDockerJSONLog).
  */
 export function parseDockerJsonLog(line: Buffer): ParsedLine {
-  // What does not begin like an object need not be tried as one.
-  if (line[0] !== LEFT_BRACE) return { problem: "it is no JSON object" };
+  // A line without a brace is not worth parsing.
+  if (line[0] !== LEFT_BRACE) return { problem: "it is not a JSON object" };
   let value: Readonly<Record<string, unknown>>;
   try {
     value = JSON.parse(line.toString("utf8")) as Readonly<Record<string, unknown>>;
@@ -64,7 +65,7 @@ export function parseDockerJsonLog(line: Buffer): ParsedLine {
   const { log = "", stream = "", time: written = "" } = value;
   const time = typeof written === "string" ? parseLogTime(written) : undefined;
   if (time === undefined) return { problem: "it has no time" };
-  if (typeof log !== "string") return { problem: "its log is no text" };
+  if (typeof log !== "string") return { problem: "its log is not a string" };
   if (!isStream(stream)) return { problem: `unexpected stream type ${JSON.stringify(stream)}` };
   return { time, stream, text: Buffer.from(log, "utf8"), isPart: false };
 }
@@ -74,10 +75,10 @@ function isStream(text: unknown): text is LogMessage["stream"] {
 }
 
 /**
- * Which format a log is in, by its first line.
+ * Detects the format of a log by its first line.
  *
  * Mirrors pkg/kubelet/kuberuntime/logs/logs.go (getParseFunc).
- * @returns undefined: neither
+ * @returns undefined for an unknown format
  */
 export function parserFor(line: Buffer): LineParser | undefined {
   return [parseCriLog, parseDockerJsonLog].find((parse) => !("problem" in parse(line)));

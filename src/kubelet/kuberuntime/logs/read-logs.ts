@@ -9,8 +9,8 @@ export interface ReadLogsDeps {
   readonly clock: Clock;
   readonly trace: Trace;
   /**
-   * Asked while a log is followed: one of a container that does not run any more is read to its end.
-   * @throws what ends the log
+   * Called while a log is followed: when the container no longer runs, its log is read to the end.
+   * @throws the error that ends the log
    */
   isContainerRunning(containerId: string, signal: AbortSignal): Promise<boolean>;
 }
@@ -22,11 +22,11 @@ export interface ReadLogsRequest {
 }
 
 /**
- * Reads a container's log file: a block of 64 KB at a time, the next one once the last was taken.
+ * Reads a container's log file in blocks of 64 KB, each on demand.
  *
  * Mirrors pkg/kubelet/kuberuntime/logs/logs.go (ReadLogs).
- * Differs: while following, a file that was rotated is read to its end before its successor is begun; a last line without a
- * line feed is handed out in any case; one trace line tells of all lines that could not be read.
+ * Differs: while following, a rotated file is read to its end before its successor; a last line without a line feed is
+ * always returned; one trace line reports all lines that could not be parsed.
  *
  * @yields output in the order of the log; ends when all is read, or when `signal` aborts
  * @throws LogError in the kubelet's words
@@ -61,10 +61,10 @@ export async function* readLogs(
   }
 }
 
-/** `more`: the same file may have more. `replaced`: it was read to its end, another one goes on. */
+/** `more`: the same file may have more. `replaced`: it was read to its end, and a new file follows. */
 type Next = "more" | "replaced" | "ended";
 
-/** What happens at the end of the file while a log is followed. */
+/** Decides at the end of the file what happens while a log is followed. */
 class Follower {
   #file: LogFile;
   #watcher: LogWatcher | undefined;
@@ -93,7 +93,7 @@ class Follower {
     if (!this.#isRunning) return "ended";
     if (this.#watcher === undefined) {
       this.#watcher = new LogWatcher(this.#file.path, this.deps.clock);
-      // What was written before there was a watch would not be told.
+      // The watch does not report what was written before it started.
       return "more";
     }
     try {
@@ -103,7 +103,7 @@ class Follower {
       if (signal.aborted) return "ended";
       throw error;
     }
-    // The runtime writes to the old file until it has made the new one: what is still in the old one comes first.
+    // The runtime writes to the old file until it has created the new one, so the rest of the old one comes first.
     this.#successor = await this.#file.successor();
     return "more";
   }
@@ -117,7 +117,7 @@ class Follower {
 
 const QUOTED_BYTES = 64;
 
-/** Upstream logs each of them; a file of another kind would have millions. */
+/** Reports malformed lines once. Upstream logs each of them; a file of another kind would have millions. */
 class BrokenLines {
   #count = 0;
   #first = "";
@@ -137,7 +137,7 @@ class BrokenLines {
     if (this.#count === 0) return;
     const lines = this.#count === 1 ? "a line" : `${this.#count} lines`;
     this.trace.emit(
-      { kind: "error", message: `${lines} of ${this.path} cannot be read as a log: ${this.#first}` },
+      { kind: "error", message: `${lines} of ${this.path} cannot be parsed as a log: ${this.#first}` },
       { actor: "kubelet", level: 1 },
     );
   }

@@ -1,15 +1,16 @@
-/** Reads some bytes of a file. What a FileHandle of node:fs/promises can do. */
+/** Reads bytes of a file at a position, as a FileHandle of node:fs/promises does. */
 export interface RandomReader {
   read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
 }
 
-/** upstream reads 1 KB at a time; a system call costs about as much for more */
+/** upstream reads 1 KB at a time; a larger read costs about the same per system call */
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * Where the last `lines` lines of a file begin. It is read from its end, a block at a time, so a huge file costs no more than
- * the lines that are wanted. A last line without a line feed does not count as one.
+ * Finds where the last `lines` lines of a file begin. Reads from the end, a block at a time, so that a huge file costs
+ * no more
+ * than the requested lines. A last line without a line feed does not count.
  *
  * Mirrors pkg/util/tail/tail.go (FindTailLineStartIndex).
  * @param lines undefined: all
@@ -24,7 +25,7 @@ export async function findTailLineStart(file: RandomReader, size: number, lines:
     const left = Math.max(0, right - BLOCK_BYTES);
     const { bytesRead } = await file.read(block, 0, right - left, left);
     for (let at = lastNewline(block, bytesRead - 1); at >= 0; at = lastNewline(block, at - 1)) {
-      // The line feed that ends the line before the first that is wanted.
+      // The line feed that ends the line before the first requested one.
       if (linesLeft === 0) return left + at + 1;
       linesLeft--;
     }
@@ -33,7 +34,7 @@ export async function findTailLineStart(file: RandomReader, size: number, lines:
   return 0;
 }
 
-/** @param from the last index that may be it; below 0 there is none (Buffer would count from its end) */
+/** @param from the last index to check; a negative one means not found (Buffer would count from its end) */
 function lastNewline(block: Buffer, from: number): number {
   return from < 0 ? -1 : block.lastIndexOf(NEWLINE, from);
 }

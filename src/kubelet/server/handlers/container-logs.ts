@@ -7,9 +7,10 @@ import { containerSpecs } from "../kubelet-host.js";
 import { decodeLogQuery } from "../log-query.js";
 
 /**
- * Serves a container's log, as it is or as it grows. The next piece is asked for once the client has taken the last.
+ * Serves a container's log, once or while it grows. Reads the next piece after the client has taken the last one.
  *
- * Mirrors getContainerLogs in pkg/kubelet/server/server.go: what goes wrong once the answer has begun is told at its end.
+ * Mirrors getContainerLogs in pkg/kubelet/server/server.go: an error after the response has begun is written at its
+ * end.
  */
 export async function serveContainerLogs({ host, trace }: HandlerDeps, call: Call): Promise<void> {
   const { response, signal, params } = call;
@@ -26,7 +27,7 @@ export async function serveContainerLogs({ host, trace }: HandlerDeps, call: Cal
   let sent = 0;
   try {
     for await (const { bytes } of host.getKubeletContainerLogs(podFullName, container, options, signal)) {
-      // As Go's writer: the first write, also an empty one, begins the answer.
+      // As with Go's writer, the first write begins the response, even an empty one.
       if (!response.headersSent) begin(response);
       sent += bytes.length;
       if (bytes.length > 0 && !response.write(bytes)) await untilDrained(response, signal);

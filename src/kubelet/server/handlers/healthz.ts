@@ -2,7 +2,7 @@ import { type HealthCheck, runCheck, runChecks } from "../../../server/healthz.j
 import { writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
 
-/** Serves /healthz and its checks, under upstream's names. Mirrors InstallDefaultHandlers in pkg/kubelet/server/server.go. */
+/** Serves /healthz and its checks under upstream's names. Mirrors InstallDefaultHandlers in pkg/kubelet/server/server.go. */
 export async function serveHealthz({ host }: HandlerDeps, { path, query, response }: Call): Promise<void> {
   const syncLoop = () => {
     const problem = host.syncLoopProblem();

@@ -29,7 +29,7 @@ export class RequestMetrics {
 
   constructor(readonly serverType: "readwrite" | "readonly") {}
 
-  /** @returns to be called when the request is over */
+  /** @returns a function to call when the request is over */
   begin(method: string, path: string): () => void {
     const labels = this.#labels(method, path);
     add(this.#total, labels, 1);
@@ -49,7 +49,7 @@ export class RequestMetrics {
     ].join(",");
   }
 
-  /** In Prometheus' text format. */
+  /** Renders Prometheus' text format. */
   text(): string {
     return (
       family("kubelet_http_inflight_requests", "gauge", "Number of requests being answered", this.#inFlight) +
@@ -67,7 +67,7 @@ function family(name: string, type: string, help: string, values: ReadonlyMap<st
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
 }
 
-/** The kubelet's own numbers at /metrics; of cAdvisor's, the probes' and the resources' there are none. */
+/** Serves the kubelet's own metrics at /metrics, without those of cAdvisor, the probes and the resources. */
 export function serveMetrics({ host }: HandlerDeps, { response, path }: Call, metrics: RequestMetrics): void {
   writeText(response, 200, path === "/metrics" ? metrics.text() + (host.metricsText?.() ?? "") : "");
 }

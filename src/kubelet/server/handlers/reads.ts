@@ -2,12 +2,12 @@ import type { V1Pod } from "../../../apimachinery/api/pod.js";
 import { httpError, writeJson, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
 
-/** Mirrors getPods in pkg/kubelet/server/server.go: what this node is to run. */
+/** Mirrors getPods in pkg/kubelet/server/server.go: the pods that this node should run. */
 export function servePods({ host }: HandlerDeps, { response }: Call): void {
   writeJson(response, encodePods(host.getPods()));
 }
 
-/** Mirrors getRunningPods: what the runtime has running. */
+/** Mirrors getRunningPods: the pods that run according to the runtime. */
 export async function serveRunningPods({ host }: HandlerDeps, { response, signal }: Call): Promise<void> {
   let pods: readonly V1Pod[];
   try {
@@ -18,7 +18,7 @@ export async function serveRunningPods({ host }: HandlerDeps, { response, signal
   writeJson(response, encodePods(pods));
 }
 
-/** Mirrors encodePods: inside a list, an object does not say its kind; no pods are null, as an empty slice is in Go. */
+/** Mirrors encodePods: items of a list have no kind, and an empty list is null, as a nil slice in Go. */
 function encodePods(pods: readonly V1Pod[]): string {
   const items = pods.map(({ kind: _kind, apiVersion: _apiVersion, ...pod }) => pod);
   const list = { kind: "PodList", apiVersion: "v1", metadata: {}, items: items.length === 0 ? null : items };
@@ -40,7 +40,7 @@ export async function serveStats({ host }: HandlerDeps, { response, signal }: Ca
   }
 }
 
-/** What is there, but switched off. Mirrors getHandlerForDisabledEndpoint in pkg/kubelet/server/server.go. */
+/** An endpoint that exists but is disabled. Mirrors getHandlerForDisabledEndpoint in pkg/kubelet/server/server.go. */
 export function serveDisabled({ response, path }: Call): void {
   const what = path.startsWith("/logs/") ? "logs" : path.startsWith("/debug/pprof/") ? "profiling" : "flags";
   httpError(response, 405, `${what} endpoint is disabled.`);

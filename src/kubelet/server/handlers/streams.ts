@@ -43,7 +43,7 @@ export async function servePortForward(deps: HandlerDeps, call: Call): Promise<v
   await serveStreams(deps, call, () => host.getPortForward({ podName, podNamespace, podUid, ports }, call.signal));
 }
 
-/** Mirrors getRun: a command from beginning to end, whose words are parted by spaces. */
+/** Mirrors getRun: runs a command to its end; spaces separate its words. */
 export async function serveRun(deps: HandlerDeps, call: Call): Promise<void> {
   const container = findContainer(deps, call);
   if (container === undefined) return writeText(call.response, 404, "pod does not exist");
@@ -69,7 +69,7 @@ function findContainer(deps: HandlerDeps, call: Call): ContainerHostRequest | un
   return { podFullName, podUid: call.params["uid"], containerName: call.params["container"] ?? "" };
 }
 
-/** Asks the runtime for its URL, and hands the connection on to it. Mirrors proxyStream. */
+/** Gets the stream's URL from the runtime, and forwards the connection to it. Mirrors proxyStream. */
 async function serveStreams(deps: HandlerDeps, call: Call, getUrl: () => Promise<string>): Promise<void> {
   const { clock, trace } = deps;
   let answered: string;
@@ -97,12 +97,12 @@ async function serveStreams(deps: HandlerDeps, call: Call, getUrl: () => Promise
   else report(end.outcome === "failed" ? `failed: ${end.why}` : `refused by the runtime with ${end.status}`);
 }
 
-/** Where the runtime serves the streams, which it said in its own words. */
+/** The runtime's stream URL, with a host that can be reached. */
 function reportPlace(trace: Trace, answered: string, { url, replacedHost }: StreamUrl): void {
   if (!trace.wants(1)) return;
   const why =
     replacedHost === undefined
-      ? "there the runtime serves them"
+      ? "the runtime serves them there"
       : `the runtime answered ${maskStreamUrl(answered)}, and ${replacedHost} is where it listens, not where it is called`;
   const what = `connect the streams to ${maskStreamUrl(url)}`;
   trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func: "proxyStream" } }, { actor: "kubelet" });

@@ -34,9 +34,9 @@ const jsonLines = [
   ['{"log":"text\\n","stream":"stdout","time":"2016-10-20T18:39:20.57606443Z"}\n', "stdout: text\n"],
   ['{"log":"ä","stream":"stderr","time":"2016-10-20T18:39:20Z"}', "stderr: ä"],
   ['{"log":"x","stream":"stdlog","time":"2016-10-20T18:39:20Z"}', 'unexpected stream type "stdlog"'],
-  ['{"log":1,"stream":"stdout","time":"2016-10-20T18:39:20Z"}', "its log is no text"],
+  ['{"log":1,"stream":"stdout","time":"2016-10-20T18:39:20Z"}', "its log is not a string"],
   ['{"log":"x","stream":"stdout"}', "it has no time"],
-  ["text", "it is no JSON object"],
+  ["text", "it is not a JSON object"],
 ] as const;
 
 for (const [line, want] of jsonLines) {

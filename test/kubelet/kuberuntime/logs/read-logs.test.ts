@@ -129,7 +129,7 @@ describe("logs: files that are not as they should be", () => {
       `${line(1, "a")}rubbish\n${line(2, "b")}`,
       {},
       "a\nb\n",
-      /^a line of .* cannot be read as a log: timestamp is not found: "rubbish\\n"$/,
+      /^a line of .* cannot be parsed as a log: timestamp is not found: "rubbish\\n"$/,
     ],
     ["two broken lines", `${line(1, "a")}x\ny z\n`, {}, "a\n", /^2 lines of .*"x\\n"$/],
     ["Docker's format", '{"log":"d\\n","stream":"stdout","time":"2026-01-01T00:00:00Z"}\n', {}, "d\n", undefined],
@@ -159,7 +159,7 @@ describe("logs: files that are not as they should be", () => {
 
   test("a folder", async () => {
     await assert.rejects(new Reading(folder).rest(), {
-      message: `failed to open log file "${folder}": it is no plain file`,
+      message: `failed to open log file "${folder}": it is not a regular file`,
     });
   });
 
