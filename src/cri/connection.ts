@@ -25,6 +25,8 @@ const NO_SETTINGS = rpcFailure(
  */
 export class Connection {
   #client: Client | undefined;
+  /** aborts the client's attempt to connect */
+  #stop = new AbortController();
   #attempt: Timer | undefined;
   #failures = 0;
   #retryAtMs = 0;
@@ -39,7 +41,8 @@ export class Connection {
   get(): Client | RpcFailure {
     if (this.#client !== undefined) return this.#client;
     if (this.#lastFailure !== undefined && this.clock.now() < this.#retryAtMs) return this.#lastFailure;
-    const client = openGrpcClient(this.endpoint);
+    this.#stop = new AbortController();
+    const client = openGrpcClient(this.endpoint, this.#stop.signal);
     this.#client = client;
     this.#watch(client);
     return client;
@@ -83,7 +86,11 @@ export class Connection {
     const delayMs = BASE_BACKOFF_DELAY_MS * BACKOFF_MULTIPLIER ** this.#failures++;
     this.#retryAtMs = this.clock.now() + Math.min(delayMs, MAX_BACKOFF_DELAY_MS);
     // Later, because grpc-js is about to fail the waiting calls with the reason.
-    setImmediate(() => client.close());
+    const stop = this.#stop;
+    setImmediate(() => {
+      client.close();
+      stop.abort();
+    });
   }
 
   /** Ends the connection and every call on it. */
@@ -91,7 +98,9 @@ export class Connection {
     this.#attempt?.stop();
     const client = this.#client;
     this.#client = undefined;
+    const isConnected = client?.getChannel().getConnectivityState(false) === connectivityState.READY;
     client?.close();
+    if (!isConnected) this.#stop.abort();
   }
 }
 

@@ -178,6 +178,25 @@ describe("a runtime that comes and goes", () => {
     server.close();
   });
 
+  test("a server without HTTP/2 settings is given up after five seconds, and its connection is closed", async () => {
+    let closed = 0;
+    const server = createServer((socket) => socket.resume().on("close", () => closed++));
+    const url = socketUrl();
+    await new Promise<void>((resolve) => server.listen(url.slice("unix://".length), resolve));
+    const { channel, clock } = openChannel(url);
+    const calls = [1, 2].map(() => channel.call(RUNTIME_SERVICE.version, {}, {}));
+    await clock.advance(5_000);
+    for (const result of await Promise.all(calls)) {
+      assert.equal(
+        result.outcome === "ok" ? "OK" : result.text,
+        "rpc error: code = Unavailable desc = connection error: no HTTP/2 settings within 5 s",
+      );
+    }
+    await untilTrue(() => closed === 1);
+    assert.equal(clock.sleeping, 0);
+    server.close();
+  });
+
   test("the backoff grows to three seconds", async () => {
     const url = socketUrl();
     let connections = 0;
