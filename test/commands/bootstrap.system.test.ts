@@ -16,7 +16,7 @@ const folder = () => mkdtempSync(join(tmpdir(), "kubelab-cli-"));
 describe("invalid arguments: exit 2 before a folder is created or a question is asked", () => {
   const table: readonly [string, readonly string[], RegExp][] = [
     ["a node's name", ["--node", "Node_1"], /cannot be a node's name.*RFC 1123/s],
-    ["a malformed token", ["--token", "abcdef"], /token is malformed: there is no dot.*abcdef\.0123456789abcdef/s],
+    ["a malformed token", ["--token", "abcdef"], /token is malformed: it has no dot.*abcdef\.0123456789abcdef/s],
     ["a capital in the token", ["--token", "ABCDEF.0123456789abcdef"], /upper-case/],
     ["--server without a token", ["--server", "https://h", "--ca-cert-hash", HASH], /--server needs --token/],
     ["--server without a hash", ["--server", "https://h", "--token", TOKEN], /--server needs --ca-cert-hash/],

@@ -33,7 +33,7 @@ const wrong = [
   [["token", "list", "-v", "9"], /expected 0, 1, 2, 3 or 4/],
   [["token", "list", "--speed", "fast"], /expected a number/],
   [["token", "create", "--ttl", "soon"], /expected a duration/],
-  [["token", "create", "nonsense"], /the token is malformed: there is no dot/],
+  [["token", "create", "nonsense"], /the token is malformed: it has no dot/],
   [["token", "create", "--groups", "system:masters"], /cannot be given to a bootstrap token/],
   [["token", "create", "--usages", "magic"], /is not a usage/],
   [["token", "delete"], /missing required argument 'token'/],

@@ -6,9 +6,9 @@ const table = [
   [
     '500 Get "https://n:10250/x": remote error: tls: handshake failure',
     "CLUSTER_UNREACHABLE",
-    /CSR of .*kubelet-serving/,
+    /CSR for .*kubelet-serving/,
   ],
-  ["500 error dialing backend: remote error: tls: internal error", "CLUSTER_UNREACHABLE", /CSR of .*kubelet-serving/],
+  ["500 error dialing backend: remote error: tls: internal error", "CLUSTER_UNREACHABLE", /CSR for .*kubelet-serving/],
   ["500 x509: certificate signed by unknown authority", "CLUSTER_NOT_TRUSTED", /does not trust/],
   ["500 error dialing backend: dial tcp 10.0.0.1:10250: connection refused", "CLUSTER_UNREACHABLE", /does it run\?/],
   ["500 etcdserver: request timed out", undefined, /^$/],
