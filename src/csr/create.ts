@@ -92,7 +92,7 @@ async function makeKey(trace: Trace, type: KeyType | undefined, files: RequestFi
 
 /** Reports the command line that does the same. */
 export function byHand(trace: Trace, command: string): void {
-  trace.emit({ kind: "note", text: `by hand: ${command}` }, { actor: "user" });
+  trace.emit({ kind: "note", text: `equivalent command: ${command}` }, { actor: "user" });
 }
 
 /** The openssl command line that makes the same request. */

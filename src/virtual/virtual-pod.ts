@@ -100,7 +100,7 @@ export class VirtualPod {
     this.#outcome = outcome;
     const { phase, reason, message } = outcome;
     const to = message === "" ? `${phase} (${reason})` : `${phase} (${reason}: ${message.split("\n")[0]})`;
-    const fact = { kind: "state", subject: `pod ${podText}`, what: "handler", from: "at work", to } as const;
+    const fact = { kind: "state", subject: `pod ${podText}`, what: "handler", from: "running", to } as const;
     this.deps.trace.emit(fact, { actor: "runtime" });
     onChanged();
     return outcome;

@@ -136,7 +136,7 @@ describe("step by step on a running cluster", () => {
     const hint = `kubelab csr fetch jane-2 --out-dir keys --prefix jane --kubeconfig ${kubeconfig}`;
     assert.ok(flat(jane.stderr).includes(flat(hint)), jane.stderr);
     assert.ok(flat(jane.stderr).includes(flat(`kubelab csr approve jane-2 --kubeconfig ${kubeconfig}`)));
-    assert.ok(flat(jane.stderr).includes(flat("by hand: kubectl create -f - <<EOF")));
+    assert.ok(flat(jane.stderr).includes(flat("equivalent command: kubectl create -f - <<EOF")));
     assert.match(jane.stderr, /metadata: \{name: jane-2\}/);
 
     const other = await run(folder, "fetch jane-2 --prefix jane --timeout 50ms");
@@ -147,7 +147,7 @@ describe("step by step on a running cluster", () => {
     assert.match(flat(mismatch.stderr), /--out-dir.*--prefix/);
 
     const approved = await run(folder, "approve jane-2");
-    assert.match(approved.stderr.replace(/\s+/g, " "), /by hand: kubectl certificate approve jane-2/);
+    assert.match(approved.stderr.replace(/\s+/g, " "), /equivalent command: kubectl certificate approve jane-2/);
     const fetched = await run(folder, "fetch jane-2 --prefix jane --out-dir keys");
     assert.ok(
       flat(fetched.stderr).includes(flat("kubectl get csr jane-2 -o jsonpath='{.status.certificate}' | base64 -d >")),

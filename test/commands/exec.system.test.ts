@@ -201,7 +201,7 @@ function releaseSuite(release: string): void {
     const argv = ["exec", "nettool", "--kubeconfig", clusterKubeconfig(cluster.env, "kubelab"), "--", "true"];
     const { code, stderr } = await runInProcess(argv, { env: cluster.env });
     const fallback =
-      /403 Forbidden \(no further message\).*ask once more, by SPDY v5 .* was refused.*101 SPDY, v4\.channel\.k8s\.io/;
+      /403 Forbidden \(no further message\).*try again with SPDY v5 .* was refused.*101 SPDY, v4\.channel\.k8s\.io/;
     assert.match(flat(stderr), release === "1.25" ? fallback : /101 WebSocket, v5\.channel\.k8s\.io/);
     assert.match(flat(stderr), /run elsewhere: their logs show their steps/);
     assert.equal(code, 0, stderr);

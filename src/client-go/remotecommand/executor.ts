@@ -101,7 +101,7 @@ const NO_STATUS_YET =
   "All output has arrived, but not how the command ended. Some runtimes, such as containerd 1.6, wait until all input is read, even if no process reads it any more. Ctrl-C ends the wait.";
 
 /**
- * A connection that breaks after the command's end breaks its outputs too, and the status says whether the command had ended.
+ * A connection that breaks after the command's end breaks its outputs too, and the status shows whether the command had ended.
  * Mirrors client-go/tools/remotecommand/v2.go (copyStdout): a failed output does not fail the command.
  */
 function ignoreBrokenStream(error: unknown): void {

@@ -89,7 +89,7 @@ function isAboutRequest({ status, body }: RefusedUpgrade): boolean {
 
 function reportFallback(trace: Trace, refusedName: string, nextName: string): void {
   const upstream = { file: "staging/src/k8s.io/client-go/tools/remotecommand/fallback.go", func: "StreamWithContext" };
-  const what = `ask once more, by ${nextName}`;
+  const what = `try again with ${nextName}`;
   const why = `${refusedName} was refused: a server on the way may be too old for it`;
   trace.emit({ kind: "decision", what, why, upstream }, { actor: "user", level: 1 });
 }
