@@ -33,7 +33,7 @@ test("back-off: counts from the event, or from the last failure", async () => {
 });
 
 const quiet = [
-  // ms of quiet    the next wait
+  // ms of quiet, the next wait
   [600_000, 20_000],
   [600_001, 10_000],
 ] as const;
@@ -47,7 +47,7 @@ for (const [ms, want] of quiet) {
   });
 }
 
-test("back-off: what was quiet for long is forgotten, and what is reset too", async () => {
+test("back-off: forgets after a quiet time, and after a reset", async () => {
   const { clock, backOff } = open();
   backOff.next("a", clock.now());
   await clock.advance(600_000);

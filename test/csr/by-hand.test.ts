@@ -50,7 +50,7 @@ describe("preparing a request", () => {
     assert.ok(!existsSync(files.key));
   });
 
-  test("the key of an earlier run is used again", async () => {
+  test("the key of an earlier run is reused", async () => {
     const files = freshFiles();
     await prepareRequest(fakeDeps(), plan, files);
     const before = readFileSync(files.key, "utf8");
@@ -62,7 +62,7 @@ describe("preparing a request", () => {
     ["a key of another kind", "ec", "rsa", /holds a key of type ec, and --key-type asks for rsa/],
     ["half a key", "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE", undefined, /holds no private key that can be read/],
   ] as const) {
-    test(`${what} is left alone`, async () => {
+    test(`${what} is not overwritten`, async () => {
       const files = freshFiles();
       await prepareRequest(fakeDeps(), plan, files);
       if (content !== "ec") writeFileSync(files.key, content);
@@ -86,12 +86,12 @@ describe("preparing a request", () => {
     });
   }
 
-  test("a foreign signer's usages must be named", async () => {
+  test("the usages for an unknown signer must be named", async () => {
     const asked = { ...plan, signerName: "example.com/mine" };
     await assert.rejects(prepareRequest(fakeDeps(), asked, undefined), { code: "USAGE" });
   });
 
-  test("what the signer would say is said before anything is sent", async () => {
+  test("the signer's verdict is reported before anything is sent", async () => {
     const deps = fakeDeps();
     await prepareRequest(deps, { ...plan, sans: { ...NO_SANS, dns: ["n1"] } }, undefined);
     const [decision] = deps.events.filter((event) => event.kind === "decision");
@@ -108,7 +108,7 @@ describe("preparing a request", () => {
 });
 
 describe("sending it", () => {
-  test("the same name with the same key goes on with what is there", async () => {
+  test("the same name with the same key continues with the existing CSR", async () => {
     const deps = fakeDeps();
     const prepared = await prepareRequest(deps, plan, undefined);
     const first = await submitRequest(deps, prepared, forever);
@@ -126,7 +126,7 @@ describe("sending it", () => {
     });
   });
 
-  test("without a name the server makes one up", async () => {
+  test("without a name the server generates one", async () => {
     const { name: _name, ...nameless } = plan;
     const deps = fakeDeps();
     const sent = await submitRequest(deps, await prepareRequest(deps, nameless, undefined), forever);
@@ -159,20 +159,20 @@ describe("deciding", () => {
     });
   }
 
-  test("twice is once", async () => {
+  test("approving twice has the effect of once", async () => {
     const deps = await withRequest([{ ...APPROVED, status: "True" }]);
     assert.equal((await decide(deps, "csr-1", APPROVED, forever)).isNew, false);
     assert.equal(deps.client.sent.length, 1);
   });
 
-  test("a lost race is run again", async () => {
+  test("a conflict is retried", async () => {
     const deps = await withRequest();
     deps.client.conflicts = 2;
     assert.ok((await decide(deps, "csr-1", APPROVED, forever)).isNew);
     assert.equal(deps.client.sent.length, 6);
   });
 
-  test("races are lost ten times at most", async () => {
+  test("at most ten conflicts are retried", async () => {
     const deps = await withRequest();
     deps.client.conflicts = 100;
     await assert.rejects(decide(deps, "csr-1", APPROVED, forever), { code: "REFUSED" });
@@ -190,7 +190,7 @@ describe("deciding", () => {
     });
   }
 
-  test("a CSR that is not there", async () => {
+  test("a CSR that does not exist", async () => {
     await assert.rejects(decide(fakeDeps(), "nope", APPROVED, forever), {
       code: "REFUSED",
       message: "there is no CSR nope",
@@ -225,7 +225,7 @@ describe("fetching the certificate", () => {
     return { deps, files, csr, prepared, issue, answer };
   }
 
-  test("waits, and writes what matches the key", async () => {
+  test("waits, and writes the certificate that matches the key", async () => {
     const { deps, files, csr, prepared, issue, answer } = await requested();
     const waiting = fetchCertificate(deps, csr, files, { timeoutMs: 60_000 }, forever);
     await deps.client.watching;
@@ -245,7 +245,7 @@ describe("fetching the certificate", () => {
     assert.deepEqual(readdirSync(join(files.key, "..")).sort(), ["kubelet.csr", "kubelet.key"]);
   });
 
-  test("another key in the folder is noticed before anything is waited for", async () => {
+  test("another key in the folder is detected before the wait", async () => {
     const { deps, files, csr } = await requested();
     writeFileSync(files.key, privateKeyPem(await generatePrivateKey("ec")));
     await assert.rejects(fetchCertificate(deps, csr, files, { timeoutMs: 60_000 }, forever), {
@@ -254,7 +254,7 @@ describe("fetching the certificate", () => {
     });
   });
 
-  test("denied: the words of who denied it, exit 4", async () => {
+  test("denied: reports the reason of the denial, exit 4", async () => {
     const { deps, files, csr } = await requested();
     deps.client.put({
       ...csr,
@@ -264,7 +264,7 @@ describe("fetching the certificate", () => {
     await assert.rejects(waiting, { code: "CSR_DENIED", exitCode: 4, message: /No: not you/ });
   });
 
-  test("nobody approves: a rerun goes on, exit 1", async () => {
+  test("not approved: a rerun continues, exit 1", async () => {
     const { deps, files, csr } = await requested();
     const waiting = fetchCertificate(deps, csr, files, { timeoutMs: 60_000 }, forever);
     const ended = assert.rejects(waiting, { code: "TIMED_OUT", exitCode: 1 });

@@ -20,7 +20,7 @@ function failure(code: number, reason: string): KubeResponse<Status> {
   return { status: code, headers: {}, body };
 }
 
-/** A client of an API server that knows CSRs only, in memory. */
+/** A client of an in-memory API server that has only CSRs. */
 export class FakeCsrClient implements KubeClient {
   readonly config: RestConfig = { server: "https://127.0.0.1:1" };
   readonly sent: string[] = [];
@@ -28,11 +28,11 @@ export class FakeCsrClient implements KubeClient {
   readonly #watchers = new Set<AsyncQueue<WatchEvent>>();
   #revision = 0;
   #startWatching: () => void = () => undefined;
-  /** resolves when somebody watches */
+  /** resolves when a watch starts */
   readonly watching = new Promise<void>((resolve) => {
     this.#startWatching = resolve;
   });
-  /** the next so many PUTs meet a conflict */
+  /** the number of PUTs that will meet a conflict */
   conflicts = 0;
 
   put(csr: CertificateSigningRequest): CertificateSigningRequest {

@@ -45,7 +45,7 @@ describe("what can be inspected", () => {
     ["a PEM file with the key first", Buffer.from(privateKeyPem(key) + certificatePem), "certificate"],
     ["a DER request", derOf(requestPem), "request"],
     ["a DER certificate", derOf(certificatePem), "certificate"],
-    ["base64 of PEM, out of an object", Buffer.from(Buffer.from(requestPem).toString("base64")), "request"],
+    ["base64 of PEM, from an object", Buffer.from(Buffer.from(requestPem).toString("base64")), "request"],
     ["an object as JSON, which is YAML", Buffer.from(JSON.stringify(object)), "request"],
   ] as const) {
     test(what, async () => {
@@ -94,7 +94,7 @@ describe("verdicts", () => {
     });
   }
 
-  test("an object is asked with its own usages, and its signer is marked", () => {
+  test("an object is checked with its own usages, and its signer is marked", () => {
     const inspection = inspect(sourceFromObject(object), { nowMs: START_MS });
     const asked = inspection.verdicts.filter((one) => one.isAsked);
     assert.deepEqual(
@@ -108,7 +108,7 @@ describe("verdicts", () => {
     );
   });
 
-  test("a broken signature is accepted by nobody", async () => {
+  test("no signer accepts a broken signature", async () => {
     const der = Buffer.from(derOf(requestPem));
     der[der.length - 3] = (der.at(-3) ?? 0) ^ 1;
     const inspection = inspect({ kind: "request", title: "x", der }, { nowMs: START_MS });
@@ -123,12 +123,12 @@ describe("a certificate's facts", () => {
     const source = { kind: "certificate", title: "x", der: derOf(certificatePem) } as const;
     return new Map(inspect(source, options).facts).get(name);
   };
-  test("say how old it is", () => {
+  test("show its age", () => {
     assert.match(fact(START_MS, "valid") ?? "", /, 7 % of its life is over$/);
     assert.match(fact(START_MS + 3_602_000, "valid") ?? "", /, EXPIRED$/);
     assert.match(fact(START_MS - 301_000, "valid") ?? "", /, not valid yet$/);
   });
-  test("say whether the CA signed it", () => {
+  test("show whether the CA signed it", () => {
     assert.equal(fact(START_MS, "verified"), "signed by CN=kubernetes");
     assert.match(fact(START_MS + 3_602_000, "verified") ?? "", /has expired or is not yet valid/);
     assert.equal(fact(START_MS, "verified", false), undefined);
@@ -155,16 +155,16 @@ describe("the report", () => {
     assert.match(report(derOf(requestPem)), /CN \(the user\): "system:node:n1"/);
   });
 
-  test("anybody's words in a name cannot steer the terminal", () => {
+  test("control characters in a name do not reach the terminal", () => {
     const evil = createCertificateRequest(key, {
       subject: { commonName: "a\u001b[2Jb\u009b1m\u202e", organization: ["x\r\ny"] },
       sans: { ...NO_SANS, dns: ["d\u001b]0;t\u0007"] },
     });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain them
     assert.doesNotMatch(report(derOf(evil)), /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 
-  test("a damaged document is shown as far as it goes", () => {
+  test("a damaged document is shown up to the damage", () => {
     const cut = derOf(requestPem).subarray(0, 60);
     const text = report(cut);
     assert.match(text, /broken +asn1: syntax error: data truncated/);

@@ -28,23 +28,23 @@ for (const [command, want, wantLog] of rows) {
   });
 }
 
-test("the pod comes on standard input", async () => {
+test("the command reads the pod from standard input", async () => {
   const { log } = await hear(handlerOf("cat"), taskOf("p"));
   assert.equal((JSON.parse(log) as ReturnType<typeof taskOf>).pod.metadata.name, "p");
 });
 
-test("progress is heard as it comes", async () => {
+test("progress is reported as it arrives", async () => {
   const said = `echo '{"progress":0.25,"message":"a"}' >&3; echo '{"message":"b"}' >&3`;
   const { progress } = await hear(handlerOf(said), taskOf("p"));
   assert.deepEqual(progress, [{ percent: 25, message: "a" }, { message: "b" }]);
 });
 
-test("100 MB of output come through", async () => {
+test("100 MB of output arrive", async () => {
   const { logBytes, outcome } = await hear(handlerOf("head -c 100000000 /dev/zero"), taskOf("p"));
   assert.deepEqual([logBytes, outcome?.phase], [100_000_000, "Succeeded"]);
 });
 
-test("asked to stop, it gets SIGTERM, and so does what it has started", async () => {
+test("a stop sends SIGTERM to the command and its children", async () => {
   const abort = new AbortController();
   const { outcome } = await hear(handlerOf("echo ready; sleep 1000"), taskOf("p"), {
     abort,
@@ -53,7 +53,7 @@ test("asked to stop, it gets SIGTERM, and so does what it has started", async ()
   assert.deepEqual([outcome?.reason, outcome?.exitCode], ["Cancelled", 143]);
 });
 
-test("one that ignores SIGTERM is abandoned", async () => {
+test("a command that ignores SIGTERM is abandoned", async () => {
   const abort = new AbortController();
   const kill = new AbortController();
   const { outcome } = await hear(handlerOf("trap 'echo no' TERM; echo ready; while :; do sleep 1; done"), taskOf("p"), {

@@ -12,7 +12,7 @@ const PATH = process.env["PATH"];
 const nodeFolder = () => mkdtempSync(join(tmpdir(), "kubelab-commands-"));
 
 describe.skipIf(process.platform !== "linux")("commands that outlive their kubelet", () => {
-  test("what works is noted, with all that it has started it is ended", async () => {
+  test("a running command is noted, and killed with its children", async () => {
     const folder = nodeFolder();
     const handler = new CommandHandler("sleep 1000 & echo $!; wait", { PATH }, new CommandNotes(folder));
     let child = 0;
@@ -29,7 +29,7 @@ describe.skipIf(process.platform !== "linux")("commands that outlive their kubel
     assert.equal(await isAlive(child), false);
   });
 
-  test("what has ended is noted no more", async () => {
+  test("the note of an ended command is removed", async () => {
     const folder = nodeFolder();
     await hear(new CommandHandler("true", { PATH }, new CommandNotes(folder)), taskOf("p"));
     assert.deepEqual(readdirSync(join(folder, "commands")), []);
@@ -37,10 +37,10 @@ describe.skipIf(process.platform !== "linux")("commands that outlive their kubel
     assert.equal(existsSync(join(folder, "commands")), false);
   });
 
-  test("a later process of the same number is let be, and so is what is no note", async () => {
+  test("a later process with the same PID is not killed, and other files are ignored", async () => {
     const folder = nodeFolder();
     mkdirSync(join(folder, "commands"));
-    // If one of these were taken for a command, this process would end.
+    // If one of these were killed, this process would end.
     for (const name of [`${process.pid}-1`, `${process.pid}-`, `${process.pid}`, "0-0", "1-1", "-5-5", "a"]) {
       writeFileSync(join(folder, "commands", name), "");
     }

@@ -21,7 +21,7 @@ function moduleOf(text: string): ModuleHandler {
   return new ModuleHandler(join(folder, name), `./${name}`);
 }
 
-test("it gets pod, containers and environment; log, console and progress are heard; its result is the end", async () => {
+test("the handler gets pod, containers and environment; log, console and progress arrive; its result is the outcome", async () => {
   const handler = handlerOf(`
     log("pod", pod.metadata.name, containers[0].env.A, { size: [1, 2] });
     console.log("out"); console.error("err"); process.stdout.write("raw\\n");
@@ -53,12 +53,12 @@ for (const [body, reason, message] of failures) {
   });
 }
 
-test("the stack of what it throws is in its log", async () => {
+test("the stack of a thrown error is in the log", async () => {
   const { log } = await hear(handlerOf("throw new Error('boom')"), taskOf("p"));
   assert.match(log, /^Error: boom\n +at default/);
 });
 
-test("an abort reaches it, and what it does then counts", async () => {
+test("an abort reaches the handler, and its result still counts", async () => {
   const abort = new AbortController();
   const handler = handlerOf(`
     log("ready");
@@ -71,7 +71,7 @@ test("an abort reaches it, and what it does then counts", async () => {
   assert.equal(outcome?.message, "tidied up: the pod is deleted");
 });
 
-test("one that throws because it was aborted was cancelled, and prints no stack", async () => {
+test("a handler that throws because of an abort is cancelled, and prints no stack", async () => {
   const abort = new AbortController();
   const handler = handlerOf(`
     log("ready");
@@ -81,10 +81,10 @@ test("one that throws because it was aborted was cancelled, and prints no stack"
 });
 
 for (const [how, body] of [
-  ["gives the processor back", "for (;;);"],
-  ["comes to an end", "await new Promise(() => {});"],
+  ["yields", "for (;;);"],
+  ["returns", "await new Promise(() => {});"],
 ] as const) {
-  test(`one that never ${how} is abandoned`, async () => {
+  test(`a handler that never ${how} is abandoned`, async () => {
     const kill = new AbortController();
     const { outcome } = await hear(handlerOf(`log('ready'); ${body}`), taskOf("p"), {
       kill,
@@ -94,7 +94,7 @@ for (const [how, body] of [
   });
 }
 
-test("100 MB of output come through", async () => {
+test("100 MB of output arrive", async () => {
   const handler = handlerOf("const line = 'x'.repeat(9999); for (let i = 0; i < 10_000; i++) log(line);");
   const { logBytes, outcome } = await hear(handler, taskOf("p"));
   assert.equal(logBytes, 100_000_000);
@@ -102,10 +102,10 @@ test("100 MB of output come through", async () => {
 });
 
 const broken: readonly [string, () => ModuleHandler, RegExp][] = [
-  ["a file that is missing", () => new ModuleHandler(join(folder, "none.mjs"), "./none.mjs"), /no such file/],
+  ["a missing file", () => new ModuleHandler(join(folder, "none.mjs"), "./none.mjs"), /no such file/],
   ["a folder", () => new ModuleHandler(folder, "./handlers"), /it is not a file/],
   ["a module without a function", () => moduleOf("export const handler = 5;"), /exports no function/],
-  ["a default export that is no function", () => moduleOf("export default 5;"), /exports no function/],
+  ["a default export that is not a function", () => moduleOf("export default 5;"), /exports no function/],
   ["a module with a syntax error", () => moduleOf("export default function ( {"), /cannot be loaded: SyntaxError/],
   ["a module that throws", () => moduleOf("throw new Error('at once')"), /cannot be loaded: at once/],
   ["a module that ends its thread", () => moduleOf("process.exit(2)"), /exit code 2/],
@@ -122,19 +122,19 @@ for (const [what, make, message] of broken) {
   });
 }
 
-test("a module that is never loaded is given up", async () => {
+test("a module that never loads is refused", async () => {
   const clock = new FakeClock();
   const check = moduleOf("await new Promise((r) => setTimeout(r, 1e8)); export default () => {};").check(
     clock,
     new AbortController().signal,
   );
   const seen = assert.rejects(check, /did not load within 10 s/);
-  // The check sleeps as soon as it has seen that there is a file.
+  // The check sleeps as soon as it has found a file.
   await untilTrue(() => clock.sleeping > 0);
   await clock.advance(10_000);
   await seen;
 });
 
-test("a good one passes, and `handle` is as good a name as default", async () => {
+test("a good module passes, and `handle` works as well as a default export", async () => {
   await moduleOf("export function handle() {}").check(new SystemClock(), new AbortController().signal);
 });

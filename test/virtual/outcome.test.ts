@@ -19,14 +19,14 @@ for (const [value, want] of results) {
 }
 
 for (const value of [5, true, [], { phase: "Done" }, { message: 7 }, { reason: "two words" }, { colour: "red" }, 10n]) {
-  test(`a handler that returns ${String(value)} fails, and hears what was expected`, () => {
+  test(`a handler that returns ${String(value)} fails with a message about the expected value`, () => {
     const { phase, reason, exitCode, message } = readOutcome(value);
     assert.deepEqual([phase, reason, exitCode], ["Failed", "HandlerResultInvalid", 1]);
     assert.match(message, /expected nothing, a text, or \{ phase/);
   });
 }
 
-test("a message is cut where a container's last words are", () => {
+test("a long message is cut at the limit of termination messages", () => {
   const { message } = readOutcome("x".repeat(100_000));
   assert.equal(Buffer.byteLength(message) <= 4096, true);
   assert.match(message, /\.\.\.$/);

@@ -24,7 +24,7 @@ export interface Heard {
   readonly outcome: HandlerOutcome | undefined;
 }
 
-/** Runs a handler to its end. @param onEvent called with each event before the next one is asked for */
+/** Runs a handler to its end. @param onEvent called with each event before the next one is requested */
 export async function hear(
   handler: PodHandler,
   task: HandlerTask,

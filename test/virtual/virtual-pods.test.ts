@@ -16,7 +16,7 @@ import { FakeClock, FakeRandom, settle } from "../support/fake-clock.js";
 import { recordingTrace } from "../support/trace.js";
 import { podOf } from "./tasks.js";
 
-/** A handler whose work a test plays. */
+/** A handler that a test controls. */
 class PlayedHandler implements PodHandler {
   readonly description = "played";
   readonly calls: HandlerTask[] = [];
@@ -67,7 +67,7 @@ function setUp(spec: Partial<V1Pod["spec"]> = {}, timeoutMs?: number) {
 }
 let nextId = 0;
 
-test("the handler is called once, when the last container has been started; its end is the end of all", async () => {
+test("the handler is called once, when the last container has been started; its end is the end of all containers", async () => {
   const { handler, pods, create, changed, folder } = setUp({
     initContainers: [{ name: "init" }],
     containers: [{ name: "a" }, { name: "b" }],
@@ -94,7 +94,7 @@ test("the handler is called once, when the last container has been started; its 
   );
 });
 
-test("asked to stop, the handler has its grace; then it is abandoned", async () => {
+test("a handler that does not stop within its grace period is abandoned", async () => {
   const { clock, handler, pods, create } = setUp();
   const container = create("c");
   pods.startContainer(container);
@@ -107,7 +107,7 @@ test("asked to stop, the handler has its grace; then it is abandoned", async () 
   assert.deepEqual([container.state, container.exitCode, clock.sleeping], ["exited", 137, 0]);
 });
 
-test("one that stops within its grace is not waited for any longer", async () => {
+test("a handler that stops within its grace period ends the wait", async () => {
   const { clock, handler, pods, create } = setUp();
   const container = create("c");
   pods.startContainer(container);
@@ -118,7 +118,7 @@ test("one that stops within its grace is not waited for any longer", async () =>
   assert.deepEqual([container.exitCode, container.message, clock.sleeping], [0, "done", 0]);
 });
 
-test("past its time limit it is asked to stop, and whatever it then says, its pod has failed", async () => {
+test("past its time limit the handler is asked to stop, and its pod fails whatever it returns", async () => {
   const { clock, handler, pods, create } = setUp({ terminationGracePeriodSeconds: 5 }, 60_000);
   const container = create("c");
   pods.startContainer(container);
@@ -129,7 +129,7 @@ test("past its time limit it is asked to stop, and whatever it then says, its po
   assert.deepEqual([container.reason, container.exitCode, clock.sleeping], ["HandlerTimeout", 124, 0]);
 });
 
-test("close abandons what is at work, and starts nothing more", async () => {
+test("close abandons running handlers, and starts no more", async () => {
   const { pods, create, clock } = setUp();
   const [container, late] = [create("c"), create("late")];
   pods.startContainer(container);
@@ -139,7 +139,7 @@ test("close abandons what is at work, and starts nothing more", async () => {
   assert.throws(() => pods.startContainer(late), /exited already|runtime ends/);
 });
 
-test("a log that was moved away, to rotate it, is begun anew", () => {
+test("a log that was rotated continues in a new file", () => {
   const path = join(mkdtempSync(join(tmpdir(), "virtual-log-")), "0.log");
   const log = new HandlerLog(path, new FakeClock());
   log.write("stdout", Buffer.from("before\nhalf "));
@@ -153,7 +153,7 @@ test("a log that was moved away, to rotate it, is begun anew", () => {
   assert.deepEqual(said(path), ["stderr F after"]);
 });
 
-test("progress is the message of a running pod; the end is its phase, whatever the containers alone would say", async () => {
+test("progress is the message of a running pod; the outcome is its phase, whatever its containers' states", async () => {
   const { handler, pods, create, sandbox } = setUp();
   pods.startContainer(create("c"));
   handler.events.push({ kind: "progress", progress: { percent: 40, message: "resizing" } });

@@ -33,7 +33,7 @@ const listOf = (...names: string[]): MemoryAnswer => ({
   body: { apiVersion: "v1", kind: "ServiceList", metadata: { resourceVersion: "5" }, items: names.map(service) },
 });
 
-test("informer: unknown until they were listed, then followed", async () => {
+test("informer: objects are undefined until they are listed, then followed", async () => {
   const { informer, client, end } = start(() => listOf("a", "b"));
   assert.equal(informer.syncedObjects, undefined);
   await settle();
@@ -47,7 +47,7 @@ test("informer: unknown until they were listed, then followed", async () => {
   await end();
 });
 
-test("informer: a refusal is told, and asked again half a minute later", async () => {
+test("informer: a refusal is reported, and the list retried half a minute later", async () => {
   let answer: MemoryAnswer = { status: 403, body: { kind: "Status", message: "no" } };
   const { informer, clock, events, end } = start(() => answer);
   await settle();

@@ -67,7 +67,7 @@ describe("reflect", () => {
     assert.equal(clock.sleeping, 0);
   });
 
-  test("a connection that breaks every second costs no pause, one that breaks at once does", async () => {
+  test("a connection that breaks after a second is resumed at once, one that breaks at once after a pause", async () => {
     const { client, clock, stop, done } = start([list("5")]);
     const cut = () => client.watches.at(-1)?.queue.fail(new LabError("CLUSTER_UNREACHABLE", "cut", ""));
     for (let count = 2; count < 8; count++) {
@@ -87,7 +87,7 @@ describe("reflect", () => {
     assert.equal(clock.sleeping, 0);
   });
 
-  test("410 in the stream begins again with a list", async () => {
+  test("410 in the stream starts again with a list", async () => {
     const { client, clock, stop, seen, done } = start([list("5", "a"), list("50", "b")]);
     await clock.advance(1_000);
     client.watches[0]?.queue.push({ type: "ERROR", object: GONE as never });
@@ -97,7 +97,7 @@ describe("reflect", () => {
     await done;
   });
 
-  test("a server to which each version is too old is asked after 0.8, 1.6 s", async () => {
+  test("a server that answers 410 to each version gets requests after 0.8, 1.6 s", async () => {
     const { client, clock, stop, done } = start([]);
     const refuse = () => client.watches.at(-1)?.queue.push({ type: "ERROR", object: GONE as never });
     for (const [waitMs, lists] of [
@@ -116,7 +116,7 @@ describe("reflect", () => {
     assert.equal(clock.sleeping, 0);
   });
 
-  test("a server that is away is asked again after 0.8, 1.6, 3.2 s", async () => {
+  test("an unreachable server is tried again after 0.8, 1.6, 3.2 s", async () => {
     const away = () => new LabError("CLUSTER_UNREACHABLE", "away", "");
     const { client, clock, stop, seen, done } = start([away(), away(), away(), list("5")]);
     await clock.advance(799);
@@ -131,7 +131,7 @@ describe("reflect", () => {
     await done;
   });
 
-  test("a watch that ends at once is not asked for without a pause", async () => {
+  test("a watch that ends at once is restarted after a pause", async () => {
     const { client, clock, stop, done } = start([list("5")]);
     await settle();
     client.watches[0]?.queue.close();

@@ -63,7 +63,7 @@ describe("a kubeconfig that was written can be read", () => {
     assert.equal(read.clientCertificatePem, pair.certificatePem);
   });
 
-  test("names that YAML could misread stay names", () => {
+  test("names that YAML could misread are quoted", () => {
     for (const name of ["true", "null", "1", "a: b", "- x", "on", "@y", "kind-kind"]) {
       const text = kubeconfigText({ server: "https://h" }, { cluster: name, user: name, context: name });
       const document = parse(text) as { "current-context": unknown; contexts: { context: { cluster: unknown } }[] };
@@ -73,7 +73,7 @@ describe("a kubeconfig that was written can be read", () => {
   });
 });
 
-describe("files that cannot be used say why, before any request", () => {
+describe("unusable files give an error before any request", () => {
   const table: readonly [string, () => string, RegExp][] = [
     ["empty", () => "", /is empty/],
     ["cut off inside a string", () => 'clusters: [{name: "a', /not readable YAML/],
@@ -86,12 +86,8 @@ describe("files that cannot be used say why, before any request", () => {
       () => entry("a", "https://h").replace("current-context: a", "current-context: b"),
       /has no context "b" \(it has: a\)/,
     ],
-    [
-      "a cluster that is missing",
-      () => entry("a", "https://h").replace("{cluster: a", "{cluster: b"),
-      /has no cluster "b"/,
-    ],
-    ["a user that is missing", () => entry("a", "https://h").replace("user: a}", "user: b}"), /has no user "b"/],
+    ["a missing cluster", () => entry("a", "https://h").replace("{cluster: a", "{cluster: b"), /has no cluster "b"/],
+    ["a missing user", () => entry("a", "https://h").replace("user: a}", "user: b}"), /has no user "b"/],
     ["no server", () => entry("a", "https://h").replace('{server: "https://h"}', "{}"), /has no server/],
     ["clusters that are not a list", () => "clusters: x\ncontexts: []", /has no list of clusters/],
     [
@@ -110,7 +106,7 @@ describe("files that cannot be used say why, before any request", () => {
       /only one of client-certificate and client-key/,
     ],
     [
-      "a file that is not there",
+      "a missing file",
       () => entry("a", "https://h", "client-certificate: gone.pem, client-key: node.key"),
       /gone\.pem .* does not exist/,
     ],
@@ -168,7 +164,7 @@ describe("files that cannot be used say why, before any request", () => {
     });
   });
 
-  test("a file that is not there, and a folder", async () => {
+  test("a missing file, and a folder", async () => {
     await assert.rejects(loadKubeconfig(join(folder, "none")), { code: "BAD_FILE", message: /does not exist/ });
     await assert.rejects(loadKubeconfig(folder), { code: "BAD_FILE", message: /is a folder/ });
   });
@@ -273,7 +269,7 @@ describe("exec plugins", () => {
     ["without cluster info", "interactiveMode: Never", undefined],
     ["with cluster info", "provideClusterInfo: true, env: [{name: A, value: b}]", { server: "https://h" }],
   ] as const) {
-    test(`it learns ${what} that there is no terminal`, async () => {
+    test(`the plugin gets KUBERNETES_EXEC_INFO ${what}, without a terminal`, async () => {
       const save = `printf %s "$KUBERNETES_EXEC_INFO" > ${join(folder, "info")}; printf %s "$A" > ${join(folder, "env")}`;
       await loadKubeconfig(await withPlugin(`${save}\n${credential({ token: "t" })}`, more));
       const info = JSON.parse(await readFile(join(folder, "info"), "utf8"));

@@ -54,7 +54,7 @@ async function listen(server: Server | HttpServer): Promise<{ readonly port: num
   };
 }
 
-/** An HTTP proxy that answers CONNECT with `status`, and notes what it was sent. */
+/** An HTTP proxy that answers CONNECT with `status`, and records its requests. */
 async function httpProxy(status = 200) {
   const seen: string[] = [];
   const server = createHttpServer();

@@ -4,10 +4,10 @@ import { refusal } from "../../../src/client-go/rest/answers.js";
 
 const status = (code: number, message: string) => ({ kind: "Status", apiVersion: "v1", metadata: {}, code, message });
 
-describe("what to do about a refusal", () => {
+describe("the hint of a refusal", () => {
   const table: readonly [string, number, unknown, RegExp][] = [
     [
-      "a right that is missing",
+      "a missing right",
       403,
       status(403, 'pods is forbidden: User "jane" cannot list resource "pods" in API group ""'),
       /kubectl auth can-i/,
@@ -25,7 +25,7 @@ describe("what to do about a refusal", () => {
       status(403, 'nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"'),
       /by admission/,
     ],
-    ["a 404 of something else", 404, "404 page not found", /check the server's address/],
+    ["a 404 of another server", 404, "404 page not found", /check the server's address/],
     ["a 404 of an API server", 404, status(404, 'pods "p" not found'), /-v 4 shows what was sent/],
   ];
   for (const [what, code, body, hint] of table) {

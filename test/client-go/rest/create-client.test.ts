@@ -34,7 +34,7 @@ async function labErrorOf(promise: Promise<unknown>): Promise<LabError> {
   throw new Error("nothing was thrown");
 }
 
-describe("servers that are not to be trusted", () => {
+describe("servers that must not be trusted", () => {
   const table: readonly [string, LeafOptions, "ours" | "other", RegExp][] = [
     ["another CA", {}, "other", /did not sign/],
     ["other names", { ip: [], dns: ["example.org"] }, "ours", /for other names: DNS:example\.org/],
@@ -47,7 +47,7 @@ describe("servers that are not to be trusted", () => {
     ],
   ];
   for (const [what, leaf, trusted, sentence] of table) {
-    test(`${what}: a sentence of its own, exit 3, and no request arrives`, async () => {
+    test(`${what}: a specific message, exit 3, and no request arrives`, async () => {
       await using server = await startHttpsServer(await makeLeaf(ca, leaf), () => ({ status: 200, body: {} }));
       const caPem = (trusted === "ours" ? ca : otherCa).certificatePem;
       const { client: kube, events } = client({ server: server.url, caPem, token: TOKEN });
@@ -127,15 +127,15 @@ describe("nobody answers", () => {
   for (const [what, config, code] of [
     ["http:// in the clear", { server: "http://127.0.0.1:80", token: TOKEN }, "USAGE"],
     ["no address", { server: "nonsense" }, "USAGE"],
-    ["a CA that is none", { server: "https://127.0.0.1:1", caPem: "rubbish" }, "BAD_FILE"],
+    ["a CA file without a certificate", { server: "https://127.0.0.1:1", caPem: "rubbish" }, "BAD_FILE"],
     ["a half CA", { server: "https://127.0.0.1:1", caPem: "-----BEGIN CERTIFICATE-----\nMIIB" }, "BAD_FILE"],
   ] as const) {
-    test(`${what} is found before any connection: ${code}`, () => {
+    test(`${what} is detected before any connection: ${code}`, () => {
       assert.throws(() => client(config), { name: "LabError", code });
     });
   }
 
-  test("a key that does not belong to the certificate is found before any connection", async () => {
+  test("a key that does not belong to the certificate is detected before any connection", async () => {
     const one = await makeLeaf(ca);
     const other = await makeLeaf(ca);
     const config = {
@@ -191,7 +191,7 @@ describe("requests", () => {
     [409, "Conflict", "REFUSED", 4],
     [422, "Invalid", "REFUSED", 4],
   ] as const) {
-    test(`expect: ${code} is ${labCode} with the server's words; request hands it over`, async () => {
+    test(`expect: ${code} is ${labCode} with the server's message; request returns it`, async () => {
       const body = status(code, reason, `words of ${reason}`);
       await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: code, body }));
       const { client: kube, events } = client({ server: server.url, caPem: ca.certificatePem, token: TOKEN });
@@ -226,7 +226,7 @@ describe("requests", () => {
     assert.equal(only(events, "request")[0]?.failure, "cancelled");
   });
 
-  test("a server that is not verified is said loudly, once, at level 0", async () => {
+  test("an unverified server gives one warning at level 0", async () => {
     await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: 200, body: {} }));
     const { client: kube, events } = client({ server: server.url, insecureSkipTlsVerify: true });
     await using _kube = kube;
@@ -258,7 +258,7 @@ describe("watches", () => {
     return names;
   }
 
-  test("events cut anywhere come whole; the server's end is a normal end", async () => {
+  test("events split anywhere arrive whole; the server's end is a normal end", async () => {
     const text = [added("n1"), added("nö2"), added("n3")].map((event) => JSON.stringify(event)).join("\n");
     const bytes = Buffer.from(`${text}\n`);
     const names = await watchAll((chunk, end) => {

@@ -5,7 +5,7 @@ import { SwitchingClient } from "../../../src/client-go/rest/switching-client.js
 import { settle } from "../../support/fake-clock.js";
 import { MemoryClient } from "../../support/memory-client.js";
 
-test("requests under way end on the old connections, later ones go out with the new identity", async () => {
+test("current requests end on the old connections, later ones use the new identity", async () => {
   const closed: string[] = [];
   const release: (() => void)[] = [];
   class SlowClient extends MemoryClient {

@@ -12,17 +12,17 @@ describe("the scheduler in a control plane", () => {
 
   const container = { name: "c", image: "busybox:1.35", resources: { requests: { cpu: "500m" } } };
 
-  /** Asks until it is so; each question lets the control plane work. */
+  /** Repeats a request until the result is as expected; each request lets the control plane run. */
   async function until(path: string, isSo: (body: Answer["body"]) => boolean) {
     for (let i = 0; i < 200; i++) {
       const { status, body } = await face.ask(path);
       if (status === 200 && isSo(body)) return body;
       await face.clock.advance(0);
     }
-    throw new Error(`${path} never came to be as it should`);
+    throw new Error(`${path} never became as expected`);
   }
 
-  test("a pod waits for a node, and is bound when there is one that is ready", async () => {
+  test("a pod without a node waits, and is bound when a node is ready", async () => {
     await until("/api/v1/namespaces/default/serviceaccounts/default", () => true);
     const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "web" }, spec: { containers: [container] } };
     assert.equal((await face.ask("/api/v1/namespaces/default/pods", { method: "POST", body: pod })).status, 201);
@@ -56,7 +56,7 @@ describe("the scheduler in a control plane", () => {
     assert.equal((await face.ask(view)).body.items.length, 2);
   });
 
-  test("a second binding by hand is refused: the scheduler's one counts", async () => {
+  test("another binding is refused after the scheduler's", async () => {
     const target = { apiVersion: "v1", kind: "Node", name: "n2" };
     const body = { apiVersion: "v1", kind: "Binding", metadata: { name: "web" }, target };
     const answer = await face.ask("/api/v1/namespaces/default/pods/web/binding", { method: "POST", body });

@@ -35,7 +35,7 @@ describe("NodeUnschedulable", () => {
   }
 });
 
-test("NodeName: a pod that names a node runs there only", () => {
+test("NodeName: a pod that names a node runs only there", () => {
   const reasons = (nodeName: string) =>
     NODE_NAME.filter(infoOf(makePod("p", { nodeName })), nodeInfo(makeNode("n1")))?.reasons;
   assert.deepEqual(
@@ -136,7 +136,7 @@ describe("NodeAffinity", () => {
     ["no term", [], NO],
     ["an empty term", [{}], NO],
     ["terms are alternatives", [{ matchExpressions: [zoneB] }, { matchExpressions: [zoneA] }], ""],
-    ["expressions of a term all count", [{ matchExpressions: [zoneA, zoneB] }], NO],
+    ["expressions of a term must all match", [{ matchExpressions: [zoneA, zoneB] }], NO],
     ["the node's name", [{ matchFields: [named("n1")] }], ""],
     ["another node's name", [{ matchFields: [named("n2")] }], NO],
     ["not another node's name", [{ matchFields: [named("n2", "NotIn")] }], ""],
@@ -153,7 +153,7 @@ describe("NodeAffinity", () => {
     return NODE_AFFINITY.filter(infoOf(pod), node)?.reasons.join() ?? "";
   }
 
-  test("the selector and the affinity both count", () => {
+  test("selector and affinity must both match", () => {
     const required = { nodeSelectorTerms: [{ matchExpressions: [zoneA] }] };
     const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } };
     const pod = makePod("p", { nodeSelector: { zone: "b" }, affinity });
@@ -203,7 +203,7 @@ describe("NodePorts", () => {
     return makePod(`p-${text}`, { containers: [{ name: "app", ports }] });
   };
   for (const [taken, wanted, want] of table) {
-    test(`[${taken}] is taken, [${wanted}] is wanted: [${want}]`, () => {
+    test(`[${taken}] in use, [${wanted}] requested: [${want}]`, () => {
       const node = nodeInfo(makeNode("n1"), withPort(taken));
       const rejection = NODE_PORTS.filter(infoOf(withPort(wanted)), node);
       assert.equal(rejection?.reasons.join() ?? "", want);
@@ -211,7 +211,7 @@ describe("NodePorts", () => {
     });
   }
 
-  test("a port is free again when the last pod that has it is gone", () => {
+  test("a port is free again when the last pod with it is gone", () => {
     const node = nodeInfo(makeNode("n1"));
     const [a, b] = [infoOf({ ...withPort("TCP 127.0.0.1 80") }), infoOf(makePod("other", {}))];
     node.addPod(a);
@@ -222,7 +222,7 @@ describe("NodePorts", () => {
 });
 
 describe("NodeResourcesFit", () => {
-  // The node has 2 cpu, 4Gi, 10Gi of storage, 110 pods; 500m and 1Gi are taken.
+  // The node has 2 cpu, 4Gi, 10Gi of storage, 110 pods; 500m and 1Gi are in use.
   const taken = makePod("taken", requesting({ cpu: "500m", memory: "1Gi" }));
   const table: readonly (readonly [Readonly<Record<string, string>>, string])[] = [
     [{}, ""],
@@ -254,14 +254,14 @@ describe("NodeResourcesFit", () => {
     assert.deepEqual([one?.reasons, two?.reasons], [undefined, ["Insufficient example.com/gpu"]]);
   });
 
-  test("a node has only so many pods, whatever they ask for", () => {
+  test("a node accepts a limited number of pods, whatever they request", () => {
     const node = nodeInfo(makeNode("n1", { allocatable: { cpu: "2", memory: "4Gi", pods: "1" } }), makePod("a"));
     assert.deepEqual(FIT.filter(infoOf(makePod("b")), node)?.reasons, ["Too many pods"]);
     node.removePod("default/a");
     assert.equal(FIT.filter(infoOf(makePod("b")), node), undefined);
   });
 
-  test("since v1.34 more than the whole node has cannot be helped by preemption", () => {
+  test("since v1.34, a request above the node's total cannot be helped by preemption", () => {
     const since34 = nodeResourcesFit({ tooBigIsUnresolvable: true });
     const code = (cpu: string) =>
       since34.filter(infoOf(makePod("p", requesting({ cpu }))), nodeInfo(makeNode("n1"), taken))?.code;

@@ -34,7 +34,7 @@ export function makePod(name: string, spec: Partial<PodSpec> = {}, more: Partial
   };
 }
 
-/** One container that asks for this. */
+/** One container with these requests. */
 export function requesting(requests: Readonly<Record<string, string>>): Partial<PodSpec> {
   return { containers: [{ name: "app", resources: { requests } }] };
 }
@@ -47,7 +47,7 @@ export function infoOf(pod: SchedulablePod, sidecars = false): PodInfo {
   return podInfo({ ...pod, metadata: { ...pod.metadata, uid } }, { sidecars });
 }
 
-/** A node as the cache has it, with pods on it. */
+/** A node in the cache, with pods. */
 export function nodeInfo(node: SchedulableNode, ...pods: readonly SchedulablePod[]): NodeInfo {
   const info = new NodeInfo(node.metadata.name ?? "");
   info.setNode(node);

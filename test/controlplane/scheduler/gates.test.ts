@@ -17,7 +17,7 @@ async function open(kubeVersion: string): Promise<Face> {
   return face;
 }
 
-test("v1.27: a pod with gates says so, cannot be bound, and only loses gates", async () => {
+test("v1.27: a pod with gates has a condition, cannot be bound, and can only lose gates", async () => {
   await using face = await open("1.27");
   const { status, body } = await face.ask(PODS, { method: "POST", body: gatedPod("p", ["a.b/one", "a.b/two"]) });
   assert.equal(status, 201);
@@ -48,8 +48,8 @@ test("v1.27: a pod with gates says so, cannot be bound, and only loses gates", a
 });
 
 const refused = [
-  ["a name that is none", gatedPod("p", ["not a name"]), /spec\.schedulingGates\[0\]: Invalid value/],
-  ["the same twice", gatedPod("p", ["a.b/c", "a.b/c"]), /spec\.schedulingGates\[1\]: Duplicate value/],
+  ["an invalid name", gatedPod("p", ["not a name"]), /spec\.schedulingGates\[0\]: Invalid value/],
+  ["a duplicate", gatedPod("p", ["a.b/c", "a.b/c"]), /spec\.schedulingGates\[1\]: Duplicate value/],
   ["a node already", gatedPod("p", ["a.b/c"], { nodeName: "n1" }), /spec\.nodeName: Forbidden: cannot be set until/],
 ] as const;
 for (const [name, body, want] of refused) {
@@ -61,7 +61,7 @@ for (const [name, body, want] of refused) {
   });
 }
 
-test("v1.25 knows no gates: it drops them", async () => {
+test("v1.25 drops gates", async () => {
   await using face = await open("1.25");
   const { status, body } = await face.ask(PODS, { method: "POST", body: gatedPod("p", ["a.b/c"]) });
   assert.deepEqual([status, body.spec.schedulingGates, body.status.conditions], [201, undefined, undefined]);

@@ -19,9 +19,9 @@ import { SYSTEM_APISERVER } from "../system-apiserver.js";
 export interface LabOptions {
   readonly kubeVersion?: string;
   readonly random?: FakeRandom;
-  /** stands before the real binder, and may throw instead */
+  /** called before the real binder, and can throw instead */
   readonly beforeBind?: (pod: KubeObject) => void | Promise<void>;
-  /** before the scheduler starts */
+  /** called before the scheduler starts */
   readonly prepare?: (client: LocalClient) => Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export class Lab implements AsyncDisposable {
     return this.close();
   }
 
-  /** Lets everything that is due happen, and `ms` pass. */
+  /** Runs everything that is due, and advances the clock by `ms`. */
   async pass(ms = 0): Promise<void> {
     for (let i = 0; i < 5; i++) await this.clock.advance(0);
     if (ms > 0) await this.clock.advance(ms);
@@ -96,7 +96,7 @@ export class Lab implements AsyncDisposable {
     return pod;
   }
 
-  /** The node of a pod; undefined: none */
+  /** The node of a pod; undefined until it is bound. */
   async nodeOf(name: string): Promise<string | undefined> {
     return (await this.pod(name)).spec?.nodeName;
   }
@@ -112,7 +112,7 @@ export class Lab implements AsyncDisposable {
     return [...all].sort((a, b) => String(a["eventTime"]).localeCompare(String(b["eventTime"])));
   }
 
-  /** What was decided, with its reason. */
+  /** The decisions with their reasons. */
   decisions(): readonly string[] {
     return only(this.facts, "decision").map(({ what, why }) => `${what}: ${why}`);
   }
@@ -122,7 +122,7 @@ export class Lab implements AsyncDisposable {
   }
 }
 
-/** What the schema's defaults would have filled in: the local client takes objects as they are. */
+/** Sets the schema's defaults: the local client stores objects unchanged. */
 export function complete(pod: SchedulablePod): SchedulablePod {
   const containers = (pod.spec?.containers ?? []).map((container, i) => ({
     image: "busybox:1.35",

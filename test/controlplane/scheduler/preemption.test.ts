@@ -14,7 +14,7 @@ async function nominationOf(lab: Lab, name: string): Promise<unknown> {
   return (await lab.pod(name)).status?.["nominatedNodeName"];
 }
 
-/** Which of these pods are being deleted. */
+/** The pods that are being deleted. */
 async function leaving(lab: Lab, ...names: string[]): Promise<string> {
   const pods = await Promise.all(names.map((name) => lab.pod(name)));
   return pods
@@ -23,7 +23,7 @@ async function leaving(lab: Lab, ...names: string[]): Promise<string> {
     .join(" ");
 }
 
-test("pods of lower priority make room: deleted, an event for each, the node kept for who comes", async () => {
+test("pods of lower priority are deleted with an event each, and the node is reserved for the preemptor", async () => {
   await using lab = await Lab.open();
   await lab.addNode(makeNode("n1"));
   await lab.addPod(makePod("low", FULL));
@@ -43,10 +43,10 @@ test("pods of lower priority make room: deleted, an event for each, the node kep
   await lab.admin.delete("pods", "default", "low", { gracePeriodSeconds: 0 });
   await lab.pass();
   assert.equal(await lab.nodeOf("high"), "n1");
-  assert.equal(await lab.nodeOf("late"), undefined, "the room was spoken for");
+  assert.equal(await lab.nodeOf("late"), undefined, "the room is reserved");
 });
 
-test("while the victims are leaving, no more are chosen", async () => {
+test("no more victims are chosen while the first ones terminate", async () => {
   await using lab = await Lab.open();
   await lab.addNode(makeNode("n1"));
   await lab.addPod(makePod("low", FULL));
@@ -74,7 +74,7 @@ for (const [name, priority, more, want] of refusals) {
   });
 }
 
-test("a pod that would not fit on the empty node does not preempt", async () => {
+test("a pod that would not fit on an empty node does not preempt", async () => {
   await using lab = await Lab.open();
   await lab.addNode(makeNode("n1"));
   await lab.addPod(makePod("low", FULL));
@@ -84,7 +84,7 @@ test("a pod that would not fit on the empty node does not preempt", async () => 
   assert.equal(await leaving(lab, "low"), "");
 });
 
-test("only as many leave as must, the least important first", async () => {
+test("only the necessary victims are chosen, the least important first", async () => {
   await using lab = await Lab.open();
   await lab.addNode(makeNode("n1"));
   for (const [name, priority] of [
@@ -99,7 +99,7 @@ test("only as many leave as must, the least important first", async () => {
   assert.equal(await leaving(lab, "a", "b", "c", "d"), "a c");
 });
 
-test("on the node whose victims matter least", async () => {
+test("the node whose victims matter least is chosen", async () => {
   await using lab = await Lab.open();
   const put = async (node: string, pods: readonly (readonly [string, number, string])[]) => {
     await lab.addNode(makeNode(node, { labels: { name: node } }));
@@ -128,7 +128,7 @@ const notes = [
   ["1.29", true, /^Preempted by pod [0-9a-f-]{36} on node n1$/],
 ] as const;
 for (const [kubeVersion, isMarked, want] of notes) {
-  test(`v${kubeVersion}: what the victim is told`, async () => {
+  test(`v${kubeVersion}: the victim's event and condition`, async () => {
     await using lab = await Lab.open({ kubeVersion });
     await lab.addNode(makeNode("n1"));
     await lab.addPod(makePod("low", FULL));

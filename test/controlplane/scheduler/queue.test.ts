@@ -29,7 +29,7 @@ const pod = (name: string, priority = 0) => infoOf(makePod(name, { priority }));
 const by = (...plugins: string[]): ReadonlySet<string> => new Set(plugins);
 const never = new AbortController().signal;
 
-/** The next pod if there is one now; otherwise nothing waits for it afterwards. */
+/** Pops a pod if one is ready now, without leaving a waiter behind. */
 async function popNow(queue: SchedulingQueue): Promise<QueuedPod | undefined> {
   const stop = new AbortController();
   const popped = queue.pop(stop.signal).catch(() => undefined);
@@ -46,7 +46,7 @@ async function namesNow(queue: SchedulingQueue): Promise<string> {
   return names.join(" ");
 }
 
-test("the higher priority first, among equals the one that waits longer", async () => {
+test("pop: higher priority first, then the longer wait", async () => {
   const { clock, queue } = open();
   queue.add(pod("old"));
   queue.add(pod("same-moment"));
@@ -91,7 +91,7 @@ test("back-off: 1 s, 2 s, 4 s, 8 s, then 10 s each time", async () => {
   assert.deepEqual(waits, [1, 2, 4, 8, 10, 10]);
 });
 
-describe("which events bring an unschedulable pod back", () => {
+describe("events that bring an unschedulable pod back", () => {
   const table: readonly (readonly [readonly string[], ClusterEvent, boolean])[] = [
     [["NodeResourcesFit"], "NodeAdd", true],
     [["NodeResourcesFit"], "AssignedPodDelete", true],
@@ -113,7 +113,7 @@ describe("which events bring an unschedulable pod back", () => {
   }
 });
 
-test("the check before decides for each pod", async () => {
+test("preCheck decides for each pod", async () => {
   const { clock, queue } = open();
   for (const name of ["a", "b"]) queue.add(pod(name));
   for (let i = 0; i < 2; i++) queue.putBack(await queue.pop(never), by("TaintToleration"));
@@ -122,7 +122,7 @@ test("the check before decides for each pod", async () => {
   assert.equal(await namesNow(queue), "b");
 });
 
-test("a pod that nothing has helped is tried again after 5 minutes", async () => {
+test("a pod without an event is tried again after 5 minutes", async () => {
   const { clock, queue } = open();
   queue.add(pod("a"));
   queue.putBack(await queue.pop(never), by("NodeResourcesFit"));
@@ -134,7 +134,7 @@ test("a pod that nothing has helped is tried again after 5 minutes", async () =>
   assert.equal(popped[0]?.attempts, 2);
 });
 
-test("an error only delays", async () => {
+test("after an error the pod only backs off", async () => {
   const { clock, queue } = open();
   queue.add(pod("a"));
   queue.putBack(await queue.pop(never), by(), true);
@@ -143,7 +143,7 @@ test("an error only delays", async () => {
   assert.equal(await namesNow(queue), "a");
 });
 
-test("since v1.33 nobody waits for a back-off while there is nothing else to do", async () => {
+test("since v1.33 pods leave their back-off early if the active queue is empty", async () => {
   const { queue } = open({ popsFromBackoff: true });
   queue.add(pod("a"));
   queue.putBack(await queue.pop(never), by("NodeResourcesFit"));
@@ -152,7 +152,7 @@ test("since v1.33 nobody waits for a back-off while there is nothing else to do"
   assert.equal(await namesNow(queue), "a");
 });
 
-test("an update brings a pod back when it changed something that counts", async () => {
+test("a relevant update brings a pod back", async () => {
   const { clock, queue } = open();
   queue.add(pod("a"));
   queue.putBack(await queue.pop(never), by("TaintToleration"));
@@ -163,7 +163,7 @@ test("an update brings a pod back when it changed something that counts", async 
   assert.equal((await popNow(queue))?.info.pod.spec?.priority, 7);
 });
 
-test("a deleted pod is nowhere, and does not come back", async () => {
+test("a deleted pod is in no part, and does not come back", async () => {
   const { clock, queue } = open();
   for (const name of ["active", "flight", "stuck"]) queue.add(pod(name));
   queue.delete("default/active");

@@ -94,7 +94,7 @@ describe("upstream's words", () => {
     );
   });
 
-  test("from v1.34 on DynamicResources speaks first, and preemption cannot help a pod that is too big", async () => {
+  test("since v1.34 the message of DynamicResources comes first, and preemption cannot help a pod that is too big", async () => {
     await using lab = await Lab.open({ kubeVersion: "1.34" });
     await lab.addNode(makeNode("n1"));
     await lab.addPod(makePod("p", requesting({ cpu: "3" })));
@@ -104,7 +104,7 @@ describe("upstream's words", () => {
     );
   });
 
-  test("required terms that contradict each other", async () => {
+  test("contradicting required terms", async () => {
     await using lab = await Lab.open();
     for (const name of ["n1", "n2"]) await lab.addNode(makeNode(name));
     const named = (name: string) => ({ key: "metadata.name", operator: "In", values: [name] });
@@ -129,8 +129,8 @@ describe("upstream's words", () => {
   });
 });
 
-describe("where a pod goes", () => {
-  test("to the emptiest node; the trace says why", async () => {
+describe("the choice of a node", () => {
+  test("the emptiest node wins; the trace explains it", async () => {
     await using lab = await Lab.open();
     await lab.addNode(makeNode("n1"));
     await lab.addPod(makePod("first", requesting({ cpu: "1", memory: "2Gi" })));
@@ -145,7 +145,7 @@ describe("where a pod goes", () => {
     assert.ok(lab.facts.every(({ actor }) => actor === "scheduler"));
   });
 
-  test("a preferred label outweighs emptiness, and a PreferNoSchedule taint outweighs both", async () => {
+  test("a preferred label outweighs free resources, and a PreferNoSchedule taint outweighs both", async () => {
     await using lab = await Lab.open();
     await lab.addNode(makeNode("ssd", { labels: { disk: "ssd" } }));
     await lab.addNode(makeNode("hdd"));
@@ -163,7 +163,7 @@ describe("where a pod goes", () => {
     assert.equal(await lab.nodeOf("q"), "hdd");
   });
 
-  test("among equals chance decides, and the same chance decides the same", async () => {
+  test("among equal nodes a random one is chosen, the same one with the same seed", async () => {
     const chosen = async (float: number) => {
       await using lab = await Lab.open({ random: new FakeRandom(float) });
       for (const name of ["n1", "n2", "n3"]) await lab.addNode(makeNode(name));
@@ -173,7 +173,7 @@ describe("where a pod goes", () => {
     assert.deepEqual([await chosen(0.5), await chosen(0.5), await chosen(0)], ["n1", "n1", "n3"]);
   });
 
-  test("what is not looked at is named", async () => {
+  test("ignored fields are reported", async () => {
     await using lab = await Lab.open();
     await lab.addNode(makeNode("n1"));
     await lab.addPod(makePod("p", { affinity: { podAntiAffinity: {} } }));
@@ -184,7 +184,7 @@ describe("where a pod goes", () => {
 });
 
 describe("back into the queue", () => {
-  test("a pod that did not fit is bound when another one is gone or has ended", async () => {
+  test("a pod that did not fit is bound when another pod is deleted or has finished", async () => {
     for (const leave of ["delete", "end"] as const) {
       await using lab = await Lab.open();
       await lab.addNode(makeNode("n1"));
@@ -227,7 +227,7 @@ describe("back into the queue", () => {
     });
   }
 
-  test("not before its back-off is over, and not for a heartbeat", async () => {
+  test("a retry waits for the back-off, and ignores heartbeats", async () => {
     await using lab = await Lab.open();
     await lab.addPod(makePod("p"));
     await lab.addNode(makeNode("n1"));
@@ -242,7 +242,7 @@ describe("back into the queue", () => {
     assert.equal(lab.decisions().length, attempts);
   });
 
-  test("the same failure again and again is one event that is counted, and one condition", async () => {
+  test("repeated failures are one event with a count, and one condition", async () => {
     await using lab = await Lab.open();
     await lab.addNode(makeNode("n1"));
     await lab.addPod(makePod("p", { nodeSelector: { x: "y" } }));
@@ -281,7 +281,7 @@ describe("back into the queue", () => {
 });
 
 describe("when binding fails", () => {
-  test("the pod is tried again after its back-off, and holds nothing meanwhile", async () => {
+  test("the pod is tried again after its back-off, and occupies no resources until then", async () => {
     let failures = 1;
     await using lab = await Lab.open({
       beforeBind() {
@@ -301,7 +301,7 @@ describe("when binding fails", () => {
     );
   });
 
-  test("a pod that is gone, or bound by somebody else, is not tried again", async () => {
+  test("a pod that is gone or bound by another client is not tried again", async () => {
     for (const meanwhile of ["gone", "bound"] as const) {
       const doIt: { now?: () => Promise<void> } = {};
       await using lab = await Lab.open({ beforeBind: () => doIt.now?.() });
@@ -319,13 +319,13 @@ describe("when binding fails", () => {
       await lab.pass(60_000);
       assert.equal(lab.decisions().filter((one) => one.includes("default/p goes to")).length, 1, meanwhile);
       await lab.addPod(makePod("q", requesting({ cpu: "2" })));
-      assert.equal(await lab.nodeOf("q"), "n1", "the assumed pod holds nothing");
+      assert.equal(await lab.nodeOf("q"), "n1", "the assumed pod occupies no resources");
       assert.deepEqual(lab.errors(), []);
     }
   });
 });
 
-test("what was there before the scheduler started is taken into account", async () => {
+test("objects from before the start are taken into account", async () => {
   await using lab = await Lab.open({
     prepare: async (client) => {
       await client.create("nodes", undefined, makeNode("n1"));
@@ -337,7 +337,7 @@ test("what was there before the scheduler started is taken into account", async 
   assert.match((await lab.whyNot("p")) ?? "", /Insufficient cpu/);
 });
 
-test("1,000 pods on 10 nodes: spread evenly, each looked at once", async () => {
+test("1,000 pods on 10 nodes: spread evenly, one attempt each", async () => {
   await using lab = await Lab.open();
   for (let i = 0; i < 10; i++) {
     const allocatable = { cpu: "32", memory: "64Gi", pods: "110" };
@@ -354,7 +354,7 @@ test("1,000 pods on 10 nodes: spread evenly, each looked at once", async () => {
     counts.set(nodeName, (counts.get(nodeName) ?? 0) + 1);
   }
   assert.equal(counts.size, 10);
-  // Scores are whole percents: nodes that differ by a pod or two count as equal, as upstream.
+  // Scores are whole percentages: nodes that differ by a pod or two count as equal, as upstream.
   assert.ok(
     [...counts.values()].every((count) => Math.abs(count - 100) <= 5),
     JSON.stringify([...counts]),

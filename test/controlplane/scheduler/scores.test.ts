@@ -26,19 +26,19 @@ describe("LeastAllocated", () => {
       assert.equal(FIT.score(infoOf(makePod("p", requesting(requests))), nodeInfo(makeNode("n1"))), want));
   }
 
-  test("pods that are there count", () => {
+  test("existing pods count", () => {
     const node = nodeInfo(makeNode("n1"), makePod("a", requesting(HALF)));
     assert.equal(FIT.score(infoOf(makePod("p", requesting({ cpu: "500m", memory: "1Gi" }))), node), 25);
   });
 });
 
-test("BalancedAllocation: the nearer the used parts of cpu and memory, the better", () => {
+test("BalancedAllocation: the closer the used shares of cpu and memory, the better", () => {
   const score = (requests: Readonly<Record<string, string>>) =>
     BALANCED_ALLOCATION.score(infoOf(makePod("p", requesting(requests))), nodeInfo(makeNode("n1")));
   assert.deepEqual([score(HALF), score({ cpu: "2" }), score({ cpu: "1" }), score({})], [100, 50, 75, 100]);
 });
 
-test("TaintToleration: the fewest PreferNoSchedule taints that are not tolerated", () => {
+test("TaintToleration: fewer PreferNoSchedule taints that are not tolerated are better", () => {
   const nodes = [0, 1, 2].map((count) => {
     const taints = [..."ab"].slice(0, count).map((key) => ({ key, effect: "PreferNoSchedule" as const }));
     return nodeInfo(makeNode("n1", { spec: { taints } }));
@@ -74,7 +74,7 @@ test("NodeAffinity: weights of the preferred terms that match, scaled to 100", (
   assert.deepEqual(NODE_AFFINITY.normalize?.([0, 0]), [0, 0]);
 });
 
-describe("what a pod asks for", () => {
+describe("the resources that a pod requests", () => {
   const c = (cpu: string, more: Partial<V1Container> = {}): V1Container => ({
     name: "c",
     resources: { requests: { cpu } },
@@ -87,21 +87,25 @@ describe("what a pod asks for", () => {
     ["a smaller init container", { containers: [c("500m")], initContainers: [c("400m")] }, 500],
     ["overhead on top", { containers: [c("100m")], initContainers: [c("300m")], overhead: { cpu: "50m" } }, 350],
     ["a sidecar stays", { containers: [c("100m")], initContainers: [c("200m", sidecar)] }, 300],
-    ["init beside a sidecar", { containers: [c("1m")], initContainers: [c("200m", sidecar), c("300m")] }, 500],
-    ["init before a sidecar", { containers: [c("100m")], initContainers: [c("300m"), c("200m", sidecar)] }, 300],
-    ["parts of a thousandth are rounded up", { containers: [c("0.0001")] }, 1],
+    ["init container with a sidecar", { containers: [c("1m")], initContainers: [c("200m", sidecar), c("300m")] }, 500],
+    [
+      "init container before a sidecar",
+      { containers: [c("100m")], initContainers: [c("300m"), c("200m", sidecar)] },
+      300,
+    ],
+    ["fractions of a thousandth are rounded up", { containers: [c("0.0001")] }, 1],
   ];
   for (const [name, spec, want] of table) {
     test(`${name}: ${want}m`, () =>
       assert.equal(podRequests(makePod("p", spec).spec, { sidecars: true }).get("cpu"), want));
   }
 
-  test("before v1.29 a sidecar is an init container like any other", () => {
+  test("before v1.29 a sidecar counts as an ordinary init container", () => {
     const pod = makePod("p", { containers: [c("100m")], initContainers: [c("200m", sidecar)] });
     assert.equal(podRequests(pod.spec, { sidecars: false }).get("cpu"), 200);
   });
 });
 
-test("in a large cluster not all nodes are looked at", () => {
+test("in a large cluster only some nodes are checked", () => {
   assert.deepEqual([1, 99, 100, 500, 5000, 10_000].map(numFeasibleNodesToFind), [1, 99, 100, 230, 500, 500]);
 });
