@@ -35,7 +35,7 @@ async function namesOf({ admin }: StoreHarness, resource: string, namespace?: st
   return (await admin.list(resource, namespace)).map(({ metadata }) => metadata.name ?? "").sort();
 }
 
-test("controllers carry upstream's names", async () => {
+test("controllers have upstream's names", async () => {
   await using on = await startOnStore({ without: [] });
   expect([...on.names].sort()).toEqual([
     "bootstrapsigner",
@@ -56,7 +56,7 @@ test("controllers carry upstream's names", async () => {
   ]);
 });
 
-test("a new cluster gets service accounts, the CA and cluster-info, and then all is quiet", async () => {
+test("a new cluster gets service accounts, the CA and cluster-info, and then no more writes", async () => {
   await using on = await startOnStore();
   const accounts = await on.admin.list("serviceaccounts");
   expect(accounts.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort()).toEqual(
@@ -75,7 +75,7 @@ test("a new cluster gets service accounts, the CA and cluster-info, and then all
   expect(errorsOf(on.facts)).toEqual([]);
 });
 
-test("what controllers keep comes back when somebody deletes or changes it", async () => {
+test("deleted or changed objects of controllers are restored", async () => {
   await using on = await startOnStore();
   await on.admin.delete("serviceaccounts", "default", "default");
   await on.admin.delete("configmaps", "default", "kube-root-ca.crt");
@@ -97,7 +97,7 @@ function token(id: string, fields: Record<string, string>): KubeObject {
   return object("Secret", `bootstrap-token-${id}`, "kube-system", { type: "bootstrap.kubernetes.io/token", data });
 }
 
-test("an expired token is deleted within the second, one without an expiration stays", async () => {
+test("an expired token is deleted within a second, one without an expiration stays", async () => {
   await using on = await startOnStore();
   const expiration = rfc3339(on.clock.now() + 90_000);
   await on.create("secrets", token("aaaaaa", { expiration }));
@@ -111,7 +111,7 @@ test("an expired token is deleted within the second, one without an expiration s
   expect(await namesOf(on, "secrets")).toEqual(["bootstrap-token-bbbbbb"]);
 });
 
-test("a token whose expiration is put off is not deleted at the old time", async () => {
+test("a token with a later expiration is not deleted at the old time", async () => {
   await using on = await startOnStore();
   await on.create("secrets", token("aaaaaa", { expiration: rfc3339(on.clock.now() + 60_000) }));
   await on.clock.advance(30_000);
@@ -124,7 +124,7 @@ test("a token whose expiration is put off is not deleted at the old time", async
   expect(await namesOf(on, "secrets")).toEqual(["bootstrap-token-aaaaaa"]);
 });
 
-test("cluster-info is signed by the tokens that may, and by no other", async () => {
+test("cluster-info is signed only by tokens with that usage", async () => {
   await using on = await startOnStore();
   await on.create("secrets", token("signer", { "usage-bootstrap-signing": "true" }));
   await on.create("secrets", token("others", { "usage-bootstrap-authentication": "true" }));
@@ -139,18 +139,18 @@ test("cluster-info is signed by the tokens that may, and by no other", async () 
   await on.admin.delete("secrets", "kube-system", "bootstrap-token-signer");
   await on.clock.advance(0);
   expect((await signatures()).rest).toEqual({});
-  // secrets do not reach the trace
+  // the trace contains no secrets
   expect(JSON.stringify(on.facts)).not.toContain("0123456789abcdef");
 });
 
-test("a detached signature is what upstream computes", () => {
+test("a detached signature equals upstream's", () => {
   const content = "Hello from the other side. I must have called a thousand times.";
   expect(detachedSignature(content, "joshua", "my voice is my passcode")).toBe(
     "eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..VShe2taLd-YTrmWuRkcL_8QTNDHYxQIEBsAYYiIj1_8",
   );
 });
 
-test("a terminating namespace is emptied after 5 s and goes with its last object", async () => {
+test("a terminating namespace is emptied after 5 s and deleted with its last object", async () => {
   await using on = await startOnStore();
   await on.create("namespaces", object("Namespace", "lab", undefined));
   await on.clock.advance(0);
@@ -190,7 +190,7 @@ for (const [policy, dependentStays, ownerGoesFirst] of [
   ["Foreground", false, false],
   ["Orphan", true, true],
 ] as const) {
-  test(`${policy} deletion: the dependent ${dependentStays ? "stays without its owner" : "goes too"}`, async () => {
+  test(`${policy} deletion: the dependent ${dependentStays ? "stays without its owner" : "is deleted"}`, async () => {
     await using on = await startOnStore();
     const top = await on.create("configmaps", object("ConfigMap", "top", "default", { data: {} }));
     const ownerReferences = [owner(top, { blockOwnerDeletion: true })];
@@ -236,7 +236,7 @@ for (const blockOwnerDeletion of [true, false]) {
   });
 }
 
-test("an object with one living owner stays, and forgets the one that is gone", async () => {
+test("an object with one existing owner stays, and loses the reference to the other", async () => {
   await using on = await startOnStore();
   const [a, b] = [
     await on.create("configmaps", object("ConfigMap", "a", "default", { data: {} })),
@@ -251,7 +251,7 @@ test("an object with one living owner stays, and forgets the one that is gone", 
   expect(both?.metadata.ownerReferences).toEqual([owner(b)]);
 });
 
-test("an owner that never was, or has another uid, takes its dependent along; an unknown kind does not", async () => {
+test("a missing owner, or one with another uid, deletes its dependent; an unknown kind does not", async () => {
   await using on = await startOnStore();
   const other: OwnerReference = { apiVersion: "v1", kind: "ConfigMap", name: "kube-root-ca.crt", uid: "not-its-uid" };
   const widget: OwnerReference = { apiVersion: "example.com/v1", kind: "Widget", name: "w", uid: "w" };
@@ -261,7 +261,7 @@ test("an owner that never was, or has another uid, takes its dependent along; an
   expect(await namesOf(on, "secrets", "default")).toEqual(["widgets"]);
 });
 
-test("events go an hour after their last change", async () => {
+test("events are deleted an hour after their last change", async () => {
   await using on = await startOnStore();
   const event = (name: string) =>
     object("Event", name, "default", {

@@ -7,7 +7,7 @@ import { type Entry, expectSameTimetable, ourTimeline, RECORDING, recordedTimeli
 describe.skipIf(!existsSync(RECORDING))(`as recorded (${RECORDING}; skipped where it is missing)`, () => {
   test("two nodes: one stops its heartbeats, pods are evicted, it returns, it is deleted", async () => {
     const on = await startNodeControllers();
-    await on.clock.advance(700); // the controllers' passes are at 4.3 s after the node's creation, as in the recording
+    await on.clock.advance(700); // the controllers' passes are 4.3 s after the node's creation, as recorded
     const createdMs = on.clock.now();
     const node = createNode(on, "lc-a");
     const healthy = createNode(on, "lc-b");
@@ -55,7 +55,7 @@ describe.skipIf(!existsSync(RECORDING))(`as recorded (${RECORDING}; skipped wher
 
     for (const name of ["lc-default", "lc-short"])
       on.cluster.delete("pods", "default", name, { gracePeriodSeconds: 0 });
-    // pod GC looks every 20 s; its next pass is 14.4 s away, as recorded
+    // pod GC runs every 20 s; its next pass is 14.4 s away, as recorded
     while ((on.clock.now() - (createdMs - 700)) % 20_000 !== 5_600) await on.clock.advance(100);
     on.cluster.changes.splice(0);
     const deletedMs = on.clock.now();
@@ -116,7 +116,7 @@ describe.skipIf(!existsSync(RECORDING))(`as recorded (${RECORDING}; skipped wher
       on.cluster.changes.splice(0);
       await beat(on, ["lc-ok", "lc-nr"], seconds);
       const recorded = recordedTimeline("conditions a node reports", fromMark, toMark).filter(({ t }) => t <= seconds);
-      // Events about pods were not followed in this recording.
+      // This recording has no events about pods.
       const ours = ourTimeline(on.cluster.changes.splice(0), zeroMs, "lc-nr").filter(
         ({ what }) => !what.includes("Pod"),
       );

@@ -10,7 +10,7 @@ import {
   startNodeControllers,
 } from "./support/nodes.js";
 
-/** A healthy second node keeps the cluster out of the disruption of everything. */
+/** A healthy second node prevents a full disruption. */
 async function withSilentNode(kubeVersion: string): Promise<Harness> {
   const on = await startNodeControllers(kubeVersion);
   renewLease(on, "n2", createNode(on, "n2"));
@@ -31,9 +31,9 @@ for (const [kubeVersion, graceSeconds] of [
   ["1.31", 40],
   ["1.32", 50],
 ] as const) {
-  test(`in ${kubeVersion} a node is Unknown ${graceSeconds} s after its last heartbeat, and the trace says by which constant`, async () => {
+  test(`in ${kubeVersion} a node is Unknown ${graceSeconds} s after its last heartbeat, and the trace names the constant`, async () => {
     const on = await withSilentNode(kubeVersion);
-    const noticedSeconds = 5; // the pass that sees the lease of a node made right after the start
+    const noticedSeconds = 5; // this pass sees the lease of a node that was created right after the start
     await beat(on, ["n2"], graceSeconds + noticedSeconds - 0.1);
     expect(readyOf(on, "n1")).toBe("True");
     await on.clock.advance(200);
@@ -56,7 +56,7 @@ for (const [kubeVersion, graceSeconds] of [
   });
 }
 
-test("since 1.26 an evicted pod says why it goes; since 1.29 its event comes from taint-eviction-controller and names the pod's version", async () => {
+test("since 1.26 an evicted pod has a reason; since 1.29 its event comes from taint-eviction-controller and has the pod's version", async () => {
   for (const [kubeVersion, reasons, component] of [
     ["1.25", [], "taint-controller"],
     ["1.26", ["DeletionByTaintManager"], "taint-controller"],
@@ -77,7 +77,7 @@ test("since 1.26 an evicted pod says why it goes; since 1.29 its event comes fro
   }
 });
 
-test("a pod that lands on a node which is not ready is marked not ready, and evicted in its turn", async () => {
+test("a pod on a node that is not ready is marked not ready, and evicted with the node's other pods", async () => {
   const on = await withSilentNode("1.25");
   await beat(on, ["n2"], 60);
   createPod(on, "late", "n1", { toleratedSeconds: 20 });
@@ -88,7 +88,7 @@ test("a pod that lands on a node which is not ready is marked not ready, and evi
   expect(on.cluster.get("pods", "default", "late")?.metadata.deletionTimestamp).toBeDefined();
 });
 
-test("an eviction that has not fired is cancelled when the node returns", async () => {
+test("a pending eviction is cancelled when the node returns", async () => {
   const on = await withSilentNode("1.25");
   createPod(on, "p", "n1", { toleratedSeconds: 300 });
   await beat(on, ["n2"], 60);
@@ -99,7 +99,7 @@ test("an eviction that has not fired is cancelled when the node returns", async 
   expect(messages).toContain("Cancelling deletion of Pod default/p");
 });
 
-test("a write that fails does not stop the controller: the next pass does it", async () => {
+test("after a failed write the next pass tries again", async () => {
   const on = await withSilentNode("1.25");
   await beat(on, ["n2"], 40);
   on.cluster.failing.set("modify nodes", new Error("storage is away"));
@@ -129,7 +129,7 @@ test("beta labels follow the stable ones, and new nodes get a range and an annot
   expect(node?.["spec"]).toEqual({ podCIDR: "10.244.0.0/24", podCIDRs: ["10.244.0.0/24"] });
 });
 
-test("a quiet cluster costs nothing but the monitor's pass and pod GC's", async () => {
+test("in a quiet cluster only the monitor and pod GC run", async () => {
   const on = await withSilentNode("1.25");
   await beat(on, ["n1", "n2"], 20);
   expect(on.clock.sleeping).toBe(2);

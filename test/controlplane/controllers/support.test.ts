@@ -31,7 +31,7 @@ for (const [name, tolerations, want] of [
   ["a negative time", [forSeconds(-5)], 0],
   ["for ever", [forSeconds()], undefined],
   ["everything", [{ operator: "Exists" }], undefined],
-  ["the first that matches counts", [forSeconds(20), forSeconds(300)], 20],
+  ["the first match counts", [forSeconds(20), forSeconds(300)], 20],
 ] as [string, Toleration[], unknown][]) {
   test(`tolerations: ${name}`, () => {
     const used = matchingTolerations([unreachable], tolerations);
@@ -45,7 +45,7 @@ for (const [statuses, want] of [
   [["True"], "Normal"],
   [["Unknown"], "FullDisruption"],
   [["Unknown", "True"], "Normal"],
-  [["Unknown", "False", "True"], "Normal"], // two are not enough for a partial disruption
+  [["Unknown", "False", "True"], "Normal"], // two nodes are not enough for a partial disruption
   [["Unknown", "False", "Unknown", "True"], "PartialDisruption"],
   [["Unknown", "False", "Unknown", "True", "True", "True"], "Normal"],
 ] as const) {
@@ -60,7 +60,7 @@ test("a partial disruption stops evictions in a small zone, and slows them down 
   expect(evictionRate("FullDisruption", 3, rates)).toBe(0.1);
 });
 
-test("the eviction queue lets one node through every 10 s, each once", () => {
+test("the eviction queue releases one node every 10 s, each once", () => {
   const queue = new RateLimitedQueue(0.1);
   for (const name of ["a", "b"]) expect(queue.add(name, 0)).toBe(true);
   expect(queue.add("a", 0)).toBe(false);
@@ -75,7 +75,7 @@ test("the eviction queue lets one node through every 10 s, each once", () => {
   expect([queue.add("a", 10_000), queue.nextMs(), queue.take(99_000)]).toEqual([true, undefined, undefined]);
 });
 
-test("pod CIDRs are handed out in order, and a released one comes round last", () => {
+test("pod CIDRs are allocated in order, and a released one is reused last", () => {
   const cidrs = new CidrSet("10.244.0.0/22", 24);
   cidrs.occupy("10.244.1.0/24");
   expect([cidrs.allocate(), cidrs.allocate()]).toEqual(["10.244.0.0/24", "10.244.2.0/24"]);
@@ -93,7 +93,7 @@ for (const [from, count, want] of [
     expect(boundaryStep(from, count)).toBe(want));
 }
 
-test("work queue: once each, again when added meanwhile, retried at 5, 10, 20 ms, no timer left", async () => {
+test("work queue: once per key, again if added meanwhile, retried at 5, 10, 20 ms, no timer left", async () => {
   const clock = new FakeClock(0);
   const queue = new WorkQueue(clock);
   const stop = new AbortController();
@@ -111,7 +111,7 @@ test("work queue: once each, again when added meanwhile, retried at 5, 10, 20 ms
   queue.add("again");
   queue.add("again");
   queue.addAfter("later", 50);
-  queue.addAfter("later", 100); // the earlier moment wins
+  queue.addAfter("later", 100); // the earlier time wins
   queue.addAfter("cancelled", 10);
   queue.cancel("cancelled");
   await clock.advance(0);
@@ -123,7 +123,7 @@ test("work queue: once each, again when added meanwhile, retried at 5, 10, 20 ms
   expect(clock.sleeping).toBe(0);
 });
 
-test("shared reflectors: one watch for all readers, a late one begins with what is there", async () => {
+test("shared reflectors: one watch for all readers; a late reader starts with the existing objects", async () => {
   const clock = new FakeClock();
   const cluster = new FakeCluster(clock);
   cluster.create("configmaps", { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "x" } });
@@ -153,7 +153,7 @@ test("shared reflectors: one watch for all readers, a late one begins with what 
   await reflectors.close();
 });
 
-test("a controller that fails is reported and started again, on the injected clock, and the others go on", async () => {
+test("a failed controller is reported and restarted, on the injected clock, and the others keep running", async () => {
   const clock = new FakeClock(0);
   const trace = new Trace(clock);
   const facts: TraceEvent[] = [];
@@ -262,13 +262,13 @@ test("recorder: the tenth similar message makes one combined event, and an objec
   const combined = cluster.list("events").filter(({ message }) => String(message).startsWith("(combined"));
   expect(cluster.list("events")).toHaveLength(10);
   expect(combined).toMatchObject([{ count: 16, message: "(combined from similar events): try 25" }]);
-  await clock.advance(300_000); // one more is allowed
+  await clock.advance(300_000); // the next one is allowed
   for (const message of ["x", "y"]) recorder.event(NODE, "Normal", "Other", message);
   await recorder.flush();
   expect(cluster.list("events").filter(({ reason }) => reason === "Other")).toHaveLength(1);
 });
 
-test("recorder: a write that fails is reported, and the next one works", async () => {
+test("recorder: a failed write is reported, and the next one works", async () => {
   const { cluster, facts, recorder } = recorderOn("1.25");
   cluster.failing.set("create events", new Error("full"));
   recorder.event(NODE, "Normal", "A", "m");

@@ -7,7 +7,7 @@ import { configMap, contextOf, openLab } from "./rows.js";
 
 const SERVICES = { group: "", resource: "services", kind: "Service" };
 
-test("chains: a plugin is asked once for each kind of write whether it handles it", () => {
+test("chains: a plugin is asked only once per kind of write whether it handles it", () => {
   const asked: string[] = [];
   const plugin: AdmissionPlugin = {
     name: "Creations",
@@ -31,7 +31,7 @@ test("chains: a plugin is asked once for each kind of write whether it handles i
   assert.deepEqual(asked, ["CREATE /services/", "CREATE /services/binding", "DELETE /services/"]);
 });
 
-test("chains: plugins that are added later are in them", () => {
+test("chains: plugins that are added later take part", () => {
   const plugins: AdmissionPlugin[] = [];
   const chains = new AdmissionChains(plugins, SERVICES);
   assert.equal(chains.of("CREATE", "").mutating.length, 0);
@@ -39,7 +39,7 @@ test("chains: plugins that are added later are in them", () => {
   assert.equal(chains.of("CREATE", "").mutating.length, 1);
 });
 
-test("chains: plugins that answer at once and such that wait change the object one after the other", async () => {
+test("chains: synchronous and asynchronous plugins change the object in order", async () => {
   const labelled = (object: KubeObject | undefined, by: string) =>
     object && { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, [by]: "yes" } } };
   const admission: AdmissionPlugin[] = [

@@ -9,9 +9,9 @@ import { configMap, contextOf, fieldsOf, openLab } from "./rows.js";
 
 type Step =
   | { readonly type: "create" | "delete"; readonly name: string }
-  /** optimistic: reads, thinks, writes with the version it read */
+  /** optimistic: reads, waits, writes with the version it read */
   | { readonly type: "put"; readonly name: string; readonly thinks: number }
-  /** read-modify-write with retries: counts up */
+  /** read-modify-write with retries: increments */
   | { readonly type: "count"; readonly name: string; readonly thinks: number };
 
 const name = fc.constantFrom("a", "b", "c");
@@ -29,14 +29,14 @@ async function pause(turns: number): Promise<void> {
 const numberOf = (object: KubeObject) => Number(fieldsOf(object.data).n ?? 0);
 const writesOf = (object: KubeObject) => (fieldsOf(object.data).writes as readonly string[] | undefined) ?? [];
 
-/** What one client was told of a write that went through. */
+/** What a client learned about its successful write. */
 interface Acknowledged {
   readonly id: string;
   readonly revision: number;
   readonly name: string;
 }
 
-/** @returns undefined when the write was refused, as races are */
+/** @returns undefined if the write was refused because of a conflict */
 async function run(store: ResourceStore, one: Step, id: string): Promise<Acknowledged | undefined> {
   const written = (object: KubeObject): KubeObject => ({
     ...object,
@@ -75,7 +75,7 @@ async function run(store: ResourceStore, one: Step, id: string): Promise<Acknowl
   }
 }
 
-/** Watches, resumes at random places, and builds the objects from what it is told. */
+/** Watches, resumes at random times, and rebuilds the objects from the events. */
 async function follow(
   store: ResourceStore,
   options: { from: string; breakEvery: number },
@@ -111,7 +111,7 @@ function checkOrder(events: readonly WatchEvent[]): Map<string, KubeObject> {
   return model;
 }
 
-test("concurrent clients: no acknowledged write is lost, watchers see no gap or disorder and end equal to the store", async () => {
+test("concurrent clients: no acknowledged write is lost; watchers see all changes in order and end equal to the store", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(step, { minLength: 1, maxLength: 12 }), { minLength: 2, maxLength: 5 }),

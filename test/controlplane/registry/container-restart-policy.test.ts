@@ -35,7 +35,7 @@ for (const [kubeVersion, want] of kept) {
 
 const refused = [
   [
-    "of a container that is none of the init containers",
+    "of a container that is not an init container",
     { containers: [container(ALWAYS)] },
     /spec\.containers\[0\]\.restartPolicy: Forbidden: may not be set for non-init containers/,
   ],
@@ -56,7 +56,7 @@ for (const [name, spec, want] of refused) {
 const exec = { exec: { command: ["true"] } };
 const watched = { startupProbe: exec, readinessProbe: exec, livenessProbe: exec, lifecycle: { preStop: exec } };
 
-test("a sidecar may have probes and hooks, where it is one", async () => {
+test("a sidecar can have probes and hooks, in releases with sidecars", async () => {
   const spec = { initContainers: [init({ ...ALWAYS, ...watched })], containers: [container()] };
   const { status, body } = await create("1.29", spec);
   assert.equal(status, 201, body.message);
@@ -64,7 +64,7 @@ test("a sidecar may have probes and hooks, where it is one", async () => {
   assert.equal((await create("1.25", spec)).status, 422);
 });
 
-test("a sidecar's probes are checked as any", async () => {
+test("a sidecar's probes are checked like a container's", async () => {
   const startupProbe = { ...exec, periodSeconds: -1 };
   const spec = { initContainers: [init({ ...ALWAYS, startupProbe })], containers: [container()] };
   const { status, body } = await create("1.29", spec);
@@ -72,7 +72,7 @@ test("a sidecar's probes are checked as any", async () => {
   assert.match(body.message, /spec\.initContainers\[0\]\.startupProbe\.periodSeconds: Invalid value: -1/);
 });
 
-test("an init container that ends may have none", async () => {
+test("an ordinary init container cannot have them", async () => {
   const { status, body } = await create("1.29", { initContainers: [init(watched)], containers: [container()] });
   assert.equal(status, 422);
   for (const field of Object.keys(watched)) {
@@ -84,8 +84,8 @@ test("an init container that ends may have none", async () => {
 });
 
 for (const [name, more, want] of [
-  ["a sidecar that has ended runs again", ALWAYS, 200],
-  ["an init container that has ended does not", {}, 422],
+  ["a finished sidecar restarts", ALWAYS, 200],
+  ["a finished init container does not restart", {}, 422],
 ] as const) {
   test(`v1.29: in a pod that never restarts ${name}`, async () => {
     await using face = await Face.open({ kubeVersion: "1.29" });

@@ -5,7 +5,7 @@ import { forbidden } from "../../../src/apimachinery/errors.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../../src/controlplane/auth/contracts.js";
 import { configMap, contextOf, openLab, pod, refusal } from "./rows.js";
 
-test("create fills in what the server decides, in Go's order of fields", async () => {
+test("create sets the server's fields, in Go's order of fields", async () => {
   const { registry } = openLab();
   const sent = {
     ...configMap("a", { k: "v" }, { app: "x" }),
@@ -39,7 +39,7 @@ test("create: generateName gets five characters, and is cut to fit 63", async ()
     ).metadata.name;
   assert.match((await create("node-csr-")) ?? "", /^node-csr-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   assert.equal((await create("x".repeat(80)))?.length, 63);
-  // The fake chance gives the same suffix again.
+  // The fake random source gives the same suffix again.
   const taken = await refusal(create("node-csr-"));
   assert.deepEqual([taken.code, taken.reason, taken.details?.retryAfterSeconds], [409, "AlreadyExists", 1]);
   assert.match(
@@ -66,7 +66,7 @@ const REFUSED: readonly [string, string, KubeObject["metadata"], string][] = [
     `Node "Bad_Name" is invalid: metadata.name: Invalid value: "Bad_Name": ${SUBDOMAIN}`,
   ],
   [
-    "a name no path can hold, of a kind that checks none",
+    "a name that no path can contain, of a kind without name checks",
     "certificatesigningrequests.certificates.k8s.io",
     { name: "rec/bad" },
     'CertificateSigningRequest.certificates.k8s.io "rec/bad" is invalid: metadata.name: Invalid value: "rec/bad": may not contain \'/\'',
@@ -112,7 +112,7 @@ for (const [what, resource, metadata, message] of REFUSED) {
   });
 }
 
-test("create: good metadata of every sort is taken", async () => {
+test("create: valid metadata of all kinds is accepted", async () => {
   const { registry } = openLab();
   const metadata = {
     name: "n",
@@ -139,7 +139,7 @@ test("create: two controllers among the owners", async () => {
   );
 });
 
-test("create: namespace of the body, resourceVersion, name twice, name being deleted", async () => {
+test("create: namespace in the body, resourceVersion, existing name, name of an object that is being deleted", async () => {
   const { registry } = openLab();
   const store = registry.store("pods");
   const elsewhere = { ...pod("a"), metadata: { name: "a", namespace: "kube-system" } };
@@ -165,7 +165,7 @@ test("create: namespace of the body, resourceVersion, name twice, name being del
   );
 });
 
-test("create: a dry run validates, answers and stores nothing", async () => {
+test("create: a dry run validates and responds, but stores nothing", async () => {
   const { registry } = openLab();
   const store = registry.store("configmaps");
   const dryRun = contextOf({ dryRun: true });
@@ -176,7 +176,7 @@ test("create: a dry run validates, answers and stores nothing", async () => {
   assert.equal((await refusal(store.create(dryRun, "default", configMap("a")))).reason, "AlreadyExists");
 });
 
-test("admission: mutating plugins before preparation, validating ones see what will be stored", async () => {
+test("admission: mutating plugins run before preparation, validating ones see the object to store", async () => {
   const seen: string[] = [];
   const note = (phase: string, { operation, resource, namespace, name, object, dryRun }: AdmissionAttributes) =>
     seen.push(
@@ -214,7 +214,7 @@ test("admission: mutating plugins before preparation, validating ones see what w
   ]);
 });
 
-test("get: names that cannot be a path's segment, missing objects of named groups, releases", async () => {
+test("get: names that cannot be a path segment, missing objects of named groups, releases", async () => {
   const { registry } = openLab();
   assert.equal((await refusal(registry.store("nodes").get(undefined, ".."))).code, 400);
   assert.equal((await refusal(registry.store("pods").get(undefined, "a"))).message, "Namespace parameter required.");

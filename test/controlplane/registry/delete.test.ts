@@ -5,7 +5,7 @@ import type { AdmissionPlugin } from "../../../src/controlplane/auth/contracts.j
 import type { DeleteOptions } from "../../../src/controlplane/registry/registry.js";
 import { configMap, contextOf, fieldsOf, type Lab, openLab, pod, refusal } from "./rows.js";
 
-/** type, resourceVersion, seconds of grace, deletionTimestamp of each event of the pods so far */
+/** type, resourceVersion, grace period in seconds, deletionTimestamp of each pod event so far */
 async function podEvents(lab: Lab): Promise<string[]> {
   const seen: string[] = [];
   const stop = new AbortController();
@@ -58,25 +58,25 @@ const CASES: readonly [string, KubeObject, readonly (DeleteOptions | number)[], 
     ["ADDED 2", "MODIFIED 3 1 00:01"],
   ],
   [
-    "a second DELETE may shorten the grace, counted from the first",
+    "a second DELETE can shorten the grace period, counted from the first",
     pod("p", BOUND),
     [{}, 2, { gracePeriodSeconds: 5 }],
     ["ADDED 2", "MODIFIED 3 30 00:30", "MODIFIED 4 5 00:05"],
   ],
   [
-    "a second DELETE never lengthens it, and may say nothing",
+    "a second DELETE never lengthens it, and can omit it",
     pod("p", BOUND),
     [{ gracePeriodSeconds: 5 }, 2, { gracePeriodSeconds: 100 }, {}, { gracePeriodSeconds: 5 }],
     ["ADDED 2", "MODIFIED 3 5 00:05"],
   ],
   [
-    "the kubelet's DELETE with grace 0 ends it, deletionTimestamp moves back",
+    "the kubelet's DELETE with grace 0 removes it, deletionTimestamp moves back",
     pod("p", BOUND),
     [{}, 7, { gracePeriodSeconds: 0 }],
     ["ADDED 2", "MODIFIED 3 30 00:30", "MODIFIED 4 0 00:00", "DELETED 5 0 00:00"],
   ],
   [
-    "a finalizer holds it, and a second DELETE changes nothing",
+    "a finalizer keeps it, and a second DELETE changes nothing",
     { ...pod("p", BOUND), metadata: { name: "p", finalizers: ["example.com/hold"] } },
     [{ gracePeriodSeconds: 0 }, {}],
     ["ADDED 2", "MODIFIED 3 0 00:00"],
@@ -95,7 +95,7 @@ for (const [what, object, steps, want] of CASES) {
   });
 }
 
-test("delete answers the object as it was last stored", async () => {
+test("delete returns the object as it was last stored", async () => {
   const { registry } = openLab();
   const pods = registry.store("pods");
   await pods.create(contextOf(), "default", pod("p", BOUND));
@@ -117,7 +117,7 @@ const PRECONDITIONS: readonly [DeleteOptions, string][] = [
   ],
 ];
 for (const [options, why] of PRECONDITIONS) {
-  test(`delete: a precondition that does not hold names the kind: ${JSON.stringify(options)}`, async () => {
+  test(`delete: the message about a failed precondition names the kind: ${JSON.stringify(options)}`, async () => {
     const { registry } = openLab();
     const store = registry.store("nodes");
     await store.create(contextOf(), undefined, { kind: "Node", apiVersion: "v1", metadata: { name: "n" } });
@@ -136,7 +136,7 @@ test("delete: preconditions that hold, also across the two steps of grace 0", as
   assert.equal((await store.delete(contextOf(), "default", "p", { gracePeriodSeconds: 0, preconditions })).gone, true);
 });
 
-test("delete: unknown propagation policy, and both ways to say it", async () => {
+test("delete: unknown propagation policy, and two conflicting options for it", async () => {
   const { registry } = openLab();
   const store = registry.store("configmaps");
   await store.create(contextOf(), "default", configMap("a"));
@@ -161,7 +161,7 @@ const POLICIES: readonly [DeleteOptions, readonly string[], ObjectMeta["finalize
   [{}, ["foregroundDeletion"], ["foregroundDeletion"]],
 ];
 for (const [options, before, after] of POLICIES) {
-  test(`delete: ${JSON.stringify(options)} makes [${before}] [${after ?? "gone"}]`, async () => {
+  test(`delete: ${JSON.stringify(options)} changes the finalizers [${before}] to [${after ?? "gone"}]`, async () => {
     const { registry } = openLab();
     const store = registry.store("configmaps");
     await store.create(contextOf(), "default", {
@@ -182,7 +182,7 @@ for (const [options, before, after] of POLICIES) {
   });
 }
 
-test("delete: a dry run says what would be", async () => {
+test("delete: a dry run returns the result", async () => {
   const { registry } = openLab();
   const store = registry.store("pods");
   await store.create(contextOf(), "default", pod("p", BOUND));
@@ -196,7 +196,7 @@ test("delete: a dry run says what would be", async () => {
   assert.equal((await store.get("default", "p")).metadata.deletionTimestamp, undefined);
 });
 
-test("delete: admission sees the object that goes, and may refuse", async () => {
+test("delete: admission sees the object, and can refuse", async () => {
   const seen: unknown[] = [];
   const plugin: AdmissionPlugin = {
     name: "Test",
@@ -218,7 +218,7 @@ test("delete: admission sees the object that goes, and may refuse", async () => 
   await store.get("default", "kept");
 });
 
-test("delete of a missing object is 404; a collection goes by selector and is answered as it was", async () => {
+test("delete of a missing object is 404; a collection is deleted by selector and returned as it was", async () => {
   const { registry } = openLab();
   const store = registry.store("pods");
   assert.equal((await refusal(store.delete(contextOf(), "default", "nope"))).message, 'pods "nope" not found');

@@ -27,7 +27,7 @@ async function listAll(store: ResourceStore, options: ListOptions): Promise<stri
   }
 }
 
-test("list: sorted by name, the very objects, with the newest revision", async () => {
+test("list: sorted by name, the stored objects themselves, with the newest revision", async () => {
   const { store, registry } = await openWith(3);
   await registry.store("configmaps").create(contextOf(), "aaa", configMap("z"));
   const list = await store.list("default");
@@ -38,7 +38,7 @@ test("list: sorted by name, the very objects, with the newest revision", async (
   assert.equal(namesOf(await store.list("empty")), "");
 });
 
-test("list in chunks: of one moment, whatever is written in between", async () => {
+test("list in chunks: at one revision, in spite of writes in between", async () => {
   const { store } = await openWith(5);
   const first = await store.list("default", { limit: 2 });
   assert.deepEqual(first.metadata, {
@@ -58,7 +58,7 @@ test("list in chunks: of one moment, whatever is written in between", async () =
   assert.deepEqual([namesOf(rest), rest.metadata], ["l4", { resourceVersion: "6" }]);
 });
 
-test("list in chunks with a selector: full chunks, and nobody knows how many remain", async () => {
+test("list in chunks with a selector: full chunks, without a remaining count", async () => {
   const { store } = await openWith(260);
   const chunks = await listAll(store, { limit: 50, labelSelector: "odd=1" });
   assert.deepEqual(
@@ -72,7 +72,7 @@ test("list in chunks with a selector: full chunks, and nobody knows how many rem
   ]);
 });
 
-test("list: by name is one look-up with the same answer", async () => {
+test("list: by name is one look-up with the same result", async () => {
   const { store } = await openWith(3);
   for (const [fieldSelector, want] of [
     ["metadata.name=l1", "l1"],
@@ -161,7 +161,7 @@ for (const [options, code, message] of REFUSED) {
   });
 }
 
-test("list and get: a resourceVersion of the future is 504 after 3 s, unless it comes", async () => {
+test("list and get: a future resourceVersion is 504 after 3 s, unless it is reached", async () => {
   const { store, clock, storage } = await openWith(1);
   for (const call of [() => store.list("default", { resourceVersion: "9" }), () => store.get("default", "l0", "9")]) {
     const waiting = refusal(call());
@@ -186,7 +186,7 @@ test("list and get: a resourceVersion of the future is 504 after 3 s, unless it 
   assert.equal((await store.get("default", "l0", "1")).metadata.name, "l0");
 });
 
-test("list: a token and an exact revision that are too old are 410, the token with a fresh one", async () => {
+test("list: a token and an exact revision that are too old are 410, the token with a new one", async () => {
   const { store, clock } = await openWith(3);
   const first = await store.list("default", { limit: 1 });
   const token = first.metadata.continue ?? "";

@@ -10,7 +10,7 @@ function open() {
   return { ...lab, client: createLocalClient(lab.registry, ADMIN) };
 }
 
-test("local client: what is missing is undefined or false, what is refused throws", async () => {
+test("local client: a missing object is undefined or false, a refusal throws", async () => {
   const { client } = open();
   assert.equal(await client.get("pods", "default", "p"), undefined);
   assert.equal(await client.delete("pods", "default", "p"), false);
@@ -22,7 +22,7 @@ test("local client: what is missing is undefined or false, what is refused throw
   assert.equal(await client.delete("pods", "default", "p"), true);
 });
 
-test("local client: update is optimistic, modify is not, and leaves alone what does not change", async () => {
+test("local client: update needs the current version, modify retries, and an unchanged object is not written", async () => {
   const { client, storage } = open();
   const created = await client.create("configmaps", "default", configMap("a", { n: 0 }));
   const updated = await client.update("configmaps", { ...created, data: { n: 1 } });
@@ -47,7 +47,7 @@ function line(item: WatchItem): string {
   return `${item.type} ${item.object.metadata.name}${before}`;
 }
 
-test("reflect: a list, then changes with what was there before", async () => {
+test("reflect: a list, then changes with the previous object", async () => {
   const { client, clock, storage } = open();
   await client.create("configmaps", "default", configMap("a"));
   const stop = new AbortController();
@@ -67,7 +67,7 @@ test("reflect: a list, then changes with what was there before", async () => {
   assert.deepEqual([clock.sleeping, storage.watcherCount], [0, 0]);
 });
 
-test("reflect: after a break it lists anew, and tells what vanished meanwhile", async () => {
+test("reflect: after a break it lists again, and reports the objects deleted meanwhile", async () => {
   const lab = openLab({ storage: { watchBacklog: { changes: 2 } } });
   const client = createLocalClient(lab.registry, ADMIN);
   for (const name of ["a", "b"]) await client.create("configmaps", "default", configMap(name));

@@ -86,7 +86,7 @@ describe("kubectl get pods, of a pod with a sidecar", () => {
   ];
   for (const [name, statuses, want] of rows) test(name, () => assert.deepEqual(cellsOf(statuses), want));
 
-  test("an init container that goes on running is none", () => {
+  test("an ordinary init container does not count", () => {
     const statuses = { init: [ended("i1"), running("side"), waiting("i2")] };
     assert.deepEqual(cellsOf(statuses, {}), ["0/2", "Init:1/3", "0"]);
   });

@@ -5,7 +5,10 @@ import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import type { DeleteOptions, ListOptions } from "../../../src/controlplane/registry/registry.js";
 import { contextOf, type Lab, openLab, pod, refusal } from "./rows.js";
 
-/** Texts of a real API server, where its recordings are at hand: the store alone must come to the same words. */
+/**
+ * Compares messages with those of a real API server, if its recordings exist: the store alone must produce the same
+ * text.
+ */
 const RECORDINGS = "../shared/recordings/apiserver-v1.25";
 const isAtHand = existsSync(RECORDINGS);
 
@@ -27,7 +30,7 @@ function itemsOf(file: string): readonly Item[] {
   return (JSON.parse(readFileSync(`${RECORDINGS}/${file}`, "utf8")) as { items: Item[] }).items;
 }
 
-/** Resource versions, uids and the selectors' own values are this cluster's. */
+/** Replaces resource versions, uids and the selectors' values by this cluster's. */
 function normalised({ message = "", reason, code, details }: Status) {
   const text = (value: string) => value.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "UID").replace(/\d{4,}/g, "N");
   return {
@@ -56,12 +59,12 @@ const REFUSED_LISTS = itemsOf("pods.json").filter(
     request?.method === "GET" &&
     request.path.startsWith("/api/v1/namespaces/default/pods?") &&
     (response?.status ?? 0) >= 400 &&
-    // What is no number is refused where the query is read, and what waits is tested with the clock.
+    // The query parser refuses text that is not a number; tests with a clock cover the waits.
     !name.includes("limit no number") &&
     response?.status !== 504,
 );
 
-test.skipIf(!isAtHand)("recorded (skipped where the recordings are not at hand): there are lists to compare", () => {
+test.skipIf(!isAtHand)("recorded (skipped without the recordings): there are lists to compare", () => {
   assert.ok(REFUSED_LISTS.length >= 14, String(REFUSED_LISTS.length));
 });
 
@@ -73,7 +76,7 @@ for (const { name, request, response } of REFUSED_LISTS) {
   });
 }
 
-/** name of the recorded item, of which file, the resource, and the object that is there */
+/** name of the recorded item, its file, the resource, and the existing object */
 const DELETES = [
   ["node: delete with a wrong uid precondition", "lease-node.json", "nodes"],
   ["node: delete with a wrong resourceVersion precondition", "lease-node.json", "nodes"],

@@ -8,7 +8,7 @@ import { MemoryStorage, type MemoryStorageOptions } from "../../../src/controlpl
 import type { Random } from "../../../src/util/random.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 
-/** Small rows with what the generic store distinguishes; the real table is tested with its kinds. */
+/** Small rows for the cases of the generic store; the real table is tested with its kinds. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -55,7 +55,7 @@ export const NODES = row(
 
 export const LEASES = row("coordination.k8s.io", "Lease", "leases", { allowCreateOnUpdate: true });
 
-/** Names are hardly checked, spec stays as it is. */
+/** Barely checks names, keeps the spec. */
 export const CSRS = row(
   "certificates.k8s.io",
   "CertificateSigningRequest",
@@ -113,7 +113,7 @@ export const NAMESPACES = row(
   },
 );
 
-/** A second view of config maps, with its own field names. */
+/** A second view of config maps, with different field names. */
 export const VIEWS = row(
   "view.example.com",
   "View",
@@ -180,7 +180,7 @@ export function pod(name: string, spec: Fields = {}, status: Fields = { phase: "
   return { kind: "Pod", apiVersion: "v1", metadata: { name }, spec, status };
 }
 
-/** The Status that a call is refused with. */
+/** The Status of a refused call. */
 export async function refusal(call: Promise<unknown> | (() => unknown)): Promise<StatusError["status"]> {
   try {
     await (typeof call === "function" ? call() : call);

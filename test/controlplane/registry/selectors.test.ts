@@ -7,7 +7,7 @@ import { openLab, refusal } from "./rows.js";
 
 const SETS = [{}, { a: "1" }, { a: "2", b: "x" }, { a: "10", in: "y" }, { "example.com/k": "" }] as const;
 
-/** selector, indexes of the sets above that it matches */
+/** selector, indexes of the matching sets above */
 const MATCHES: readonly [string, string][] = [
   ["", "01234"],
   ["a", "123"],
@@ -86,7 +86,7 @@ test("field selector: terms, operators, escapes", () => {
   }
 });
 
-/** resource, selector, the refusal; undefined: it is taken */
+/** resource, selector, the error message; undefined: it is accepted */
 const FIELDS: readonly [string, string, string | undefined][] = [
   ["pods", "metadata.name=a,metadata.namespace=b,spec.nodeName!=c,status.phase=", undefined],
   ["pods", "metadata.uid=x", "field label not supported: metadata.uid"],
@@ -97,7 +97,7 @@ const FIELDS: readonly [string, string, string | undefined][] = [
   ["configmaps", "data.k=x", '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"'],
 ];
 for (const [resource, fieldSelector, message] of FIELDS) {
-  test(`field selector: ${resource} ${fieldSelector}: ${message ?? "taken"}`, async () => {
+  test(`field selector: ${resource} ${fieldSelector}: ${message ?? "accepted"}`, async () => {
     const store = openLab().registry.store(resource);
     if (message === undefined) await store.list("default", { fieldSelector });
     else assert.equal((await refusal(store.list("default", { fieldSelector }))).message, message);

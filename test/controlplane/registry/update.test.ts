@@ -57,14 +57,14 @@ test("update: a current resourceVersion writes, a stale one is a conflict", asyn
   );
 });
 
-test("update: what changes nothing keeps the resourceVersion, whatever the order of keys", async () => {
+test("update: without a change the resourceVersion stays, in any order of keys", async () => {
   const { created, put, registry } = await openWith("configmaps", configMap("a", { x: "1", y: "2" }));
   const same = await put({ ...created, data: { y: "2", x: "1" } });
   assert.equal(same, created);
   assert.equal(await registry.resourceVersion(), "2");
 });
 
-test("update without a resourceVersion: overwrites where the kind allows it, else 422 in the resource's name", async () => {
+test("update without a resourceVersion: overwrites if the kind allows it, otherwise 422 with the resource's name", async () => {
   const node1 = await openWith("nodes", node("n"));
   const overwritten = await node1.put({ ...without(node1.created, "resourceVersion"), spec: { unschedulable: true } });
   assert.equal(overwritten.metadata.resourceVersion, "3");
@@ -84,7 +84,7 @@ test("update without a resourceVersion: overwrites where the kind allows it, els
   assert.deepEqual([noNumber.code, noNumber.message], [500, 'strconv.ParseUint: parsing "abc": invalid syntax']);
 });
 
-test("update of what is missing: 404, or creates it where the kind allows that", async () => {
+test("update of a missing object: 404, or creates it if the kind allows that", async () => {
   const { registry } = openLab();
   const nodes = registry.store("nodes");
   const missing = await refusal(nodes.update(contextOf(), undefined, "n", undefined, () => node("n")));
@@ -106,7 +106,7 @@ test("update of what is missing: 404, or creates it where the kind allows that",
   assert.equal(forced.created, true);
 });
 
-test("update: a foreign uid is 409 in a PUT, and 422 with the cause twice in a PATCH", async () => {
+test("update: another uid is 409 in a PUT, and 422 with the cause twice in a PATCH", async () => {
   const { created, put, patch } = await openWith("nodes", node("n"));
   const foreign = "11111111-1111-1111-1111-111111111111";
   const asPut = await refusal(put(meta(created, { uid: foreign }), undefined, { uid: foreign }));
@@ -120,7 +120,7 @@ test("update: a foreign uid is 409 in a PUT, and 422 with the cause twice in a P
   assert.equal(asPatch.details?.causes?.length, 2);
 });
 
-test("update: names must be the URL's, times and generation are the server's", async () => {
+test("update: the name must be the URL's; times and generation are the server's", async () => {
   const { created, put, patch } = await openWith("configmaps", meta(configMap("a"), { generation: 3 }));
   const renamed = await refusal(patch((current) => meta(current, { name: "other" })));
   assert.deepEqual(
@@ -143,7 +143,7 @@ test("update: names must be the URL's, times and generation are the server's", a
   );
 });
 
-test("update of a subresource changes its part only, and creates nothing", async () => {
+test("update of a subresource changes only its part, and creates nothing", async () => {
   const { store, created, put } = await openWith("nodes", node("n"));
   const status = await put({ ...created, spec: { unschedulable: true }, status: { phase: "x" } }, "status");
   assert.deepEqual([status.spec, status.status], [{}, { phase: "x" }]);
@@ -153,7 +153,7 @@ test("update of a subresource changes its part only, and creates nothing", async
   assert.equal(missing.reason, "NotFound");
 });
 
-test("update: who loses a race is called again with the new object, unless it insisted on a version", async () => {
+test("update: after a conflict the change is computed again, unless it names a version", async () => {
   const { store, created, put } = await openWith("configmaps", configMap("a", { n: 0 }));
   let interferences = 2;
   const seen: unknown[] = [];
@@ -174,7 +174,7 @@ test("update: who loses a race is called again with the new object, unless it in
   assert.equal(insisting.reason, "Conflict");
 });
 
-test("update: a dry run answers the outcome and stores nothing", async () => {
+test("update: a dry run returns the result and stores nothing", async () => {
   const { store, created, registry } = await openWith("configmaps", configMap("a"));
   const sent = { ...created, data: { k: "1" } };
   const { object } = await store.update(contextOf({ dryRun: true }), "default", "a", undefined, () => sent);
@@ -187,7 +187,7 @@ test("update: a dry run answers the outcome and stores nothing", async () => {
   assert.equal((await refusal(registry.store(LEASES).get("default", "l"))).reason, "NotFound");
 });
 
-test("finalizers: none may be added to what is being deleted; the last one's removal ends it", async () => {
+test("finalizers: cannot be added to an object that is being deleted; removing the last one deletes it", async () => {
   const { store, storage, patch } = await openWith("pods", meta(pod("p"), { finalizers: ["example.com/hold"] }));
   const { gone } = await store.delete(contextOf(), "default", "p", { gracePeriodSeconds: 0 });
   assert.equal(gone, false);
@@ -205,7 +205,7 @@ test("finalizers: none may be added to what is being deleted; the last one's rem
   assert.equal(await storage.currentRevision(), 4);
 });
 
-test("a namespace goes when its own finalizers are gone, not before", async () => {
+test("a namespace is deleted with its last own finalizer, not before", async () => {
   const namespace = { kind: "Namespace", apiVersion: "v1", metadata: { name: "ns" } };
   const { store, put } = await openWith("namespaces", namespace);
   const deleted = await store.delete(contextOf(), undefined, "ns");

@@ -12,7 +12,7 @@ function line({ type, object }: WatchEvent): string {
   return [type, name, resourceVersion].filter((one) => one !== undefined).join(" ");
 }
 
-/** A lab with a watch that is read all the time. */
+/** A lab with a watch that is read continuously. */
 function openWatch(
   options: WatchOptions,
   lab = openLab(),
@@ -36,7 +36,7 @@ async function put(lab: ReturnType<typeof openLab>, object: KubeObject, resource
   await settle();
 }
 
-test("watch without a version or from 0: what exists comes as ADDED, then changes", async () => {
+test("watch without a version or from 0: existing objects come as ADDED, then changes", async () => {
   for (const options of [{}, { resourceVersion: "0" }]) {
     const lab = openLab();
     await put(lab, configMap("b"));
@@ -54,7 +54,7 @@ test("watch without a version or from 0: what exists comes as ADDED, then change
   }
 });
 
-test("watch from a version: what came after it, and nothing twice", async () => {
+test("watch from a version: later changes only, each once", async () => {
   const lab = openLab();
   for (let i = 0; i < 4; i++) await put(lab, configMap("a", { k: String(i) }));
   const watch = openWatch({ resourceVersion: "3" }, lab);
@@ -83,7 +83,7 @@ test("watch by label: enters, changes, leaves with its old content and the new v
     watch.events.map(({ object }) => fieldsOf(object.data).k),
     ["1", "2", "2", "5", "5"],
   );
-  // Even what left is one object for all who saw it leave.
+  // All watchers share the object that left.
   assert.deepEqual(watch.events[2]?.object.metadata.labels, { app: "x" });
   assert.equal(watch.events[2]?.object, twin.events[2]?.object);
   for (const one of [watch, twin]) one.stop.abort();
@@ -136,7 +136,7 @@ test("watch: too old is one ERROR event with a Status 410, then the end", async 
   ]);
 });
 
-test("watch: a version of the future waits in silence; the stream ends at its timeout", async () => {
+test("watch: a future version waits in silence; the stream ends at its timeout", async () => {
   const watch = openWatch({ resourceVersion: "4", timeoutSeconds: 3 });
   await settle();
   for (const name of ["a", "b", "c", "d"]) await put(watch, configMap(name));
@@ -170,7 +170,7 @@ test("bookmarks: every minute, with the version of the resource's newest change,
   await watch.done;
 });
 
-test("bookmarks: about 2 s before the end; none unasked, none without news since the beginning", async () => {
+test("bookmarks: about 2 s before the end; only on request, and only after a change", async () => {
   const lab = openLab();
   await put(lab, configMap("a"));
   const common = { resourceVersion: "1", timeoutSeconds: 20, fieldSelector: "metadata.name=x" };
@@ -236,7 +236,7 @@ for (const [kubeVersion, options, code, message] of REFUSED) {
   });
 }
 
-test("sendInitialEvents: ignored in v1.25, in v1.32 a bookmark says where the list ends", async () => {
+test("sendInitialEvents: ignored in v1.25; in v1.32 a bookmark marks the end of the list", async () => {
   const seen: string[][] = [];
   for (const options of [
     { lab: { kubeVersion: "1.25" } satisfies LabOptions, watch: { sendInitialEvents: true } },
@@ -259,7 +259,7 @@ test("sendInitialEvents: ignored in v1.25, in v1.32 a bookmark says where the li
   ]);
 });
 
-test("watch: who stops reading midway leaves nothing behind", async () => {
+test("watch: a reader that stops early leaves nothing behind", async () => {
   const lab = openLab();
   for (const name of ["a", "b", "c"]) await put(lab, configMap(name));
   const options = { allowWatchBookmarks: true, timeoutSeconds: 600 };
@@ -267,7 +267,7 @@ test("watch: who stops reading midway leaves nothing behind", async () => {
   assert.deepEqual([lab.clock.sleeping, lab.storage.watcherCount], [0, 0]);
 });
 
-test("watch: one that does not read is ended, and can resume where it was", async () => {
+test("watch: a watch that is not read is ended, and can resume where it was", async () => {
   const lab = openLab({ storage: { watchBacklog: { changes: 5 } } });
   const reader = lab.registry
     .store(CONFIG_MAPS)
@@ -275,7 +275,7 @@ test("watch: one that does not read is ended, and can resume where it was", asyn
     [Symbol.asyncIterator]();
   const first = reader.next();
   await settle();
-  // Writes in one go: the watch has no chance to run in between.
+  // Writes synchronously, so that the watch cannot run in between.
   const entries = Array.from({ length: 20 }, (_, i) =>
     lab.storage.create(`/registry/configmaps/default/c${i}`, configMap(`c${i}`)),
   );

@@ -69,7 +69,7 @@ const approvals = [
   ["system:node:n1", "system:node:other", ["selfnodeclient"], ""],
 ] as const;
 for (const [username, commonName, may, message] of approvals) {
-  test(`${username} with [${may}] asks for ${commonName}: ${message || "pending"}`, async () => {
+  test(`${username} with [${may}] requests ${commonName}: ${message || "pending"}`, async () => {
     const cluster = await fakeCluster();
     for (const subresource of may) cluster.authorizer.may.add(`${username}: ${subresource}`);
     cluster.client.put(csrObject({ username, commonName }));
@@ -82,7 +82,7 @@ for (const [username, commonName, may, message] of approvals) {
   });
 }
 
-test("the access review carries the requester as the API server wrote it down", async () => {
+test("the access review uses the requester from the CSR's spec", async () => {
   const cluster = await fakeCluster();
   cluster.client.put(csrObject());
   await run(cluster, async () => {});
@@ -100,13 +100,13 @@ test("the access review carries the requester as the API server wrote it down", 
 
 const untouched: readonly (readonly [string, Asked])[] = [
   ["another signer's", { signerName: "kubernetes.io/kubelet-serving" }],
-  ["an approved one", { status: { conditions: [{ type: "Approved", status: "True" }] } }],
+  ["an approved CSR", { status: { conditions: [{ type: "Approved", status: "True" }] } }],
   ["a denied one", { status: { conditions: [{ type: "Denied", status: "True" }] } }],
-  ["an issued one", { status: { certificate: "x" } }],
-  ["one of the wrong shape", { commonName: "n1" }],
+  ["an issued CSR", { status: { certificate: "x" } }],
+  ["an invalid CSR", { commonName: "n1" }],
 ];
 for (const [what, asked] of untouched) {
-  test(`nobody is asked about ${what}`, async () => {
+  test(`no access review for ${what}`, async () => {
     const cluster = await fakeCluster();
     cluster.authorizer.may.add("system:bootstrap:abcdef: nodeclient");
     cluster.client.put(csrObject(asked));
@@ -116,7 +116,7 @@ for (const [what, asked] of untouched) {
   });
 }
 
-test("a right that appears later is noticed: asked again after 200 ms, 400 ms, 800 ms", async () => {
+test("a later right is noticed: checked again after 200 ms, 400 ms, 800 ms", async () => {
   const cluster = await fakeCluster();
   cluster.client.put(csrObject());
   await run(cluster, async () => {
@@ -134,7 +134,7 @@ test("a right that appears later is noticed: asked again after 200 ms, 400 ms, 8
   assert.deepEqual(decisions, ["CSR csr-1: leave it to a person", "CSR csr-1: approve"]);
 });
 
-test("a failed write is tried again and reported", async () => {
+test("a failed write is retried and reported", async () => {
   const cluster = await fakeCluster();
   cluster.authorizer.may.add("system:bootstrap:abcdef: nodeclient");
   cluster.client.failures = 1;

@@ -37,7 +37,7 @@ const rubbish = Buffer.from("hello").toString("base64");
 
 const minute = 60_000;
 const table = [
-  // request                                                           why it goes; "" = it stays
+  // request                                                           reason of the deletion; "" = it stays
   [csr("fresh", minute), ""],
   [csr("pending-24h", 24 * HOUR_MS), ""],
   [csr("pending-longer", 24 * HOUR_MS + minute), "it has been pending for too long"],
@@ -54,7 +54,7 @@ const table = [
   [csr("approved-never-issued", 40 * HOUR_MS, "Approved", 30 * HOUR_MS), ""],
 ] as const;
 
-test("what is old goes with the first pass, and only that", async () => {
+test("the first pass deletes old requests, and only those", async () => {
   for (const [object] of table) cluster.client.put(object);
   const stop = new AbortController();
   const done = createCsrCleanerController(cluster.deps).run(stop.signal);
@@ -75,7 +75,7 @@ test("what is old goes with the first pass, and only that", async () => {
       .sort(),
   );
 
-  // The next look is an hour later.
+  // The next pass is an hour later.
   await cluster.clock.advance(HOUR_MS - 1);
   assert.ok(cluster.client.names().includes("issued-just"));
   await cluster.clock.advance(1);

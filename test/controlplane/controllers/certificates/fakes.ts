@@ -11,14 +11,14 @@ import { AsyncQueue } from "../../../../src/util/async-queue.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
 import { SYSTEM_APISERVER } from "../../system-apiserver.js";
 
-/** CSRs in memory, with a watch: as much of the cluster as these controllers see. Each write is noted. */
+/** CSRs in memory, with a watch: the part of the cluster that these controllers use. Records each write. */
 export class FakeClient implements LocalClient {
   readonly user = SYSTEM_APISERVER;
   readonly writes: string[] = [];
   readonly #objects = new Map<string, KubeObject>();
   readonly #watchers = new Set<AsyncQueue<WatchItem>>();
   #revision = 0;
-  /** the next so many `modify` calls are refused */
+  /** the number of `modify` calls that will be refused */
   failures = 0;
 
   put(object: KubeObject): void {
@@ -29,7 +29,7 @@ export class FakeClient implements LocalClient {
   }
 
   read(name: string): CertificateSigningRequest {
-    // The tests put nothing else in.
+    // The tests store only CSRs.
     return this.#objects.get(name) as unknown as CertificateSigningRequest;
   }
 
@@ -87,7 +87,7 @@ export class FakeClient implements LocalClient {
   }
 }
 
-/** Allows what `may` names, `user: subresource`, and remembers what it was asked. */
+/** Allows what `may` names, `user: subresource`, and records the requests. */
 export class FakeAuthorizer implements Authorizer {
   readonly asked: AuthorizationAttributes[] = [];
   readonly may = new Set<string>();

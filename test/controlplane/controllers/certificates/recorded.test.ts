@@ -30,14 +30,14 @@ interface Item {
 const path = "../shared/recordings/apiserver-v1.25/csr.json";
 const items: readonly Item[] = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")).items : [];
 
-/** The requests as the recorded server stored them when they were created. */
+/** The requests as the recorded server stored them at creation. */
 const created = new Map<string, CertificateSigningRequest>();
 for (const { response } of items) {
   const name = response?.body?.metadata?.name;
   if (response?.status === 201 && name !== undefined && response.body !== undefined) created.set(name, response.body);
 }
 
-/** Names that the recorded server approved by itself, or left alone, and with which words. */
+/** The requests that the recorded server approved or left pending, with its messages. */
 const outcomes = new Map<string, string>();
 for (const { name, response } of items) {
   const body = response?.body;
@@ -64,7 +64,7 @@ const approved = (csr: CertificateSigningRequest): CertificateSigningRequest => 
 describe.skipIf(items.length === 0)(
   "what the recorded control plane did (skipped without ../shared/recordings)",
   () => {
-    test("the recording says something about both controllers", () => {
+    test("the recording covers both controllers", () => {
       assert.ok(outcomes.size >= 14, `${outcomes.size} requests with a known approval`);
       assert.ok([...outcomes.values()].filter((message) => message === "").length >= 9, "some stay pending");
       assert.equal(items.filter((item) => item.facts !== undefined).length, 15);
@@ -104,7 +104,8 @@ describe.skipIf(items.length === 0)(
       test(`csrsigning: ${name}`, async () => {
         const csr = created.get(csrName);
         assert.ok(csr);
-        // The recorded CA ended a year after its cluster began: where it cut a certificate short, ours ends there as well.
+        // The recorded CA ended a year after its cluster began. Ours ends at the same time, because it shortened a
+        // certificate.
         const isCut = facts.lifetimeSeconds > 86_400;
         const cluster = await fakeCluster(isCut ? { caValidityMs: facts.notAfterMinusRequestSeconds * 1000 } : {});
         const after = await runOn(cluster, createCsrSigningController(cluster.deps), approved(csr));
@@ -116,7 +117,7 @@ describe.skipIf(items.length === 0)(
         assert.deepEqual(extensionsAsOpensslSaysThem(certificate), facts.extensions);
         assert.equal((certificate.notBeforeMs - cluster.clock.now()) / 1000, -300);
         const endsAfter = (certificate.notAfterMs - cluster.clock.now()) / 1000;
-        // Requests were timed by the recorder's clock: two seconds are between its question and the signature.
+        // The recorder's clock timed the requests: up to two seconds pass between request and signature.
         assert.ok(Math.abs(endsAfter - facts.notAfterMinusRequestSeconds) <= 2, `ends after ${endsAfter} s`);
         assert.equal(statusCertificateEncoding, "base64 of PEM, ends with a newline");
         assert.ok(pem.endsWith("-----END CERTIFICATE-----\n"));

@@ -16,18 +16,18 @@ export interface Change {
 }
 
 /**
- * The little of an API server that controllers need, in memory and on a fake clock: uids, revisions, conflicts, graceful
- * deletion of pods, finalizers. No admission but the not-ready taint of new nodes.
+ * The part of an API server that controllers need, in memory and on a fake clock: uids, revisions, conflicts, graceful
+ * deletion of pods, finalizers. Its only admission adds the not-ready taint to new nodes.
  */
 export class FakeCluster {
   readonly changes: Change[] = [];
-  /** `verb resource` -> an error to throw instead, for as long as it stands there */
+  /** `verb resource` -> an error to throw, until the entry is removed */
   readonly failing = new Map<string, unknown>();
   readonly #clock: Clock;
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   readonly #watchers = new Map<string, Set<AsyncQueue<WatchItem>>>();
   #revision = 1;
-  /** how many watches were started */
+  /** number of started watches */
   watchCount = 0;
 
   constructor(clock: Clock) {
@@ -81,7 +81,7 @@ export class FakeCluster {
     return this.#store(resource, full, "ADDED");
   }
 
-  /** What a kubelet or an administrator does: replaces parts of an object. */
+  /** Changes an object as a kubelet or an administrator: replaces parts of it. */
   patch(
     resource: string,
     namespace: string | undefined,
@@ -132,7 +132,7 @@ export class FakeCluster {
     return true;
   }
 
-  /** Ends every watch of a resource with an error, as a broken connection would. */
+  /** Ends every watch of a resource with an error, like a broken connection. */
   breakWatches(resource: string, error: Error): void {
     for (const watcher of this.#watchers.get(resource) ?? []) watcher.fail(error);
   }

@@ -13,7 +13,7 @@ function definition(kind: string, resource: string, namespaced: boolean, group =
   return { group, version: "v1", kind, resource, singular, namespaced, verbs: VERBS, schema: kind, strategy: {} };
 }
 
-/** A table of resources as small as the tests need. */
+/** The resources that the tests need. */
 export const DEFINITIONS: readonly ResourceDefinition[] = [
   definition("Namespace", "namespaces", false),
   definition("Node", "nodes", false),
@@ -35,7 +35,7 @@ export interface Harness {
   stop(): Promise<void>;
 }
 
-/** Starts some controllers (all without a list) over a fake cluster. */
+/** Starts the given controllers (all by default) over a fake cluster. */
 export async function startOnFakes(
   names: readonly string[],
   options: { kubeVersion?: string; prepare?: (cluster: FakeCluster) => void } = {},

@@ -5,7 +5,7 @@ import { type Harness, LEASES, startOnFakes } from "./harness.js";
 
 const NODE_CONTROLLERS = ["nodelifecycle", "taint-eviction-controller", "nodeipam", "ttl", "podgc", "garbagecollector"];
 
-/** What looks after nodes, until the test ends. */
+/** The controllers of nodes, until the test ends. */
 export async function startNodeControllers(kubeVersion = "1.25"): Promise<Harness> {
   const harness = await startOnFakes(NODE_CONTROLLERS, { kubeVersion });
   onTestFinished(async () => {
@@ -109,7 +109,7 @@ export function createPod({ cluster, clock }: Harness, name: string, nodeName: s
   });
 }
 
-/** Beats the hearts of nodes every 10 s over a span of time. */
+/** Sends heartbeats of nodes every 10 s over a span of time. */
 export async function beat(on: Harness, names: readonly string[], seconds: number): Promise<void> {
   for (let left = seconds; left > 0; left -= 10) {
     for (const name of names) renewLease(on, name);

@@ -23,7 +23,10 @@ export interface StoreHarness extends AsyncDisposable {
 export const CA_PEM = "-----BEGIN CERTIFICATE-----\nQ0E=\n-----END CERTIFICATE-----\n";
 export const SERVER_URL = "https://127.0.0.1:6443";
 
-/** All controllers (or all but some; the signer by default) over the real registry and the real storage in memory, on a fake clock. */
+/**
+ * All controllers (except some; by default without the signer) over the real registry and the real storage in memory,
+ * on a fake clock.
+ */
 export async function startOnStore(
   options: { kubeVersion?: string; without?: readonly string[] } = {},
 ): Promise<StoreHarness> {
@@ -52,7 +55,7 @@ export async function startOnStore(
       serverUrl: SERVER_URL,
       definitions: registry.definitions,
     },
-    // The signer needs a CA with a key, which costs more than the rest of a test: it has tests of its own.
+    // The signer needs a CA with a key, which takes longer than the rest of a test. It has separate tests.
     { without: options.without ?? ["csrsigning"] },
   );
   const admin = createLocalClient(registry, SYSTEM_APISERVER);
@@ -70,7 +73,7 @@ export async function startOnStore(
   };
 }
 
-/** What went wrong, in words: empty when all is well. */
+/** The reported errors; empty if there were no errors. */
 export function errorsOf(facts: readonly TraceEvent[]): string[] {
   return facts.flatMap((fact) => (fact.kind === "error" && fact.level < 3 ? [fact.message] : []));
 }

@@ -19,7 +19,7 @@ export interface RecordedEntry {
 
 export interface Entry {
   readonly t: number;
-  /** what happened, without times */
+  /** the change, without times */
   readonly what: string;
 }
 
@@ -44,7 +44,7 @@ export function eventText({ type, reason, message, source, count }: NonNullable<
   return `Event ${type} ${reason} "${message}" from ${source.component} x${count}`;
 }
 
-/** Only what controllers write: times, heartbeats and the kubelet's own words are left out. */
+/** Only the controllers' writes: leaves out times, heartbeats and the kubelet's messages. */
 export function changesText(t: number, object: string, changed: Record<string, readonly [unknown, unknown]>): Entry[] {
   const parts = Object.entries(changed)
     .filter(([path]) => !/Time$|timeAdded|deletionTimestamp|^\/spec$|metadata\/annotations$/.test(path))
@@ -96,7 +96,9 @@ export function ourTimeline(changes: readonly Change[], zeroMs: number, node: st
   });
 }
 
-/** Every recorded entry has one of ours within `toleranceSeconds`, and we have no others. */
+/**
+ * Asserts that every recorded entry has an equal entry of ours within `toleranceSeconds`, and that we have no others.
+ */
 export function expectSameTimetable(ours: readonly Entry[], recorded: readonly Entry[], toleranceSeconds = 0.5): void {
   expect(recorded.length).toBeGreaterThan(0);
   const left = [...ours];

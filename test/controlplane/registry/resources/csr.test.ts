@@ -44,7 +44,7 @@ function withConditions(csr: KubeObject, ...conditions: unknown[]): KubeObject {
   return { ...csr, status: { ...fields(csr.status), conditions } };
 }
 
-test("the requester is who was authenticated, and a fresh CSR has an empty status", async () => {
+test("the requester is the authenticated user, and a new CSR has an empty status", async () => {
   const { csr } = await csrLab({ username: "root", groups: ["system:masters"], uid: "0", extra: { a: ["b"] } });
   const { username, uid, groups, extra } = fields(csr.spec);
   assert.deepEqual(
@@ -65,7 +65,7 @@ test("a PUT of the CSR itself changes neither spec nor status", async () => {
   assert.deepEqual(written.metadata.labels, { a: "b" });
 });
 
-test("approving fills in the times, and takes labels but no certificate", async () => {
+test("approving sets the times, and accepts labels but no certificate", async () => {
   const { lab, csr } = await csrLab();
   const sent = withConditions(
     { ...csr, metadata: { ...csr.metadata, labels: { a: "b" } } },
@@ -77,7 +77,7 @@ test("approving fills in the times, and takes labels but no certificate", async 
   assert.deepEqual(written.metadata.labels, { a: "b" });
 });
 
-test("a condition that stays keeps the time it came", async () => {
+test("an unchanged condition keeps its time", async () => {
   const { lab, csr } = await csrLab();
   const early = condition("Approved", { lastUpdateTime: BEFORE, lastTransitionTime: BEFORE });
   const approved = await put(lab, withConditions(csr, early), "approval");
@@ -139,14 +139,14 @@ const REFUSED: readonly [
     'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
   ],
   [
-    "a certificate that is none",
+    "a text that is not a certificate",
     "status",
     [],
     { certificate: "aGVsbG8=" },
     'status.certificate: Invalid value: "<certificate data>": must contain at least one CERTIFICATE PEM block',
   ],
   [
-    "a key for a certificate",
+    "a key instead of a certificate",
     "status",
     [],
     { certificate: PEM("PRIVATE KEY") },

@@ -5,13 +5,13 @@ import { MISSING_RECORDINGS, type RecordedItem, recorded } from "../../../suppor
 import { openTableLab, refusalIfAny } from "./table-lab.js";
 
 /**
- * POSTs that a real API server refused for what the object says: table, schema, admission and store together must come to
- * the same Status, byte for byte. What another part of the server refuses (rights, names in URLs, syntax) is not here.
+ * POSTs that a real API server refused because of the object. Table, schema, admission and store together must return
+ * the same Status, byte for byte. Refusals by other parts of the server (rights, names in URLs, syntax) are not here.
  */
 
 const COLLECTION = /^\/apis?\/(?:[^/]+\/)?v1\/(?:namespaces\/([^/?]+)\/)?([a-z]+)(?:\?dryRun=All)?$/;
 
-/** Refused by plugins of auth, which this lab leaves out, or for what happened before. */
+/** Refused by plugins of auth, which this lab leaves out, or because of earlier requests. */
 const BY_OTHERS =
   /cannot create|is not allowed|can only|may not reference|must not set|being terminated|UID mismatch|does not have "|system:masters|reference configmaps/;
 

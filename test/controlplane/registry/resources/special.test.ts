@@ -80,22 +80,22 @@ test("a binding sets the node, the condition and the annotations, once", async (
   );
 });
 
-describe.skipIf(MISSING_RECORDINGS !== undefined)("refused as the real server refuses", () => {
-  test("a binding to something else than a node", async () => {
+describe.skipIf(MISSING_RECORDINGS !== undefined)("refused like by the real server", () => {
+  test("a binding to an object that is not a node", async () => {
     const { lab, call } = await openSpecialLab();
     await createPod(lab, "b3");
     const got = await refusal(call("POST pods/binding", { name: "b3", body: bindingTo("b3", "x", "Pod") }));
     assert.deepEqual(got, wanted("pods", "binding: target is no node"));
   });
 
-  test("a token for too short a time", async () => {
+  test("a token with too short a lifetime", async () => {
     const { call } = await openSpecialLab();
     const body = { metadata: {}, spec: { audiences: [], expirationSeconds: 60 } };
     const got = await refusal(call("POST serviceaccounts/token", { name: "default", body }));
     assert.deepEqual(got, wanted("auth", "admin: token valid for too short a time"));
   });
 
-  test("an eviction that breaks a budget, and one of another name", async () => {
+  test("an eviction that violates a budget, and one with another name", async () => {
     const { lab, call } = await openSpecialLab();
     await lab.create("poddisruptionbudgets", {
       apiVersion: "policy/v1",
@@ -124,7 +124,7 @@ async function createRunning(lab: TableLab, name: string): Promise<void> {
   await lab.put("pods", name, { ...pod, status }, { subresource: "status" });
 }
 
-test("an eviction deletes with the grace it names; with two healthy pods a budget of one allows it", async () => {
+test("an eviction deletes with its grace period; a budget of one allows it with two healthy pods", async () => {
   const { lab, call } = await openSpecialLab();
   const spec = { minAvailable: "50%", selector: { matchLabels: { app: "a" } } };
   await lab.create("poddisruptionbudgets", {
@@ -139,11 +139,11 @@ test("an eviction deletes with the grace it names; with two healthy pods a budge
   assert.equal(answer.code, 201);
   const pod = await lab.registry.store("pods").get("default", "e1");
   assert.equal(pod.metadata.deletionGracePeriodSeconds, 3);
-  // The second one is the last that is healthy.
+  // The second pod is the last healthy one.
   assert.equal((await refusal(call("POST pods/eviction", { name: "e2", body: evictionOf("e2") }))).code, 429);
 });
 
-test("an eviction whose body asks for a dry run leaves the pod alone", async () => {
+test("an eviction whose body requests a dry run does not delete the pod", async () => {
   const { lab, call } = await openSpecialLab();
   await createRunning(lab, "e1");
   const answer = await call("POST pods/eviction", { name: "e1", body: evictionOf("e1", { dryRun: ["All"] }) });
@@ -152,7 +152,7 @@ test("an eviction whose body asks for a dry run leaves the pod alone", async () 
   assert.equal(pod.metadata.deletionTimestamp, undefined);
 });
 
-test("a token request is answered with the token, bound to its pod; not to a pod of another account or uid", async () => {
+test("a token request returns a token bound to its pod; not to a pod of another account or uid", async () => {
   const { lab, call } = await openSpecialLab();
   const pod = await createPod(lab, "p", { nodeName: "n" });
   const request = (uid: string | undefined) => ({

@@ -19,15 +19,15 @@ export function contextOf(user: UserInfo = ADMIN): RequestContext {
   return { user, warnings: [] };
 }
 
-/** The real table over a real store, with the admission plugins of this folder's subject; no sockets. */
+/** The real table over a real store, with this folder's admission plugins; no sockets. */
 export interface TableLab {
   readonly registry: Registry;
   readonly clock: FakeClock;
   readonly admission: readonly AdmissionPlugin[];
   definition(resource: string, group?: string): ResourceDefinition;
-  /** as a POST does: decoded through the schema first */
+  /** like a POST: decoded through the schema first */
   create(resource: string, body: unknown, options?: WriteOptions): Promise<KubeObject>;
-  /** as a PUT does */
+  /** like a PUT */
   put(resource: string, name: string, body: unknown, options?: WriteOptions): Promise<KubeObject>;
 }
 
@@ -102,7 +102,7 @@ export async function openTableLab(): Promise<TableLab> {
   };
 }
 
-/** The Status that a write is refused with. */
+/** The Status of a refused write. */
 export async function refusal(write: Promise<unknown>): Promise<Status> {
   try {
     await write;
@@ -113,7 +113,7 @@ export async function refusal(write: Promise<unknown>): Promise<Status> {
   assert.fail("the write was accepted");
 }
 
-/** The Status that a write is refused with, or undefined when it was accepted. */
+/** The Status of a refused write; undefined if it was accepted. */
 export async function refusalIfAny(write: Promise<unknown>): Promise<Status | undefined> {
   try {
     await write;

@@ -43,7 +43,7 @@ const tables = recorded("tables").flatMap((item) => {
 
 const withoutDescription = ({ name, type, format, priority }: TableColumn) => ({ name, type, format, priority });
 
-describe.skipIf(MISSING_RECORDINGS !== undefined)("tables, as the real server makes them", () => {
+describe.skipIf(MISSING_RECORDINGS !== undefined)("tables equal the real server's", () => {
   const seen = new Set<string>();
   for (const { item, body } of tables) {
     const [group, resource] = resourceOf(item.request.path);
@@ -72,7 +72,7 @@ interface PodStory {
   readonly delete?: boolean;
 }
 
-/** The pods behind the recorded rows: a note holds what was sent, the rest is what the recorder adds to all of them. */
+/** The pods of the recorded rows: a note contains the request, the recorder adds the rest. */
 function podRows() {
   const body = tables.find(({ item }) => item.name === "pods in every state")?.body;
   if (body === undefined) return [];
@@ -138,7 +138,7 @@ const NODES: readonly [string, KubeObject["metadata"], Record<string, unknown>, 
       ],
     ],
     [
-      "unknown and cordoned, with an address outside",
+      "unknown and cordoned, with an external address",
       {},
       { unschedulable: true },
       {

@@ -5,7 +5,7 @@ import { fields, items } from "../../../../src/controlplane/registry/resources/a
 import { MISSING_RECORDINGS, recorded } from "../../../support/recordings.js";
 import { openTableLab, refusalIfAny, type TableLab } from "./table-lab.js";
 
-/** Updates that a real server refused: the same change, made here, must be refused in the same words. */
+/** Updates that a real server refused: the same change must be refused here with the same message. */
 
 type Change = (spec: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
@@ -37,7 +37,7 @@ async function podLab(): Promise<{ lab: TableLab; pod: KubeObject }> {
   return { lab, pod };
 }
 
-/** Without the diff: ours shows lists as a whole, and this pod's service account volume has another name. */
+/** Without the diff: ours shows whole lists, and this pod's service account volume has another name. */
 function firstLines(status: Status | undefined): string[] {
   return [
     status?.message ?? "",
@@ -45,7 +45,7 @@ function firstLines(status: Status | undefined): string[] {
   ].map((text) => text.split("\n")[0] ?? "");
 }
 
-describe.skipIf(MISSING_RECORDINGS !== undefined)("a pod's spec stays as it is", () => {
+describe.skipIf(MISSING_RECORDINGS !== undefined)("a pod's spec cannot change", () => {
   for (const [item, change] of POD_CHANGES) {
     test(item, async () => {
       const want = recorded("pods").find((one) => one.name === item)?.response.body as Status | undefined;
@@ -55,7 +55,7 @@ describe.skipIf(MISSING_RECORDINGS !== undefined)("a pod's spec stays as it is",
     });
   }
 
-  test("the diff of one changed field is the real server's", async () => {
+  test("the diff of one changed field equals the real server's", async () => {
     const want = recorded("pods").find((one) => one.name === "update: nodeName may not")?.response.body as Status;
     const { lab, pod } = await podLab();
     const got = await refusalIfAny(lab.put("pods", "min", { ...pod, spec: { ...fields(pod.spec), nodeName: "pd-2" } }));
@@ -74,7 +74,7 @@ const ALLOWED: readonly [what: string, change: Change][] = [
 ];
 
 for (const [what, change] of ALLOWED) {
-  test(`a pod may get ${what}`, async () => {
+  test(`a pod can get ${what}`, async () => {
     const { lab, pod } = await podLab();
     assert.equal(await refusalIfAny(lab.put("pods", "min", { ...pod, spec: change(fields(pod.spec)) })), undefined);
   });
@@ -93,7 +93,7 @@ const MIRROR_CHANGES: readonly [
 ];
 
 for (const [what, before, after, refusal] of MIRROR_CHANGES) {
-  test(`the mirror annotation may not be ${what}`, async () => {
+  test(`the mirror annotation cannot be ${what}`, async () => {
     const lab = await openTableLab();
     const annotations = (value: string | undefined) =>
       value === undefined ? {} : { annotations: { [MIRROR]: value } };
@@ -110,7 +110,7 @@ for (const [what, before, after, refusal] of MIRROR_CHANGES) {
   });
 }
 
-test("a status patch leaves spec and owners, makes podIPs follow podIP, and may do what it likes with the phase", async () => {
+test("a status patch keeps spec and owners, makes podIPs follow podIP, and can set any phase", async () => {
   const { lab, pod } = await podLab();
   const changed = {
     ...pod,
@@ -124,7 +124,7 @@ test("a status patch leaves spec and owners, makes podIPs follow podIP, and may 
   assert.deepEqual(written.status, { phase: "Dancing", podIP: "10.0.0.2", podIPs: [{ ip: "10.0.0.2" }] });
 });
 
-test("two addresses of one family are refused as the real server does", async () => {
+test("two addresses of one family are refused like by the real server", async () => {
   const { lab, pod } = await podLab();
   const status = { podIP: "10.244.9.10", podIPs: [{ ip: "10.244.9.10" }, { ip: "10.244.9.9" }] };
   const got = await refusalIfAny(lab.put("pods", "min", { ...pod, status }, { subresource: "status" }));
@@ -147,7 +147,7 @@ const NODE_CHANGES: readonly [what: string, change: Change, refusal: string][] =
 ];
 
 for (const [what, change, refusal] of NODE_CHANGES) {
-  test(`a node does not get ${what}`, async () => {
+  test(`a node cannot get ${what}`, async () => {
     const lab = await openTableLab();
     const spec = { podCIDR: "10.1.0.0/24", providerID: "one" };
     const node = await lab.create("nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "n" }, spec });
@@ -157,7 +157,7 @@ for (const [what, change, refusal] of NODE_CHANGES) {
   });
 }
 
-test("a POST keeps a node's status, a PUT does not, /status takes nothing else", async () => {
+test("a POST keeps a node's status, a PUT does not, /status changes only the status", async () => {
   const lab = await openTableLab();
   const conditions = [{ type: "Ready", status: "True", lastHeartbeatTime: null, lastTransitionTime: null }];
   const statusOf = (node: KubeObject) => items(fields(node.status).conditions).map((one) => fields(one).status);
