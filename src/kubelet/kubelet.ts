@@ -138,8 +138,7 @@ class KubeletBase {
 
 /**
  * A kubelet that is made but not running yet. The fields are those of NewMainKubelet, made in upstream's order from top
- * to
- * bottom; a field that needs a later one gets it as a function. `runKubelet` in run.ts starts the kubelet.
+ * to bottom; a field that needs a later one gets it as a function. `runKubelet` in run.ts starts the kubelet.
  *
  * Mirrors NewMainKubelet in pkg/kubelet/kubelet.go.
  */
@@ -444,8 +443,7 @@ export class Kubelet extends KubeletBase {
       },
       podsToSync: () => this.#podsToSync(),
       // Differs: our PLEG relists as soon as a pod is killed, so a death can arrive before the worker notes it; the
-      // worker
-      // then removes the pod's remaining containers (syncTerminatedPod).
+      // worker then removes the pod's remaining containers (syncTerminatedPod).
       cleanUpContainersInPod: (podUid, exitedId) => {
         if (!this.podWorkers.isPodCleaningUp(podUid)) this.#cleanUpContainersInPod(podUid, exitedId);
       },

@@ -84,8 +84,7 @@ export class NodeAgent {
 
   /**
    * Unix ms of the last heartbeat (lease renewal or status) that the API server accepted; the grace period runs from
-   * then.
-   * Undefined before the first one.
+   * then. Undefined before the first one.
    */
   get lastHeartbeatMs(): number | undefined {
     return this.#lastHeartbeatMs;
@@ -208,8 +207,7 @@ export class NodeAgent {
 
   /**
    * Keeps the node alive until `signal` aborts: renews the lease, reports the status, rotates the certificate. Rejects
-   * with
-   * the signal's reason, or with the error that ended one of them.
+   * with the signal's reason, or with the error that ended one of them.
    */
   async keep(
     store: CertificateStore,

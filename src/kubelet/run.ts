@@ -36,8 +36,7 @@ export interface RunningKubelet {
 
 /**
  * Starts a kubelet: its loops, the registration of the node, its first status and lease. The node's client certificate
- * is
- * its only identity.
+ * is its only identity.
  *
  * Mirrors startKubelet in cmd/kubelet/app/server.go and Run in pkg/kubelet/kubelet.go.
  * Differs: the lease comes after the registration (see NodeAgent); `start` waits up to 2 s for the node to be Ready.

@@ -58,15 +58,13 @@ const CSR_FILE = "staging/src/k8s.io/client-go/util/certificate/csr/csr.go";
  * `kubelet.config`.
  *
  * A run that was killed resumes where it stopped: the key is on disk before it is used, the request is found by its
- * name,
- * and each file is written atomically.
+ * name, and each file is written atomically.
  *
  * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (LoadClientCert), the path of a kubelet without certificate
  * rotation and with upstream's recoverable names. A kubelet with rotation uses LoadClientConfig and the certificate
  * manager instead, which names its requests `csr-xxxxx`: see kubelet.ts.
  * Differs: no waitForServer, so that an unreachable server is reported at once; a certificate that an earlier run
- * obtained
- * is reused; a node that has never joined this cluster is refused a name that is in use.
+ * obtained is reused; a node that has never joined this cluster is refused a name that is in use.
  *
  * @throws LabError CSR_DENIED, CSR_FAILED, TIMED_OUT, UNAUTHORIZED, FORBIDDEN, REFUSED, BAD_FILE, CLUSTER_*
  */

@@ -11,8 +11,7 @@ import { checkUnlocked } from "./folder-lock.js";
  *
  * A new pair is first written as `kubelet.key.next` and `kubelet.pem.next`. The exchange is committed once
  * `kubelet.pem.next` exists: two renames finish it, by this process or, if it is killed between them, by the next
- * process
- * that opens the folder. So `openCertificateStore` always returns a key and certificate that match.
+ * process that opens the folder. So `openCertificateStore` always returns a key and certificate that match.
  *
  * Mirrors k8s.io/client-go/util/certificate/certificate_store.go (fileStore).
  * Differs: key and certificate are two files, so that openssl reads each as it is; upstream has one, behind a symbolic
@@ -119,8 +118,7 @@ const TEMPORARY = /^\.(kubelet\.(key|pem|config)(\.next)?\.[0-9a-f]{8}|kubelab-\
 
 /**
  * Opens the folder of a node's files after checking that it is writable. A missing folder is created with the first
- * file,
- * so that a run that ends earlier leaves nothing behind.
+ * file, so that a run that ends earlier leaves nothing behind.
  * @throws LabError BAD_FILE, also when a running kubelet has locked the folder
  */
 export async function openCertificateStore(folder: string): Promise<CertificateStore> {

@@ -26,8 +26,8 @@ export interface BootstrapQuestion {
  *
  * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (isClientConfigStillValid).
  * Differs: a kubeconfig that trusts a CA other than that of the cluster to join does not count, because embedded
- * clusters
- * come and go; a key that does not match its certificate stops the run, where upstream notices with the first request.
+ * clusters come and go; a key that does not match its certificate stops the run, where upstream notices with the first
+ * request.
  *
  * @throws LabError BAD_FILE for a key that does not belong to the certificate
  */

@@ -27,8 +27,7 @@ export function clientUsages(kubeVersion: string, key: KeyObject): readonly stri
 
 /**
  * The name of the CSR: a digest of its key, subject and usages. A kubelet that was killed and starts again with the
- * same
- * key computes the same name, and so finds its earlier request.
+ * same key computes the same name, and so finds its earlier request.
  *
  * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (digestedName).
  * @returns `node-csr-` and base64url (no padding) of a SHA-512/256 digest

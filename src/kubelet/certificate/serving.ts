@@ -29,11 +29,9 @@ const UPSTREAM = { file: "cmd/kubelet/app/server.go", func: "InitializeTLS" };
  * discarded, so no client can know that CA beforehand: an API server that verifies kubelets needs a cluster-signed one.
  *
  * Mirrors cmd/kubelet/app/server.go (InitializeTLS) and k8s.io/client-go/util/cert/cert.go (GenerateSelfSignedCertKey):
- * one
- * year, from an hour ago, `HOST@TIME` of `HOST-ca@TIME`, the certificate and its CA in one file.
+ * one year, from an hour ago, `HOST@TIME` of `HOST-ca@TIME`, the certificate and its CA in one file.
  * Differs: ECDSA keys, which take a hundredth of the time; a pair that has expired, does not match or is for other
- * names
- * and addresses is replaced.
+ * names and addresses is replaced.
  *
  * @throws LabError BAD_FILE
  */

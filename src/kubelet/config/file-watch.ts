@@ -16,8 +16,8 @@ const MAX_WAITING = 16_384;
 /**
  * Mirrors doWatch in pkg/kubelet/config/file_linux.go.
  * Differs: for a single file the folder is watched, so that a replaced file (as editors do) is not lost. Changes are
- * queued
- * here, because the watch of node:fs/promises drops changes while its reader is busy: the second half of each rename.
+ * queued here, because the watch of node:fs/promises drops changes while its reader is busy: the second half of each
+ * rename.
  */
 export async function* watchPath(path: string, signal: AbortSignal): AsyncGenerator<string> {
   const isFolder = (await stat(path)).isDirectory();

@@ -38,8 +38,7 @@ export interface FileSourceOptions {
  *
  * A file that cannot be used is reported and left out; the others count. Two surprises are upstream's: a manifest that
  * breaks keeps its pod until the next full read, which ends it; and if two files hold a pod of the same name, the file
- * that
- * was read last counts.
+ * that was read last counts.
  *
  * Mirrors pkg/kubelet/config/file.go and file_linux.go (sourceFile).
  */

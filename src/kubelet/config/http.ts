@@ -31,8 +31,7 @@ export interface HttpSourceOptions {
 
 /**
  * Polls a URL for pods, and sends them when the answer has changed. After an answer that cannot be used the known pods
- * stay;
- * an empty list ends them.
+ * stay; an empty list ends them.
  *
  * Mirrors pkg/kubelet/config/http.go (sourceURL).
  * @throws the signal's reason

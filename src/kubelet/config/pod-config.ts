@@ -43,8 +43,7 @@ type Changes = Record<Exclude<PodOperation, "SET">, V1Pod[]>;
 
 /**
  * Merges the pods of all sources and sends what changed: ADD, UPDATE, DELETE (gracefully), REMOVE (gone from its
- * source)
- * and RECONCILE (only the status in the API differs).
+ * source) and RECONCILE (only the status in the API differs).
  *
  * Mirrors pkg/kubelet/config/config.go (PodConfig and podStorage, with PodConfigNotificationIncremental).
  */

@@ -1,7 +1,6 @@
 /**
  * Reports whether all sources have sent their pods once. Until then the kubelet must not treat an unknown pod as
- * deleted: it
- * would kill a pod whose source has not reported yet.
+ * deleted: it would kill a pod whose source has not reported yet.
  *
  * Mirrors pkg/kubelet/config/sources.go (sourcesImpl).
  */

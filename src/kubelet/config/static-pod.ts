@@ -39,8 +39,7 @@ export function applyDefaults(pod: V1Pod, origin: PodOrigin): V1Pod {
  * 32 hexadecimal digits that depend on the pod's content, its source and the node: a changed manifest is another pod.
  * Mirrors applyDefaults in pkg/kubelet/config/common.go (hasher).
  * Differs: hashes JSON with sorted keys. Upstream hashes Go's dump of its internal types, which each release changes;
- * so
- * a static pod's UID here differs from a real kubelet's.
+ * so a static pod's UID here differs from a real kubelet's.
  */
 function hashPod(pod: V1Pod, { source, isFile, nodeName }: PodOrigin): string {
   const place = isFile ? `host:${nodeName}file:${source}` : `url:${source}`;

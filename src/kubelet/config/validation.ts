@@ -9,8 +9,7 @@ const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
  *
  * Mirrors pkg/apis/core/validation/validation.go (ValidatePodCreate).
  * Differs: checks names, containers, images, volumes and the restart policy, where hand-written manifests usually go
- * wrong;
- * any other problem shows up when the mirror pod is created.
+ * wrong; any other problem shows up when the mirror pod is created.
  *
  * @returns one line for each problem, with the field's path
  */

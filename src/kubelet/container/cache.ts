@@ -18,8 +18,7 @@ interface Waiter {
 export interface PodCacheOptions {
   /**
    * Events of the runtime also feed the cache: an older status never replaces a newer one, and a wait for a pod without
-   * an
-   * entry ends at once (its container may have failed to be created, for which the runtime sends no event).
+   * an entry ends at once (its container may have failed to be created, for which the runtime sends no event).
    */
   readonly isEvented?: boolean;
 }
@@ -28,12 +27,10 @@ export interface PodCacheOptions {
  * The status of each pod that the runtime knows of. Pod workers wait here for news.
  *
  * Every entry is at least as new as the global timestamp. A call that needs a status newer than a moment waits until
- * the
- * entry, or the global timestamp (`updateTime`), is newer.
+ * the entry, or the global timestamp (`updateTime`), is newer.
  *
  * Mirrors pkg/kubelet/container/cache.go (cache). The two comparisons differ on purpose, as they do upstream: a new
- * call
- * needs something strictly newer; a waiting call is released by something equally new.
+ * call needs something strictly newer; a waiting call is released by something equally new.
  * Differs: a waiter can give up (its signal); upstream's blocks for good.
  */
 export class PodCache {

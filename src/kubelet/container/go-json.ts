@@ -3,15 +3,13 @@ import { isRecord, isSet } from "../../util/records.js";
 
 /**
  * Writes values as Go's encoding/json writes the API's structs: fields in the order of the struct, without empty ones
- * that
- * are marked `omitempty`. Two programs get the same hash only if both write the same text.
+ * that are marked `omitempty`. Two programs get the same hash only if both write the same text.
  */
 
 /**
  * A struct: its fields in order. Suffixes of a name: `!` is written even when empty; `*` is a pointer, so written when
  * set, empty or not; `:TYPE` is the type of the value; `:quantity` a quantity, written even when unset; `:amounts` a
- * map of
- * quantities; `:=TYPE` a struct that is always written.
+ * map of quantities; `:=TYPE` a struct that is always written.
  */
 export type GoStruct = readonly string[];
 export type GoTypes = Readonly<Record<string, GoStruct>>;

@@ -93,8 +93,7 @@ const FNV_PRIME = 0x01000193;
 
 /**
  * The hash of a container's spec: when it changes, the container is restarted. A real kubelet computes the same hash,
- * so
- * that either kubelet can adopt the other's pods.
+ * so that either kubelet can adopt the other's pods.
  *
  * Mirrors HashContainer in pkg/kubelet/container/helpers.go: from v1.31 on the name and the image only.
  * A 32 bit number. Cached per object: each sync of a pod needs it several times, and specs are immutable.

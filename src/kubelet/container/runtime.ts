@@ -3,8 +3,7 @@
  *
  * Mirrors pkg/kubelet/container/runtime.go (Pod, Container, PodStatus, Status, Runtime).
  * Differs: a container's ID is the runtime's own text (`buildContainerId` adds the type where the API wants it); of a
- * list
- * only ID, name and state are kept, because relisting needs no more; times are Unix ms.
+ * list only ID, name and state are kept, because relisting needs no more; times are Unix ms.
  */
 
 /** Mirrors kubecontainer.State. A ready sandbox is `running`, one that is not ready `exited`. */
@@ -95,8 +94,7 @@ export interface Runtime {
   getPodStatus(pod: PodRef, signal: AbortSignal): Promise<PodStatus>;
   /**
    * Reads one pod's full status, by the IDs of containers and sandboxes in a list that was just read. It saves the two
-   * lists
-   * that `getPodStatus` starts with, and the answer is as old as the list.
+   * lists that `getPodStatus` starts with, and the answer is as old as the list.
    */
   getListedPodStatus?(pod: Pod, signal: AbortSignal): Promise<PodStatus>;
 }

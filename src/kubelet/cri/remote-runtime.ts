@@ -211,8 +211,7 @@ export class RemoteRuntimeService {
 
   /**
    * Runs a command to its end. Without a timeout there is no deadline; with one, the runtime gets the usual timeout on
-   * top
-   * to clean up, and a missed deadline is `timed-out`.
+   * top to clean up, and a missed deadline is `timed-out`.
    *
    * Differs: a non-zero exit code is not an error; see `exitCode`.
    * @param timeoutMs 0: none; sent in whole seconds

@@ -40,8 +40,7 @@ const ENV_VAR_NAME = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
  *
  * Mirrors makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go.
  * Differs: variables stay in the order of their creation, where upstream's order is that of a Go map; a static pod
- * without
- * enableServiceLinks gets them, as API defaulting would set it.
+ * without enableServiceLinks gets them, as API defaulting would set it.
  *
  * @throws the signal's reason
  */

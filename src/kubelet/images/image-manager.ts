@@ -44,8 +44,7 @@ type Say = (type: "Normal" | "Warning", reason: string, message: string) => void
  * Ensures that a container's image is on the node, according to its pull policy.
  *
  * Mirrors imageManager in pkg/kubelet/images/image_manager.go (EnsureImageExists, shouldPullImage). No limit of pulls
- * per
- * second (upstream: 5).
+ * per second (upstream: 5).
  */
 export class ImageManager {
   /** why the last pull failed, by the key of its back-off; only for releases that report it */

@@ -12,8 +12,7 @@ const DOCKER_REGISTRIES = new Set(["docker.io", "index.docker.io", "registry-1.d
  *
  * Mirrors pkg/credentialprovider/secrets (MakeDockerKeyring) and keyring.go (Lookup).
  * Differs: registries are compared by host and port; patterns and paths in them are ignored. A secret that cannot be
- * read
- * counts as empty.
+ * read counts as empty.
  */
 export function credentialsFor(domain: string, secrets: readonly PullSecret[]): readonly Auth[] {
   return secrets.flatMap((secret) =>

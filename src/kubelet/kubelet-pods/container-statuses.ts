@@ -78,8 +78,7 @@ function keptOf({ restartCount, lastState }: V1ContainerStatus) {
 
 /**
  * A container that was last seen running and that the runtime no longer lists: it ended in an unknown way. Showing it
- * as
- * waiting would make the pod Pending again.
+ * as waiting would make the pod Pending again.
  * @returns undefined for any other container
  */
 function lostContainer(

@@ -16,8 +16,7 @@ export type ObjectResult =
 
 /**
  * The objects of one kind that this node's pods reference. Each has its own list and watch, shared by all pods: the
- * Node
- * authorizer lets a node read only these objects, so it cannot watch a whole namespace.
+ * Node authorizer lets a node read only these objects, so it cannot watch a whole namespace.
  *
  * Mirrors objectCache in pkg/kubelet/util/manager/watch_based_manager.go.
  * Differs: each watch has its own connection, where client-go shares one HTTP/2 connection.

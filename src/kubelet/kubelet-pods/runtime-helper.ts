@@ -33,8 +33,7 @@ export interface RuntimeHelperOptions {
  * Mirrors GenerateRunContainerOptions, GetPodDNS, GetPodDir, GeneratePodHostNameAndDomain and
  * GetExtraSupplementalGroupsForPod in pkg/kubelet/kubelet_pods.go and pkg/kubelet/kubelet_getters.go.
  * Differs: the kubelet creates no cgroups, so the runtime chooses their parent (cgroupsPerQOS: false); no devices, and
- * no
- * volumes with groups of their own.
+ * no volumes with groups of their own.
  */
 export class KubeletRuntimeHelper implements RuntimeHelper {
   constructor(

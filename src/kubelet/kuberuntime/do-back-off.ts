@@ -29,8 +29,7 @@ function stableKey({ metadata }: V1Pod, container: ContainerSpec, kubeVersion: s
 
 /**
  * Decides whether a container that ended must wait before its restart: 10 s, doubled each time up to 300 s, counted
- * from
- * its end.
+ * from its end.
  *
  * Mirrors doBackOff in pkg/kubelet/kuberuntime/kuberuntime_manager.go.
  * @returns undefined: it may start now

@@ -73,8 +73,7 @@ export interface KubeGenericRuntime extends Runtime {
 
   /**
    * Brings the runtime to the pod's spec, step by step; a step that cannot proceed now is left for the next sync. Does
-   * not
-   * throw for a failed container or image: the result contains it.
+   * not throw for a failed container or image: the result contains it.
    */
   syncPod(
     pod: V1Pod,

@@ -39,8 +39,7 @@ export interface KillRequest {
 
 /**
  * Runs a container's preStop hook, then stops it; the hook's time is taken from the grace period. Up to v1.27 the hook
- * does
- * not shorten an override, which pod workers always set.
+ * does not shorten an override, which pod workers always set.
  *
  * Mirrors killContainer in pkg/kubelet/kuberuntime/kuberuntime_container.go.
  * @returns undefined when it is stopped or gone; otherwise the runtime's error

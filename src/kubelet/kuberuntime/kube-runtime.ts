@@ -35,8 +35,7 @@ export interface KubeRuntimeDeps {
  *
  * Mirrors pkg/kubelet/kuberuntime/kuberuntime_manager.go (GetPods, GetPodStatus, GeneratePodStatus).
  * Differs: independent calls run in parallel; a sandbox that vanishes between the list and its status is left out,
- * where
- * upstream keeps a hole in its list.
+ * where upstream keeps a hole in its list.
  */
 export class KubeRuntime implements Runtime {
   readonly #files: TailReader;

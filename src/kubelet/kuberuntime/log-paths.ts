@@ -55,8 +55,7 @@ const LOG_FILE = /^(\d{1,9})\.log(\..*)?$/;
 
 /**
  * A container's restart count according to its logs: a runtime that lost its state would restart at 0, and append to
- * old
- * logs. Mirrors calcRestartCountByLogDir.
+ * old logs. Mirrors calcRestartCountByLogDir.
  */
 export function restartCountByLogFiles(fileNames: readonly string[]): number {
   const counts = fileNames.flatMap((name) => {

@@ -72,8 +72,7 @@ const REPORTED_CONTAINER = containerStatusOf(
 
 /**
  * Reads pods through the kubelet's client of a runtime. Lists of thousands of containers are decoded through
- * projections,
- * because only a tenth of each entry is used.
+ * projections, because only a tenth of each entry is used.
  */
 export class RemotePodReader implements PodReader {
   constructor(readonly service: RemoteRuntimeService) {}

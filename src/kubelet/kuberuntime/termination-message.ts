@@ -20,8 +20,7 @@ export interface TailReader {
 
 /**
  * A container's termination message: the file at its termination message path, or the end of its log if its policy
- * allows
- * that and it failed. Empty for a container that has not exited.
+ * allows that and it failed. Empty for a container that has not exited.
  *
  * Mirrors getPodContainerStatuses, getTerminationMessage and readLastStringFromContainerLogs in
  * pkg/kubelet/kuberuntime/kuberuntime_container.go. Both files are read at the paths that the runtime reports.

@@ -21,8 +21,7 @@ class Gate {
 
 /**
  * The order in which the containers of a terminating pod end: first the regular ones, then the sidecars, in reverse
- * order of
- * their start.
+ * order of their start.
  *
  * Mirrors terminationOrdering in pkg/kubelet/kuberuntime/kuberuntime_termination_order.go (v1.29).
  */

@@ -6,8 +6,7 @@ import type { HookHttpClient, HookTarget } from "./handlers.js";
 
 /**
  * Sends a hook's request over the same path as probes: a pod's address may not be reachable from this machine, and a
- * spec
- * must not make this machine connect elsewhere. The response body is not read.
+ * spec must not make this machine connect elsewhere. The response body is not read.
  *
  * Mirrors runHTTPHandler in pkg/kubelet/lifecycle/handlers.go. An HTTPS server's certificate is not verified.
  */

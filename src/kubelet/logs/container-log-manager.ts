@@ -46,8 +46,7 @@ interface ContainerLog {
 
 /**
  * Rotates the logs of containers: a log that has grown too large is renamed, the runtime opens a new one, and the
- * newest
- * few renamed files are kept, compressed.
+ * newest few renamed files are kept, compressed.
  *
  * Mirrors pkg/kubelet/logs/container_log_manager.go (containerLogManager); Clean is in `removeContainer`.
  * Differs: the log's path is read once per container, since it cannot change; the time in a name is UTC.

@@ -9,8 +9,7 @@ const TEMPORARY = ".tmp";
 
 /**
  * Makes room for one more rotated file: deletes incomplete files of earlier rotations, then the oldest files until at
- * most
- * `maxFiles` remain with the new one and the current one, and compresses the rest.
+ * most `maxFiles` remain with the new one and the current one, and compresses the rest.
  *
  * Mirrors cleanupUnusedLogs, removeExcessLogs and compressLog in pkg/kubelet/logs/container_log_manager.go.
  * @throws the file system's error; the signal's reason

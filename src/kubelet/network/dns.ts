@@ -39,8 +39,7 @@ interface DnsConfigSpec {
  *
  * Mirrors pkg/kubelet/network/dns/dns.go (Configurer).
  * Differs: merged options keep their order, upstream's is that of a Go map; only the pod's event reports missing
- * cluster
- * name servers.
+ * cluster name servers.
  */
 export class DnsConfigurer {
   constructor(

@@ -33,8 +33,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
  * Keeps the node's status up to date: checks it every 10 s, and writes it when something changed, or when the last
- * write was
- * 5 minutes ago. In between the Lease shows that the node is alive.
+ * write was 5 minutes ago. In between the Lease shows that the node is alive.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (syncNodeStatus, updateNodeStatus, tryUpdateNodeStatus).
  */

@@ -15,8 +15,7 @@ export interface MachineFacts {
 
 /**
  * The platform that pods run on, in Go's words. The embedded runtime emulates Linux on any machine, and a runtime
- * reached
- * over a Unix socket or TCP is assumed to run on Linux.
+ * reached over a Unix socket or TCP is assumed to run on Linux.
  */
 export const NODE_OS = "linux";
 

@@ -25,8 +25,7 @@ function withoutHeartbeats(status: NodeStatus): NodeStatus {
  * all of them, addresses replaced as a whole.
  *
  * Mirrors k8s.io/component-helpers/node/util/status.go (preparePatchBytesForNodeStatus,
- * fixupPatchForNodeStatusAddresses)
- * and the two-way merge of k8s.io/apimachinery/pkg/util/strategicpatch. Pure.
+ * fixupPatchForNodeStatusAddresses) and the two-way merge of k8s.io/apimachinery/pkg/util/strategicpatch. Pure.
  *
  * @returns undefined when there is nothing to change
  */

@@ -24,13 +24,11 @@ const DEFAULT_LABELS = [
 ];
 /**
  * Registers the node: POST, or, if a node of this name exists, an update of its default labels. Retries with backoff
- * while
- * the API server is unreachable or answers 429 or 5xx.
+ * while the API server is unreachable or answers 429 or 5xx.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (registerWithAPIServer, tryRegisterWithAPIServer, updateDefaultLabels).
  * Differs: no sleep before the first attempt (upstream: 100 ms); a refusal (401, 403, 422) is final, because a retry
- * would
- * get the same answer.
+ * would get the same answer.
  *
  * @param options.maxAttempts default: no limit, as upstream; fewer for an interactive command
  * @returns the node as the API server has it, and whether this call created it

@@ -37,8 +37,7 @@ export interface EventedPlegOptions {
  * Takes container events from the runtime instead of finding them by listing.
  *
  * Each event carries the pod's whole status, so no inspection is needed; relisting goes on, but only every five
- * minutes.
- * After five failures of the stream the generic PLEG takes over for good.
+ * minutes. After five failures of the stream the generic PLEG takes over for good.
  *
  * Mirrors pkg/kubelet/pleg/evented.go (EventedPLEG) as of v1.26: v1.25 has none.
  */

@@ -37,8 +37,7 @@ export class MirrorClient {
 
   /**
    * Brings the mirror pod of a static pod up to date: creates a missing one, and replaces one that is being deleted or
-   * that
-   * mirrors an older version. A mirror pod is never updated in place, because its spec is immutable.
+   * that mirrors an older version. A mirror pod is never updated in place, because its spec is immutable.
    *
    * @param mirrorPod as the API server has it; undefined: it does not exist
    */

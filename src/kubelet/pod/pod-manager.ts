@@ -18,8 +18,7 @@ export interface UidTranslations {
  * The pods that this node should run, and which mirror pod belongs to which static pod.
  *
  * A static pod and its mirror pod have the same full name and different uids. API clients may use either uid; inside
- * the
- * kubelet the static pod's uid counts.
+ * the kubelet the static pod's uid counts.
  *
  * Mirrors pkg/kubelet/pod/pod_manager.go (basicManager).
  */

@@ -177,8 +177,7 @@ export class PodWorkers {
 
   /**
    * From v1.27 on deleted pods reach a final phase before they are deleted. A pod first seen in a final phase may be
-   * the
-   * leftover of an earlier kubelet: it is cleaned up once more, so that it is deleted.
+   * the leftover of an earlier kubelet: it is cleaned up once more, so that it is deleted.
    */
   get #cleansUpAgain(): boolean {
     return factFor("deletedPodsEnd", this.options.kubeVersion);

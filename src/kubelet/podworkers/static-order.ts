@@ -1,7 +1,6 @@
 /**
  * Decides which static pod of a full name may run: one at a time, in order of arrival. A changed file is a new pod (a
- * new
- * uid) with the old name, and the two must not run at the same time.
+ * new uid) with the old name, and the two must not run at the same time.
  *
  * Mirrors startedStaticPodsByFullname, waitingToStartStaticPodsByFullname and allowStaticPodStart in
  * pkg/kubelet/pod_workers.go.

@@ -116,8 +116,7 @@ async function syncOnce(
 
 /**
  * The pod's status, newer than the last sync, so that a worker always sees the effect of its own last step. A pod that
- * only
- * the runtime knows needs none.
+ * only the runtime knows needs none.
  */
 async function newStatus(
   deps: WorkerDeps,

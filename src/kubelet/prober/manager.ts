@@ -30,8 +30,7 @@ interface Running {
 
 /**
  * One worker for each probe of each container of each pod. Three results managers hold the results, and the sync loop
- * reads
- * their changes.
+ * reads their changes.
  *
  * Mirrors pkg/kubelet/prober/prober_manager.go (manager).
  */

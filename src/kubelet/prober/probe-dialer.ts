@@ -17,8 +17,7 @@ export interface ProbeTarget {
 
 /**
  * How probes reach a pod. Upstream dials the pod's IP. Here this is configurable: the addresses of an embedded
- * runtime's
- * pods are not reachable, and a pod's spec must not make this machine connect elsewhere.
+ * runtime's pods are not reachable, and a pod's spec must not make this machine connect elsewhere.
  */
 export interface ProbeDialer {
   /**
@@ -128,8 +127,7 @@ export class PortForwardDialer implements ProbeDialer {
 
   /**
    * A forwarded connection opens before it is known whether the port is open, so it is half-closed at once: a
-   * connection that
-   * ends without an error, or stays open until the probe's timeout, was accepted.
+   * connection that ends without an error, or stays open until the probe's timeout, was accepted.
    */
   async reach(target: ProbeTarget, signal: AbortSignal): Promise<void> {
     if (!target.isPod) return this.#others.reach(target, signal);

@@ -47,8 +47,7 @@ const LOOP_MAX_MS = 5 * 60_000;
  * The kubelet as its server sees it.
  *
  * Mirrors pkg/kubelet/kubelet_pods.go (GetPods, GetRunningPods, GetKubeletContainerLogs, RunInContainer, GetExec,
- * GetAttach,
- * GetPortForward, findContainer) and pkg/kubelet/kubelet.go (SyncLoopHealthCheck).
+ * GetAttach, GetPortForward, findContainer) and pkg/kubelet/kubelet.go (SyncLoopHealthCheck).
  */
 export class KubeletHost implements KubeletServerHost {
   constructor(

@@ -36,8 +36,7 @@ export type UpgradeObserver = (protocol: string, subprotocol: string) => void;
 
 /**
  * Forwards a request unchanged to the runtime's streaming server, then every byte in both directions. When one side
- * ends,
- * the other is ended too.
+ * ends, the other is ended too.
  *
  * Mirrors proxyStream in pkg/kubelet/server/server.go and k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go
  * (UpgradeAwareHandler.ServeHTTP, tryUpgrade) with UpgradeRequired: a request without an upgrade is answered with 500.

@@ -74,8 +74,7 @@ const SERVICES: Readonly<Partial<Record<RouteName, Service>>> = {
  * Finds the endpoint of a request. Pure.
  *
  * Mirrors the routing of pkg/kubelet/server/server.go: first Go's ServeMux, without authentication, then go-restful's,
- * after
- * the authentication filter.
+ * after the authentication filter.
  * Differs: /logs/ and /debug are always disabled, so the machine's files are not served.
  *
  * @param path decoded, without the query

@@ -31,8 +31,7 @@ export interface KubeletServerOptions {
   readonly port?: number;
   /**
    * `http`: without TLS. `https` without a pair: connections fail until `useCertificate` sets one, as for a kubelet
-   * that
-   * waits for its certificate.
+   * that waits for its certificate.
    */
   readonly transport: "http" | { readonly pair?: ServingPair };
 }

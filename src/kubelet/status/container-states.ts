@@ -9,8 +9,7 @@ import { hasPodInitialized, initializedContainers } from "./merge.js";
 
 /**
  * A pod's status with a final state for every container that was started. A container whose end was not observed counts
- * as
- * failed. Mirrors TerminatePod in pkg/kubelet/status/status_manager.go. Pure.
+ * as failed. Mirrors TerminatePod in pkg/kubelet/status/status_manager.go. Pure.
  */
 export function withAllTerminated(pod: V1Pod, old: V1PodStatus): V1PodStatus {
   const { containerStatuses, initContainerStatuses } = old;
@@ -30,8 +29,7 @@ function asTerminated(status: V1ContainerStatus): V1ContainerStatus {
 
 /**
  * A status with a final phase: a pod that did not end by itself has failed. A static pod keeps its phase, because it
- * may
- * start again. Mirrors TerminatePod of v1.27 and later. Pure.
+ * may start again. Mirrors TerminatePod of v1.27 and later. Pure.
  */
 export function withFinalPhase(pod: V1Pod, status: V1PodStatus): V1PodStatus {
   return isStaticPod(pod) || isPodPhaseTerminal(status.phase) ? status : { ...status, phase: "Failed" };

@@ -40,8 +40,7 @@ interface SyncRequest {
  * The source of truth for the status of all pods of this node, and for its updates to the API server.
  *
  * Statuses are set at once and sent in the background, each version once and in order. Failed updates are not lost:
- * every
- * 10 s all statuses are compared with what was sent last and with the API server's state.
+ * every 10 s all statuses are compared with what was sent last and with the API server's state.
  *
  * Mirrors pkg/kubelet/status/status_manager.go (manager).
  */
@@ -112,8 +111,7 @@ export class StatusManager {
 
   /**
    * Gives every container of a terminated pod a final state. A container whose end was not observed counts as failed: a
-   * pod
-   * must never look successful because a status was lost. From v1.27 on its phase becomes final as well.
+   * pod must never look successful because a status was lost. From v1.27 on its phase becomes final as well.
    */
   terminatePod(pod: V1Pod): void {
     const old = this.#statuses.get(pod.metadata.uid)?.status ?? pod.status;

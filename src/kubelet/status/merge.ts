@@ -65,8 +65,7 @@ export function updateLastTransitionTimes(
 
 /**
  * A terminated container stays terminated if the pod's restart policy forbids a restart: a status to the contrary is a
- * bug
- * of ours, and is not written. Sidecars are always restarted.
+ * bug of ours, and is not written. Sidecars are always restarted.
  *
  * Mirrors checkContainerStateTransition.
  * @returns the error; undefined for a legal transition

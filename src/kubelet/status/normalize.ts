@@ -13,8 +13,7 @@ const MAX_POD_TERMINATION_MESSAGE_LOG_LENGTH = 12 * 1024;
 
 /**
  * The status as an API server would return it: times in whole seconds, messages cut, statuses in a fixed order, so that
- * the
- * kubelet's status and the server's can be compared. Pure.
+ * the kubelet's status and the server's can be compared. Pure.
  *
  * Mirrors normalizeStatus in pkg/kubelet/status/status_manager.go.
  */

@@ -9,8 +9,7 @@ const MERGE_KEYS: Readonly<Record<string, string>> = { conditions: "type", podIP
 
 /**
  * The strategic merge patch from one status to the other. It contains the pod's uid, so that it never changes another
- * pod
- * with the same name: the API server answers 409 then.
+ * pod with the same name: the API server answers 409 then.
  *
  * Mirrors pkg/util/pod/pod.go (PatchPodStatus, preparePatchBytesForPodStatus) and the two-way merge of
  * k8s.io/apimachinery/pkg/util/strategicpatch. Pure.

@@ -26,8 +26,7 @@ export interface PhaseOptions {
  *
  * Mirrors getPhase in pkg/kubelet/kubelet_pods.go.
  * Differs: handles restartable init containers, which came with 1.29; a spec of an older API server has none. Only they
- * may
- * restart without making the pod Pending again; some releases from 1.29 on treat all init containers that way.
+ * may restart without making the pod Pending again; some releases from 1.29 on treat all init containers that way.
  *
  * @param statuses of init and regular containers, in any order
  */

@@ -11,8 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * A status as Go's encoder writes it: without empty members that Go omits, with all members that Go always writes. So
- * two
- * statuses mean the same exactly when these are equal. Members that the kubelet does not know are dropped.
+ * two statuses mean the same exactly when these are equal. Members that the kubelet does not know are dropped.
  *
  * Mirrors the JSON of k8s.io/api/core/v1/types.go (PodStatus). Pure.
  */

@@ -31,8 +31,7 @@ export class ActiveDeadline {
 
   /**
    * Mirrors ShouldEvict, and its use in generateAPIPodStatus: each call records the event, so that an ending pod gets
-   * three
-   * of them.
+   * three of them.
    * @returns the status of such a pod
    */
   apply(pod: V1Pod, status: V1PodStatus): V1PodStatus {

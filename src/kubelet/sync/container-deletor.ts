@@ -13,8 +13,7 @@ export interface ContainerDeletorDeps {
 
 /**
  * Removes dead containers that are no longer needed: of a terminated pod all of them, otherwise all but the newest of
- * each
- * name.
+ * each name.
  *
  * Mirrors pkg/kubelet/pod_container_deletor.go (podContainerDeletor).
  */

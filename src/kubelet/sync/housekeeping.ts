@@ -38,8 +38,7 @@ export interface HousekeepingDeps {
 
 /**
  * Cleans up what does not belong to a desired pod: workers, probes, statuses, files, mirror pods, and running pods that
- * no
- * source has.
+ * no source has.
  *
  * Mirrors HandlePodCleanups in pkg/kubelet/kubelet_pods.go.
  * @throws the runtime's error; the signal's reason

@@ -36,8 +36,7 @@ export interface PodHandlersDeps {
  * Handles added, changed, removed and due pods for the sync loop: updates the pod manager, and notifies their workers.
  *
  * Mirrors HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile, HandlePodSyncs and dispatchWork
- * in
- * pkg/kubelet/kubelet.go.
+ * in pkg/kubelet/kubelet.go.
  */
 export class PodHandlers {
   /** @param options.kubeVersion `1.25`: a rejected pod gets that release's message */

@@ -140,9 +140,8 @@ export class KubeletPodSyncer implements PodSyncer {
       await volumes.waitForUnmount(pod, signal);
       objects.unregisterPod(pod);
       // The dead containers of a pod that stays in the API are kept for a while, so that their logs can be read.
-      // Differs: upstream removes a deleted pod's when PLEG reports their death. Our PLEG is faster than this
-      // worker, so they
-      // would be gone before their exit codes were read.
+      // Differs: upstream removes a deleted pod's when PLEG reports their death. Our PLEG is faster than this worker,
+      // so they would be gone before their exit codes were read.
       this.deps.removeDeadContainers(pod.metadata.uid);
       statusManager.terminatePod(pod);
       onChanged?.();

@@ -14,8 +14,7 @@ export interface ReclaimedPodsDeps {
  * Deletes a pod from the API as soon as the runtime has nothing of it any more.
  *
  * Differs: in v1.25 the status manager finds out only with its next batch, up to 10 s later, which is long for a user
- * who
- * waits for `kubectl delete`.
+ * who waits for `kubectl delete`.
  */
 export class ReclaimedPods {
   #isLooking = false;

@@ -12,8 +12,7 @@ export type HealthCheck = () => { readonly healthy: true } | { readonly healthy:
 
 /**
  * The known state of the runtime and its network. Problems of the runtime stop the sync loop and make the node
- * NotReady;
- * problems of the network make it NotReady and hold back pods that need a network of their own.
+ * NotReady; problems of the network make it NotReady and hold back pods that need a network of their own.
  *
  * Mirrors pkg/kubelet/runtime.go (runtimeState).
  */

@@ -23,8 +23,7 @@ export interface OpenServer {
 
 /**
  * Starts the kubelet's server: HTTPS, for clients that the API server authorizes. It signs its certificate itself or,
- * with
- * `rotateServerCertificates`, gets one from the cluster; no connection succeeds until `rotate` has it.
+ * with `rotateServerCertificates`, gets one from the cluster; no connection succeeds until `rotate` has it.
  *
  * Mirrors startKubelet in cmd/kubelet/app/server.go (ListenAndServe), InitializeTLS and BuildAuth.
  * @throws LabError USAGE when the port is taken, BAD_FILE for a certificate that cannot be read or written

@@ -6,8 +6,7 @@ import { secureJoin } from "./safe-path.js";
 
 /**
  * The meaning of a pod's hostPath. `real`: this machine, as for a kubelet. `below`: a folder stands for the node's
- * root, for
- * simulated nodes on a learner's machine: nothing outside it can be named. `refuse`: hostPath volumes fail.
+ * root, for simulated nodes on a learner's machine: nothing outside it can be named. `refuse`: hostPath volumes fail.
  */
 export type HostPaths =
   | { readonly kind: "real" }

@@ -3,8 +3,7 @@ import { LabError } from "../../util/errors.js";
 
 /**
  * The folders of a pod. Names from specs are validated here again: a static pod's manifest has not passed an API
- * server, and
- * its names must not lead out of the pod's folder.
+ * server, and its names must not lead out of the pod's folder.
  *
  * Mirrors pkg/kubelet/kubelet_getters.go and pkg/volume/plugins.go.
  */

@@ -12,12 +12,10 @@ export class EscapeError extends Error {
 
 /**
  * Resolves a path below `root`, following every link as if `root` were `/`: no path leads out. Missing parts are taken
- * as
- * written.
+ * as written.
  *
  * Mirrors github.com/cyphar/filepath-securejoin (SecureJoin). A process that changes links below `root` meanwhile can
- * still
- * win a race.
+ * still win a race.
  * @throws EscapeError for a cycle of links
  */
 export async function secureJoin(root: string, path: string): Promise<string> {
@@ -72,8 +70,7 @@ export async function safeSubpath(volumePath: string, subPath: string, mode: num
  *
  * Mirrors doBindSubPath in pkg/volume/util/subpath/subpath_linux.go.
  * Differs: a hard link instead of a bind mount, which needs privileges. So folders, and files of another file system,
- * stay
- * where they are, and another process may still replace them by a link.
+ * stay where they are, and another process may still replace them by a link.
  * @returns the path to mount
  */
 export async function bindFile(path: string, place: string): Promise<string> {

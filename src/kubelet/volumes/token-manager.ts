@@ -45,8 +45,7 @@ type TokenRequestObject = KubeObject & {
 
 /**
  * Service account tokens of pods: requested with TokenRequest, bound to the pod, and replaced when a fifth of their
- * lifetime
- * is left.
+ * lifetime is left.
  *
  * Mirrors pkg/kubelet/token/token_manager.go (Manager).
  */

@@ -50,8 +50,7 @@ interface PodVolumes {
  *
  * Mirrors pkg/kubelet/volumemanager (WaitForAttachAndMount, WaitForUnmount, GetMountedVolumesForPod).
  * Differs: works on demand, where upstream's reconciler runs every 100 ms. Volumes are not mounts of the system: those
- * of an
- * earlier kubelet are found again in their folder, or are removed with the pod's.
+ * of an earlier kubelet are found again in their folder, or are removed with the pod's.
  */
 export class VolumeManager {
   readonly #pods = new Map<string, PodVolumes>();

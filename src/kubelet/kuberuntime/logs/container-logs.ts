@@ -27,9 +27,8 @@ export interface ContainerLogsDeps {
  * Reads the log of a pod's container, wherever the runtime keeps it.
  *
  * Mirrors pkg/kubelet/kubelet_pods.go (GetKubeletContainerLogs). Once the container is known, an empty piece comes
- * first: it
- * starts the client's response while a quiet container is followed. A later failure is written to the end of the log,
- * because the response has no other place for it.
+ * first: it starts the client's response while a quiet container is followed. A later failure is written to the end of
+ * the log, because the response has no other place for it.
  *
  * @param pod with the kubelet's status of it
  * @throws LogError in the kubelet's words

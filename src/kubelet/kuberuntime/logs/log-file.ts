@@ -85,8 +85,7 @@ export class LogFile implements AsyncDisposable {
 
   /**
    * The file that has replaced this one since it was opened (rotation renamed this one). A truncated file is read from
-   * its
-   * beginning again.
+   * its beginning again.
    * @returns undefined: none has, or it does not exist yet. @throws LogError
    */
   async successor(): Promise<LogFile | undefined> {

@@ -20,8 +20,7 @@ export function parseLogTime(text: string): LogTime | undefined {
 
 /**
  * The time of a log line: to the nanosecond, in its original time zone. Its value is computed only on demand, because
- * most
- * readers of a log do not need it.
+ * most readers of a log do not need it.
  */
 export class LogTime {
   /** @param text checked by `parseLogTime` */

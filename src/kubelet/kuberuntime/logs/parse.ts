@@ -25,8 +25,7 @@ const TIME_FORMAT = "2006-01-02T15:04:05.999999999Z07:00";
 
 /**
  * The CRI's format: `2016-10-06T00:17:09.669794202Z stdout P text`. The line feed of a partial line (tag P) belongs to
- * the
- * file, not to the text, so consecutive parts join into the original line.
+ * the file, not to the text, so consecutive parts join into the original line.
  *
  * Mirrors pkg/kubelet/kuberuntime/logs/logs.go (parseCRILog).
  */

@@ -9,8 +9,7 @@ const NEWLINE = 0x0a;
 
 /**
  * Finds where the last `lines` lines of a file begin. Reads from the end, a block at a time, so that a huge file costs
- * no more
- * than the requested lines. A last line without a line feed does not count.
+ * no more than the requested lines. A last line without a line feed does not count.
  *
  * Mirrors pkg/util/tail/tail.go (FindTailLineStartIndex).
  * @param lines undefined: all
