@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, parseDuration } from "../cli/options.js";
-import { createClient } from "../client-go/rest/create-client.js";
 import {
   createToken,
   deleteToken,
@@ -22,6 +21,7 @@ import { publicKeyHash } from "../pki/authority.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
+import { withAdministrator } from "./administrator.js";
 import { addExamples } from "./examples.js";
 import { tokenTable } from "./token/table.js";
 
@@ -128,7 +128,6 @@ async function runDelete(context: CliContext, text: string, options: TargetOptio
   });
 }
 
-/** Opens the target and the administrator's client, asks before writing to a real cluster, and closes both. */
 async function withTokens(
   context: CliContext,
   command: string,
@@ -136,19 +135,14 @@ async function withTokens(
   writes: boolean,
   body: (deps: TokenDeps, target: Target) => Promise<void>,
 ): Promise<void> {
-  await using target = await context.openTarget(command, options);
-  const { trace, clock } = context.session({});
-  if (writes && target.kind === "real") {
-    const question = `Change tokens of the ${target.description}?`;
-    if (!(await context.confirm(question, { yes: options.yes === true, flag: "--yes" })))
-      throw new LabError("DECLINED", "nothing was changed: you did not agree", "Use --yes to skip the question.");
-  }
-  await using client = createClient(target.admin, { trace, clock, random: context.random, actor: "user" });
-  await trace.chapter("token", () => body({ client, trace, nowMs: clock.now() }, target));
-  if (target.kind === "embedded" && writes) {
+  const question = writes ? (target: Target) => `Change tokens of the ${target.description}?` : undefined;
+  const asAdministrator = { command, chapter: "token", question };
+  await withAdministrator(context, asAdministrator, options, async ({ client, trace, clock }, target) => {
+    await body({ client, trace, nowMs: clock.now() }, target);
+    if (target.kind !== "embedded" || !writes) return;
     const text = "This control plane ends with this command; `kubelab cluster up` keeps one for several commands.";
     trace.emit({ kind: "note", text }, { actor: "user" });
-  }
+  });
 }
 
 function parseUsages(text: string): TokenUsage[] {

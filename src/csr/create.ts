@@ -1,16 +1,13 @@
 import type { KeyObject } from "node:crypto";
 import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
-import { isSuccess, refusal } from "../client-go/rest/answers.js";
+import { createOrGet, csrObject } from "../client-go/certificate/csr.js";
 import type { KubeClient } from "../client-go/rest/client.js";
-import { identityInWords } from "../client-go/rest/identity.js";
-import { CSRS, collectionPath, objectPath } from "../client-go/rest/paths.js";
 import { createCertificateRequest, parseCertificateRequestPem } from "../pki/csr.js";
 import { generatePrivateKey, type KeyType, publicKeyDer, publicKeyFacts } from "../pki/keys.js";
 import type { DistinguishedName } from "../pki/name.js";
 import type { SubjectAltNames } from "../pki/sans.js";
 import { evaluateRules, evaluateSigner, findSigner, outcomesText } from "../pki/signers.js";
 import type { Trace } from "../trace/trace.js";
-import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
 import { keyFromFile, type RequestFiles } from "./files.js";
@@ -70,7 +67,8 @@ export async function prepareRequest(
   );
   const object = trace.step("user", "Wrap it into a CertificateSigningRequest object", {}, () => {
     byHand(trace, `base64 -w0 ${files?.request ?? "kubelet.csr"}   # is spec.request`);
-    const wrapped = csrObject(plan, requestPem, plan.usages ?? usualUsages(plan.signerName, key));
+    const usages = plan.usages ?? usualUsages(plan.signerName, key);
+    const wrapped = csrObject(requestPem, { ...plan, usages });
     explainSigner(trace, wrapped);
     return wrapped;
   });
@@ -123,21 +121,6 @@ function unknownUsages(signerName: string): LabError {
   );
 }
 
-function csrObject(plan: RequestPlan, requestPem: string, usages: readonly string[]): CertificateSigningRequest {
-  const { name, signerName, expirationSeconds } = plan;
-  return {
-    apiVersion: CSRS.apiVersion,
-    kind: "CertificateSigningRequest",
-    metadata: name === undefined ? { generateName: "csr-" } : { name },
-    spec: {
-      request: Buffer.from(requestPem).toString("base64"),
-      signerName,
-      ...defined({ expirationSeconds }),
-      usages,
-    },
-  };
-}
-
 /** Reports what the signer will decide, before the request is sent. */
 export function explainSigner(trace: Trace, csr: CertificateSigningRequest): void {
   const signer = findSigner(csr.spec.signerName);
@@ -170,25 +153,15 @@ export async function submitRequest(
   signal: AbortSignal,
 ): Promise<CertificateSigningRequest> {
   const { client, trace } = deps;
-  const path = collectionPath(CSRS);
-  const { name } = prepared.object.metadata;
   return trace.step("user", "Send it: the API server adds the requester and stores it", {}, async () => {
     byHand(trace, kubectlCreate(prepared));
-    const body = prepared.object;
-    const answer = await client.request<CertificateSigningRequest>({ method: "POST", path, body, signal });
-    if (isSuccess(answer)) return answer.body;
-    if (answer.status !== 409 || name === undefined) {
-      throw refusal(answer, `POST ${path}`, identityInWords(client.config));
-    }
-    const existing = await client.expect<CertificateSigningRequest>({
-      method: "GET",
-      path: objectPath(CSRS, name),
-      signal,
-    });
-    if (isSameRequest(existing, prepared)) {
+    const { csr, isNew } = await createOrGet(client, prepared.object, signal);
+    if (isNew) return csr;
+    const { name } = csr.metadata;
+    if (isSameRequest(csr, prepared)) {
       const text = `CSR ${name} exists already, for the same key and signer: continuing with it.`;
       trace.emit({ kind: "note", text }, { actor: "user" });
-      return existing;
+      return csr;
     }
     throw new LabError(
       "REFUSED",

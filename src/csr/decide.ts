@@ -13,6 +13,16 @@ export interface Decision {
   readonly message: string;
 }
 
+/** The default reasons and messages. */
+export const DECISIONS = {
+  Approved: {
+    type: "Approved",
+    reason: "KubelabApprove",
+    message: "This CSR was approved by kubelab csr approve.",
+  },
+  Denied: { type: "Denied", reason: "KubelabDeny", message: "This CSR was denied by kubelab csr deny." },
+} as const satisfies Record<Decision["type"], Decision>;
+
 export interface DecisionResult {
   readonly csr: CertificateSigningRequest;
   /** false: the same decision existed before */
@@ -95,6 +105,6 @@ function refuseOpposite(csr: CertificateSigningRequest, { type }: Decision): voi
   throw new LabError(
     "REFUSED",
     `CSR ${csr.metadata.name} was ${opposite.type.toLowerCase()} already${words === "" ? "" : ` (${words})`}`,
-    "A decision is final: make a new request, with kubelab csr create.",
+    "A decision is final: create a new request with kubelab csr create.",
   );
 }

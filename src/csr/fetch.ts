@@ -12,9 +12,9 @@ import { type RequestFiles, readKeyFile, writeCertificate } from "./files.js";
 /**
  * Waits for a request's certificate and writes it next to its key.
  *
- * Compares the key with the request before it waits.
+ * Compares the key with the request before waiting.
  * @returns PEM
- * @throws LabError BAD_FILE when the key is not the request's; CSR_DENIED, CSR_FAILED, TIMED_OUT
+ * @throws LabError BAD_FILE if the key is not the request's; CSR_DENIED, CSR_FAILED, TIMED_OUT
  */
 export async function fetchCertificate(
   deps: WaitDeps,
@@ -31,7 +31,7 @@ export async function fetchCertificate(
       throw new LabError(
         "BAD_FILE",
         `the key ${files.key} is not the one that CSR ${name} was made with`,
-        "Name the key file: its folder with --out-dir, the beginning of its name with --prefix.",
+        "Choose the key file: its folder with --out-dir, the beginning of its name with --prefix.",
       );
     }
   }

@@ -17,7 +17,16 @@ export interface RequestFiles {
   readonly certificate: string;
 }
 
+/** @throws LabError USAGE for a prefix that would leave the folder */
 export function requestFiles(folder: string, prefix: string): RequestFiles {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: rejects control characters
+  if (prefix === "" || /[/\\\u0000-\u001f]/.test(prefix)) {
+    throw new LabError(
+      "USAGE",
+      `--prefix ${JSON.stringify(prefix)} cannot begin a file's name`,
+      "It is a word without slashes; --out-dir sets the folder.",
+    );
+  }
   const path = (ending: string) => join(folder, `${prefix}.${ending}`);
   return { key: path("key"), request: path("csr"), certificate: path("pem") };
 }
@@ -44,8 +53,8 @@ export async function keyFromFile(path: string, type: KeyType | undefined): Prom
   if (type !== undefined && existing.asymmetricKeyType !== type) {
     throw new LabError(
       "BAD_FILE",
-      `${path} holds a key of type ${existing.asymmetricKeyType}, and --key-type asks for ${type}`,
-      "Name another folder with --out-dir, or move the old key away.",
+      `${path} contains a key of type ${existing.asymmetricKeyType}, but --key-type is ${type}`,
+      "Choose another folder with --out-dir, or move the old key away.",
     );
   }
   return { key: existing, isReused: true };
@@ -59,8 +68,8 @@ export async function readKeyFile(path: string): Promise<KeyObject | undefined> 
   if (key !== undefined) return key;
   throw new LabError(
     "BAD_FILE",
-    `${path} holds no private key that can be read`,
-    "It is damaged, encrypted or half-written: move it away, or name another with --out-dir or --prefix.",
+    `${path} does not contain a readable private key`,
+    "It is damaged, encrypted or incomplete: move it away, or choose another with --out-dir or --prefix.",
   );
 }
 
@@ -74,7 +83,7 @@ export async function writeCertificate(files: RequestFiles, certificatePem: stri
     throw new LabError(
       "BAD_FILE",
       `the key ${files.key} does not belong to the issued certificate`,
-      "Name the key that the request was made with: its folder with --out-dir, the beginning of its name with --prefix.",
+      "Choose the key of the request: its folder with --out-dir, the beginning of its name with --prefix.",
     );
   }
   await writeFileAtomic(files.certificate, certificatePem);

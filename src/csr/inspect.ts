@@ -10,6 +10,7 @@ import { nameText } from "../pki/name.js";
 import { oidName } from "../pki/oids.js";
 import type { SubjectAltNames } from "../pki/sans.js";
 import { evaluateRules, evaluateSigner, type RuleOutcome, SIGNERS } from "../pki/signers.js";
+import { LabError } from "../util/errors.js";
 import type { InspectSource } from "./source.js";
 
 /** How one signer judges a request. */
@@ -17,7 +18,7 @@ export interface SignerVerdict {
   readonly signerName: string;
   readonly purpose: string;
   readonly approval: string;
-  /** true for the signer that the object names */
+  /** whether the object names this signer */
   readonly isAsked: boolean;
   readonly accepts: boolean;
   readonly outcomes: readonly RuleOutcome[];
@@ -49,8 +50,9 @@ export interface InspectOptions {
   readonly ca?: Certificate;
 }
 
-/** Reads a request or certificate as far as it can be read. Pure. */
+/** Reads a request or certificate as far as possible. Pure. @throws LabError USAGE for an option of the other kind */
 export function inspect(source: InspectSource, options: InspectOptions): Inspection {
+  checkOptions(source, options);
   const { kind, title, der, csr } = source;
   const walk = walkDer(der, shapeOf(kind === "request" ? "CERTIFICATE REQUEST" : "CERTIFICATE"));
   const { problem } = source;
@@ -69,6 +71,18 @@ export function inspect(source: InspectSource, options: InspectOptions): Inspect
     if (!(error instanceof DerError)) throw error;
     const broken = `${error.message} (at offset ${error.offset})`;
     return { title, kind, walk, broken, facts: [...objectFacts, ["broken", broken]], verdicts: [] };
+  }
+}
+
+function checkOptions({ title, kind }: InspectSource, { ca, usages }: InspectOptions): void {
+  const refuse = (flag: string, other: string, hint: string) => {
+    throw new LabError("USAGE", `${flag} is for a ${other}, but ${title} is a ${kind}`, hint);
+  };
+  if (kind === "request" && ca !== undefined) {
+    refuse("--ca", "certificate", "A request is signed by its own key: leave out --ca.");
+  }
+  if (kind === "certificate" && usages !== undefined) {
+    refuse("--usages", "request", "A certificate contains its usages: leave out --usages.");
   }
 }
 
@@ -104,7 +118,7 @@ function factsOfObject(csr: CertificateSigningRequest): Facts {
   }
   if (spec.username !== undefined) facts.push(["requester", `${spec.username} (${(spec.groups ?? []).join(", ")})`]);
   facts.push(["signer", spec.signerName], ["usages", (spec.usages ?? []).join(", ")]);
-  if (spec.expirationSeconds !== undefined) facts.push(["expiration", `${spec.expirationSeconds} s asked for`]);
+  if (spec.expirationSeconds !== undefined) facts.push(["expiration", `${spec.expirationSeconds} s requested`]);
   return facts;
 }
 
@@ -118,7 +132,7 @@ function factsOfRequest(request: CertificateRequest): Facts {
     [
       "signature",
       problem === undefined
-        ? `${algorithm}, good: the requester holds the private key`
+        ? `${algorithm}, good: the requester has the private key`
         : `${algorithm}, NOT good (${problem}): an API server refuses this request`,
     ],
   ];
@@ -148,7 +162,7 @@ function factsOfCertificate(certificate: Certificate, options: InspectOptions): 
   return facts;
 }
 
-/** How much of its lifetime has passed: the kubelet renews between 70 and 90 %. */
+/** The share of the lifetime that has passed: the kubelet renews between 70 and 90 %. */
 function ageText({ notBeforeMs, notAfterMs }: Certificate, nowMs: number): string {
   if (nowMs < notBeforeMs) return "not valid yet";
   if (nowMs >= notAfterMs + 1000) return "EXPIRED";

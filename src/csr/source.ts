@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
+import { type Certificate, parseCertificatePem } from "../pki/certificate.js";
 import { parseCertificateRequest } from "../pki/csr.js";
 import { DerError } from "../pki/der.js";
 import { walkDer } from "../pki/der-walk.js";
@@ -7,20 +8,43 @@ import { decodePem } from "../pki/pem.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError } from "../util/files.js";
 
-/** The DER to look at, and where it came from. */
+/** The DER to inspect, and its origin. */
 export interface InspectSource {
   readonly kind: "request" | "certificate";
   /** `kubelet.pem`, or `CSR csr-abc12` */
   readonly title: string;
   readonly der: Buffer;
-  /** the object around a request, when there is one */
+  /** the object that contains the request, if any */
   readonly csr?: CertificateSigningRequest;
   /** what is wrong with the file around the DER */
   readonly problem?: string;
 }
 
-/** @returns undefined when the file does not exist: the argument may be an object's name */
-export async function readSourceFile(path: string): Promise<Buffer | undefined> {
+/**
+ * Reads a file.
+ * @param name the path as the user wrote it
+ * @returns undefined if there is no such file, and `name` may be the name of a CSR
+ * @throws LabError BAD_FILE
+ */
+export async function readSource(path: string, name: string): Promise<InspectSource | undefined> {
+  const bytes = await readIfFile(path);
+  if (bytes !== undefined) return sourceFromBytes(bytes, name);
+  if (!/\/|\.(pem|csr|crt|cer|der|key|ya?ml|json)$/.test(name)) return undefined;
+  throw new LabError("BAD_FILE", `there is no file ${name}`, "Name a PEM file, or a CSR of the cluster.");
+}
+
+/** Reads the CA of `--ca`. @throws LabError BAD_FILE */
+export async function readCa(path: string): Promise<Certificate> {
+  const bytes = await readIfFile(path);
+  try {
+    return parseCertificatePem(bytes?.toString("utf8") ?? "");
+  } catch (cause) {
+    const why = bytes === undefined ? "there is no such file" : "it contains no certificate";
+    throw new LabError("BAD_FILE", `--ca ${path}: ${why}`, "Name the PEM file of the CA.", { cause });
+  }
+}
+
+async function readIfFile(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path);
   } catch (cause) {
@@ -34,7 +58,7 @@ export async function readSourceFile(path: string): Promise<Buffer | undefined> 
  * or a CertificateSigningRequest as YAML or JSON.
  * @throws LabError BAD_FILE
  */
-export async function sourceFromFile(bytes: Buffer, title: string): Promise<InspectSource> {
+export async function sourceFromBytes(bytes: Buffer, title: string): Promise<InspectSource> {
   const text = bytes.toString("utf8").trim();
   const blocks = decodePem(/^[A-Za-z0-9+/=\s]+$/.test(text) ? base64Text(text) : text);
   for (const { type, der } of blocks) {
@@ -43,8 +67,8 @@ export async function sourceFromFile(bytes: Buffer, title: string): Promise<Insp
   }
   const key = blocks.find(({ type }) => type.endsWith("PRIVATE KEY"));
   if (key !== undefined) {
-    const hint = "Inspect the request or the certificate that belongs to it, and keep the key to yourself.";
-    throw new LabError("BAD_FILE", `${title} holds a private key, which is not shown`, hint);
+    const hint = "Inspect its request or certificate instead, and keep the key secret.";
+    throw new LabError("BAD_FILE", `${title} contains a private key, which is not shown`, hint);
   }
   const cut = cutOffBlock(text);
   if (cut !== undefined) return { ...cut, title };
@@ -53,12 +77,12 @@ export async function sourceFromFile(bytes: Buffer, title: string): Promise<Insp
   if (csr !== undefined) return sourceFromObject(csr);
   throw new LabError(
     "BAD_FILE",
-    `${title} holds neither a certificate request nor a certificate`,
+    `${title} contains neither a certificate request nor a certificate`,
     "Pass a PEM block CERTIFICATE REQUEST or CERTIFICATE, or a CertificateSigningRequest as YAML.",
   );
 }
 
-/** The request inside an object. */
+/** Extracts the request from an object. */
 export function sourceFromObject(csr: CertificateSigningRequest): InspectSource {
   const title = `CSR ${csr.metadata.name ?? csr.metadata.generateName ?? "(no name)"}`;
   const block = decodePem(base64Text(csr.spec.request)).find(({ type }) => type === "CERTIFICATE REQUEST");
@@ -66,7 +90,7 @@ export function sourceFromObject(csr: CertificateSigningRequest): InspectSource 
     throw new LabError(
       "BAD_FILE",
       `spec.request of ${title} is not the base64 of a PEM block CERTIFICATE REQUEST`,
-      "Make it with: base64 -w0 kubelet.csr",
+      "Create it with: base64 -w0 kubelet.csr",
     );
   }
   return { kind: "request", title, der: block.der, csr };

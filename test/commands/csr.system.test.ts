@@ -19,17 +19,17 @@ const run = (cwd: string, line: string) => runInProcess(["csr", ...line.split(" 
 
 describe("wrong usage exits with 2, before anything is created or started", () => {
   for (const [line, said] of [
-    ["create", /for whom is the certificate\?/],
+    ["create", /the certificate needs a subject/],
     ["create --node n1 --cn jane", /exclude each other/],
     ["create --node N1", /"N1" cannot be a node's name/],
     ["create --subject O=x", /does not begin with a slash/],
     ["create --subject /X=x", /known are CN, C, O, OU, L, ST, not X/],
-    ["create --subject /CN=a --org b", /--org goes with --cn only/],
+    ["create --subject /CN=a --org b", /--org needs --cn/],
     ["create --cn jane --signer nosuch", /is not a signer's name/],
-    ["create --cn jane --usages nonsense", /"nonsense" is no usage/],
+    ["create --cn jane --usages nonsense", /"nonsense" is not a usage/],
     ["create --node n1 --ip 1.2.3", /is not an IP address/],
-    ["create --node n1 --print --approve", /--print sends nothing, and --approve is about what was sent/],
-    ["create --node n1 --dry-run --wait", /--dry-run sends nothing, and --wait is about what was sent/],
+    ["create --node n1 --print --approve", /--print sends no request, but --approve needs one/],
+    ["create --node n1 --dry-run --wait", /--dry-run sends no request, but --wait needs one/],
     ["create --node n1 --out-dir=", /expected a path: it is empty/],
     ["inspect --ca= x", /expected a path: it is empty/],
     ["create --node n1 --expiration 9m", /540s is too short/],
@@ -81,7 +81,7 @@ describe("on this machine alone", () => {
     }
     const key = await run(folder, "inspect kubelet.key");
     assert.equal(key.code, 2);
-    assert.match(key.stderr, /holds a private key, which is not shown/);
+    assert.match(key.stderr, /contains a private key, which is not shown/);
   });
 
   test("--dry-run writes nothing, and --json is one document", async () => {
@@ -126,8 +126,8 @@ describe("on this machine alone", () => {
     const made = await run(folder, "create --node n1 --approve --wait");
     assert.equal(made.code, 0, made.stderr);
     for (const [line, said] of [
-      ["inspect kubelet.csr --ca kubelet.pem", /--ca is for a certificate, and kubelet\.csr is a request/],
-      ["inspect kubelet.pem --usages any", /--usages is for a request, and kubelet\.pem is a certificate/],
+      ["inspect kubelet.csr --ca kubelet.pem", /--ca is for a certificate, but kubelet\.csr is a request/],
+      ["inspect kubelet.pem --usages any", /--usages is for a request, but kubelet\.pem is a certificate/],
     ] as const) {
       const { code, stdout, stderr } = await run(folder, line);
       assert.match(stderr, said, line);

@@ -59,8 +59,8 @@ describe("preparing a request", () => {
   });
 
   for (const [what, content, keyType, message] of [
-    ["a key of another kind", "ec", "rsa", /holds a key of type ec, and --key-type asks for rsa/],
-    ["half a key", "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE", undefined, /holds no private key that can be read/],
+    ["a key of another kind", "ec", "rsa", /contains a key of type ec, but --key-type is rsa/],
+    ["half a key", "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE", undefined, /does not contain a readable private key/],
   ] as const) {
     test(`${what} is not overwritten`, async () => {
       const files = freshFiles();

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import type { CertificateSigningRequest } from "../../src/apimachinery/api/certificates.js";
 import { type Inspection, inspect } from "../../src/csr/inspect.js";
 import { inspectionText } from "../../src/csr/report.js";
-import { sourceFromFile, sourceFromObject } from "../../src/csr/source.js";
+import { sourceFromBytes, sourceFromObject } from "../../src/csr/source.js";
 import { createAuthority, createClientCertificate } from "../../src/pki/authority.js";
 import { parseCertificatePem } from "../../src/pki/certificate.js";
 import { createCertificateRequest } from "../../src/pki/csr.js";
@@ -49,17 +49,17 @@ describe("what can be inspected", () => {
     ["an object as JSON, which is YAML", Buffer.from(JSON.stringify(object)), "request"],
   ] as const) {
     test(what, async () => {
-      const source = await sourceFromFile(bytes, "file");
+      const source = await sourceFromBytes(bytes, "file");
       assert.equal(source.kind, kind);
       assert.ok([derOf(requestPem), derOf(certificatePem)].some((der) => der.equals(source.der)));
     });
   }
 
   for (const [what, text, message] of [
-    ["a private key alone", privateKeyPem(key), /holds a private key, which is not shown/],
-    ["nothing", "", /holds neither a certificate request nor a certificate/],
-    ["something else", "hello: world", /holds neither/],
-    ["another object", "kind: Pod\nspec: {}", /holds neither/],
+    ["a private key alone", privateKeyPem(key), /contains a private key, which is not shown/],
+    ["nothing", "", /contains neither a certificate request nor a certificate/],
+    ["something else", "hello: world", /contains neither/],
+    ["another object", "kind: Pod\nspec: {}", /contains neither/],
     [
       "an object without a request",
       "kind: CertificateSigningRequest\nspec: {request: aGVsbG8=, signerName: a.b/c}",
@@ -67,7 +67,7 @@ describe("what can be inspected", () => {
     ],
   ] as const) {
     test(`${what} is not`, async () => {
-      await assert.rejects(sourceFromFile(Buffer.from(text), "file"), { code: "BAD_FILE", message });
+      await assert.rejects(sourceFromBytes(Buffer.from(text), "file"), { code: "BAD_FILE", message });
     });
   }
 });
@@ -88,7 +88,7 @@ describe("verdicts", () => {
     [["system:nodes"], [], ["server auth"], []],
   ] as const) {
     test(`O=${org} DNS=[${dns}] usages ${usages ?? "assumed"}: accepted by [${want}]`, async () => {
-      const source = await sourceFromFile(requestOf([...org], [...dns]), "file");
+      const source = await sourceFromBytes(requestOf([...org], [...dns]), "file");
       const options = { nowMs: START_MS, ...(usages === undefined ? {} : { usages }) };
       assert.deepEqual(accepted(inspect(source, options)), want);
     });

@@ -20,7 +20,7 @@ export interface RequestOptions {
   readonly usages: readonly string[];
   readonly signerName: string;
   /** undefined: the server generates a name that begins with `csr-`, as for upstream's certificate manager */
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly expirationSeconds?: number | undefined;
   /** Unix ms */
   readonly nowMs: number;
@@ -45,32 +45,52 @@ export async function requestCertificate(
   options: RequestOptions,
   signal: AbortSignal,
 ): Promise<RequestResult> {
-  const { name, subject, sans, usages, signerName, expirationSeconds } = options;
-  const path = collectionPath(CSRS);
+  const { name = "", subject, sans } = options;
   const pem = createCertificateRequest(options.key, sans === undefined ? { subject } : { subject, sans });
-  const body = {
+  const { csr, isNew } = await createOrGet(client, csrObject(pem, options), signal);
+  if (isNew) return { outcome: "created", csr };
+  const why = whyUnusable(csr, options);
+  return why === undefined ? { outcome: "reused", csr } : { outcome: "unusable", name, why };
+}
+
+/** The object for a PKCS#10 request in PEM. */
+export function csrObject(
+  requestPem: string,
+  {
+    name,
+    usages,
+    signerName,
+    expirationSeconds,
+  }: Pick<RequestOptions, "name" | "usages" | "signerName" | "expirationSeconds">,
+): CertificateSigningRequest {
+  return {
     kind: "CertificateSigningRequest",
     apiVersion: CSRS.apiVersion,
     metadata: name === undefined ? { generateName: "csr-" } : { name },
     spec: {
-      request: Buffer.from(pem).toString("base64"),
+      request: Buffer.from(requestPem).toString("base64"),
       signerName,
       ...defined({ expirationSeconds }),
       usages,
     },
   };
+}
+
+/** Creates the object, or gets the existing one of the same name. @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED */
+export async function createOrGet(
+  client: KubeClient,
+  body: CertificateSigningRequest,
+  signal: AbortSignal,
+): Promise<{ readonly csr: CertificateSigningRequest; readonly isNew: boolean }> {
+  const path = collectionPath(CSRS);
+  const { name } = body.metadata;
   const answer = await client.request<CertificateSigningRequest>({ method: "POST", path, body, signal });
-  if (isSuccess(answer)) return { outcome: "created", csr: answer.body };
+  if (isSuccess(answer)) return { csr: answer.body, isNew: true };
   if (answer.status !== 409 || name === undefined) {
     throw refusal(answer, `POST ${path}`, identityInWords(client.config));
   }
-  const existing = await client.expect<CertificateSigningRequest>({
-    method: "GET",
-    path: objectPath(CSRS, name),
-    signal,
-  });
-  const why = whyUnusable(existing, options);
-  return why === undefined ? { outcome: "reused", csr: existing } : { outcome: "unusable", name, why };
+  const existing = { method: "GET", path: objectPath(CSRS, name), signal } as const;
+  return { csr: await client.expect<CertificateSigningRequest>(existing), isNew: false };
 }
 
 function whyUnusable(existing: CertificateSigningRequest, options: RequestOptions): string | undefined {

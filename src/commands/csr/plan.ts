@@ -9,7 +9,7 @@ import { ALL_USAGES } from "../../pki/usages.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 
-/** The flags that say what to ask for. */
+/** The flags that describe the request. */
 export interface PlanOptions {
   readonly name?: string;
   readonly node?: string;
@@ -25,16 +25,16 @@ export interface PlanOptions {
   readonly expiration?: number;
 }
 
-/** The API server refuses less: expirationSeconds must be 600 at least. */
+/** The API server requires expirationSeconds of at least 600. */
 const MIN_EXPIRATION_SECONDS = 600;
 
-/** @throws LabError USAGE for what cannot be asked for: before any key is made or any cluster is started */
+/** Runs before any key is created or any cluster is started. @throws LabError USAGE */
 export function planFrom(options: PlanOptions): RequestPlan {
   const subject = subjectFrom(options);
   const { name, usages, keyType, dns = [], ip = [], expiration } = options;
   const expirationSeconds = expiration === undefined ? undefined : Math.floor(expiration / 1000);
   if (expirationSeconds !== undefined && expirationSeconds < MIN_EXPIRATION_SECONDS) {
-    throw new LabError("USAGE", `--expiration ${expirationSeconds}s is too short`, "Ask for 10m (600 s) at least.");
+    throw new LabError("USAGE", `--expiration ${expirationSeconds}s is too short`, "Use at least 10m (600 s).");
   }
   return {
     subject,
@@ -49,12 +49,12 @@ function subjectFrom({ node, subject, cn, org = [] }: PlanOptions): Distinguishe
   if (given.length !== 1) {
     throw new LabError(
       "USAGE",
-      given.length === 0 ? "for whom is the certificate?" : "--node, --subject and --cn exclude each other",
-      "Say --node n1 (a kubelet), --cn jane --org devs (a user), or --subject /O=devs/CN=jane.",
+      given.length === 0 ? "the certificate needs a subject" : "--node, --subject and --cn exclude each other",
+      "Use --node n1 (a kubelet), --cn jane --org devs (a user), or --subject /O=devs/CN=jane.",
     );
   }
   if (cn !== undefined) return { commonName: cn, organization: org };
-  if (org.length > 0) throw new LabError("USAGE", "--org goes with --cn only", "Put the O into --subject.");
+  if (org.length > 0) throw new LabError("USAGE", "--org needs --cn", "With --subject, write the O there.");
   if (node !== undefined) return nodeSubject(checkNodeName(node));
   return parseSubject(subject ?? "");
 }
@@ -68,11 +68,11 @@ function signerFrom({ signer, node }: PlanOptions): string {
   throw new LabError(
     "USAGE",
     `--signer ${JSON.stringify(signer)} is not a signer's name`,
-    `The cluster's own are ${SIGNERS.map((one) => one.name.split("/")[1]).join(", ")}; others look like example.com/name.`,
+    `The cluster's signers are ${SIGNERS.map((one) => one.name.split("/")[1]).join(", ")}; others look like example.com/name.`,
   );
 }
 
-/** Which attributes a subject may have, by openssl's short names. */
+/** The attributes of a subject, by openssl's short names. */
 const ATTRIBUTES = {
   C: "country",
   O: "organization",
@@ -81,7 +81,7 @@ const ATTRIBUTES = {
   ST: "province",
 } as const;
 
-/** Parses `/O=system:nodes/CN=system:node:n1`, as openssl's -subj takes it (`\/` is a slash). */
+/** Parses `/O=system:nodes/CN=system:node:n1`, like openssl's -subj (`\/` is a slash). */
 export function parseSubject(text: string): DistinguishedName {
   const lists: Record<string, string[]> = { organization: [] };
   let commonName = "";
@@ -107,7 +107,7 @@ export function parseSubject(text: string): DistinguishedName {
   return { commonName, organization: [], ...lists };
 }
 
-/** For a flag that may be given several times, each time with several values between commas. */
+/** Values of a flag that may be repeated or joined by commas. */
 export function collect(text: string, before: readonly string[] = []): string[] {
   const values = text.split(",").map((one) => one.trim());
   return [...before, ...values.filter((one) => one !== "")];
@@ -117,7 +117,7 @@ export function collect(text: string, before: readonly string[] = []): string[] 
 export function collectIps(text: string, before: readonly string[] = []): string[] {
   for (const one of collect(text)) {
     if (isIP(one) === 0) {
-      throw new LabError("USAGE", `--ip ${JSON.stringify(one)} is not an IP address`, "Names go with --dns.");
+      throw new LabError("USAGE", `--ip ${JSON.stringify(one)} is not an IP address`, "Use --dns for names.");
     }
   }
   return collect(text, before);
@@ -145,8 +145,8 @@ export function collectUsages(text: string, before: readonly string[] = []): str
     if (!ALL_USAGES.includes(one)) {
       throw new LabError(
         "USAGE",
-        `--usages: ${JSON.stringify(one)} is no usage`,
-        `Known are: ${ALL_USAGES.join(", ")}.`,
+        `--usages: ${JSON.stringify(one)} is not a usage`,
+        `The usages are: ${ALL_USAGES.join(", ")}.`,
       );
     }
   }
