@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Program, ProgramEdge, Progress } from "../testbed/context.js";
+import type { Program, ProgramEdge, Progress, ProgressText } from "../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
 import { NdjsonSink } from "../trace/ndjson.js";
 import { TerminalSink } from "../trace/terminal.js";
@@ -61,12 +61,12 @@ export class CliSession implements CliContext {
   }
 
   notice(line: string): void {
-    this.streams.stderr.write(`${line}\n`);
+    this.#progressLine().write(`${line}\n`);
   }
 
   print(result: { readonly text: string; readonly json: unknown }): void {
     const text = this.#output.json === true ? JSON.stringify(result.json, null, 2) : result.text;
-    if (text !== "") this.streams.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+    if (text !== "") this.#progressLine().write(text.endsWith("\n") ? text : `${text}\n`, this.streams.stdout);
   }
 
   session(options: ClockOptions): { clock: Clock; trace: Trace } {
@@ -147,7 +147,7 @@ export class CliSession implements CliContext {
     return target;
   }
 
-  progress(text: string): Progress {
+  progress(text: ProgressText): Progress {
     return this.#progressLine().start(text);
   }
 

@@ -5,15 +5,28 @@ import type { CliContext } from "./context.js";
 
 export type Loop = (signal: AbortSignal) => Promise<void>;
 
-/** Runs the loops of a command until one of them ends, `durationMs` is over, or Ctrl-C. */
-export async function stay(
-  { signal }: CliContext,
-  clock: Clock,
-  durationMs: number | undefined,
-  loops: readonly Loop[],
-): Promise<void> {
+interface StayOptions {
+  readonly clock: Clock;
+  readonly durationMs?: number | undefined;
+  /** what runs, for the last line of a terminal; default: a loop shows its own line */
+  readonly status?: string | undefined;
+}
+
+/** Runs the loops of a command until one of them ends, the time is over, or Ctrl-C. */
+export async function stay(context: CliContext, options: StayOptions, loops: readonly Loop[]): Promise<void> {
+  const { clock, durationMs, status } = options;
   const timer: readonly Loop[] = durationMs === undefined ? [] : [(inner) => clock.sleep(durationMs, inner)];
-  await allUntilOneEnds(signal, [...loops, ...timer]);
+  const line = status === undefined ? undefined : context.progress((columns) => fitted(status, columns));
+  try {
+    await allUntilOneEnds(context.signal, [...loops, ...timer]);
+  } finally {
+    line?.stop();
+  }
+}
+
+function fitted(status: string, columns: number): string {
+  const text = `${status}; Ctrl-C ends it`;
+  return text.length <= columns ? text : status.slice(0, columns);
 }
 
 /** Runs `body` and prints its result, also after Ctrl-C, which is the usual end of a command that stays. */

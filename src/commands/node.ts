@@ -122,6 +122,9 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     const kubeconfig = target === undefined ? store.kubeconfigPath : admin.path;
     announceNode(trace, node, target !== undefined);
     context.print(nodeResult(node, target?.kind ?? "server", kubeconfig));
-    await stay(context, clock, options.duration, [(inner) => Promise.race([node.done, untilAborted(inner)])]);
+    const status = `${plan.nodeName} runs`;
+    await stay(context, { clock, durationMs: options.duration, status }, [
+      (inner) => Promise.race([node.done, untilAborted(inner)]),
+    ]);
   });
 }

@@ -69,8 +69,10 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
     await using _page = http === undefined ? undefined : await servePlegPage(deps, http);
     const { stdin } = context.streams;
     const loops: Loop[] = [(signal) => pleg.run(signal)];
-    if (lab !== undefined && hasKeys(context.streams)) loops.push((signal) => serveKeys({ lab, trace, stdin }, signal));
-    await stay(context, clock, duration, loops);
+    if (lab !== undefined && hasKeys(context.streams))
+      loops.push((signal) => serveKeys({ lab, trace, stdin, progress: context }, signal));
+    const status = loops.length > 1 ? undefined : "PLEG runs";
+    await stay(context, { clock, durationMs: duration, status }, loops);
   };
   const result = () => summaryResult(pleg, client, clock.now() - startMs);
   await printAtEnd(context, () => trace.chapter("pleg", watch), result);

@@ -118,7 +118,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
   });
   await using control = await openControl(runtime, options);
   announce(context, trace, runtime, control?.url);
-  await stay(context, clock, undefined, [untilAborted, ...(await keysOf(context, trace, runtime))]);
+  await stay(context, { clock }, [untilAborted, ...(await keysOf(context, trace, runtime))]);
 }
 
 async function makeSocketFolder(folder: string): Promise<void> {
@@ -137,11 +137,12 @@ async function openControl(runtime: RunningRuntime, { control }: UpOptions) {
 }
 
 /** On a terminal, keys change the runtime behind its kubelet's back. */
-async function keysOf({ streams }: CliContext, trace: Trace, runtime: RunningRuntime): Promise<readonly Loop[]> {
+async function keysOf(context: CliContext, trace: Trace, runtime: RunningRuntime): Promise<readonly Loop[]> {
+  const { streams } = context;
   if (!hasKeys(streams)) return [];
   const { EmbeddedLab } = await import("../testbed/runtime/embedded-lab.js");
   const lab = new EmbeddedLab(runtime);
-  return [(signal) => serveKeys({ lab, trace, stdin: streams.stdin }, signal)];
+  return [(signal) => serveKeys({ lab, trace, stdin: streams.stdin, progress: context }, signal)];
 }
 
 /** What a script needs is on stdout: the endpoint. */

@@ -49,15 +49,18 @@ export interface Questions {
 /** What joining a node needs of the process. */
 export type NodeContext = Pick<ProcessContext, "random" | "signal"> & Questions;
 
-/** One line that shows what a command waits for: a spinner on a terminal, nothing elsewhere (the trace has the facts). */
+/** Text for one line, or a function that fits it to a number of columns. */
+export type ProgressText = string | ((columns: number) => string);
+
+/** One line at the bottom of a terminal: what a command waits for, or its keys. Without a terminal it is not shown. */
 export interface Progress {
   /** `waiting for the node to be declared Unknown: 31 s left` */
-  update(text: string): void;
+  update(text: ProgressText): void;
   stop(): void;
 }
 
-/** Shows what is being waited for. */
+/** Shows progress lines. */
 export interface ProgressReporter {
-  /** Starts a progress line; the caller stops it in `finally`. Trace lines that come meanwhile are printed above it. */
-  progress(text: string): Progress;
+  /** Starts a progress line; the caller stops it in `finally`. Trace lines appear above it. */
+  progress(text: ProgressText): Progress;
 }

@@ -1,31 +1,41 @@
-import type { ProcessStreams } from "../../testbed/context.js";
+import type { ProcessStreams, ProgressReporter } from "../../testbed/context.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { readKeys } from "./terminal-keys.js";
 
-/** One key of an inspector, and what it does. */
+/** One key of an inspector, and its action. */
 export interface InspectorKey {
   readonly key: string;
   /** `delete the mirror pod of the newest file` */
   readonly label: string;
-  /** @returns what was done, as a sentence; undefined: it has told so itself @throws LabError */
+  /** for the line of keys: `mirror` */
+  readonly short: string;
+  /** @returns what was done, as a sentence; undefined when the action has reported it @throws LabError */
   run(signal: AbortSignal): Promise<string | undefined>;
 }
 
+/** What reading keys needs of a command. */
+export interface KeyDeps {
+  readonly trace: Trace;
+  readonly stdin: ProcessStreams["stdin"];
+  readonly progress: ProgressReporter;
+}
+
 /**
- * Does what keys stand for until `q`, Ctrl-C, the end of the input or `signal`; a key that stands for nothing shows them all.
+ * Performs the actions of keys until `q`, Ctrl-C, the end of the input or `signal`. The last line of the terminal names the
+ * keys; an unknown key shows their table.
  * @throws AbortError for Ctrl-C
  */
 export async function serveKeyTable(
-  deps: { readonly keys: readonly InspectorKey[]; readonly trace: Trace; readonly stdin: ProcessStreams["stdin"] },
+  deps: KeyDeps & { readonly keys: readonly InspectorKey[] },
   signal: AbortSignal,
 ): Promise<void> {
   const { keys, trace, stdin } = deps;
-  tellKeys(keys, trace);
+  showKeys(keys, trace);
   const press = async (pressed: string) => {
     const found = keys.find(({ key }) => key === pressed);
     if (found === undefined) {
-      tellKeys(keys, trace);
+      showKeys(keys, trace);
       return;
     }
     try {
@@ -36,10 +46,21 @@ export async function serveKeyTable(
       trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
     }
   };
-  await readKeys(stdin, press, signal);
+  const line = deps.progress.progress((columns) => keyLine(keys, columns));
+  try {
+    await readKeys(stdin, press, signal);
+  } finally {
+    line.stop();
+  }
 }
 
-function tellKeys(keys: readonly InspectorKey[], trace: Trace): void {
+/** All keys in one line: with their actions if there is room, else the letters alone. Pure. */
+export function keyLine(keys: readonly Pick<InspectorKey, "key" | "short">[], columns: number): string {
+  const line = [...keys.map(({ key, short }) => `${key} ${short}`), "q quit"].join("  ");
+  return line.length <= columns ? line : `${keys.map(({ key }) => key).join(" ")}  ? help  q quit`.slice(0, columns);
+}
+
+function showKeys(keys: readonly InspectorKey[], trace: Trace): void {
   const rows = keys.map(({ key, label }) => [key, label]);
   trace.emit({ kind: "table", title: "Keys (q ends):", columns: ["key", "what"], rows }, { actor: "user" });
 }

@@ -106,11 +106,11 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       ];
       const { stdin } = context.streams;
       if (hasKeys(context.streams)) {
-        loops.push((signal) => serveKeyTable({ keys: plan.keys(inspector), trace, stdin }, signal));
+        loops.push((signal) => serveKeyTable({ keys: plan.keys(inspector), trace, stdin, progress: context }, signal));
       }
       await printAtEnd(
         context,
-        () => stay(context, clock, options.duration, loops),
+        () => stay(context, { clock, durationMs: options.duration }, loops),
         () => plan.result(inspector),
       );
     });

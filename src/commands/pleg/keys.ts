@@ -1,7 +1,7 @@
-import type { ProcessStreams } from "../../testbed/context.js";
 import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import { type KeyDeps, keyLine } from "../inspector/key-table.js";
 import { readKeys } from "../inspector/terminal-keys.js";
 import { KeyNumbers } from "./key-numbers.js";
 
@@ -13,13 +13,19 @@ const TAB = "\t";
  * something to it.
  * @throws AbortError for Ctrl-C
  */
-export async function serveKeys(
-  deps: { readonly lab: LabRuntime; readonly trace: Trace; readonly stdin: ProcessStreams["stdin"] },
-  signal: AbortSignal,
-): Promise<void> {
+export async function serveKeys(deps: KeyDeps & { readonly lab: LabRuntime }, signal: AbortSignal): Promise<void> {
   const keys = new Keyboard(deps.lab, deps.trace);
   keys.tellHelp();
-  await readKeys(deps.stdin, (key) => keys.press(key), signal);
+  const line = deps.progress.progress((columns) => keys.line(columns));
+  const press = async (key: string) => {
+    await keys.press(key);
+    line.update((columns) => keys.line(columns));
+  };
+  try {
+    await readKeys(deps.stdin, press, signal);
+  } finally {
+    line.stop();
+  }
 }
 
 /** What keys mean. */
@@ -31,6 +37,14 @@ class Keyboard {
     readonly lab: LabRuntime,
     readonly trace: Trace,
   ) {}
+
+  /** The selection, and the keys of actions on it. */
+  line(columns: number): string {
+    const chosen = this.#chosen();
+    const head = chosen === undefined ? "" : `${chosen.name}: `;
+    const keys = this.lab.actions.filter(({ on }) => on === chosen?.kind);
+    return `${head}${keyLine(keys, columns - head.length)}`.slice(0, columns);
+  }
 
   /** Does what a key stands for; keys that stand for nothing show the help. */
   async press(key: string): Promise<void> {

@@ -114,21 +114,28 @@ export function podManagerKeys(inspector: OpenInspector): readonly InspectorKey[
   const { fixture } = inspector;
   const own: readonly InspectorKey[] = fixture.isOwnFolder
     ? [
-        { key: "n", label: "write a manifest: a static pod", run: () => fixture.writeManifest() },
-        { key: "r", label: "remove the newest manifest", run: () => fixture.removeManifest() },
+        { key: "n", short: "new file", label: "write a manifest: a static pod", run: () => fixture.writeManifest() },
+        { key: "r", short: "remove file", label: "remove the newest manifest", run: () => fixture.removeManifest() },
       ]
     : [];
   return [
-    { key: "p", label: "create a pod through the API", run: (signal) => fixture.createPod(signal) },
-    { key: "d", label: "delete the newest pod through the API", run: (signal) => deleteRegular(inspector, signal) },
+    { key: "p", short: "pod", label: "create a pod through the API", run: (signal) => fixture.createPod(signal) },
+    {
+      key: "d",
+      short: "delete",
+      label: "delete the newest pod through the API",
+      run: (signal) => deleteRegular(inspector, signal),
+    },
     ...own,
     {
       key: "m",
+      short: "mirror",
       label: "delete the newest mirror pod through the API",
       run: (signal) => deleteMirror(inspector, signal),
     },
     {
       key: "t",
+      short: "table",
       label: "show all pods",
       run: async () => {
         tellPods(inspector);

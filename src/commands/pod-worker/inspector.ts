@@ -119,15 +119,16 @@ export class WorkerInspector {
       return undefined;
     };
     return [
-      { key: "p", label: "create a pod through the API", run: (signal) => fixture.createPod(signal) },
-      { key: "u", label: "change the newest pod", run: (signal) => change(1, signal) },
-      { key: "f", label: `change it ${FLOOD} times in one go`, run: (signal) => change(FLOOD, signal) },
-      { key: "d", label: "delete the newest pod", run: (signal) => deleteRegular(inspector, signal) },
+      { key: "p", short: "pod", label: "create a pod through the API", run: (signal) => fixture.createPod(signal) },
+      { key: "u", short: "update", label: "change the newest pod", run: (signal) => change(1, signal) },
+      { key: "f", short: "flood", label: `change it ${FLOOD} times in one go`, run: (signal) => change(FLOOD, signal) },
+      { key: "d", short: "delete", label: "delete the newest pod", run: (signal) => deleteRegular(inspector, signal) },
       ...(this.options.isHolding
-        ? [{ key: "s", label: "set the cache: release the worker held longest", run: release }]
+        ? [{ key: "s", short: "set cache", label: "set the cache: release the worker held longest", run: release }]
         : []),
       {
         key: "t",
+        short: "table",
         label: "show all workers",
         run: async () => {
           this.#tell(inspector, 1);

@@ -33,11 +33,13 @@ export function staticPodKeys(inspector: OpenInspector): readonly InspectorKey[]
   const onMirror: readonly InspectorKey[] = [
     {
       key: "m",
+      short: "mirror",
       label: "delete the newest mirror pod through the API",
       run: (signal) => deleteMirror(inspector, signal),
     },
     {
       key: "t",
+      short: "table",
       label: "show static pods and mirror pods side by side",
       run: async () => {
         tellStaticPods(inspector);
@@ -47,11 +49,16 @@ export function staticPodKeys(inspector: OpenInspector): readonly InspectorKey[]
   ];
   if (!fixture.isOwnFolder) return onMirror;
   return [
-    { key: "n", label: "write another manifest", run: () => fixture.writeManifest() },
-    { key: "s", label: "write another with a pod of the first one's name", run: () => fixture.writeManifest("web") },
-    { key: "c", label: "change the newest manifest", run: () => fixture.changeManifest() },
-    { key: "b", label: "break the newest manifest: half written", run: () => fixture.breakManifest() },
-    { key: "r", label: "remove the newest manifest", run: () => fixture.removeManifest() },
+    { key: "n", short: "new", label: "write another manifest", run: () => fixture.writeManifest() },
+    {
+      key: "s",
+      short: "same name",
+      label: "write another with a pod of the first one's name",
+      run: () => fixture.writeManifest("web"),
+    },
+    { key: "c", short: "change", label: "change the newest manifest", run: () => fixture.changeManifest() },
+    { key: "b", short: "break", label: "break the newest manifest: half written", run: () => fixture.breakManifest() },
+    { key: "r", short: "remove", label: "remove the newest manifest", run: () => fixture.removeManifest() },
     ...onMirror,
   ];
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "vitest";
-import { serveKeyTable } from "../../../src/commands/inspector/key-table.js";
+import { keyLine, serveKeyTable } from "../../../src/commands/inspector/key-table.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock } from "../../support/fake-clock.js";
+import { FakeProgress } from "../../support/fake-progress.js";
 import { only, recordingTrace } from "../../support/trace.js";
 
 function setUp() {
@@ -13,6 +14,7 @@ function setUp() {
   const pressed: string[] = [];
   const key = (name: string, did: string | undefined) => ({
     key: name,
+    short: name,
     label: `do ${name}`,
     run: async () => {
       pressed.push(name);
@@ -21,6 +23,7 @@ function setUp() {
   });
   const refused = {
     key: "r",
+    short: "refused",
     label: "be refused",
     run: async () => {
       throw new LabError("REFUSED", "the API server says no", "Ask for something else.");
@@ -28,7 +31,16 @@ function setUp() {
   };
   const keys = [key("a", "a was done"), key("b", undefined), refused];
   const stop = new AbortController();
-  return { stdin, modes, events, pressed, stop, done: serveKeyTable({ keys, trace, stdin }, stop.signal) };
+  const progress = new FakeProgress();
+  return {
+    stdin,
+    modes,
+    events,
+    pressed,
+    stop,
+    progress,
+    done: serveKeyTable({ keys, trace, stdin, progress }, stop.signal),
+  };
 }
 
 test("a key performs its action and reports it; other keys show the table", async () => {
@@ -57,4 +69,22 @@ test("Ctrl-C interrupts, and the terminal is given back", async () => {
   stdin.write("\u0003");
   await assert.rejects(done, { name: "AbortError" });
   assert.deepEqual(modes, [true, false]);
+});
+
+test("the last line names the keys until their reading ends", async () => {
+  const { stdin, progress, done } = setUp();
+  assert.deepEqual(progress.lines(80), ["a a  b b  r refused  q quit"]);
+  stdin.write("q");
+  await done;
+  assert.deepEqual(progress.lines(80), []);
+});
+
+test("the line of keys is never wider than the terminal", () => {
+  const keys = [
+    { key: "n", short: "new file" },
+    { key: "r", short: "remove file" },
+  ];
+  assert.equal(keyLine(keys, 36), "n new file  r remove file  q quit");
+  assert.equal(keyLine(keys, 30), "n r  ? help  q quit");
+  assert.equal(keyLine(keys, 6), "n r  ?");
 });

@@ -4,6 +4,7 @@ import { hasKeys, keysOf } from "../../../src/commands/inspector/terminal-keys.j
 import { serveKeys } from "../../../src/commands/pleg/keys.js";
 import type { LabTarget } from "../../../src/testbed/runtime/lab-runtime.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
+import { FakeProgress } from "../../support/fake-progress.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { FakeLab } from "./fake-lab.js";
 
@@ -14,7 +15,17 @@ function setUp(things?: LabTarget[]) {
   const lab = new FakeLab();
   if (things !== undefined) lab.things = things;
   const stop = new AbortController();
-  return { stdin, modes, trace, events, lab, stop, done: serveKeys({ lab, trace, stdin }, stop.signal) };
+  const progress = new FakeProgress();
+  return {
+    stdin,
+    modes,
+    trace,
+    events,
+    lab,
+    stop,
+    progress,
+    done: serveKeys({ lab, trace, stdin, progress }, stop.signal),
+  };
 }
 
 test("digits select, letters act on the selection, other keys show the help", async () => {
@@ -144,4 +155,17 @@ test("keys work only if stdin and stderr are terminals", () => {
     false,
     false,
   ]);
+});
+
+test("the last line shows the selection and the keys for it", async () => {
+  const { stdin, progress, done } = setUp();
+  const [before = ""] = progress.lines(80);
+  stdin.write("2");
+  await settle();
+  const [after = ""] = progress.lines(80);
+  expect([before, after]).toEqual([expect.stringContaining("k "), expect.stringContaining("n ")]);
+  expect(progress.lines(20)[0]?.length).toBeLessThanOrEqual(20);
+  stdin.write("q");
+  await done;
+  expect(progress.lines(80)).toEqual([]);
 });
