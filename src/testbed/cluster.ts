@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import type { Trace } from "../trace/trace.js";
@@ -39,11 +38,6 @@ export interface ClusterDeps {
   readonly trace: Trace;
 }
 
-/**
- * V8 collects garbage whenever the heap has grown by this much. By default V8 lets the heap grow to several times of what is
- * needed. A cluster runs next to the learner's other programs, and collecting more often costs little.
- */
-const HEAP_GROWING_PERCENT = 30;
 const CLAIM_POLL_MS = 50;
 const CLAIM_TIMEOUT_MS = 15_000;
 const STOP_POLL_MS = 20;
@@ -61,7 +55,6 @@ export async function runCluster(
 ): Promise<void> {
   const { name, port, kubeVersion, speed = 1, nodes: count, verifyKubelets = false } = options;
   const { env, random, signal } = context;
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
   const { startControlPlane } = await import("../controlplane/start.js");
   await using controlPlane = await startControlPlane({ clock, random, trace, kubeVersion, port, verifyKubelets });
   const { admin, url } = controlPlane;
