@@ -1,9 +1,10 @@
+import type { V1Namespace } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { forbidden, notFound, StatusError } from "../../apimachinery/errors.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import type { Registry } from "../registry/registry.js";
-import { fields } from "../registry/resources/access.js";
 
 /** A cluster cannot work without these namespaces. */
 const IMMORTAL_NAMESPACES = ["default", "kube-system", "kube-public"];
@@ -35,13 +36,13 @@ export class NamespaceLifecycle implements AdmissionPlugin {
 
   async #admitInto(namespace: string, attributes: AdmissionAttributes): Promise<KubeObject | undefined> {
     const { status } = await this.#find(namespace);
-    if (attributes.operation === "CREATE" && fields(status).phase === "Terminating") throw terminating(attributes);
+    if (attributes.operation === "CREATE" && status?.phase === "Terminating") throw terminating(attributes);
     return attributes.object;
   }
 
-  async #find(namespace: string): Promise<KubeObject> {
+  async #find(namespace: string): Promise<Wire<V1Namespace>> {
     try {
-      return await this.registry.store("namespaces").get(undefined, namespace);
+      return (await this.registry.store("namespaces").get(undefined, namespace)) as Wire<V1Namespace>;
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) throw notFound(NAMESPACES, namespace);
       throw error;

@@ -30,7 +30,7 @@ export interface ResourceDefinition {
   /** columns and cells for `as=Table`; absent: Name and Created At */
   readonly table?: TableDefinition;
   /** values for field selectors, in addition to metadata.name and metadata.namespace */
-  readonly selectableFields?: (object: KubeObject) => Readonly<Record<string, string>>;
+  selectableFields?(object: KubeObject): Readonly<Record<string, string>>;
   /** the release that began to serve it; absent: 1.25 or before */
   readonly since?: string;
   /** upstream's storage path if a message shows it and it is not the plural: `minions` */

@@ -1,10 +1,11 @@
+import type { V1Deployment, V1ReplicationController, V1Scale } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { invalid, methodNotAllowed, notFound } from "../../../apimachinery/errors.js";
 import { applyPatch, type PatchType } from "../../../apimachinery/patch/patch.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import { checkName } from "../../registry/object-meta.js";
 import type { Transform } from "../../registry/registry.js";
-import { fields, number, text } from "../../registry/resources/access.js";
 import { formatLabelSelector, formatLabels, NONE } from "../../registry/resources/cells.js";
 import { invalidValue } from "../../registry/resources/field-errors.js";
 import { decodeInto } from "../decode.js";
@@ -14,6 +15,9 @@ import { writeOptions } from "../options.js";
 import { readBody } from "../read-body.js";
 import type { Target } from "../routes.js";
 import type { HandlerDeps } from "./deps.js";
+
+/** Any kind with a scale; a replication controller differs in its selector. */
+type Workload = Wire<V1Deployment>;
 
 const SCALE = {
   group: "autoscaling",
@@ -57,31 +61,34 @@ async function transformOf(exchange: Exchange, definition: ResourceDefinition, n
     if (current === undefined) throw notFound(definition, name);
     const wanted = sent ?? applyPatch(SCALE, scaleOf(current), type, bytes, fieldValidation).object;
     checkName(wanted, name);
-    const replicas = number(fields(wanted.spec).replicas) ?? 0;
+    const { replicas = 0 } = (wanted as Wire<V1Scale>).spec ?? {};
     if (replicas < 0) {
       throw invalid(SCALE, name, [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")]);
     }
     // A resourceVersion in the request is a precondition; without one, the last write wins.
     const { resourceVersion = "" } = wanted.metadata;
     const metadata = resourceVersion === "" ? current.metadata : { ...current.metadata, resourceVersion };
-    return { ...current, metadata, spec: { ...fields(current.spec), replicas } };
+    return { ...current, metadata, spec: { ...(current as Workload).spec, replicas } };
   };
 }
 
-function scaleOf({ kind, metadata, spec, status }: KubeObject): KubeObject {
+function scaleOf(object: KubeObject): KubeObject {
+  const { metadata, spec, status } = object as Workload;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const { replicas, selector } = fields(spec);
-  const count = number(replicas) ?? 0;
+  const count = spec?.replicas ?? 0;
   // A replication controller's selector is a plain map.
-  const shown = kind === "ReplicationController" ? formatLabels(selector) : formatLabelSelector(selector);
+  const shown =
+    object.kind === "ReplicationController"
+      ? formatLabels((object as Wire<V1ReplicationController>).spec?.selector)
+      : formatLabelSelector(spec?.selector);
   return {
     kind: SCALE.kind,
     apiVersion: "autoscaling/v1",
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp } as KubeObject["metadata"],
     spec: count === 0 ? {} : { replicas: count },
     status: {
-      replicas: number(fields(status).replicas) ?? 0,
-      ...(text(shown) === NONE ? {} : { selector: shown }),
+      replicas: status?.replicas ?? 0,
+      ...(shown === NONE ? {} : { selector: shown }),
     },
   };
 }

@@ -1,10 +1,11 @@
+import type { V1Pod } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { badRequest } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import { factFor } from "../../../release/facts.js";
 import { connectionRefused } from "../../../server/proxy/go-errors.js";
 import { isWebSocketRequest, offeredSubprotocols, V5 } from "../../../streaming/websocket/subprotocols.js";
 import { isLoopback } from "../../../util/local-address.js";
-import { fields, items, text } from "../../registry/resources/access.js";
 import { requireContainer, requireNode } from "../../registry/resources/pods/streams.js";
 import type { Connecter, Connecters, ConnectRequest } from "../connect.js";
 import type { ProxyDeps } from "./deps.js";
@@ -81,13 +82,12 @@ function nodeProxyConnecter(deps: ProxyDeps): Connecter {
 function podProxyConnecter(deps: ProxyDeps): Connecter {
   return async ({ exchange, registry, namespace, name: id, subpath, signal }) => {
     const { scheme, name, port: asked } = splitOf(id, "pod");
-    const pod = await registry.store("pods").get(namespace, name);
-    const status = fields(pod.status);
-    const ip = text(fields(items(status.podIPs)[0]).ip) || text(status.podIP);
+    const pod = (await registry.store("pods").get(namespace, name)) as Wire<V1Pod>;
+    const ip = pod.status?.podIPs?.[0]?.ip || pod.status?.podIP || "";
     if (ip === "" || isLoopback(ip)) throw badRequest("address not allowed");
     if (exchange.upgrade === undefined && subpath === "" && isRead(exchange.method)) return redirectToSlash(exchange);
     const port = asked === "" ? String(firstPort(pod) ?? (scheme === "https" ? 443 : 80)) : asked;
-    const nodeName = text(fields(pod.spec).nodeName);
+    const { nodeName = "" } = pod.spec ?? {};
     if (nodeName === "") throw unreachable(connectionRefused(joinHostPort(ip, port)));
     const info = await deps.connections.infoFor(registry, nodeName);
     const { podWay } = await import("./pod-way.js");
@@ -113,12 +113,8 @@ function splitOf(id: string, what: string): SchemeNamePort {
   return split;
 }
 
-function firstPort(pod: KubeObject): number | undefined {
-  for (const container of items(fields(pod.spec).containers)) {
-    const { containerPort } = fields(items(fields(container).ports)[0]);
-    if (typeof containerPort === "number") return containerPort;
-  }
-  return undefined;
+function firstPort({ spec }: Wire<V1Pod>): number | undefined {
+  return spec?.containers?.find(({ ports }) => ports?.[0])?.ports?.[0]?.containerPort;
 }
 
 function rawQuery(url = ""): string {

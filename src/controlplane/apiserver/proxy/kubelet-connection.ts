@@ -1,13 +1,13 @@
 import type { RequestOptions } from "node:https";
 import { createSecureContext } from "node:tls";
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import { internalError } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { KeyPair } from "../../../pki/authority.js";
 import { connectTcp } from "../../../util/connect-tcp.js";
 import { isLocalAddress } from "../../../util/local-address.js";
 import { type TlsServer, TlsSessions } from "../../../util/tls-sessions.js";
 import type { Registry } from "../../registry/registry.js";
-import { fields, items, text } from "../../registry/resources/access.js";
 import { joinHostPort } from "./go-url.js";
 
 export interface KubeletClientOptions {
@@ -108,11 +108,8 @@ export class KubeletConnections {
 }
 
 /** Mirrors GetPreferredNodeAddress in pkg/util/node/node.go. @throws StatusError 500 */
-function preferredAddress(node: KubeObject): { readonly type: string; readonly address: string } {
-  const addresses = items(fields(node.status).addresses).map((one) => {
-    const { type, address } = fields(one);
-    return { type: text(type), address: text(address) };
-  });
+function preferredAddress({ status }: Wire<V1Node>): Wire<V1NodeAddress> {
+  const addresses = status?.addresses ?? [];
   for (const type of PREFERRED_ADDRESS_TYPES) {
     const found = addresses.find((one) => one.type === type);
     if (found !== undefined) return found;
@@ -121,7 +118,7 @@ function preferredAddress(node: KubeObject): { readonly type: string; readonly a
   throw internalError(`no preferred addresses found; known addresses: [${known}]`);
 }
 
-function portOf(node: KubeObject): number {
-  const { Port: port } = fields(fields(fields(node.status).daemonEndpoints).kubeletEndpoint);
-  return typeof port === "number" && port > 0 && port < 65_536 ? port : DEFAULT_PORT;
+function portOf({ status }: Wire<V1Node>): number {
+  const port = status?.daemonEndpoints?.kubeletEndpoint?.Port;
+  return port !== undefined && port > 0 && port < 65_536 ? port : DEFAULT_PORT;
 }

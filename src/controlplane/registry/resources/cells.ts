@@ -1,6 +1,7 @@
+import type { V1LabelSelector, V1LabelSelectorRequirement, V1PodTemplateSpec } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { TableColumn } from "../definition.js";
-import { fields, items, text } from "./access.js";
 
 /** Columns and cells that many kinds share. Mirrors pkg/printers/internalversion/printers.go. */
 
@@ -80,42 +81,40 @@ export function orNone(value: string): string {
   return value === "" ? NONE : value;
 }
 
-export function countOf(value: unknown): number {
-  return Array.isArray(value) ? value.length : Object.keys(fields(value)).length;
+export function countOf(value: readonly unknown[] | Readonly<Record<string, unknown>> | null | undefined): number {
+  return Array.isArray(value) ? value.length : Object.keys(value ?? {}).length;
 }
 
 /** `a=b,c=d`, or `<none>`. Mirrors labels.FormatLabels: keys are sorted. */
-export function formatLabels(labels: unknown): string {
-  const pairs = Object.entries(fields(labels)).map(([key, value]) => `${key}=${text(value)}`);
+export function formatLabels(labels: Readonly<Record<string, string>> = {}): string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   return orNone(pairs.sort().join(","));
 }
 
 /** A label selector as one line. Mirrors metav1.FormatLabelSelector. */
-export function formatLabelSelector(selector: unknown): string {
-  const { matchLabels, matchExpressions } = fields(selector);
-  const parts = Object.entries(fields(matchLabels)).map(([key, value]) => ({ key, text: `${key}=${text(value)}` }));
-  for (const one of items(matchExpressions)) parts.push(expressionText(fields(one)));
+export function formatLabelSelector({ matchLabels, matchExpressions }: Wire<V1LabelSelector> = {}): string {
+  const parts = Object.entries(matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` }));
+  for (const one of matchExpressions ?? []) parts.push({ key: one.key, text: expressionText(one) });
   parts.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return orNone(parts.map((part) => part.text).join(","));
 }
 
-function expressionText(expression: Readonly<Record<string, unknown>>): { key: string; text: string } {
-  const key = text(expression.key);
-  const values = `(${items(expression.values).map(text).sort().join(",")})`;
-  switch (expression.operator) {
+function expressionText({ key, operator, values }: Wire<V1LabelSelectorRequirement>): string {
+  const list = `(${[...(values ?? [])].sort().join(",")})`;
+  switch (operator) {
     case "In":
-      return { key, text: `${key} in ${values}` };
+      return `${key} in ${list}`;
     case "NotIn":
-      return { key, text: `${key} notin ${values}` };
+      return `${key} notin ${list}`;
     case "DoesNotExist":
-      return { key, text: `!${key}` };
+      return `!${key}`;
     default:
-      return { key, text: key };
+      return key;
   }
 }
 
-/** A pod template's container names and images, each joined by commas. Mirrors layoutContainerCells. */
-export function containerCells(template: unknown): [string, string] {
-  const containers = items(fields(fields(template).spec).containers).map(fields);
-  return [containers.map((one) => text(one.name)).join(","), containers.map((one) => text(one.image)).join(",")];
+/** Container names and images, each joined by commas, of a pod template. Mirrors layoutContainerCells. */
+export function containerCells(template: Wire<V1PodTemplateSpec> | undefined): [string, string] {
+  const containers = template?.spec?.containers ?? [];
+  return [containers.map(({ name }) => name).join(","), containers.map(({ image = "" }) => image).join(",")];
 }

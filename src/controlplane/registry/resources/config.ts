@@ -1,8 +1,9 @@
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { V1ConfigMap, V1Secret } from "@kubernetes/client-node";
 import { isConfigMapKey } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
-import type { Strategy, StrategyContext } from "../definition.js";
-import { bool, fields, semanticallyEqual, text } from "./access.js";
+import type { Wire } from "../../../apimachinery/wire.js";
+import type { Strategy } from "../definition.js";
+import { semanticallyEqual } from "./access.js";
 import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf } from "./cells.js";
 import { forbidden, invalidValue, required } from "./field-errors.js";
 import { row } from "./rows.js";
@@ -11,16 +12,16 @@ import { row } from "./rows.js";
 
 const MAX_SECRET_BYTES = 1024 * 1024;
 
-function keyErrors(values: unknown, field: string): FieldError[] {
-  return Object.keys(fields(values)).flatMap((key) =>
+type Values = Readonly<Record<string, string>>;
+
+function keyErrors(values: Values, field: string): FieldError[] {
+  return Object.keys(values).flatMap((key) =>
     isConfigMapKey(key).map((message) => invalidValue(`${field}[${key}]`, key, message)),
   );
 }
 
 /** Mirrors ValidateConfigMap in pkg/apis/core/validation/validation.go. */
-function validateConfigMap(configMap: KubeObject): FieldError[] {
-  const plain = fields(configMap.data);
-  const binary = fields(configMap.binaryData);
+function validateConfigMap({ data: plain = {}, binaryData: binary = {} }: Wire<V1ConfigMap>): FieldError[] {
   const errors = keyErrors(plain, "data");
   for (const key of Object.keys(plain)) {
     if (Object.hasOwn(binary, key))
@@ -36,21 +37,25 @@ function tooLongData(field: string): FieldError {
   return { type: "FieldValueTooLong", field, text: `Too long: must have at most ${MAX_SECRET_BYTES} bytes` };
 }
 
-function textBytes(values: unknown): number {
-  return Object.values(fields(values)).reduce<number>((sum, one) => sum + Buffer.byteLength(text(one)), 0);
+function textBytes(values: Values): number {
+  return Object.values(values).reduce((sum, one) => sum + Buffer.byteLength(one), 0);
 }
 
-function base64Bytes(values: unknown): number {
-  return Object.values(fields(values)).reduce<number>((sum, one) => sum + Buffer.byteLength(text(one), "base64"), 0);
+function base64Bytes(values: Values): number {
+  return Object.values(values).reduce((sum, one) => sum + Buffer.byteLength(one, "base64"), 0);
 }
 
 const IMMUTABLE_IS_SET = "field is immutable when `immutable` is set";
 
 /** Mirrors the immutable rules of ValidateConfigMapUpdate and ValidateSecretUpdate. */
-function immutableErrors(object: KubeObject, old: KubeObject, guarded: readonly string[]): FieldError[] {
-  if (bool(old.immutable) !== true) return [];
+function immutableErrors<T extends Wire<V1ConfigMap> | Wire<V1Secret>>(
+  object: T,
+  old: T,
+  guarded: readonly (keyof T & string)[],
+): FieldError[] {
+  if (old.immutable !== true) return [];
   const errors: FieldError[] = [];
-  if (bool(object.immutable) !== true) errors.push(forbidden("immutable", IMMUTABLE_IS_SET));
+  if (object.immutable !== true) errors.push(forbidden("immutable", IMMUTABLE_IS_SET));
   for (const field of guarded) {
     if (!semanticallyEqual(object[field], old[field])) errors.push(forbidden(field, IMMUTABLE_IS_SET));
   }
@@ -60,7 +65,7 @@ function immutableErrors(object: KubeObject, old: KubeObject, guarded: readonly 
 const configMapStrategy: Strategy = {
   allowUnconditionalUpdate: true,
   validate: validateConfigMap,
-  validateUpdate: (configMap, old) => [
+  validateUpdate: (configMap: Wire<V1ConfigMap>, old: Wire<V1ConfigMap>) => [
     ...immutableErrors(configMap, old, ["data", "binaryData"]),
     ...validateConfigMap(configMap),
   ],
@@ -76,11 +81,10 @@ const REQUIRED_SECRET_KEYS: Readonly<Record<string, readonly string[]>> = {
 
 const SERVICE_ACCOUNT_NAME_KEY = "kubernetes.io/service-account.name";
 
-function validateSecret(secret: KubeObject): FieldError[] {
-  const values = fields(secret.data);
+function validateSecret(secret: Wire<V1Secret>): FieldError[] {
+  const { data: values = {}, type = "" } = secret;
   const errors = keyErrors(values, "data");
   if (base64Bytes(values) > MAX_SECRET_BYTES) errors.push(tooLongData("data"));
-  const type = text(secret.type);
   if (type === "kubernetes.io/service-account-token") {
     if ((secret.metadata.annotations?.[SERVICE_ACCOUNT_NAME_KEY] ?? "") === "") {
       errors.push(required(`metadata.annotations[${SERVICE_ACCOUNT_NAME_KEY}]`));
@@ -97,12 +101,12 @@ function validateSecret(secret: KubeObject): FieldError[] {
   return errors;
 }
 
-function dockerConfigErrors(values: Readonly<Record<string, unknown>>): FieldError[] {
+function dockerConfigErrors(values: Values): FieldError[] {
   return [".dockercfg", ".dockerconfigjson"]
     .filter((key) => key in values)
     .flatMap((key) => {
       try {
-        JSON.parse(Buffer.from(text(values[key]), "base64").toString());
+        JSON.parse(Buffer.from(values[key] ?? "", "base64").toString());
         return [];
       } catch {
         return [invalidValue(`data[${key}]`, "<secret contents redacted>", "invalid JSON")];
@@ -114,10 +118,10 @@ function dockerConfigErrors(values: Readonly<Record<string, unknown>>): FieldErr
 const secretStrategy: Strategy = {
   allowUnconditionalUpdate: true,
   validate: validateSecret,
-  validateUpdate(secret: KubeObject, old: KubeObject, _context: StrategyContext) {
+  validateUpdate(secret: Wire<V1Secret>, old: Wire<V1Secret>) {
     const errors: FieldError[] = [];
-    if (text(secret.type) !== text(old.type))
-      errors.push(invalidValue("type", text(secret.type), "field is immutable"));
+    const { type = "" } = secret;
+    if (type !== (old.type ?? "")) errors.push(invalidValue("type", type, "field is immutable"));
     return [...errors, ...immutableErrors(secret, old, ["data"]), ...validateSecret(secret)];
   },
 };
@@ -126,7 +130,7 @@ export const CONFIG_MAPS = row("v1", "ConfigMap", "configmaps", configMapStrateg
   shortNames: ["cm"],
   table: {
     columns: [NAME_COLUMN, column("Data", "The number of keys, text and binary ones together."), AGE_COLUMN],
-    cells: (configMap, nowMs) => [
+    cells: (configMap: Wire<V1ConfigMap>, nowMs) => [
       nameOf(configMap),
       countOf(configMap.data) + countOf(configMap.binaryData),
       ageOf(configMap, nowMs),
@@ -135,7 +139,7 @@ export const CONFIG_MAPS = row("v1", "ConfigMap", "configmaps", configMapStrateg
 });
 
 export const SECRETS = row("v1", "Secret", "secrets", secretStrategy, {
-  selectableFields: (secret) => ({ type: text(secret.type) }),
+  selectableFields: ({ type = "" }: Wire<V1Secret>) => ({ type }),
   table: {
     columns: [
       NAME_COLUMN,
@@ -143,6 +147,11 @@ export const SECRETS = row("v1", "Secret", "secrets", secretStrategy, {
       column("Data", "The number of keys."),
       AGE_COLUMN,
     ],
-    cells: (secret, nowMs) => [nameOf(secret), text(secret.type), countOf(secret.data), ageOf(secret, nowMs)],
+    cells: (secret: Wire<V1Secret>, nowMs) => [
+      nameOf(secret),
+      secret.type ?? "",
+      countOf(secret.data),
+      ageOf(secret, nowMs),
+    ],
   },
 });

@@ -1,15 +1,19 @@
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from "@kubernetes/client-node";
 import { isDns1123Label, isDns1123Subdomain } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import { parseCertificate } from "../../../pki/certificate.js";
 import { parseCertificateRequestPem, requestSignatureProblem } from "../../../pki/csr.js";
 import { decodePem } from "../../../pki/pem.js";
 import { ALL_USAGES } from "../../../pki/usages.js";
 import { messageOf } from "../../../util/errors.js";
-import { fields, items, number, semanticallyEqual, text } from "./access.js";
+import { semanticallyEqual } from "./access.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required, tooLong } from "./field-errors.js";
 
 /** Mirrors pkg/apis/certificates/validation/validation.go. */
+
+type Csr = Wire<V1CertificateSigningRequest>;
+type Condition = Wire<V1CertificateSigningRequestCondition>;
 
 const MIN_EXPIRATION_SECONDS = 600;
 const LEGACY_UNKNOWN_SIGNER = "kubernetes.io/legacy-unknown";
@@ -26,29 +30,28 @@ interface Leniency {
 
 const STRICT: Leniency = { unknownUsages: false, duplicateUsages: false, legacySigner: false, anyCertificate: false };
 
-export function validateCsr(csr: KubeObject, leniency: Leniency = STRICT): FieldError[] {
-  const spec = fields(csr.spec);
-  const seconds = number(spec.expirationSeconds);
+export function validateCsr({ spec, status }: Csr, leniency: Leniency = STRICT): FieldError[] {
+  const { expirationSeconds: seconds } = spec;
   const errors = [
     ...validateRequest(spec.request),
     ...validateUsages(spec.usages, leniency),
-    ...validateSignerName(text(spec.signerName), leniency),
+    ...validateSignerName(spec.signerName, leniency),
   ];
   if (seconds !== undefined && seconds < MIN_EXPIRATION_SECONDS) {
     const why = "may not specify a duration less than 600 seconds (10 minutes)";
     errors.push(invalidValue("spec.expirationSeconds", seconds, why));
   }
-  errors.push(...validateConditions(csr));
-  const problem = leniency.anyCertificate ? undefined : certificateDataProblem(text(fields(csr.status).certificate));
+  errors.push(...validateConditions(status?.conditions));
+  const problem = leniency.anyCertificate ? undefined : certificateDataProblem(status?.certificate);
   if (problem !== undefined) errors.push(invalidValue("status.certificate", "<certificate data>", problem));
   return errors;
 }
 
-function validateRequest(request: unknown): FieldError[] {
-  const bytes = Buffer.from(text(request), "base64");
+function validateRequest(request: string | null): FieldError[] {
+  const bytes = Buffer.from(request ?? "", "base64");
   const problem = requestProblem(bytes);
   if (problem === undefined) return [];
-  return [invalidValue("spec.request", typeof request === "string" ? goBytes(bytes) : goValue("[]byte(nil)"), problem)];
+  return [invalidValue("spec.request", request === null ? goValue("[]byte(nil)") : goBytes(bytes), problem)];
 }
 
 function requestProblem(bytes: Buffer): string | undefined {
@@ -66,8 +69,8 @@ function goBytes(bytes: Buffer) {
   return goValue(`[]byte{${[...bytes].map((one) => `0x${one.toString(16)}`).join(", ")}}`);
 }
 
-function validateUsages(usages: unknown, leniency: Leniency): FieldError[] {
-  const list = items(usages).map(text);
+function validateUsages(usages: readonly string[] | null | undefined, leniency: Leniency): FieldError[] {
+  const list = usages ?? [];
   if (list.length === 0) return [required("spec.usages", "usages must be provided")];
   const errors: FieldError[] = [];
   if (!leniency.unknownUsages) {
@@ -121,12 +124,10 @@ const DECISIONS = ["Approved", "Denied", "Failed"];
 const ANY_STATUS = ["False", "True", "Unknown"];
 const EXCLUSIVE = "Approved and Denied conditions are mutually exclusive";
 
-function validateConditions(csr: KubeObject): FieldError[] {
+function validateConditions(conditions: readonly Condition[] | null | undefined): FieldError[] {
   const seen = new Set<string>();
-  return items(fields(csr.status).conditions).flatMap((one, index) => {
+  return (conditions ?? []).flatMap(({ type, status }, index) => {
     const field = `status.conditions[${index}]`;
-    const type = text(fields(one).type);
-    const status = text(fields(one).status);
     const allowed = DECISIONS.includes(type) ? ["True"] : ANY_STATUS;
     const errors: FieldError[] = [];
     if (type === "") errors.push(required(`${field}.type`));
@@ -141,7 +142,7 @@ function validateConditions(csr: KubeObject): FieldError[] {
 }
 
 /** Mirrors validateCertificate. @param certificate base64 of PEM; "" is fine */
-function certificateDataProblem(certificate: string): string | undefined {
+function certificateDataProblem(certificate = ""): string | undefined {
   if (certificate === "") return undefined;
   const blocks = decodePem(Buffer.from(certificate, "base64").toString("latin1"));
   if (blocks.length === 0) return "must contain at least one CERTIFICATE PEM block";
@@ -166,9 +167,9 @@ export interface CsrUpdateRights {
 }
 
 /** Mirrors validateCertificateSigningRequestUpdate: decisions stay, and a certificate is written once. */
-export function validateCsrUpdate(csr: KubeObject, old: KubeObject, rights: CsrUpdateRights): FieldError[] {
+export function validateCsrUpdate(csr: Csr, old: Csr, rights: CsrUpdateRights): FieldError[] {
   const errors = validateCsr(csr, leniencyFor(old));
-  const count = (object: KubeObject, type: string) => conditionsOfType(object, type).length;
+  const count = (object: Csr, type: string) => conditionsOfType(object, type).length;
   for (const type of DECISIONS) {
     if (count(csr, type) < count(old, type)) {
       errors.push(forbidden("status.conditions", `updates may not remove a condition of type "${type}"`));
@@ -183,8 +184,8 @@ export function validateCsrUpdate(csr: KubeObject, old: KubeObject, rights: CsrU
       }
     }
   }
-  const before = text(fields(old.status).certificate);
-  if (text(fields(csr.status).certificate) !== before) {
+  const before = old.status?.certificate ?? "";
+  if ((csr.status?.certificate ?? "") !== before) {
     if (rights.maySetCertificate !== true) {
       errors.push(forbidden("status.certificate", "updates may not set certificate content"));
     } else if (before !== "") {
@@ -194,18 +195,17 @@ export function validateCsrUpdate(csr: KubeObject, old: KubeObject, rights: CsrU
   return errors;
 }
 
-function conditionsOfType(csr: KubeObject, type: string): unknown[] {
-  return items(fields(csr.status).conditions).filter((one) => fields(one).type === type);
+function conditionsOfType({ status }: Csr, type: string): readonly Condition[] {
+  return (status?.conditions ?? []).filter((one) => one.type === type);
 }
 
 /** Mirrors getValidationOptions: an object's existing faults do not block its update. */
-function leniencyFor(old: KubeObject): Leniency {
-  const spec = fields(old.spec);
-  const usages = items(spec.usages).map(text);
+function leniencyFor({ spec, status }: Csr): Leniency {
+  const usages = spec.usages ?? [];
   return {
     unknownUsages: usages.some((one) => !ALL_USAGES.includes(one)),
     duplicateUsages: new Set(usages).size < usages.length,
     legacySigner: spec.signerName === LEGACY_UNKNOWN_SIGNER,
-    anyCertificate: certificateDataProblem(text(fields(old.status).certificate)) !== undefined,
+    anyCertificate: certificateDataProblem(status?.certificate) !== undefined,
   };
 }

@@ -1,16 +1,20 @@
+import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isPathSegmentName } from "../../../apimachinery/api/names.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import { defined } from "../../../util/defined.js";
 import type { Strategy, StrategyContext } from "../definition.js";
-import { type Fields, fields, items, number, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf } from "./cells.js";
 import { validateCsr, validateCsrUpdate } from "./csr-validation.js";
 import { row, statusOf } from "./rows.js";
 
+type Csr = Wire<V1CertificateSigningRequest>;
+type Condition = Wire<V1CertificateSigningRequestCondition>;
+
 /** The requester is the authenticated user, whatever the body contains. Mirrors csrStrategy.PrepareForCreate. */
-function prepareForCreate(csr: KubeObject, { user }: StrategyContext): KubeObject {
-  const { username: _username, uid: _uid, groups: _groups, extra: _extra, ...spec } = fields(csr.spec);
+function prepareForCreate(csr: Csr, { user }: StrategyContext): KubeObject {
+  const { username: _username, uid: _uid, groups: _groups, extra: _extra, ...spec } = csr.spec;
   return {
     ...csr,
     spec: defined({
@@ -28,13 +32,13 @@ function prepareForCreate(csr: KubeObject, { user }: StrategyContext): KubeObjec
  * Sets the missing times of conditions: now, or the time of the same old condition.
  * Mirrors populateConditionTimestamps in pkg/registry/certificates/certificates/strategy.go.
  */
-function withConditionTimes(conditions: unknown, oldConditions: unknown, nowMs: number): Fields[] {
+function withConditionTimes({ status }: Csr, old: Csr, nowMs: number): readonly Condition[] {
   const now = rfc3339(nowMs);
-  return items(conditions).map((one) => {
-    const condition = fields(one);
-    const before = items(oldConditions)
-      .map(fields)
-      .find((old) => old.type === condition.type && old.status === condition.status && old.lastTransitionTime);
+  return (status?.conditions ?? []).map((condition) => {
+    const { type, status } = condition;
+    const before = old.status?.conditions?.find(
+      (one) => one.type === type && one.status === status && one.lastTransitionTime,
+    );
     return {
       ...condition,
       lastUpdateTime: condition.lastUpdateTime ?? now,
@@ -43,12 +47,8 @@ function withConditionTimes(conditions: unknown, oldConditions: unknown, nowMs: 
   });
 }
 
-function conditionsOf(csr: KubeObject): unknown {
-  return fields(csr.status).conditions;
-}
-
-function withConditions(status: unknown, conditions: readonly Fields[]): Fields {
-  const { conditions: _dropped, ...rest } = fields(status);
+function withConditions({ status = {} }: Csr, conditions: readonly Condition[]): NonNullable<Csr["status"]> {
+  const { conditions: _dropped, ...rest } = status;
   return conditions.length === 0 ? rest : { ...rest, conditions };
 }
 
@@ -57,35 +57,35 @@ const strategy: Strategy = {
   validateName: isPathSegmentName,
   allowUnconditionalUpdate: true,
   prepareForCreate,
-  validate: (csr) => validateCsr(csr),
+  validate: (csr: Csr) => validateCsr(csr),
   prepareForUpdate: (csr, old) => ({ ...csr, spec: old.spec, status: old.status }),
-  validateUpdate: (csr, old) => validateCsrUpdate(csr, old, {}),
+  validateUpdate: (csr: Csr, old: Csr) => validateCsrUpdate(csr, old, {}),
 };
 
 /** Mirrors csrStatusStrategy: signers write the certificate and the Failed condition here. */
 const statusStrategy: Strategy = {
-  prepareForUpdate(csr, old, { nowMs }) {
-    const conditions = withConditionTimes(conditionsOf(csr), conditionsOf(old), nowMs);
-    return { ...csr, spec: old.spec, status: withConditions(csr.status, conditions) };
+  prepareForUpdate(csr: Csr, old: Csr, { nowMs }) {
+    const conditions = withConditionTimes(csr, old, nowMs);
+    return { ...csr, spec: old.spec, status: withConditions(csr, conditions) };
   },
-  validateUpdate: (csr, old) => validateCsrUpdate(csr, old, { maySetCertificate: true }),
+  validateUpdate: (csr: Csr, old: Csr) => validateCsrUpdate(csr, old, { maySetCertificate: true }),
 };
 
 /** Keeps only the changes of metadata and conditions. Mirrors csrApprovalStrategy. */
 const approvalStrategy: Strategy = {
-  prepareForUpdate(csr, old, { nowMs }) {
-    const conditions = withConditionTimes(conditionsOf(csr), conditionsOf(old), nowMs);
-    return { ...csr, spec: old.spec, status: withConditions(old.status, conditions) };
+  prepareForUpdate(csr: Csr, old: Csr, { nowMs }) {
+    const conditions = withConditionTimes(csr, old, nowMs);
+    return { ...csr, spec: old.spec, status: withConditions(old, conditions) };
   },
-  validateUpdate: (csr, old) => validateCsrUpdate(csr, old, { mayApprove: true }),
+  validateUpdate: (csr: Csr, old: Csr) => validateCsrUpdate(csr, old, { mayApprove: true }),
 };
 
 /** `Pending`, `Approved,Issued`, `Denied`, `Approved,Failed`. Mirrors extractCSRStatus. */
-function conditionCell(csr: KubeObject): string {
-  const types = items(conditionsOf(csr)).map((one) => text(fields(one).type));
+function conditionCell({ status }: Csr): string {
+  const types = (status?.conditions ?? []).map(({ type }) => type);
   const words = [types.includes("Denied") ? "Denied" : types.includes("Approved") ? "Approved" : "Pending"];
   if (types.includes("Failed")) words.push("Failed");
-  if (text(fields(csr.status).certificate) !== "") words.push("Issued");
+  if (status?.certificate) words.push("Issued");
   return words.join(",");
 }
 
@@ -98,7 +98,7 @@ export const CERTIFICATE_SIGNING_REQUESTS = row(
     namespaced: false,
     shortNames: ["csr"],
     subresources: [{ ...statusOf(approvalStrategy), name: "approval" }, statusOf(statusStrategy)],
-    selectableFields: (csr) => ({ "spec.signerName": text(fields(csr.spec).signerName) }),
+    selectableFields: ({ spec }: Csr) => ({ "spec.signerName": spec.signerName }),
     table: {
       columns: [
         NAME_COLUMN,
@@ -108,14 +108,13 @@ export const CERTIFICATE_SIGNING_REQUESTS = row(
         column("RequestedDuration", "The requested validity of the certificate."),
         column("Condition", "Conditions applied to the request, such as approval or denial."),
       ],
-      cells(csr, nowMs) {
-        const spec = fields(csr.spec);
-        const seconds = number(spec.expirationSeconds);
+      cells(csr: Csr, nowMs) {
+        const { expirationSeconds: seconds, signerName, username = "" } = csr.spec;
         return [
           nameOf(csr),
           ageOf(csr, nowMs),
-          text(spec.signerName),
-          text(spec.username),
+          signerName,
+          username,
           seconds === undefined ? NONE : humanDuration(seconds * 1000),
           conditionCell(csr),
         ];

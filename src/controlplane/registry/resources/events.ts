@@ -1,9 +1,9 @@
+import type { CoreV1Event } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isDns1123Subdomain, isQualifiedName } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
-import { isSet } from "../../../util/records.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy, TableDefinition } from "../definition.js";
-import { fields, number, text } from "./access.js";
 import { column, NAME_COLUMN, nameOf, since, timeMs } from "./cells.js";
 import { invalidValue, required } from "./field-errors.js";
 import { row } from "./rows.js";
@@ -14,9 +14,9 @@ const NAMESPACE_FIELD = "involvedObject.namespace";
 const NAMESPACE_DIFFERS = "does not match event.namespace";
 
 /** Mirrors legacyValidateEvent in pkg/apis/core/validation/events.go. */
-function validateEvent(event: KubeObject): FieldError[] {
+function validateEvent(event: Wire<CoreV1Event>): FieldError[] {
   const namespace = event.metadata.namespace ?? "";
-  const involved = text(fields(event.involvedObject).namespace);
+  const involved = event.involvedObject?.namespace ?? "";
   const isNewStyle = timeMs(event.eventTime) !== undefined;
   const errors: FieldError[] = [];
   if (isNewStyle) {
@@ -29,14 +29,20 @@ function validateEvent(event: KubeObject): FieldError[] {
   return [...errors, ...isDns1123Subdomain(namespace).map((one) => invalidValue("namespace", namespace, one))];
 }
 
-function validateReporting(event: KubeObject): FieldError[] {
+const REPORTING_LIMITS = [
+  ["reportingInstance", 128],
+  ["action", 128],
+  ["reason", 128],
+  ["message", 1024],
+] as const;
+
+function validateReporting(event: Wire<CoreV1Event>): FieldError[] {
   const errors: FieldError[] = [];
-  const component = text(event.reportingComponent);
+  const { reportingComponent: component = "" } = event;
   if (component === "") errors.push(required("reportingComponent"));
   errors.push(...isQualifiedName(component).map((one) => invalidValue("reportingComponent", component, one)));
-  const limits = { reportingInstance: 128, action: 128, reason: 128, message: 1024 };
-  for (const [field, maxLength] of Object.entries(limits)) {
-    const value = text(event[field]);
+  for (const [field, maxLength] of REPORTING_LIMITS) {
+    const value = event[field] ?? "";
     if (value === "" && field !== "message") errors.push(required(field));
     if (value.length > maxLength) errors.push(invalidValue(field, "", `can have at most ${maxLength} characters`));
   }
@@ -50,55 +56,50 @@ const strategy: Strategy = {
   validateUpdate: validateEvent,
 };
 
-function selectableFields(event: KubeObject): Record<string, string> {
-  const involved = fields(event.involvedObject);
-  const source = text(fields(event.source).component);
+function selectableFields(event: Wire<CoreV1Event>): Record<string, string> {
+  const { involvedObject: involved, reportingComponent = "" } = event;
   return {
-    "involvedObject.kind": text(involved.kind),
-    "involvedObject.namespace": text(involved.namespace),
-    "involvedObject.name": text(involved.name),
-    "involvedObject.uid": text(involved.uid),
-    "involvedObject.apiVersion": text(involved.apiVersion),
-    "involvedObject.resourceVersion": text(involved.resourceVersion),
-    "involvedObject.fieldPath": text(involved.fieldPath),
-    reason: text(event.reason),
-    reportingComponent: text(event.reportingComponent),
-    source: source === "" ? text(event.reportingComponent) : source,
-    type: text(event.type),
+    "involvedObject.kind": involved?.kind ?? "",
+    "involvedObject.namespace": involved?.namespace ?? "",
+    "involvedObject.name": involved?.name ?? "",
+    "involvedObject.uid": involved?.uid ?? "",
+    "involvedObject.apiVersion": involved?.apiVersion ?? "",
+    "involvedObject.resourceVersion": involved?.resourceVersion ?? "",
+    "involvedObject.fieldPath": involved?.fieldPath ?? "",
+    reason: event.reason ?? "",
+    reportingComponent,
+    source: event.source?.component || reportingComponent,
+    type: event.type ?? "",
   };
 }
 
 /** Mirrors formatEventSource in pkg/printers/internalversion/printers.go. */
-function sourceCell(event: KubeObject): string {
-  const source = fields(event.source);
-  const component = text(source.component) === "" ? text(event.reportingComponent) : text(source.component);
-  const instance = text(source.host) === "" ? text(event.reportingInstance) : text(source.host);
+function sourceCell({ source, reportingComponent, reportingInstance }: Wire<CoreV1Event>): string {
+  const component = source?.component || reportingComponent || "";
+  const instance = source?.host || reportingInstance || "";
   return instance === "" ? component : `${component}, ${instance}`;
 }
 
 /** Mirrors printEvent in pkg/printers/internalversion/printers.go. */
-function eventCells(event: KubeObject, nowMs: number): unknown[] {
+function eventCells(event: Wire<CoreV1Event>, nowMs: number): unknown[] {
   const first = timeMs(event.firstTimestamp) === undefined ? event.eventTime : event.firstTimestamp;
-  const series = fields(event.series);
   let last = timeMs(event.lastTimestamp) === undefined ? first : event.lastTimestamp;
-  let count = number(event.count) ?? 0;
-  if (isSet(event.series)) {
-    last = series.lastObservedTime;
-    count = number(series.count) ?? 0;
+  let count = event.count ?? 0;
+  if (event.series) {
+    last = event.series.lastObservedTime;
+    count = event.series.count ?? 0;
   } else if (count === 0) {
     count = 1;
   }
-  const involved = fields(event.involvedObject);
-  const kind = text(involved.kind).toLowerCase();
-  const name = text(involved.name);
+  const { kind = "", name = "", fieldPath = "" } = event.involvedObject ?? {};
   return [
     since(last, nowMs),
-    text(event.type),
-    text(event.reason),
-    name === "" ? kind : `${kind}/${name}`,
-    text(involved.fieldPath),
+    event.type ?? "",
+    event.reason ?? "",
+    name === "" ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
+    fieldPath,
     sourceCell(event),
-    text(event.message).trim(),
+    (event.message ?? "").trim(),
     since(first, nowMs),
     count,
     nameOf(event),
@@ -140,9 +141,9 @@ const RENAMED = [
 const TO_STORED: ReadonlyMap<string, string> = new Map(RENAMED);
 const FROM_STORED: ReadonlyMap<string, string> = new Map(RENAMED.map(([view, stored]) => [stored, view]));
 
-function renamed(event: KubeObject, names: ReadonlyMap<string, string>, apiVersion: string): KubeObject {
+function renamed<T extends KubeObject>(event: KubeObject, names: ReadonlyMap<string, string>, apiVersion: string): T {
   const entries = Object.entries(event).map(([key, value]) => [names.get(key) ?? key, value]);
-  return { ...(Object.fromEntries(entries) as KubeObject), apiVersion };
+  return { ...(Object.fromEntries(entries) as T), apiVersion };
 }
 
 /** A core event as events.k8s.io/v1 shows it. */
@@ -151,8 +152,13 @@ function fromCoreEvent(event: KubeObject): KubeObject {
 }
 
 /** An event of events.k8s.io/v1 as it is stored. */
-function toCoreEvent(event: KubeObject): KubeObject {
+function toCoreEvent(event: KubeObject): Wire<CoreV1Event> {
   return renamed(event, TO_STORED, "v1");
+}
+
+/** The store passes events of both versions. */
+function asCoreEvent(event: KubeObject): Wire<CoreV1Event> {
+  return event.apiVersion === "v1" ? (event as Wire<CoreV1Event>) : toCoreEvent(event);
 }
 
 const REGARDING_LABELS: Readonly<Record<string, string>> = { reportingComponent: "reportingController" };
@@ -164,7 +170,7 @@ export const EVENTS_V1 = row("events.k8s.io/v1", "Event", "events", strategy, {
   storedAs: { resource: "events", toStored: toCoreEvent, fromStored: fromCoreEvent },
   // Both spellings, because the store matches either the stored object or the view.
   selectableFields(event) {
-    const core = selectableFields(event.apiVersion === "v1" ? event : toCoreEvent(event));
+    const core = selectableFields(asCoreEvent(event));
     const regarding = Object.entries(core).map(([key, value]) => [
       REGARDING_LABELS[key] ?? key.replace(/^involvedObject\./, "regarding."),
       value,
@@ -173,6 +179,6 @@ export const EVENTS_V1 = row("events.k8s.io/v1", "Event", "events", strategy, {
   },
   table: {
     columns: COLUMNS,
-    cells: (event, nowMs) => eventCells(event.apiVersion === "v1" ? event : toCoreEvent(event), nowMs),
+    cells: (event, nowMs) => eventCells(asCoreEvent(event), nowMs),
   },
 });

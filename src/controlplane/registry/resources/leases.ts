@@ -1,16 +1,14 @@
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { V1Lease } from "@kubernetes/client-node";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
-import { fields, number, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { invalidValue } from "./field-errors.js";
 import { row } from "./rows.js";
 
 /** Mirrors ValidateLeaseSpec in pkg/apis/coordination/validation/validation.go. */
-function validateLease(lease: KubeObject): FieldError[] {
-  const spec = fields(lease.spec);
-  const durationSeconds = number(spec.leaseDurationSeconds);
-  const transitions = number(spec.leaseTransitions);
+function validateLease(lease: Wire<V1Lease>): FieldError[] {
+  const { leaseDurationSeconds: durationSeconds, leaseTransitions: transitions } = lease.spec ?? {};
   const errors: FieldError[] = [];
   if (durationSeconds !== undefined && durationSeconds <= 0) {
     errors.push(invalidValue("spec.leaseDurationSeconds", durationSeconds, "must be greater than 0"));
@@ -36,6 +34,6 @@ export const LEASES = row("coordination.k8s.io/v1", "Lease", "leases", strategy,
       column("Holder", "holderIdentity contains the identity of the holder of a current lease."),
       AGE_COLUMN,
     ],
-    cells: (lease, nowMs) => [nameOf(lease), text(fields(lease.spec).holderIdentity), ageOf(lease, nowMs)],
+    cells: (lease: Wire<V1Lease>, nowMs) => [nameOf(lease), lease.spec?.holderIdentity ?? "", ageOf(lease, nowMs)],
   },
 });

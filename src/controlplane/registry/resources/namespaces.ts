@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { V1Namespace } from "@kubernetes/client-node";
 import { isDns1123Label, isQualifiedName } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
-import { fields, items, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { invalidValue } from "./field-errors.js";
 import { row, statusOf } from "./rows.js";
@@ -12,50 +12,50 @@ const NAMESPACE_FINALIZER = "kubernetes";
 const NAME_LABEL = "kubernetes.io/metadata.name";
 
 /** Mirrors SetDefaults_Namespace and namespaceStrategy.Canonicalize: every namespace gets a label with its name. */
-function withNameLabel(namespace: KubeObject): KubeObject {
+function withNameLabel(namespace: Wire<V1Namespace>): Wire<V1Namespace> {
   const { name, labels } = namespace.metadata;
   if (name === undefined || labels?.[NAME_LABEL] === name) return namespace;
   return { ...namespace, metadata: { ...namespace.metadata, labels: { ...labels, [NAME_LABEL]: name } } };
 }
 
-function phaseOf(namespace: KubeObject): string {
-  return text(fields(namespace.status).phase);
+function phaseOf(namespace: Wire<V1Namespace>): string {
+  return namespace.status?.phase ?? "";
 }
 
-function finalizersOf(namespace: KubeObject): readonly unknown[] {
-  return items(fields(namespace.spec).finalizers);
+function finalizersOf(namespace: Wire<V1Namespace>): readonly string[] {
+  return namespace.spec?.finalizers ?? [];
 }
 
 /** Mirrors pkg/registry/core/namespace/strategy.go (namespaceStrategy). */
 const strategy: Strategy = {
   validateName: isDns1123Label,
   allowUnconditionalUpdate: true,
-  prepareForCreate(namespace) {
+  prepareForCreate(namespace: Wire<V1Namespace>) {
     const finalizers = finalizersOf(namespace);
     return {
       ...withNameLabel(namespace),
       spec: {
-        ...fields(namespace.spec),
+        ...namespace.spec,
         finalizers: finalizers.includes(NAMESPACE_FINALIZER) ? finalizers : [...finalizers, NAMESPACE_FINALIZER],
       },
       status: { phase: "Active" },
     };
   },
-  prepareForUpdate(namespace, old) {
+  prepareForUpdate(namespace: Wire<V1Namespace>, old: Wire<V1Namespace>) {
     return {
       ...withNameLabel(namespace),
-      spec: { ...fields(namespace.spec), finalizers: fields(old.spec).finalizers },
+      spec: { ...namespace.spec, finalizers: finalizersOf(old) },
       status: old.status,
     };
   },
-  prepareForDelete(namespace) {
-    return { ...namespace, status: { ...fields(namespace.status), phase: "Terminating" } };
+  prepareForDelete(namespace: Wire<V1Namespace>) {
+    return { ...namespace, status: { ...namespace.status, phase: "Terminating" } };
   },
   hasOwnFinalizers: (namespace) => finalizersOf(namespace).length > 0,
 };
 
 /** Mirrors ValidateNamespaceStatusUpdate in pkg/apis/core/validation/validation.go. */
-function validateStatusUpdate(namespace: KubeObject): FieldError[] {
+function validateStatusUpdate(namespace: Wire<V1Namespace>): FieldError[] {
   const phase = phaseOf(namespace);
   if (namespace.metadata.deletionTimestamp === undefined) {
     if (phase === "Active") return [];
@@ -66,10 +66,9 @@ function validateStatusUpdate(namespace: KubeObject): FieldError[] {
 }
 
 /** Mirrors ValidateNamespaceFinalizeUpdate and validateFinalizerName. */
-function validateFinalizeUpdate(namespace: KubeObject): FieldError[] {
-  return finalizersOf(namespace).flatMap((one, index) => {
+function validateFinalizeUpdate(namespace: Wire<V1Namespace>): FieldError[] {
+  return finalizersOf(namespace).flatMap((name, index) => {
     const field = `spec.finalizers[${index}]`;
-    const name = text(one);
     const messages = isQualifiedName(name);
     if (messages.length > 0) return messages.map((message) => invalidValue(field, name, message));
     if (name.includes("/") || name === NAMESPACE_FINALIZER) return [];
@@ -96,9 +95,9 @@ export const NAMESPACES = row("v1", "Namespace", "namespaces", strategy, {
       validateUpdate: validateStatusUpdate,
     }),
   ],
-  selectableFields: (namespace) => ({ "status.phase": phaseOf(namespace), name: nameOf(namespace) }),
+  selectableFields: (namespace: Wire<V1Namespace>) => ({ "status.phase": phaseOf(namespace), name: nameOf(namespace) }),
   table: {
     columns: [NAME_COLUMN, column("Status", "The status of the namespace"), AGE_COLUMN],
-    cells: (namespace, nowMs) => [nameOf(namespace), phaseOf(namespace), ageOf(namespace, nowMs)],
+    cells: (namespace: Wire<V1Namespace>, nowMs) => [nameOf(namespace), phaseOf(namespace), ageOf(namespace, nowMs)],
   },
 });

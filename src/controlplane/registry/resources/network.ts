@@ -1,9 +1,9 @@
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { V1EndpointSlice, V1Endpoints, V1Service, V1ServicePort } from "@kubernetes/client-node";
 import { isDns1035Label, isDns1123Label, isPortNumber } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import { isSet } from "../../../util/records.js";
 import type { Strategy } from "../definition.js";
-import { type Fields, fields, items, number, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, formatLabels, NAME_COLUMN, nameOf, orNone } from "./cells.js";
 import { duplicate, invalidValue, notSupported, required } from "./field-errors.js";
 import { row, special, statusOf } from "./rows.js";
@@ -16,10 +16,9 @@ const SESSION_AFFINITIES = ["ClientIP", "None"];
 const PROTOCOLS = ["SCTP", "TCP", "UDP"];
 
 /** Mirrors the parts of ValidateService that do not need address allocators. */
-function validateService(service: KubeObject): FieldError[] {
-  const spec = fields(service.spec);
-  const type = text(spec.type);
-  const ports = items(spec.ports).map(fields);
+function validateService({ spec = {} }: Wire<V1Service>): FieldError[] {
+  const { type = "", sessionAffinity: affinity = "" } = spec;
+  const ports = spec.ports ?? [];
   const isHeadless = spec.clusterIP === "None";
   const errors: FieldError[] = [];
   if (ports.length === 0 && !isHeadless && type !== "ExternalName") errors.push(required("spec.ports"));
@@ -27,21 +26,22 @@ function validateService(service: KubeObject): FieldError[] {
   ports.forEach((port, index) => {
     errors.push(...validateServicePort(port, `spec.ports[${index}]`, ports.length > 1, names));
   });
-  const affinity = text(spec.sessionAffinity);
   if (affinity === "") errors.push(required("spec.sessionAffinity"));
   else if (!SESSION_AFFINITIES.includes(affinity)) {
     errors.push(notSupported("spec.sessionAffinity", affinity, SESSION_AFFINITIES));
   }
   if (type === "") errors.push(required("spec.type"));
   else if (!SERVICE_TYPES.includes(type)) errors.push(notSupported("spec.type", type, SERVICE_TYPES));
-  if (type === "ExternalName" && text(spec.externalName) === "") errors.push(required("spec.externalName"));
+  if (type === "ExternalName" && !spec.externalName) errors.push(required("spec.externalName"));
   return errors;
 }
 
-function validateServicePort(port: Fields, field: string, isNameRequired: boolean, names: Set<string>): FieldError[] {
-  const name = text(port.name);
-  const value = number(port.port) ?? 0;
-  const protocol = text(port.protocol);
+function validateServicePort(
+  { name = "", port = 0, protocol = "" }: Wire<V1ServicePort>,
+  field: string,
+  isNameRequired: boolean,
+  names: Set<string>,
+): FieldError[] {
   const errors: FieldError[] = [];
   if (name === "") {
     if (isNameRequired) errors.push(required(`${field}.name`));
@@ -50,17 +50,17 @@ function validateServicePort(port: Fields, field: string, isNameRequired: boolea
     if (names.has(name)) errors.push(duplicate(`${field}.name`, name));
     names.add(name);
   }
-  errors.push(...isPortNumber(value).map((one) => invalidValue(`${field}.port`, value, one)));
+  errors.push(...isPortNumber(port).map((one) => invalidValue(`${field}.port`, port, one)));
   if (protocol === "") errors.push(required(`${field}.protocol`));
   else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${field}.protocol`, protocol, PROTOCOLS));
   return errors;
 }
 
 /** Sets what an allocator would set: one family, clusterIPs from clusterIP. Mirrors pkg/registry/core/service/storage. */
-function withAddresses(service: KubeObject): KubeObject {
-  const spec = fields(service.spec);
+function withAddresses(service: Wire<V1Service>): Wire<V1Service> {
+  const { spec = {} } = service;
   if (spec.type === "ExternalName") return service;
-  const clusterIp = text(spec.clusterIP);
+  const { clusterIP: clusterIp = "" } = spec;
   return {
     ...service,
     spec: {
@@ -83,24 +83,21 @@ const serviceStrategy: Strategy = specAndStatus({
   },
 });
 
-function portsCell(ports: unknown): string {
-  const parts = items(ports).map((one) => {
-    const port = fields(one);
-    const nodePort = number(port.nodePort) ?? 0;
-    return `${number(port.port) ?? 0}${nodePort === 0 ? "" : `:${nodePort}`}/${text(port.protocol)}`;
-  });
+function portsCell(ports: readonly Wire<V1ServicePort>[] | null | undefined): string {
+  const parts = (ports ?? []).map(
+    ({ port, nodePort = 0, protocol = "" }) => `${port}${nodePort === 0 ? "" : `:${nodePort}`}/${protocol}`,
+  );
   return orNone(parts.join(","));
 }
 
 /** Mirrors getServiceExternalIP. */
-function externalIpCell(service: KubeObject): string {
-  const spec = fields(service.spec);
-  const externalIps = items(spec.externalIPs).map(text).join(",");
-  const ingress = items(fields(fields(service.status).loadBalancer).ingress).map(fields);
-  const balanced = ingress.map((one) => (text(one.ip) === "" ? text(one.hostname) : text(one.ip))).join(",");
+function externalIpCell({ spec = {}, status }: Wire<V1Service>): string {
+  const externalIps = (spec.externalIPs ?? []).join(",");
+  const ingress = status?.loadBalancer?.ingress ?? [];
+  const balanced = ingress.map(({ ip, hostname }) => ip || hostname || "").join(",");
   switch (spec.type) {
     case "ExternalName":
-      return text(spec.externalName);
+      return spec.externalName ?? "";
     case "LoadBalancer": {
       const all = [balanced, externalIps].filter((one) => one !== "").join(",");
       return all === "" ? "<pending>" : all;
@@ -114,9 +111,9 @@ export const SERVICES = row("v1", "Service", "services", serviceStrategy, {
   shortNames: ["svc"],
   categories: ["all"],
   deleteReturnsObject: true,
-  selectableFields: (service) => ({
-    "spec.clusterIP": text(fields(service.spec).clusterIP),
-    "spec.type": text(fields(service.spec).type),
+  selectableFields: ({ spec }: Wire<V1Service>) => ({
+    "spec.clusterIP": spec?.clusterIP ?? "",
+    "spec.type": spec?.type ?? "",
   }),
   subresources: [special("proxy", "ServiceProxyOptions", ["create", "delete", "get", "patch", "update"]), statusOf()],
   table: {
@@ -129,12 +126,12 @@ export const SERVICES = row("v1", "Service", "services", serviceStrategy, {
       AGE_COLUMN,
       column("Selector", "Labels of the pods that serve it.", { wide: true }),
     ],
-    cells(service, nowMs) {
-      const spec = fields(service.spec);
+    cells(service: Wire<V1Service>, nowMs) {
+      const { spec = {} } = service;
       return [
         nameOf(service),
-        text(spec.type),
-        orNone(text(spec.clusterIP)),
+        spec.type ?? "",
+        orNone(spec.clusterIP ?? ""),
         externalIpCell(service),
         portsCell(spec.ports),
         ageOf(service, nowMs),
@@ -147,15 +144,12 @@ export const SERVICES = row("v1", "Service", "services", serviceStrategy, {
 const MAX_ENDPOINTS_SHOWN = 3;
 
 /** `10.0.0.1:80,10.0.0.2:80 + 3 more...`. Mirrors formatEndpoints. */
-function endpointsCell(subsets: unknown): string {
-  const all = items(subsets).flatMap((one) => {
-    const subset = fields(one);
-    const ports = items(subset.ports).map(fields);
-    const addresses = items(subset.addresses).map((address) => text(fields(address).ip));
+function endpointsCell({ subsets }: Wire<V1Endpoints>): string {
+  const all = (subsets ?? []).flatMap((subset) => {
+    const ports = subset.ports ?? [];
+    const addresses = (subset.addresses ?? []).map(({ ip }) => ip);
     if (ports.length === 0) return addresses;
-    return ports.flatMap((port) =>
-      addresses.map((ip) => `${ip.includes(":") ? `[${ip}]` : ip}:${number(port.port) ?? 0}`),
-    );
+    return ports.flatMap(({ port }) => addresses.map((ip) => `${ip.includes(":") ? `[${ip}]` : ip}:${port}`));
   });
   return shortList(all);
 }
@@ -170,13 +164,17 @@ export const ENDPOINTS = row("v1", "Endpoints", "endpoints", PLAIN, {
   shortNames: ["ep"],
   table: {
     columns: [NAME_COLUMN, column("Endpoints", "Addresses and ports of ready endpoints."), AGE_COLUMN],
-    cells: (endpoints, nowMs) => [nameOf(endpoints), endpointsCell(endpoints.subsets), ageOf(endpoints, nowMs)],
+    cells: (endpoints: Wire<V1Endpoints>, nowMs) => [
+      nameOf(endpoints),
+      endpointsCell(endpoints),
+      ageOf(endpoints, nowMs),
+    ],
   },
 });
 
 /** A port without a number stands for all ports. Mirrors formatDiscoveryPorts. */
-function slicePortsCell(ports: unknown): string {
-  return shortListOrUnset(items(ports).map((one) => (isSet(fields(one).port) ? String(fields(one).port) : "*")));
+function slicePortsCell({ ports }: Wire<V1EndpointSlice>): string {
+  return shortListOrUnset((ports ?? []).map(({ port }) => String(port ?? "*")));
 }
 
 function shortListOrUnset(all: readonly string[]): string {
@@ -193,11 +191,11 @@ export const ENDPOINT_SLICES = row("discovery.k8s.io/v1", "EndpointSlice", "endp
       column("Endpoints", "The endpoints' addresses."),
       AGE_COLUMN,
     ],
-    cells: (slice, nowMs) => [
+    cells: (slice: Wire<V1EndpointSlice>, nowMs) => [
       nameOf(slice),
-      text(slice.addressType),
-      slicePortsCell(slice.ports),
-      shortListOrUnset(items(slice.endpoints).flatMap((one) => items(fields(one).addresses).map(text))),
+      slice.addressType,
+      slicePortsCell(slice),
+      shortListOrUnset((slice.endpoints ?? []).flatMap(({ addresses }) => addresses ?? [])),
       ageOf(slice, nowMs),
     ],
   },

@@ -1,8 +1,9 @@
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { V1Node, V1Taint } from "@kubernetes/client-node";
 import { isLabelValue, isQualifiedName } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
-import { bool, type Fields, fields, items, semanticallyEqual, text } from "./access.js";
+import { semanticallyEqual } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf, UNKNOWN } from "./cells.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required } from "./field-errors.js";
 import { row, special, statusOf } from "./rows.js";
@@ -10,17 +11,14 @@ import { row, special, statusOf } from "./rows.js";
 const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /** Mirrors validateNodeTaints in pkg/apis/core/validation/validation.go. The path is wrong as upstream's. */
-function validateTaints(taints: unknown): FieldError[] {
+function validateTaints(taints: readonly Wire<V1Taint>[] | null | undefined): FieldError[] {
   const seen = new Set<string>();
-  return items(taints).flatMap((one, index) => {
-    const taint = fields(one);
+  return (taints ?? []).flatMap((taint, index) => {
+    const { key, effect, value = "" } = taint;
     const field = `metadata.taints[${index}]`;
-    const key = text(taint.key);
-    const effect = text(taint.effect);
     const errors = isQualifiedName(key).map((message) => invalidValue(`${field}.key`, key, message));
-    const valueMessages = isLabelValue(text(taint.value));
-    if (valueMessages.length > 0)
-      errors.push(invalidValue(`${field}.value`, text(taint.value), valueMessages.join(";")));
+    const valueMessages = isLabelValue(value);
+    if (valueMessages.length > 0) errors.push(invalidValue(`${field}.value`, value, valueMessages.join(";")));
     if (effect === "") errors.push(required(`${field}.effect`));
     else if (!TAINT_EFFECTS.includes(effect)) errors.push(notSupported(`${field}.effect`, effect, TAINT_EFFECTS));
     const identity = `${effect} ${key}`;
@@ -30,8 +28,8 @@ function validateTaints(taints: unknown): FieldError[] {
   });
 }
 
-function duplicateTaint(field: string, taint: Fields): FieldError {
-  const [key, value, effect] = [taint.key, taint.value, taint.effect].map((one) => JSON.stringify(text(one)));
+function duplicateTaint(field: string, taint: Wire<V1Taint>): FieldError {
+  const [key, value, effect] = [taint.key, taint.value, taint.effect].map((one) => JSON.stringify(one ?? ""));
   const shown = goValue(`core.Taint{Key:${key}, Value:${value}, Effect:${effect}, TimeAdded:<nil>}`);
   return duplicate(field, shown, "taints must be unique by key and effect pair");
 }
@@ -39,39 +37,34 @@ function duplicateTaint(field: string, taint: Fields): FieldError {
 const CIDR = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:.]+)\/\d{1,3}$/;
 
 /** Mirrors ValidateNode. Does not check the status. */
-function validateNode(node: KubeObject): FieldError[] {
-  const { taints, podCIDRs } = fields(node.spec);
+function validateNode(node: Wire<V1Node>): FieldError[] {
+  const { taints, podCIDRs } = node.spec ?? {};
   const errors = validateTaints(taints);
-  items(podCIDRs).forEach((one, index) => {
-    if (CIDR.test(text(one))) return;
-    const all = goValue(
-      `[]string{${items(podCIDRs)
-        .map((cidr) => JSON.stringify(cidr))
-        .join(", ")}}`,
-    );
+  podCIDRs?.forEach((one, index) => {
+    if (CIDR.test(one)) return;
+    const all = goValue(`[]string{${podCIDRs.map((cidr) => JSON.stringify(cidr)).join(", ")}}`);
     errors.push(invalidValue(`spec.podCIDRs[${index}]`, all, "must be valid CIDR"));
   });
   return errors;
 }
 
 /** Fields that cannot change once they are set. Mirrors ValidateNodeUpdate. */
-function validateNodeUpdate(node: KubeObject, old: KubeObject): FieldError[] {
-  const spec = fields(node.spec);
-  const before = fields(old.spec);
+function validateNodeUpdate(node: Wire<V1Node>, old: Wire<V1Node>): FieldError[] {
+  const { spec = {} } = node;
+  const { spec: before = {} } = old;
   const errors = duplicateAddresses(node);
-  if (items(before.podCIDRs).length > 0 && !semanticallyEqual(spec.podCIDRs, before.podCIDRs)) {
+  if ((before.podCIDRs ?? []).length > 0 && !semanticallyEqual(spec.podCIDRs, before.podCIDRs)) {
     errors.push(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'));
   }
-  if (text(before.providerID) !== "" && text(spec.providerID) !== text(before.providerID)) {
+  if (before.providerID && spec.providerID !== before.providerID) {
     errors.push(forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid'));
   }
   return [...errors, ...validateTaints(spec.taints)];
 }
 
-function duplicateAddresses(node: KubeObject): FieldError[] {
+function duplicateAddresses(node: Wire<V1Node>): FieldError[] {
   const seen = new Set<string>();
-  return items(fields(node.status).addresses).flatMap((one, index) => {
-    const { type, address } = fields(one);
+  return (node.status?.addresses ?? []).flatMap(({ type, address }, index) => {
     const identity = `core.NodeAddress{Type:${JSON.stringify(type)}, Address:${JSON.stringify(address)}}`;
     if (!seen.has(identity)) {
       seen.add(identity);
@@ -82,31 +75,31 @@ function duplicateAddresses(node: KubeObject): FieldError[] {
 }
 
 /** `podCIDR` is the first of `podCIDRs`, whichever was sent. Mirrors Convert_v1_NodeSpec_To_core_NodeSpec. */
-function withPodCidrs(node: KubeObject, old?: KubeObject): KubeObject {
-  const spec = fields(node.spec);
-  const one = text(spec.podCIDR);
-  const all = items(spec.podCIDRs);
+function withPodCidrs(node: Wire<V1Node>, old?: Wire<V1Node>): Wire<V1Node> {
+  const { spec = {} } = node;
+  const one = spec.podCIDR ?? "";
+  const all = spec.podCIDRs ?? [];
   if (one === "" && all.length === 0) return node;
   if (one !== "" && all.length === 0) return { ...node, spec: { ...spec, podCIDRs: [one] } };
-  const wasSingle = text(fields(old?.spec).podCIDR);
+  const wasSingle = old?.spec?.podCIDR ?? "";
   if (one !== "" && one !== all[0] && one !== wasSingle) return { ...node, spec: { ...spec, podCIDRs: [one] } };
-  return one === all[0] ? node : { ...node, spec: { ...spec, podCIDR: all[0] } };
+  return one === all[0] ? node : { ...node, spec: { ...spec, podCIDR: all[0] ?? "" } };
 }
 
 /** Mirrors pkg/registry/core/node/strategy.go. A POST keeps its status; a PUT of the main resource does not. */
 const strategy: Strategy = {
   allowUnconditionalUpdate: true,
-  prepareForCreate: (node) => withPodCidrs(node),
-  prepareForUpdate: (node, old) => ({ ...withPodCidrs(node, old), status: old.status }),
+  prepareForCreate: (node: Wire<V1Node>) => withPodCidrs(node),
+  prepareForUpdate: (node: Wire<V1Node>, old: Wire<V1Node>) => ({ ...withPodCidrs(node, old), status: old.status }),
   validate: validateNode,
-  validateUpdate: (node, old) => [...validateNode(node), ...validateNodeUpdate(node, old)],
+  validateUpdate: (node: Wire<V1Node>, old: Wire<V1Node>) => [...validateNode(node), ...validateNodeUpdate(node, old)],
 };
 
 const ROLE_PREFIX = "node-role.kubernetes.io/";
 const ROLE_LABEL = "kubernetes.io/role";
 
 /** Mirrors findNodeRoles. */
-function rolesOf(node: KubeObject): string {
+function rolesOf(node: Wire<V1Node>): string {
   const roles = new Set<string>();
   for (const [key, value] of Object.entries(node.metadata.labels ?? {})) {
     if (key.startsWith(ROLE_PREFIX) && key.length > ROLE_PREFIX.length) roles.add(key.slice(ROLE_PREFIX.length));
@@ -115,37 +108,32 @@ function rolesOf(node: KubeObject): string {
   return roles.size === 0 ? NONE : [...roles].sort().join(",");
 }
 
-function statusCell(node: KubeObject): string {
-  const ready = items(fields(node.status).conditions)
-    .map(fields)
-    .find((one) => one.type === "Ready");
+function statusCell(node: Wire<V1Node>): string {
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
   const words = [ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady"];
-  if (bool(fields(node.spec).unschedulable) === true) words.push("SchedulingDisabled");
+  if (node.spec?.unschedulable === true) words.push("SchedulingDisabled");
   return words.join(",");
 }
 
-function addressOf(node: KubeObject, type: string): string {
-  const address = items(fields(node.status).addresses)
-    .map(fields)
-    .find((one) => one.type === type);
-  return address === undefined ? NONE : text(address.address);
+function addressOf(node: Wire<V1Node>, type: string): string {
+  const address = node.status?.addresses?.find((one) => one.type === type);
+  return address?.address ?? NONE;
 }
 
 /** Mirrors printNode in pkg/printers/internalversion/printers.go. */
-function nodeCells(node: KubeObject, nowMs: number): unknown[] {
-  const nodeInfo = fields(fields(node.status).nodeInfo);
-  const orUnknown = (value: unknown): string => (text(value) === "" ? UNKNOWN : text(value));
+function nodeCells(node: Wire<V1Node>, nowMs: number): unknown[] {
+  const nodeInfo = node.status?.nodeInfo;
   return [
     nameOf(node),
     statusCell(node),
     rolesOf(node),
     ageOf(node, nowMs),
-    text(nodeInfo.kubeletVersion),
+    nodeInfo?.kubeletVersion ?? "",
     addressOf(node, "InternalIP"),
     addressOf(node, "ExternalIP"),
-    orUnknown(nodeInfo.osImage),
-    orUnknown(nodeInfo.kernelVersion),
-    orUnknown(nodeInfo.containerRuntimeVersion),
+    nodeInfo?.osImage || UNKNOWN,
+    nodeInfo?.kernelVersion || UNKNOWN,
+    nodeInfo?.containerRuntimeVersion || UNKNOWN,
   ];
 }
 
@@ -160,7 +148,7 @@ export const NODES = row("v1", "Node", "nodes", strategy, {
       validateUpdate: validateNodeUpdate,
     }),
   ],
-  selectableFields: (node) => ({ "spec.unschedulable": String(bool(fields(node.spec).unschedulable) ?? false) }),
+  selectableFields: (node: Wire<V1Node>) => ({ "spec.unschedulable": String(node.spec?.unschedulable ?? false) }),
   table: {
     columns: [
       NAME_COLUMN,

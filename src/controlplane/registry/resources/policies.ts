@@ -1,9 +1,9 @@
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { V1PodDisruptionBudget, V1PriorityClass, V1ResourceQuota, V1RuntimeClass } from "@kubernetes/client-node";
 import { isDns1123Label } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import { isSet } from "../../../util/records.js";
 import type { Strategy } from "../definition.js";
-import { bool, fields, number, semanticallyEqual, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { forbidden, invalidValue, required } from "./field-errors.js";
 import { row, statusOf } from "./rows.js";
@@ -20,12 +20,12 @@ export const LIMIT_RANGES = row("v1", "LimitRange", "limitranges", PLAIN, {
 });
 
 /** `pods: 1/10, secrets: 2/5`, in two cells: limits and requests. Mirrors printResourceQuota. */
-function quotaCells(quota: KubeObject): [string, string] {
-  const { hard, used } = fields(quota.status);
+function quotaCells({ status }: Wire<V1ResourceQuota>): [string, string] {
+  const { hard = {}, used = {} } = status ?? {};
   const requests: string[] = [];
   const limits: string[] = [];
-  for (const name of Object.keys(fields(hard)).sort()) {
-    const line = `${name}: ${String(fields(used)[name] ?? 0)}/${String(fields(hard)[name])}`;
+  for (const name of Object.keys(hard).sort()) {
+    const line = `${name}: ${used[name] ?? 0}/${hard[name]}`;
     (name.startsWith("limits") ? limits : requests).push(line);
   }
   return [requests.join(", "), limits.join(", ")];
@@ -42,13 +42,13 @@ export const RESOURCE_QUOTAS = row("v1", "ResourceQuota", "resourcequotas", spec
       column("Request", "Used and allowed amounts, except limits."),
       column("Limit", "Used and allowed amounts of limits."),
     ],
-    cells: (quota, nowMs) => [nameOf(quota), ageOf(quota, nowMs), ...quotaCells(quota)],
+    cells: (quota: Wire<V1ResourceQuota>, nowMs) => [nameOf(quota), ageOf(quota, nowMs), ...quotaCells(quota)],
   },
 });
 
 /** Mirrors ValidatePodDisruptionBudgetSpec in pkg/apis/policy/validation/validation.go. */
-function validateBudget(budget: KubeObject): FieldError[] {
-  const { minAvailable, maxUnavailable } = fields(budget.spec);
+function validateBudget({ spec }: Wire<V1PodDisruptionBudget>): FieldError[] {
+  const { minAvailable, maxUnavailable } = spec ?? {};
   if (isSet(minAvailable) && isSet(maxUnavailable)) {
     return [invalidValue("spec", "core.PodDisruptionBudgetSpec", "minAvailable and maxUnavailable cannot be both set")];
   }
@@ -90,10 +90,10 @@ export const POD_DISRUPTION_BUDGETS = row(
         column("Allowed Disruptions", "The number of pods that can be evicted now.", { type: "integer" }),
         AGE_COLUMN,
       ],
-      cells(budget, nowMs) {
-        const { minAvailable, maxUnavailable } = fields(budget.spec);
+      cells(budget: Wire<V1PodDisruptionBudget>, nowMs) {
+        const { minAvailable, maxUnavailable } = budget.spec ?? {};
         const shown = (value: unknown): string => (isSet(value) ? String(value) : "N/A");
-        const allowed = number(fields(budget.status).disruptionsAllowed) ?? 0;
+        const allowed = budget.status?.disruptionsAllowed ?? 0;
         return [nameOf(budget), shown(minAvailable), shown(maxUnavailable), allowed, ageOf(budget, nowMs)];
       },
     },
@@ -110,9 +110,9 @@ export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
 /** Mirrors ValidatePriorityClass and ValidatePriorityClassUpdate in pkg/apis/scheduling/validation/validation.go. */
 const priorityClassStrategy: Strategy = {
   allowUnconditionalUpdate: true,
-  validate(priorityClass) {
+  validate(priorityClass: Wire<V1PriorityClass>) {
     const name = nameOf(priorityClass);
-    const value = number(priorityClass.value) ?? 0;
+    const { value = 0 } = priorityClass;
     if (name.startsWith(SYSTEM_PREFIX)) {
       if (SYSTEM_PRIORITIES[name] === value) return [];
       const why = "priority class names with 'system-' prefix are reserved for system use only";
@@ -121,12 +121,12 @@ const priorityClassStrategy: Strategy = {
     if (value <= HIGHEST_USER_PRIORITY) return [];
     return [forbidden("value", `maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`)];
   },
-  validateUpdate(priorityClass, old) {
+  validateUpdate(priorityClass: Wire<V1PriorityClass>, old: Wire<V1PriorityClass>) {
     const errors: FieldError[] = [];
-    if (number(priorityClass.value) !== number(old.value))
-      errors.push(forbidden("value", "may not be changed in an update."));
-    if (text(priorityClass.preemptionPolicy) !== text(old.preemptionPolicy)) {
-      errors.push(invalidValue("preemptionPolicy", text(priorityClass.preemptionPolicy), "field is immutable"));
+    if (priorityClass.value !== old.value) errors.push(forbidden("value", "may not be changed in an update."));
+    const { preemptionPolicy = "" } = priorityClass;
+    if (preemptionPolicy !== (old.preemptionPolicy ?? "")) {
+      errors.push(invalidValue("preemptionPolicy", preemptionPolicy, "field is immutable"));
     }
     return errors;
   },
@@ -142,21 +142,24 @@ export const PRIORITY_CLASSES = row("scheduling.k8s.io/v1", "PriorityClass", "pr
       column("Global-Default", "Whether this is the class of pods that name no class.", { type: "boolean" }),
       AGE_COLUMN,
     ],
-    cells: (one, nowMs) => [nameOf(one), number(one.value) ?? 0, bool(one.globalDefault) ?? false, ageOf(one, nowMs)],
+    cells: (one: Wire<V1PriorityClass>, nowMs) => [
+      nameOf(one),
+      one.value ?? 0,
+      one.globalDefault ?? false,
+      ageOf(one, nowMs),
+    ],
   },
 });
 
 /** Mirrors ValidateRuntimeClass and ValidateRuntimeClassUpdate in pkg/apis/node/validation/validation.go. */
 const runtimeClassStrategy: Strategy = {
   allowUnconditionalUpdate: false,
-  validate(runtimeClass) {
-    const handler = text(runtimeClass.handler);
+  validate({ handler }: Wire<V1RuntimeClass>) {
     if (handler === "") return [required("handler")];
     return isDns1123Label(handler).map((one) => invalidValue("handler", handler, one));
   },
-  validateUpdate(runtimeClass, old) {
-    const handler = text(runtimeClass.handler);
-    return semanticallyEqual(handler, old.handler) ? [] : [invalidValue("handler", handler, "field is immutable")];
+  validateUpdate({ handler }: Wire<V1RuntimeClass>, old: Wire<V1RuntimeClass>) {
+    return handler === old.handler ? [] : [invalidValue("handler", handler, "field is immutable")];
   },
 };
 
@@ -164,6 +167,10 @@ export const RUNTIME_CLASSES = row("node.k8s.io/v1", "RuntimeClass", "runtimecla
   namespaced: false,
   table: {
     columns: [NAME_COLUMN, column("Handler", ""), AGE_COLUMN],
-    cells: (runtimeClass, nowMs) => [nameOf(runtimeClass), text(runtimeClass.handler), ageOf(runtimeClass, nowMs)],
+    cells: (runtimeClass: Wire<V1RuntimeClass>, nowMs) => [
+      nameOf(runtimeClass),
+      runtimeClass.handler,
+      ageOf(runtimeClass, nowMs),
+    ],
   },
 });

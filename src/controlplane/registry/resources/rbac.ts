@@ -1,54 +1,62 @@
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type {
+  RbacV1Subject,
+  V1ClusterRole,
+  V1ClusterRoleBinding,
+  V1Role,
+  V1RoleBinding,
+} from "@kubernetes/client-node";
 import { isDns1123Subdomain, isPathSegmentName } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
-import { type Fields, fields, items, semanticallyEqual, text } from "./access.js";
+import { semanticallyEqual } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { goValue, invalidValue, notSupported, required } from "./field-errors.js";
 import { row } from "./rows.js";
+
+type Role = Wire<V1Role> | Wire<V1ClusterRole>;
+type RoleBinding = Wire<V1RoleBinding> | Wire<V1ClusterRoleBinding>;
 
 const GROUP = "rbac.authorization.k8s.io";
 const GROUP_VERSION = `${GROUP}/v1`;
 
 /** Mirrors ValidatePolicyRule in pkg/apis/rbac/validation/validation.go. */
-function validateRules(role: KubeObject, isNamespaced: boolean): FieldError[] {
-  return items(role.rules).flatMap((one, index) => {
-    const rule = fields(one);
+function validateRules(role: Role, isNamespaced: boolean): FieldError[] {
+  return (role.rules ?? []).flatMap((rule, index) => {
     const field = `rules[${index}]`;
     const errors: FieldError[] = [];
-    if (items(rule.verbs).length === 0)
-      errors.push(required(`${field}.verbs`, "verbs must contain at least one value"));
-    if (items(rule.nonResourceURLs).length > 0) {
+    if (isEmpty(rule.verbs)) errors.push(required(`${field}.verbs`, "verbs must contain at least one value"));
+    if (!isEmpty(rule.nonResourceURLs)) {
       if (isNamespaced) {
         const text = "namespaced rules cannot apply to non-resource URLs";
         errors.push(invalidValue(`${field}.nonResourceURLs`, goStrings(rule.nonResourceURLs), text));
       }
-      if ([rule.apiGroups, rule.resources, rule.resourceNames].some((list) => items(list).length > 0)) {
+      if ([rule.apiGroups, rule.resources, rule.resourceNames].some((list) => !isEmpty(list))) {
         const text = "rules cannot apply to both regular resources and non-resource URLs";
         errors.push(invalidValue(`${field}.nonResourceURLs`, goStrings(rule.nonResourceURLs), text));
       }
       return errors;
     }
-    if (items(rule.apiGroups).length === 0) {
+    if (isEmpty(rule.apiGroups)) {
       errors.push(required(`${field}.apiGroups`, "resource rules must supply at least one api group"));
     }
-    if (items(rule.resources).length === 0) {
+    if (isEmpty(rule.resources)) {
       errors.push(required(`${field}.resources`, "resource rules must supply at least one resource"));
     }
     return errors;
   });
 }
 
-function goStrings(list: unknown) {
-  return goValue(
-    `[]string{${items(list)
-      .map((one) => JSON.stringify(one))
-      .join(", ")}}`,
-  );
+function isEmpty(list: readonly string[] | null | undefined): boolean {
+  return (list ?? []).length === 0;
+}
+
+function goStrings(list: readonly string[] = []) {
+  return goValue(`[]string{${list.map((one) => JSON.stringify(one)).join(", ")}}`);
 }
 
 function roleStrategy(isNamespaced: boolean): Strategy {
-  const validate = (role: KubeObject): FieldError[] => validateRules(role, isNamespaced);
+  const validate = (role: Role): FieldError[] => validateRules(role, isNamespaced);
   return {
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
@@ -58,41 +66,38 @@ function roleStrategy(isNamespaced: boolean): Strategy {
   };
 }
 
-function validateBinding(binding: KubeObject, isNamespaced: boolean): FieldError[] {
-  const roleRef = fields(binding.roleRef);
+function validateBinding({ roleRef, subjects }: RoleBinding, isNamespaced: boolean): FieldError[] {
   const errors: FieldError[] = [];
-  if (roleRef.apiGroup !== GROUP) errors.push(notSupported("roleRef.apiGroup", text(roleRef.apiGroup), [GROUP]));
+  if (roleRef.apiGroup !== GROUP) errors.push(notSupported("roleRef.apiGroup", roleRef.apiGroup, [GROUP]));
   const kinds = isNamespaced ? ["Role", "ClusterRole"] : ["ClusterRole"];
   // Go prints a set's members sorted; the list for a ClusterRoleBinding has only one member.
-  if (!kinds.includes(text(roleRef.kind)))
-    errors.push(notSupported("roleRef.kind", text(roleRef.kind), [...kinds].sort()));
-  const name = text(roleRef.name);
+  if (!kinds.includes(roleRef.kind)) errors.push(notSupported("roleRef.kind", roleRef.kind, [...kinds].sort()));
+  const { name } = roleRef;
   if (name === "") errors.push(required("roleRef.name"));
   else errors.push(...isPathSegmentName(name).map((one) => invalidValue("roleRef.name", name, one)));
-  items(binding.subjects).forEach((one, index) => {
-    errors.push(...validateSubject(fields(one), isNamespaced, `subjects[${index}]`));
+  subjects?.forEach((subject, index) => {
+    errors.push(...validateSubject(subject, isNamespaced, `subjects[${index}]`));
   });
   return errors;
 }
 
 /** Mirrors ValidateRoleBindingSubject. */
-function validateSubject(subject: Fields, isNamespaced: boolean, field: string): FieldError[] {
+function validateSubject(subject: Wire<RbacV1Subject>, isNamespaced: boolean, field: string): FieldError[] {
   const errors: FieldError[] = [];
-  const name = text(subject.name);
-  const apiGroup = text(subject.apiGroup);
+  const { name, apiGroup = "" } = subject;
   if (name === "") errors.push(required(`${field}.name`));
   switch (subject.kind) {
     case "ServiceAccount":
       if (name !== "") errors.push(...isDns1123Subdomain(name).map((one) => invalidValue(`${field}.name`, name, one)));
       if (apiGroup !== "") errors.push(notSupported(`${field}.apiGroup`, apiGroup, [""]));
-      if (!isNamespaced && text(subject.namespace) === "") errors.push(required(`${field}.namespace`));
+      if (!isNamespaced && !subject.namespace) errors.push(required(`${field}.namespace`));
       break;
     case "User":
     case "Group":
       if (apiGroup !== GROUP) errors.push(notSupported(`${field}.apiGroup`, apiGroup, [GROUP]));
       break;
     default:
-      errors.push(notSupported(`${field}.kind`, text(subject.kind), ["ServiceAccount", "User", "Group"]));
+      errors.push(notSupported(`${field}.kind`, subject.kind, ["ServiceAccount", "User", "Group"]));
   }
   return errors;
 }
@@ -102,14 +107,12 @@ function bindingStrategy(isNamespaced: boolean): Strategy {
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
     validateName: isPathSegmentName,
-    validate: (binding) => validateBinding(binding, isNamespaced),
-    validateUpdate(binding, old) {
+    validate: (binding: RoleBinding) => validateBinding(binding, isNamespaced),
+    validateUpdate(binding: RoleBinding, old: RoleBinding) {
       const errors = validateBinding(binding, isNamespaced);
       if (!semanticallyEqual(binding.roleRef, old.roleRef)) {
-        const roleRef = fields(binding.roleRef);
-        const [group, kind, name] = [roleRef.apiGroup, roleRef.kind, roleRef.name].map((one) =>
-          JSON.stringify(text(one)),
-        );
+        const { apiGroup, kind: kindName, name: roleName } = binding.roleRef;
+        const [group, kind, name] = [apiGroup, kindName, roleName].map((one) => JSON.stringify(one));
         const shown = goValue(`rbac.RoleRef{APIGroup:${group}, Kind:${kind}, Name:${name}}`);
         errors.push(invalidValue("roleRef", shown, "cannot change roleRef"));
       }
@@ -118,11 +121,10 @@ function bindingStrategy(isNamespaced: boolean): Strategy {
   };
 }
 
-function subjectsOf(binding: KubeObject, kind: string): string {
-  return items(binding.subjects)
-    .map(fields)
+function subjectsOf({ subjects }: RoleBinding, kind: string): string {
+  return (subjects ?? [])
     .filter((one) => one.kind === kind)
-    .map((one) => (kind === "ServiceAccount" ? `${text(one.namespace)}/${text(one.name)}` : text(one.name)))
+    .map(({ name, namespace = "" }) => (kind === "ServiceAccount" ? `${namespace}/${name}` : name))
     .join(", ");
 }
 
@@ -136,11 +138,11 @@ function bindingTable(description: string, where: string) {
       column("Groups", `Groups in the ${where}`, { wide: true }),
       column("ServiceAccounts", `ServiceAccounts in the ${where}`, { wide: true }),
     ],
-    cells(binding: KubeObject, nowMs: number): unknown[] {
-      const roleRef = fields(binding.roleRef);
+    cells(binding: RoleBinding, nowMs: number): unknown[] {
+      const { roleRef } = binding;
       return [
         nameOf(binding),
-        `${text(roleRef.kind)}/${text(roleRef.name)}`,
+        `${roleRef.kind}/${roleRef.name}`,
         ageOf(binding, nowMs),
         subjectsOf(binding, "User"),
         subjectsOf(binding, "Group"),
@@ -153,7 +155,7 @@ function bindingTable(description: string, where: string) {
 /** Roles show their creation time, not their age. */
 const ROLE_TABLE = {
   columns: [NAME_COLUMN, column("Created At", "When the server created the object.", { type: "date" as const })],
-  cells: (role: KubeObject): unknown[] => [nameOf(role), role.metadata.creationTimestamp ?? null],
+  cells: (role: Role): unknown[] => [nameOf(role), role.metadata.creationTimestamp ?? null],
 };
 
 export const RBAC = [

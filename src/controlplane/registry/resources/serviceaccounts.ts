@@ -1,3 +1,5 @@
+import type { V1ServiceAccount } from "@kubernetes/client-node";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
 import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf } from "./cells.js";
 import { row, special } from "./rows.js";
@@ -11,6 +13,10 @@ export const SERVICE_ACCOUNTS = row("v1", "ServiceAccount", "serviceaccounts", s
   subresources: [special("token", "TokenRequest", ["create"], "authentication.k8s.io/v1")],
   table: {
     columns: [NAME_COLUMN, column("Secrets", "The number of secrets that the account lists."), AGE_COLUMN],
-    cells: (account, nowMs) => [nameOf(account), countOf(account.secrets), ageOf(account, nowMs)],
+    cells: (account: Wire<V1ServiceAccount>, nowMs) => [
+      nameOf(account),
+      countOf(account.secrets),
+      ageOf(account, nowMs),
+    ],
   },
 });

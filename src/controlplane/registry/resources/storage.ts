@@ -1,6 +1,14 @@
-import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type {
+  V1CSIDriver,
+  V1CSINode,
+  V1CSIStorageCapacity,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
+  V1StorageClass,
+  V1VolumeAttachment,
+} from "@kubernetes/client-node";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { ResourceDefinition } from "../definition.js";
-import { bool, fields, items, text } from "./access.js";
 import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf, UNKNOWN } from "./cells.js";
 import { row, statusOf } from "./rows.js";
 import { PLAIN, specAndStatus } from "./stored.js";
@@ -16,19 +24,18 @@ const ACCESS_MODES: Readonly<Record<string, string>> = {
   ReadWriteOncePod: "RWOP",
 };
 
-function accessModesCell(modes: unknown): string {
-  return [...new Set(items(modes).map(text))].map((mode) => ACCESS_MODES[mode] ?? mode).join(",");
+type Volume = Wire<V1PersistentVolume> | Wire<V1PersistentVolumeClaim>;
+
+function accessModesCell(modes: readonly string[] | null | undefined): string {
+  return [...new Set(modes)].map((mode) => ACCESS_MODES[mode] ?? mode).join(",");
 }
 
-function phaseCell(object: KubeObject): string {
-  return object.metadata.deletionTimestamp === undefined ? text(fields(object.status).phase) : "Terminating";
+function phaseCell({ metadata, status }: Volume): string {
+  return metadata.deletionTimestamp === undefined ? (status?.phase ?? "") : "Terminating";
 }
 
-function storageClassOf(object: KubeObject): string {
-  return (
-    object.metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] ??
-    text(fields(object.spec).storageClassName)
-  );
+function storageClassOf({ metadata, spec }: Volume): string {
+  return metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] ?? spec?.storageClassName ?? "";
 }
 
 export const PERSISTENT_VOLUME_CLAIMS = row(
@@ -51,19 +58,19 @@ export const PERSISTENT_VOLUME_CLAIMS = row(
         AGE_COLUMN,
         column("VolumeMode", "Filesystem or Block.", { wide: true }),
       ],
-      cells(claim, nowMs) {
-        const spec = fields(claim.spec);
-        const status = fields(claim.status);
-        const isBound = text(spec.volumeName) !== "";
+      cells(claim: Wire<V1PersistentVolumeClaim>, nowMs) {
+        const { spec = {}, status = {} } = claim;
+        const { volumeName = "" } = spec;
+        const isBound = volumeName !== "";
         return [
           nameOf(claim),
           phaseCell(claim),
-          text(spec.volumeName),
-          isBound ? text(fields(status.capacity).storage) : "",
+          volumeName,
+          isBound ? (status.capacity?.["storage"] ?? "") : "",
           isBound ? accessModesCell(status.accessModes) : "",
           storageClassOf(claim),
           ageOf(claim, nowMs),
-          text(spec.volumeMode) === "" ? "<unset>" : text(spec.volumeMode),
+          spec.volumeMode || "<unset>",
         ];
       },
     },
@@ -93,20 +100,20 @@ export const PERSISTENT_VOLUMES = row(
         AGE_COLUMN,
         column("VolumeMode", "Filesystem or Block.", { wide: true }),
       ],
-      cells(volume, nowMs) {
-        const spec = fields(volume.spec);
-        const claim = fields(spec.claimRef);
+      cells(volume: Wire<V1PersistentVolume>, nowMs) {
+        const { spec = {}, status } = volume;
+        const { claimRef: claim } = spec;
         return [
           nameOf(volume),
-          text(fields(spec.capacity).storage),
+          spec.capacity?.["storage"] ?? "",
           accessModesCell(spec.accessModes),
-          text(spec.persistentVolumeReclaimPolicy),
+          spec.persistentVolumeReclaimPolicy ?? "",
           phaseCell(volume),
-          text(claim.name) === "" ? "" : `${text(claim.namespace)}/${text(claim.name)}`,
+          claim?.name ? `${claim.namespace ?? ""}/${claim.name}` : "",
           storageClassOf(volume),
-          text(fields(volume.status).reason),
+          status?.reason ?? "",
           ageOf(volume, nowMs),
-          text(spec.volumeMode) === "" ? "<unset>" : text(spec.volumeMode),
+          spec.volumeMode || "<unset>",
         ];
       },
     },
@@ -127,17 +134,17 @@ const CSI_DRIVERS = row(GROUP_VERSION, "CSIDriver", "csidrivers", PLAIN, {
       column("Modes", "Persistent volumes, inline volumes, or both."),
       AGE_COLUMN,
     ],
-    cells(driver, nowMs) {
-      const spec = fields(driver.spec);
-      const audiences = items(spec.tokenRequests).map((one) => text(fields(one).audience));
-      const modes = items(spec.volumeLifecycleModes).map(text);
+    cells(driver: Wire<V1CSIDriver>, nowMs) {
+      const { spec } = driver;
+      const audiences = (spec.tokenRequests ?? []).map(({ audience }) => audience);
+      const modes = spec.volumeLifecycleModes ?? [];
       return [
         nameOf(driver),
-        bool(spec.attachRequired) ?? true,
-        bool(spec.podInfoOnMount) ?? false,
-        bool(spec.storageCapacity) ?? false,
+        spec.attachRequired ?? true,
+        spec.podInfoOnMount ?? false,
+        spec.storageCapacity ?? false,
         audiences.length === 0 ? "<unset>" : audiences.join(","),
-        bool(spec.requiresRepublish) ?? false,
+        spec.requiresRepublish ?? false,
         modes.length === 0 ? "Persistent" : modes.join(","),
         ageOf(driver, nowMs),
       ];
@@ -154,7 +161,7 @@ const CSI_NODES = row(GROUP_VERSION, "CSINode", "csinodes", PLAIN, {
       column("Drivers", "Drivers indicates the number of CSI drivers registered on the node", { type: "integer" }),
       AGE_COLUMN,
     ],
-    cells: (node, nowMs) => [nameOf(node), countOf(fields(node.spec).drivers), ageOf(node, nowMs)],
+    cells: (node: Wire<V1CSINode>, nowMs) => [nameOf(node), countOf(node.spec.drivers), ageOf(node, nowMs)],
   },
 });
 
@@ -176,14 +183,14 @@ const STORAGE_CLASSES = row(GROUP_VERSION, "StorageClass", "storageclasses", PLA
       column("AllowVolumeExpansion", "Whether its volumes can grow."),
       AGE_COLUMN,
     ],
-    cells(storageClass, nowMs) {
+    cells(storageClass: Wire<V1StorageClass>, nowMs) {
       const isDefault = DEFAULT_CLASS_ANNOTATIONS.some((key) => storageClass.metadata.annotations?.[key] === "true");
       return [
         isDefault ? `${nameOf(storageClass)} (default)` : nameOf(storageClass),
-        text(storageClass.provisioner),
-        text(storageClass.reclaimPolicy) === "" ? "Delete" : text(storageClass.reclaimPolicy),
-        text(storageClass.volumeBindingMode) === "" ? "Immediate" : text(storageClass.volumeBindingMode),
-        bool(storageClass.allowVolumeExpansion) ?? false,
+        storageClass.provisioner,
+        storageClass.reclaimPolicy || "Delete",
+        storageClass.volumeBindingMode || "Immediate",
+        storageClass.allowVolumeExpansion ?? false,
         ageOf(storageClass, nowMs),
       ];
     },
@@ -203,15 +210,14 @@ const VOLUME_ATTACHMENTS = row(GROUP_VERSION, "VolumeAttachment", "volumeattachm
       column("Attached", "Whether it is attached.", { type: "boolean" }),
       AGE_COLUMN,
     ],
-    cells(attachment, nowMs) {
-      const spec = fields(attachment.spec);
-      const volume = text(fields(spec.source).persistentVolumeName);
+    cells(attachment: Wire<V1VolumeAttachment>, nowMs) {
+      const { spec, status } = attachment;
       return [
         nameOf(attachment),
-        text(spec.attacher),
-        volume === "" ? UNKNOWN : volume,
-        text(spec.nodeName),
-        bool(fields(attachment.status).attached) ?? false,
+        spec.attacher,
+        spec.source?.persistentVolumeName || UNKNOWN,
+        spec.nodeName,
+        status?.attached ?? false,
         ageOf(attachment, nowMs),
       ];
     },
@@ -225,7 +231,11 @@ const CSI_STORAGE_CAPACITIES = row(GROUP_VERSION, "CSIStorageCapacity", "csistor
       column("StorageClassName", "The storage class."),
       column("Capacity", "The capacity that is left."),
     ],
-    cells: (capacity) => [nameOf(capacity), text(capacity.storageClassName), text(capacity.capacity)],
+    cells: (capacity: Wire<V1CSIStorageCapacity>) => [
+      nameOf(capacity),
+      capacity.storageClassName,
+      capacity.capacity ?? "",
+    ],
   },
 });
 

@@ -1,13 +1,15 @@
+import type { V1Pod, V1TokenRequestSpec } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { badRequest, conflict, type FieldError, invalid } from "../../../apimachinery/errors.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { Clock } from "../../../util/clock.js";
-import { isSet } from "../../../util/records.js";
 import type { SpecialHandler, SpecialRequest } from "../../apiserver/special.js";
 import type { AdmissionPlugin } from "../../auth/contracts.js";
 import { timestamp } from "../object-meta.js";
-import { type Fields, fields, items, number, text } from "./access.js";
 import { invalidValue } from "./field-errors.js";
 import { admitSpecial } from "./special-admission.js";
+
+type Spec = Wire<V1TokenRequestSpec>;
 
 const MIN_EXPIRATION_SECONDS = 10 * 60;
 const MAX_EXPIRATION_SECONDS = 2 ** 32;
@@ -44,11 +46,11 @@ export function tokenRequestHandler({ clock, tokens, admission }: TokenRequestDe
       subresource: "token",
       kind: TOKEN_REQUEST.kind,
     });
-    const spec = fields(admitted?.spec ?? body?.spec);
+    const spec = (admitted?.spec ?? body?.spec ?? {}) as Spec;
     const serviceAccount = await registry.store("serviceaccounts").get(namespace, name);
     const errors = validateSpec(spec);
     if (errors.length > 0) throw invalid(TOKEN_REQUEST, "", errors);
-    const audiences = items(spec.audiences).map(text);
+    const audiences = spec.audiences ?? [];
     const bound = await boundObject(request, spec);
     const creationTimestamp = timestamp(clock.now());
     const issued = await tokens.issue({
@@ -76,12 +78,12 @@ export function tokenRequestHandler({ clock, tokens, admission }: TokenRequestDe
 
 const DEFAULT_EXPIRATION_SECONDS = 60 * 60;
 
-function expirationOf(spec: Fields): number {
-  return number(spec.expirationSeconds) ?? DEFAULT_EXPIRATION_SECONDS;
+function expirationOf({ expirationSeconds }: Spec): number {
+  return expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS;
 }
 
 /** Mirrors ValidateTokenRequest in pkg/apis/authentication/validation/validation.go. */
-function validateSpec(spec: Fields): FieldError[] {
+function validateSpec(spec: Spec): FieldError[] {
   const field = "spec.expirationSeconds";
   const seconds = expirationOf(spec);
   if (seconds < MIN_EXPIRATION_SECONDS) {
@@ -96,21 +98,18 @@ function validateSpec(spec: Fields): FieldError[] {
 /** @throws StatusError 404, 400 for a pod of another account, 409 for another uid */
 async function boundObject(
   { registry, namespace, name = "" }: SpecialRequest,
-  spec: Fields,
+  spec: Spec,
 ): Promise<{ pod?: KubeObject; secret?: KubeObject }> {
-  if (!isSet(spec.boundObjectRef)) return {};
-  const reference = fields(spec.boundObjectRef);
-  const kind = text(reference.kind);
-  const boundName = text(reference.name);
-  if (text(reference.apiVersion) !== "v1" || (kind !== "Pod" && kind !== "Secret")) {
-    throw badRequest(`cannot bind token to object of type ${text(reference.apiVersion)}, Kind=${kind}`);
+  if (!spec.boundObjectRef) return {};
+  const { apiVersion = "", kind = "", name: boundName = "", uid = "" } = spec.boundObjectRef;
+  if (apiVersion !== "v1" || (kind !== "Pod" && kind !== "Secret")) {
+    throw badRequest(`cannot bind token to object of type ${apiVersion}, Kind=${kind}`);
   }
   const object = await registry.store(kind === "Pod" ? "pods" : "secrets").get(namespace, boundName);
-  if (kind === "Pod" && text(fields(object.spec).serviceAccountName) !== name) {
+  if (kind === "Pod" && ((object as Wire<V1Pod>).spec?.serviceAccountName ?? "") !== name) {
     const why = `cannot bind token for serviceaccount ${JSON.stringify(name)} to pod running with different serviceaccount name.`;
     throw badRequest(why);
   }
-  const uid = text(reference.uid);
   if (uid !== "" && uid !== object.metadata.uid) {
     const why = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
     throw conflict({ group: "", resource: kind }, boundName, why);

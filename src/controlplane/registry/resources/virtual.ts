@@ -1,5 +1,6 @@
+import type { V1ComponentStatus } from "@kubernetes/client-node";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { ResourceDefinition } from "../definition.js";
-import { fields, items, text } from "./access.js";
 import { column, NAME_COLUMN, nameOf } from "./cells.js";
 import { virtualRow } from "./rows.js";
 
@@ -21,12 +22,10 @@ export const COMPONENT_STATUSES = virtualRow("v1", "ComponentStatus", "component
       column("Message", "Message of the component conditions"),
       column("Error", "Error of the component conditions"),
     ],
-    cells(component) {
-      const healthy = items(component.conditions)
-        .map(fields)
-        .find((one) => one.type === "Healthy");
+    cells(component: Wire<V1ComponentStatus>) {
+      const healthy = component.conditions?.find(({ type }) => type === "Healthy");
       const status = healthy === undefined ? "Unknown" : healthy.status === "True" ? "Healthy" : "Unhealthy";
-      return [nameOf(component), status, text(healthy?.message), text(healthy?.error)];
+      return [nameOf(component), status, healthy?.message ?? "", healthy?.error ?? ""];
     },
   },
 });

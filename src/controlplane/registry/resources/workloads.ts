@@ -1,6 +1,15 @@
+import type {
+  V1ControllerRevision,
+  V1DaemonSet,
+  V1Deployment,
+  V1PodTemplate,
+  V1ReplicaSet,
+  V1ReplicationController,
+  V1StatefulSet,
+} from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import type { ResourceDefinition, TableDefinition } from "../definition.js";
-import { fields, number } from "./access.js";
 import {
   AGE_COLUMN,
   ageOf,
@@ -28,10 +37,6 @@ function count(column: string, description: string) {
   return { name: column, type: "integer" as const, format: "", description, priority: 0 };
 }
 
-function countOf(part: unknown, field: string): number {
-  return number(fields(part)[field]) ?? 0;
-}
-
 const DESIRED = count("Desired", "The number of pods wanted.");
 const CURRENT = count("Current", "The number of pods.");
 const READY = count("Ready", "The number of ready pods.");
@@ -40,21 +45,29 @@ const AVAILABLE = count("Available", "The number of pods that have been ready lo
 
 const REPLICAS_TABLE: TableDefinition = {
   columns: [NAME_COLUMN, DESIRED, CURRENT, READY, AGE_COLUMN, CONTAINERS, IMAGES, SELECTOR],
-  cells(object, nowMs) {
-    const { replicas, template, selector } = fields(object.spec);
-    // A replication controller's selector is a plain map.
-    const shown = object.kind === "ReplicationController" ? formatLabels(selector) : formatLabelSelector(selector);
+  cells(object: Wire<V1ReplicaSet> | Wire<V1ReplicationController>, nowMs) {
+    const { spec, status } = object;
+    const { template } = spec ?? {};
     return [
       nameOf(object),
-      number(replicas) ?? 0,
-      countOf(object.status, "replicas"),
-      countOf(object.status, "readyReplicas"),
+      spec?.replicas ?? 0,
+      status?.replicas ?? 0,
+      status?.readyReplicas ?? 0,
       ageOf(object, nowMs),
       ...containerCells(template),
-      shown,
+      isReplicationController(object)
+        ? formatLabels(object.spec?.selector)
+        : formatLabelSelector(object.spec?.selector),
     ];
   },
 };
+
+/** Its selector is a plain map. */
+function isReplicationController(
+  object: Wire<V1ReplicaSet> | Wire<V1ReplicationController>,
+): object is Wire<V1ReplicationController> {
+  return object.kind === "ReplicationController";
+}
 
 const DEPLOYMENT_TABLE: TableDefinition = {
   columns: [
@@ -67,16 +80,16 @@ const DEPLOYMENT_TABLE: TableDefinition = {
     IMAGES,
     SELECTOR,
   ],
-  cells(deployment, nowMs) {
-    const { replicas, template, selector } = fields(deployment.spec);
+  cells(deployment: Wire<V1Deployment>, nowMs) {
+    const { spec, status } = deployment;
     return [
       nameOf(deployment),
-      `${countOf(deployment.status, "readyReplicas")}/${number(replicas) ?? 0}`,
-      countOf(deployment.status, "updatedReplicas"),
-      countOf(deployment.status, "availableReplicas"),
+      `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
+      status?.updatedReplicas ?? 0,
+      status?.availableReplicas ?? 0,
       ageOf(deployment, nowMs),
-      ...containerCells(template),
-      formatLabelSelector(selector),
+      ...containerCells(spec?.template),
+      formatLabelSelector(spec?.selector),
     ];
   },
 };
@@ -95,35 +108,32 @@ const DAEMON_SET_TABLE: TableDefinition = {
     IMAGES,
     SELECTOR,
   ],
-  cells(daemonSet, nowMs) {
-    const { template, selector } = fields(daemonSet.spec);
-    const counts = [
-      "desiredNumberScheduled",
-      "currentNumberScheduled",
-      "numberReady",
-      "updatedNumberScheduled",
-      "numberAvailable",
-    ];
+  cells(daemonSet: Wire<V1DaemonSet>, nowMs) {
+    const { spec, status } = daemonSet;
     return [
       nameOf(daemonSet),
-      ...counts.map((name) => countOf(daemonSet.status, name)),
-      formatLabels(fields(fields(template).spec).nodeSelector),
+      status?.desiredNumberScheduled ?? 0,
+      status?.currentNumberScheduled ?? 0,
+      status?.numberReady ?? 0,
+      status?.updatedNumberScheduled ?? 0,
+      status?.numberAvailable ?? 0,
+      formatLabels(spec?.template?.spec?.nodeSelector),
       ageOf(daemonSet, nowMs),
-      ...containerCells(template),
-      formatLabelSelector(selector),
+      ...containerCells(spec?.template),
+      formatLabelSelector(spec?.selector),
     ];
   },
 };
 
 const STATEFUL_SET_TABLE: TableDefinition = {
   columns: [NAME_COLUMN, column("Ready", "Ready pods out of the pods wanted."), AGE_COLUMN, CONTAINERS, IMAGES],
-  cells(statefulSet, nowMs) {
-    const { replicas, template } = fields(statefulSet.spec);
+  cells(statefulSet: Wire<V1StatefulSet>, nowMs) {
+    const { spec, status } = statefulSet;
     return [
       nameOf(statefulSet),
-      `${countOf(statefulSet.status, "readyReplicas")}/${number(replicas) ?? 0}`,
+      `${status?.readyReplicas ?? 0}/${spec?.replicas ?? 0}`,
       ageOf(statefulSet, nowMs),
-      ...containerCells(template),
+      ...containerCells(spec?.template),
     ];
   },
 };
@@ -143,10 +153,10 @@ const REVISION_TABLE: TableDefinition = {
     column("Revision", "The revision of the template."),
     AGE_COLUMN,
   ],
-  cells: (revision, nowMs) => [
+  cells: (revision: Wire<V1ControllerRevision>, nowMs) => [
     nameOf(revision),
     controllerCell(revision),
-    number(revision.revision) ?? 0,
+    revision.revision,
     ageOf(revision, nowMs),
   ],
 };
@@ -158,17 +168,17 @@ const TEMPLATE_TABLE: TableDefinition = {
     column("Images", IMAGES.description),
     column("Pod Labels", "Labels of its pods."),
   ],
-  cells: (object) => [
+  cells: (object: Wire<V1PodTemplate>) => [
     nameOf(object),
     ...containerCells(object.template),
-    formatLabels(fields(fields(object.template).metadata).labels),
+    formatLabels(object.template?.metadata?.labels),
   ],
 };
 
 const STRATEGY = specAndStatus({ counted: true });
 
-function replicasField(object: KubeObject): Record<string, string> {
-  return { "status.replicas": String(countOf(object.status, "replicas")) };
+function replicasField({ status }: Wire<V1ReplicaSet>): Record<string, string> {
+  return { "status.replicas": String(status?.replicas ?? 0) };
 }
 
 function workload(kind: string, resource: string, short: string, table: TableDefinition, isScaled: boolean) {

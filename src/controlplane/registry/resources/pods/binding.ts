@@ -1,10 +1,14 @@
+import type { V1Binding, V1Pod } from "@kubernetes/client-node";
 import type { KubeObject, Status } from "../../../../apimachinery/api/meta.js";
+import type { V1PodStatus } from "../../../../apimachinery/api/pod.js";
 import { badRequest, conflict, internalError } from "../../../../apimachinery/errors.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
 import type { Clock } from "../../../../util/clock.js";
 import type { SpecialHandler, SpecialRequest } from "../../../apiserver/special.js";
 import { timestamp } from "../../object-meta.js";
-import { type Fields, fields, items, text } from "../access.js";
 import { gateNames } from "./scheduling-gates.js";
+
+type Binding = Wire<V1Binding>;
 
 /** The response to most requests that return no object. */
 export const CREATED: { readonly code: number; readonly body: Status } = {
@@ -21,16 +25,16 @@ export function bindingHandler(clock: Clock): SpecialHandler {
   return async (request) => {
     const { context, registry, namespace, body } = request;
     const name = bindingName(request);
-    const problem = targetProblem(body);
+    const problem = targetProblem(body as Binding | undefined);
     // Upstream returns a plain error here instead of a Status, hence 500.
     if (problem !== undefined) throw internalError(problem);
-    const nodeName = text(fields(body?.target).name);
+    const nodeName = (body as Binding | undefined)?.target.name ?? "";
     const annotations = body?.metadata.annotations;
     await registry.store("pods").update(context, namespace, name, "binding", (pod) => {
       if (pod === undefined) throw internalError(`pod ${name} is gone`);
-      const why = assignmentProblem(pod);
+      const why = assignmentProblem(pod as Wire<V1Pod>);
       if (why !== undefined) throw conflict({ group: "", resource: "pods/binding" }, name, why);
-      return assignPod(pod, nodeName, annotations, timestamp(clock.now()));
+      return assignPod(pod as Wire<V1Pod>, nodeName, annotations, timestamp(clock.now()));
     });
     return CREATED;
   };
@@ -45,29 +49,28 @@ function bindingName({ name, body }: SpecialRequest): string {
 }
 
 /** Mirrors ValidatePodBinding in pkg/apis/core/validation/validation.go. */
-function targetProblem(binding: KubeObject | undefined): string | undefined {
-  const target = fields(binding?.target);
-  const kind = text(target.kind);
+function targetProblem(binding: Binding | undefined): string | undefined {
+  const { kind = "", name = "" } = binding?.target ?? {};
   const problems: string[] = [];
   if (kind !== "" && kind !== "Node") {
     problems.push(`target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`);
   }
-  if (text(target.name) === "") problems.push("target.name: Required value");
+  if (name === "") problems.push("target.name: Required value");
   if (problems.length <= 1) return problems[0];
   return `[${problems.join(", ")}]`;
 }
 
-function assignmentProblem(pod: KubeObject): string | undefined {
-  const nodeName = text(fields(pod.spec).nodeName);
-  const name = pod.metadata.name ?? "";
+function assignmentProblem(pod: Wire<V1Pod>): string | undefined {
+  const { nodeName = "" } = pod.spec ?? {};
+  const { name = "" } = pod.metadata;
   if (pod.metadata.deletionTimestamp !== undefined) return `pod ${name} is being deleted, cannot be assigned to a host`;
-  if (gateNames(fields(pod.spec)).length > 0) return `pod ${name} has non-empty .spec.schedulingGates`;
+  if (gateNames(pod.spec ?? {}).length > 0) return `pod ${name} has non-empty .spec.schedulingGates`;
   return nodeName === "" ? undefined : `pod ${name} is already assigned to node ${JSON.stringify(nodeName)}`;
 }
 
 /** Mirrors setPodHostAndAnnotations. */
 function assignPod(
-  pod: KubeObject,
+  pod: Wire<V1Pod>,
   nodeName: string,
   annotations: KubeObject["metadata"]["annotations"],
   now: string,
@@ -77,16 +80,16 @@ function assignPod(
     ...pod,
     metadata:
       annotations === undefined ? metadata : { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
-    spec: { ...fields(pod.spec), nodeName },
-    status: withScheduled(fields(pod.status), now),
+    spec: { ...pod.spec, nodeName },
+    status: withScheduled(pod.status ?? {}, now),
   };
 }
 
 /** Mirrors UpdatePodCondition in pkg/api/pod/util.go: the time is that of the last status change. */
-function withScheduled(status: Fields, now: string): Fields {
-  const conditions = items(status.conditions).map(fields);
+function withScheduled(status: V1PodStatus, now: string): V1PodStatus {
+  const conditions = status.conditions ?? [];
   const before = conditions.find((one) => one.type === "PodScheduled");
-  const lastTransitionTime = before?.status === "True" ? before.lastTransitionTime : now;
+  const lastTransitionTime = before?.status === "True" ? (before.lastTransitionTime ?? now) : now;
   const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime };
   const others =
     before === undefined ? [...conditions, scheduled] : conditions.map((one) => (one === before ? scheduled : one));

@@ -1,7 +1,8 @@
-import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import type { V1Pod } from "@kubernetes/client-node";
+import type { V1Container, V1PodSpec } from "../../../../apimachinery/api/pod.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
 import { factFor } from "../../../../release/facts.js";
-import { type Fields, fields, items, text } from "../access.js";
 import { forbidden, notSupported } from "../field-errors.js";
 
 /**
@@ -13,36 +14,28 @@ import { forbidden, notSupported } from "../field-errors.js";
 
 const KINDS = ["containers", "initContainers"] as const;
 
-function hasRestartPolicies({ containers, initContainers }: Fields): boolean {
-  return items(containers).some(hasRestartPolicy) || items(initContainers).some(hasRestartPolicy);
-}
-
-function hasRestartPolicy(container: unknown): boolean {
-  return fields(container).restartPolicy !== undefined;
+function hasRestartPolicies(spec: Partial<V1PodSpec>): boolean {
+  return KINDS.some((kind) => spec[kind]?.some(({ restartPolicy }) => restartPolicy !== undefined));
 }
 
 /** A release does not store fields that it does not know. */
-export function withoutUnknownRestartPolicies(pod: KubeObject, kubeVersion: string): KubeObject {
-  const spec = fields(pod.spec);
-  if (!hasRestartPolicies(spec) || factFor("sidecarContainers", kubeVersion)) return pod;
-  const without = (one: unknown) => {
-    const { restartPolicy: _unknown, ...others } = fields(one);
-    return others;
-  };
-  const lists = KINDS.flatMap((kind) => (spec[kind] === undefined ? [] : [[kind, items(spec[kind]).map(without)]]));
+export function withoutUnknownRestartPolicies(pod: Wire<V1Pod>, kubeVersion: string): Wire<V1Pod> {
+  const { spec } = pod;
+  if (spec === undefined || !hasRestartPolicies(spec) || factFor("sidecarContainers", kubeVersion)) return pod;
+  const without = ({ restartPolicy: _unknown, ...others }: V1Container) => others;
+  const lists = KINDS.flatMap((kind) => (spec[kind] === undefined ? [] : [[kind, (spec[kind] ?? []).map(without)]]));
   return { ...pod, spec: { ...spec, ...Object.fromEntries(lists) } };
 }
 
 /** Only init containers can have a restartPolicy, and only Always. */
-export function validateContainerRestartPolicies(spec: Fields): FieldError[] {
+export function validateContainerRestartPolicies(spec: Partial<V1PodSpec>): FieldError[] {
   if (!hasRestartPolicies(spec)) return [];
   return KINDS.flatMap((kind) =>
-    items(spec[kind]).flatMap((one, index) => {
-      const policy = fields(one).restartPolicy;
+    (spec[kind] ?? []).flatMap(({ restartPolicy: policy }, index) => {
       if (policy === undefined) return [];
       const field = `spec.${kind}[${index}].restartPolicy`;
       if (kind === "containers") return [forbidden(field, "may not be set for non-init containers")];
-      return policy === "Always" ? [] : [notSupported(field, text(policy), ["Always"])];
+      return policy === "Always" ? [] : [notSupported(field, policy, ["Always"])];
     }),
   );
 }

@@ -1,9 +1,8 @@
-import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import type { V1Pod } from "@kubernetes/client-node";
 import { getPodQos, type QosClass } from "../../../../apimachinery/corev1/qos.js";
-import type { Draft } from "../../../../util/draft.js";
-import { isSet } from "../../../../util/records.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
+import { defined } from "../../../../util/defined.js";
 import type { Strategy } from "../../definition.js";
-import { fields, items, number, text } from "../access.js";
 import { row, special, statusOf } from "../rows.js";
 import { withoutUnknownRestartPolicies } from "./container-restart-policy.js";
 import { EPHEMERAL_CONTAINERS_STRATEGY } from "./ephemeral-containers.js";
@@ -13,29 +12,25 @@ import { validatePodStatusUpdate, validatePodUpdate } from "./update-validation.
 import { validatePodCreate } from "./validation.js";
 
 /** podIP is the first of podIPs; podIPs wins if they differ. Mirrors Convert_v1_PodStatus_To_core_PodStatus. */
-function withPodIps(pod: KubeObject): KubeObject {
-  const status = fields(pod.status);
-  const one = text(status.podIP);
-  const [first] = items(status.podIPs);
-  const firstIp = text(fields(first).ip);
+function withPodIps(pod: Wire<V1Pod>): Wire<V1Pod> {
+  const { status = {} } = pod;
+  const { podIP: one = "" } = status;
+  const firstIp = status.podIPs?.[0]?.ip ?? "";
   if (one === firstIp) return pod;
   if (one === "") return { ...pod, status: { ...status, podIP: firstIp } };
   return { ...pod, status: { ...status, podIPs: [{ ip: one }] } };
 }
 
-function qosOf(pod: KubeObject): QosClass {
-  const { containers, initContainers } = fields(pod.spec);
-  return getPodQos({ containers: items(containers).map(fields), initContainers: items(initContainers).map(fields) });
+function qosOf({ spec }: Wire<V1Pod>): QosClass {
+  return getPodQos({ containers: spec?.containers ?? [], initContainers: spec?.initContainers ?? [] });
 }
 
 /** Mirrors podStrategy in pkg/registry/core/pod/strategy.go. */
 const strategy: Strategy = {
   allowUnconditionalUpdate: true,
-  prepareForCreate(sent, { kubeVersion, nowMs }) {
+  prepareForCreate(sent: Wire<V1Pod>, { kubeVersion, nowMs }) {
     const pod = withoutUnknownRestartPolicies(withoutUnknownGates(sent, kubeVersion), kubeVersion);
-    const pending: Draft<KubeObject> = { ...pod };
-    pending.status = { phase: "Pending", qosClass: qosOf(pod) };
-    return withGatedCondition(pending, nowMs);
+    return withGatedCondition({ ...pod, status: { phase: "Pending", qosClass: qosOf(pod) } }, nowMs);
   },
   validate: validatePodCreate,
   prepareForUpdate(pod, old) {
@@ -49,17 +44,16 @@ const strategy: Strategy = {
  * A pod's grace period: that of the request, otherwise its own; 0 if no kubelet has it or it has finished. Mirrors
  * podStrategy.CheckGracefulDelete.
  */
-function gracePeriodSeconds(pod: KubeObject, asked: number | undefined): number {
-  const spec = fields(pod.spec);
-  const phase = fields(pod.status).phase;
-  if (text(spec.nodeName) === "" || phase === "Succeeded" || phase === "Failed") return 0;
-  const seconds = asked ?? number(spec.terminationGracePeriodSeconds) ?? 0;
+function gracePeriodSeconds({ spec, status }: Wire<V1Pod>, asked: number | undefined): number {
+  const phase = status?.phase;
+  if (!spec?.nodeName || phase === "Succeeded" || phase === "Failed") return 0;
+  const seconds = asked ?? spec.terminationGracePeriodSeconds ?? 0;
   return seconds < 0 ? 1 : seconds;
 }
 
 /** Mirrors podStatusStrategy: kubelets write here, but cannot change owner references. */
 const statusStrategy: Strategy = {
-  prepareForUpdate(pod, old) {
+  prepareForUpdate(pod: Wire<V1Pod>, old: Wire<V1Pod>) {
     const { ownerReferences: _sent, deletionTimestamp: _alsoSent, ...metadata } = pod.metadata;
     const { ownerReferences, deletionTimestamp } = old.metadata;
     return withPodIps({
@@ -69,7 +63,7 @@ const statusStrategy: Strategy = {
         ...(ownerReferences === undefined ? {} : { ownerReferences }),
         ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
       },
-      spec: old.spec,
+      ...defined({ spec: old.spec }),
     });
   },
   validateUpdate: validatePodStatusUpdate,
@@ -79,18 +73,15 @@ const statusStrategy: Strategy = {
 const BINDING_STRATEGY: Pick<Strategy, "prepareForUpdate"> = {};
 
 /** Mirrors ToSelectableFields in pkg/registry/core/pod/strategy.go. */
-function selectableFields(pod: KubeObject): Record<string, string> {
-  const spec = fields(pod.spec);
-  const status = fields(pod.status);
-  const [first] = items(status.podIPs);
+function selectableFields({ spec, status }: Wire<V1Pod>): Record<string, string> {
   return {
-    "spec.nodeName": text(spec.nodeName),
-    "spec.restartPolicy": text(spec.restartPolicy),
-    "spec.schedulerName": text(spec.schedulerName),
-    "spec.serviceAccountName": text(spec.serviceAccountName),
-    "status.phase": text(status.phase),
-    "status.podIP": isSet(first) ? text(fields(first).ip) : text(status.podIP),
-    "status.nominatedNodeName": text(status.nominatedNodeName),
+    "spec.nodeName": spec?.nodeName ?? "",
+    "spec.restartPolicy": spec?.restartPolicy ?? "",
+    "spec.schedulerName": spec?.schedulerName ?? "",
+    "spec.serviceAccountName": spec?.serviceAccountName ?? "",
+    "status.phase": status?.phase ?? "",
+    "status.podIP": status?.podIPs?.[0]?.ip ?? status?.podIP ?? "",
+    "status.nominatedNodeName": status?.nominatedNodeName ?? "",
   };
 }
 

@@ -37,7 +37,7 @@ export function withGatedCondition(pod: Wire<V1Pod>, nowMs: number): KubeObject 
 }
 
 /** Drops gates that the release does not know. Mirrors dropDisabledFields. */
-export function withoutUnknownGates(pod: Wire<V1Pod>, kubeVersion: string): KubeObject {
+export function withoutUnknownGates(pod: Wire<V1Pod>, kubeVersion: string): Wire<V1Pod> {
   if (pod.spec?.schedulingGates === undefined || factFor("podSchedulingReadiness", kubeVersion)) return pod;
   const { schedulingGates: _unknown, ...spec } = pod.spec;
   return { ...pod, spec };

@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import type { V1Pod } from "@kubernetes/client-node";
 import { badRequest, type FieldError } from "../../../../apimachinery/errors.js";
-import { fields, items, text } from "../access.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
 import { forbidden, invalidValue } from "../field-errors.js";
 
 /**
@@ -10,12 +10,12 @@ import { forbidden, invalidValue } from "../field-errors.js";
  */
 
 /** "" until the pod is bound. */
-export function nodeNameOf(pod: KubeObject): string {
-  return text(fields(pod.spec).nodeName);
+export function nodeNameOf({ spec }: Wire<V1Pod>): string {
+  return spec?.nodeName ?? "";
 }
 
 /** @throws StatusError 400 */
-export function requireNode(pod: KubeObject): string {
+export function requireNode(pod: Wire<V1Pod>): string {
   const nodeName = nodeNameOf(pod);
   if (nodeName === "") throw badRequest(`pod ${pod.metadata.name ?? ""} does not have a host assigned`);
   return nodeName;
@@ -25,14 +25,14 @@ export function requireNode(pod: KubeObject): string {
  * The requested container, or the only one if the request names no container.
  * Mirrors validateContainer in pkg/registry/core/pod/strategy.go. @throws StatusError 400
  */
-export function requireContainer(pod: KubeObject, asked: string): string {
-  const spec = fields(pod.spec);
-  const namesOf = (containers: unknown): string[] => items(containers).map((one) => text(fields(one).name));
-  const names = namesOf(spec.containers);
-  const initNames = namesOf(spec.initContainers);
+export function requireContainer(pod: Wire<V1Pod>, asked: string): string {
+  const { spec } = pod;
+  const nameOf = ({ name }: { readonly name: string }) => name;
+  const names = (spec?.containers ?? []).map(nameOf);
+  const initNames = (spec?.initContainers ?? []).map(nameOf);
   const podName = pod.metadata.name ?? "";
   if (asked !== "") {
-    const all = [...names, ...initNames, ...namesOf(spec.ephemeralContainers)];
+    const all = [...names, ...initNames, ...(spec?.ephemeralContainers ?? []).map(nameOf)];
     if (!all.includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${podName}`);
     return asked;
   }
