@@ -96,7 +96,7 @@ describe("health", () => {
     expect((await face.ask("/readyz/nope")).text).toBe("404 page not found\n");
   });
 
-  test("metrics count what is asked and stored", async () => {
+  test("metrics count requests and stored objects", async () => {
     const { text } = await face.ask("/metrics");
     expect(text).toMatch(/^apiserver_request_total\{code="200",resource="configmaps",verb="PATCH"\} \d+$/m);
     expect(text).toMatch(/^apiserver_storage_objects\{resource="namespaces"\} 4$/m);

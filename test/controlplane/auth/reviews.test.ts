@@ -61,7 +61,7 @@ const isReviewed = ({ as, request, response }: RecordedItem) =>
   REVIEW_PATH.test(request.path) &&
   USERS[as] !== undefined &&
   request.headers["impersonate-user"] === undefined &&
-  response.status !== 403 && // told by the authorizer, before the handler
+  response.status !== 403 && // the authorizer refused it before the handler
   response.status !== 404; // SelfSubjectReview is not served by v1.25
 
 const items = recordedAuth()?.filter(isReviewed);
