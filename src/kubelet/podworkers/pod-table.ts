@@ -1,15 +1,10 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { Constant } from "../../trace/events.js";
-import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
-import { defined } from "../../util/defined.js";
-import { podText } from "../types/pod-update.js";
+import type { PodWorkersObserver } from "./pod-workers-observer.js";
 import { StaticPodOrder } from "./static-order.js";
 import { isTerminated, isTerminationRequested, type PodSyncStatus, phaseOf } from "./sync-status.js";
 import type { PodStatusFunc, PodWork } from "./update.js";
-
-const FILE = "pkg/kubelet/pod_workers.go";
 
 /** What a worker is doing; `cache` is the wait for a status newer than its last sync. */
 export type WorkerActivity =
@@ -40,7 +35,10 @@ export class PodTable {
   /** housekeeping has run once, so all pods are known */
   podsSynced = false;
 
-  constructor(readonly deps: { readonly clock: Clock; readonly trace: Trace }) {}
+  constructor(
+    readonly clock: Clock,
+    readonly observer: PodWorkersObserver,
+  ) {}
 
   /** Creates the worker of a pod. */
   addWorker(pod: V1Pod): Worker {
@@ -63,8 +61,7 @@ export class PodTable {
     if (status === undefined) return undefined;
     if (isTerminationRequested(status) && !status.startedTerminating) {
       status.startedTerminating = true;
-      const why = "its worker has seen that the pod shall end: syncPod will not be called again";
-      this.decided(`start no more containers of ${podText(pod)}`, why, "acknowledgeTerminating");
+      this.observer.acknowledgesTerminating(pod);
     }
     return status.statusPostTerminating.at(-1);
   }
@@ -121,10 +118,7 @@ export class PodTable {
     this.statuses.delete(podUid);
     this.cleanupPodUpdates(podUid);
     this.order.release(status.fullName, podUid);
-    const why = status.restartRequested
-      ? "another pod with the same uid waits to start"
-      : "it has finished, and no source has it any more";
-    this.decided(`forget pod ${podUid}`, why, "removeTerminatedWorker", 2);
+    this.observer.forgets(podUid, status.restartRequested);
   }
 
   /** Ends the worker. Mirrors cleanupPodUpdates. */
@@ -133,31 +127,12 @@ export class PodTable {
     this.workers.delete(podUid);
   }
 
-  decided(what: string, why: string, func: string, level: 1 | 2 | 3 = 1, constants?: readonly Constant[]): void {
-    const upstream = { file: FILE, func };
-    const because = constants === undefined ? {} : { constants };
-    this.deps.trace.emit({ kind: "decision", what, why, upstream, ...because }, { actor: "kubelet", level });
-  }
-
-  /** Reports a state if it changed. */
-  told(pod: V1Pod, from: string | undefined, func: string): void {
-    const status = this.statuses.get(pod.metadata.uid);
-    const to = status === undefined ? "forgotten" : phaseOf(status);
-    if (to === from) return;
-    const upstream = { file: FILE, func };
-    const subject = `pod ${podText(pod)}`;
-    this.deps.trace.emit(
-      { kind: "state", subject, what: "worker", ...defined({ from }), to, upstream },
-      { actor: "kubelet" },
-    );
-  }
-
   #change(pod: V1Pod, func: string, change: (status: PodSyncStatus, nowMs: number) => void): void {
     const status = this.statuses.get(pod.metadata.uid);
     if (status === undefined) return;
     const from = phaseOf(status);
-    change(status, this.deps.clock.now());
-    this.told(pod, from, func);
+    change(status, this.clock.now());
+    this.observer.phase(pod, from, phaseOf(status), func);
   }
 
   #finish(pod: V1Pod, func: string, terminatesNow: boolean): void {

@@ -4,9 +4,10 @@ import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { isSet } from "../../util/records.js";
-import { getPodFullName, isStaticPod, podText } from "../types/pod-update.js";
+import { getPodFullName, isStaticPod } from "../types/pod-update.js";
 import { calculateEffectiveGracePeriod } from "./grace-period.js";
 import { PodTable, type WorkerActivity } from "./pod-table.js";
+import { PodWorkersObserver } from "./pod-workers-observer.js";
 import {
   isTerminated,
   isTerminationRequested,
@@ -49,6 +50,7 @@ export interface PodWorkerView {
  * Mirrors pkg/kubelet/pod_workers.go (podWorkers, UpdatePod, SyncKnownPods and the queries).
  */
 export class PodWorkers {
+  readonly #observer: PodWorkersObserver;
   readonly #table: PodTable;
   readonly #stop = new AbortController();
   readonly #loops = new Set<Promise<void>>();
@@ -57,7 +59,8 @@ export class PodWorkers {
     readonly deps: PodWorkersDeps,
     readonly options: WorkerOptions,
   ) {
-    this.#table = new PodTable(deps);
+    this.#observer = new PodWorkersObserver(deps.trace);
+    this.#table = new PodTable(deps.clock, this.#observer);
     // Each worker listens to it.
     setMaxListeners(0, this.#stop.signal);
   }
@@ -68,8 +71,7 @@ export class PodWorkers {
     const pod = options.pod ?? toApiPod(options.runningPod);
     const isRuntimePod = options.pod === undefined;
     if (isRuntimePod && options.updateType !== "kill") {
-      const why = "only the runtime knows this pod: it can only be killed";
-      this.#table.decided(`ignore the update of ${podText(pod)}`, why, "UpdatePod");
+      this.#observer.ignored(pod);
       return;
     }
     const { uid } = pod.metadata;
@@ -78,14 +80,13 @@ export class PodWorkers {
     const isCleanedUp = known === undefined && this.#cleansUpAgain;
     if (isTerminationRequested(status) && options.updateType === "create" && !isCleanedUp) {
       status.restartRequested = true;
-      const why = "a pod with this uid is still ending; housekeeping starts the new one afterwards";
-      this.#table.decided(`start ${podText(pod)} later`, why, "UpdatePod");
+      this.#observer.startsLater(pod);
       return;
     }
     if (status.finished) return;
     const from = phaseOf(status);
     const becameTerminating = !isTerminationRequested(status) && this.#checkTermination(status, pod, options);
-    this.#table.told(pod, from, "UpdatePod");
+    this.#observer.phase(pod, from, phaseOf(status), "UpdatePod");
     const decided = this.#decideWork(status, pod, options, isRuntimePod);
     if (decided !== undefined) this.#deliver(status, decided.work, becameTerminating || decided.isGracePeriodShortened);
   }
@@ -191,7 +192,7 @@ export class PodWorkers {
     const fullName = getPodFullName(pod);
     const status = isOver ? newOverStatus(fullName, nowMs, !this.#cleansUpAgain) : newSyncStatus(fullName, nowMs);
     this.#table.statuses.set(uid, status);
-    this.#table.told(pod, undefined, "UpdatePod");
+    this.#observer.phase(pod, undefined, phaseOf(status), "UpdatePod");
     return status;
   }
 
@@ -222,7 +223,7 @@ export class PodWorkers {
       why = status.evicted ? "the kubelet evicts it" : "no source has it any more, or the kubelet ends it";
     } else return false;
     status.terminatingAtMs = this.deps.clock.now();
-    this.#table.decided(`terminate ${podText(pod)}`, why, "UpdatePod");
+    this.#observer.terminates(pod, why);
     return true;
   }
 
@@ -275,13 +276,9 @@ export class PodWorkers {
     const startTimeMs = minOf(waiting?.startTimeMs, work.startTimeMs);
     const merged = (waiting?.merged ?? 0) + 1;
     worker.undelivered = { ...work, merged, ...defined({ startTimeMs }) };
-    if (waiting !== undefined) {
-      const why = `its worker is busy; of ${merged} waiting updates it will get only the newest`;
-      this.#table.decided(`merge the update of ${podText(pod)} (${work.updateType})`, why, "UpdatePod", 2);
-    }
+    if (waiting !== undefined) this.#observer.merged(worker.undelivered);
     if (!cancelsCurrent || status.cancel === undefined) return;
-    const why = "it must end, or end sooner than before";
-    this.#table.decided(`cancel the running sync of ${podText(pod)}`, why, "UpdatePod");
+    this.#observer.cancels(pod);
     status.cancel.abort();
   }
 

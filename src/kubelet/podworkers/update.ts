@@ -56,6 +56,9 @@ export type UpdatePodOptions =
 /** Which of the three sync functions comes next. Mirrors PodWorkType. */
 export type PodWorkType = "sync" | "terminating" | "terminated";
 
+/** How long a worker waits after a failed sync, as a fact of the release. */
+export type BackOffPeriod = "podWorkerBackOffPeriod" | "podWorkerTransientBackOffPeriod";
+
 /** An update that a worker has not started yet. Mirrors podWork. */
 export interface PodWork {
   readonly workType: PodWorkType;

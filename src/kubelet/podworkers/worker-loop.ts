@@ -1,5 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { constantsFor, factFor } from "../../release/facts.js";
+import { factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { isAbortError, messageOf } from "../../util/errors.js";
@@ -10,7 +10,7 @@ import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { isStaticPod, podText } from "../types/pod-update.js";
 import type { PodTable, Worker } from "./pod-table.js";
 import { isTerminationRequested } from "./sync-status.js";
-import { NETWORK_NOT_READY_ERROR_MSG, type PodSyncer, type PodWork } from "./update.js";
+import { type BackOffPeriod, NETWORK_NOT_READY_ERROR_MSG, type PodSyncer, type PodWork } from "./update.js";
 import type { WorkQueue } from "./work-queue.js";
 
 export interface WorkerDeps {
@@ -80,8 +80,7 @@ function allowPodStart(
   if (status === undefined || isTerminationRequested(status)) return "never";
   if (table.order.allow(status.fullName, uid)) return "now";
   const delayMs = backOffMs(deps.random, "podWorkerBackOffPeriod", options.kubeVersion);
-  const why = `another static pod of that name (uid ${table.order.startedUid(status.fullName) ?? "?"}) has not finished`;
-  table.decided(`do not start ${podText(pod)} (uid ${uid}) yet`, why, "allowPodStart");
+  table.observer.waitsForName(pod, table.order.startedUid(status.fullName));
   deps.workQueue.enqueue(uid, delayMs);
   status.working = false;
   return "not-yet";
@@ -140,14 +139,10 @@ async function callSyncer(
 ): Promise<boolean> {
   const { pod, runningPod, mirrorPod, gracePeriodSeconds, updateType, workType } = work;
   const signal = table.contextFor(pod.metadata.uid);
-  const what = { sync: "syncPod", terminating: "syncTerminatingPod", terminated: "syncTerminatedPod" }[workType];
-  const merged = work.merged > 1 ? `the newest of ${work.merged} updates` : "the update";
-  table.decided(`${what} ${podText(pod)}`, `${merged} for its worker (${updateType})`, "managePodLoop", 2);
+  table.observer.calls(work);
   if (workType === "terminating") {
     const podStatusFunc = table.acknowledgeTerminating(pod);
-    const optional = {
-      ...defined({ podStatus, runningPod, gracePeriodSeconds, podStatusFunc }),
-    };
+    const optional = defined({ podStatus, runningPod, gracePeriodSeconds, podStatusFunc });
     await syncer.syncTerminatingPod({ pod, ...optional }, signal);
     return false;
   }
@@ -156,8 +151,7 @@ async function callSyncer(
     await syncer.syncTerminatedPod({ pod, podStatus }, signal);
     return false;
   }
-  const mirror = mirrorPod === undefined ? {} : { mirrorPod };
-  return (await syncer.syncPod({ updateType, pod, podStatus, ...mirror }, signal)).isTerminal;
+  return (await syncer.syncPod({ updateType, pod, podStatus, ...defined({ mirrorPod }) }, signal)).isTerminal;
 }
 
 /** Takes the pod to its next state if this step completed one. */
@@ -197,15 +191,10 @@ function requeue(
   const period = isTransient ? "podWorkerTransientBackOffPeriod" : "podWorkerBackOffPeriod";
   const delayMs = backOffMs(random, period, kubeVersion);
   workQueue.enqueue(uid, delayMs);
-  const why = outcome.kind === "canceled" ? "its sync was cancelled: newer work waits" : `its sync failed: ${text}`;
-  const what = `sync ${podText(pod)} again in ${(delayMs / 1000).toFixed(1)} s at the latest`;
-  const constants = constantsFor(kubeVersion, period, "podWorkerBackOffJitterFactor");
-  table.decided(what, why, "completeWork", outcome.kind === "canceled" ? 2 : 1, constants);
+  table.observer.retries(pod, delayMs, outcome.kind === "canceled" ? undefined : text, period, kubeVersion);
 }
 
-type BackOff = "podWorkerBackOffPeriod" | "podWorkerTransientBackOffPeriod";
-
-function backOffMs(random: Random, period: BackOff, kubeVersion: string): number {
+function backOffMs(random: Random, period: BackOffPeriod, kubeVersion: string): number {
   return jitter(random, factFor(period, kubeVersion), factFor("podWorkerBackOffJitterFactor", kubeVersion));
 }
 

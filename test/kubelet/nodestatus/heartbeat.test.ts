@@ -110,7 +110,7 @@ describe("node status heartbeats", () => {
     await clock.advance(10_000);
     const restarted = new NodeStatusHeartbeat({ client, clock, trace: heartbeat.deps.trace }, heartbeat.options);
     assert.equal(await restarted.update(signal), "patched");
-    assert.match(reasons().at(-1) ?? "", /this kubelet has just started and has not reported yet/);
+    assert.match(reasons().at(-1) ?? "", /this kubelet has just started and has not reported its status yet/);
   });
 
   test("what somebody else changed is put right at the next look, long before 5 minutes", async () => {

@@ -1,0 +1,89 @@
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { constantsFor } from "../../release/facts.js";
+import type { Constant } from "../../trace/events.js";
+import type { Level, Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
+import { podText } from "../types/pod-update.js";
+import type { BackOffPeriod, PodWork, PodWorkType } from "./update.js";
+
+const FILE = "pkg/kubelet/pod_workers.go";
+
+/** Words the facts of the pod workers. */
+export class PodWorkersObserver {
+  constructor(readonly trace: Trace) {}
+
+  /** Reports a worker's state if it changed. */
+  phase(pod: V1Pod, from: string | undefined, to: string, func: string): void {
+    if (to === from) return;
+    const subject = `pod ${podText(pod)}`;
+    const upstream = { file: FILE, func };
+    this.trace.emit(
+      { kind: "state", subject, what: "worker", ...defined({ from }), to, upstream },
+      { actor: "kubelet" },
+    );
+  }
+
+  ignored(pod: V1Pod): void {
+    const why = "only the runtime knows this pod: it can only be killed";
+    this.#decided(`ignore the update of ${podText(pod)}`, why, "UpdatePod");
+  }
+
+  startsLater(pod: V1Pod): void {
+    const why = "a pod with this uid is still ending; housekeeping starts the new one afterwards";
+    this.#decided(`start ${podText(pod)} later`, why, "UpdatePod");
+  }
+
+  terminates(pod: V1Pod, why: string): void {
+    this.#decided(`terminate ${podText(pod)}`, why, "UpdatePod");
+  }
+
+  merged({ pod, updateType, merged }: PodWork): void {
+    const why = `its worker is busy; of ${merged} waiting updates it will get only the newest`;
+    this.#decided(`merge the update of ${podText(pod)} (${updateType})`, why, "UpdatePod", 2);
+  }
+
+  cancels(pod: V1Pod): void {
+    const why = "it must end, or end sooner than before";
+    this.#decided(`cancel the running sync of ${podText(pod)}`, why, "UpdatePod");
+  }
+
+  acknowledgesTerminating(pod: V1Pod): void {
+    const why = "its worker has seen that the pod must end: syncPod will not be called again";
+    this.#decided(`start no more containers of ${podText(pod)}`, why, "acknowledgeTerminating");
+  }
+
+  waitsForName(pod: V1Pod, startedUid: string | undefined): void {
+    const why = `another static pod of that name (uid ${startedUid ?? "?"}) has not finished`;
+    this.#decided(`do not start ${podText(pod)} (uid ${pod.metadata.uid}) yet`, why, "allowPodStart");
+  }
+
+  calls({ workType, pod, merged, updateType }: PodWork): void {
+    const func: Record<PodWorkType, string> = {
+      sync: "syncPod",
+      terminating: "syncTerminatingPod",
+      terminated: "syncTerminatedPod",
+    };
+    const updates = merged > 1 ? `the newest of ${merged} updates` : "the update";
+    this.#decided(`${func[workType]} ${podText(pod)}`, `${updates} for its worker (${updateType})`, "managePodLoop", 2);
+  }
+
+  /** @param failure undefined: the sync was cancelled */
+  retries(pod: V1Pod, delayMs: number, failure: string | undefined, period: BackOffPeriod, kubeVersion: string): void {
+    const what = `sync ${podText(pod)} again in ${(delayMs / 1000).toFixed(1)} s at the latest`;
+    const why = failure === undefined ? "its sync was cancelled: newer work waits" : `its sync failed: ${failure}`;
+    const constants = constantsFor(kubeVersion, period, "podWorkerBackOffJitterFactor");
+    this.#decided(what, why, "completeWork", failure === undefined ? 2 : 1, constants);
+  }
+
+  forgets(podUid: string, restartRequested: boolean): void {
+    const why = restartRequested
+      ? "another pod with the same uid waits to start"
+      : "it has finished, and no source has it any more";
+    this.#decided(`forget pod ${podUid}`, why, "removeTerminatedWorker", 2);
+  }
+
+  #decided(what: string, why: string, func: string, level: Level = 1, constants?: readonly Constant[]): void {
+    const upstream = { file: FILE, func };
+    this.trace.emit({ kind: "decision", what, why, upstream, ...defined({ constants }) }, { actor: "kubelet", level });
+  }
+}
