@@ -28,12 +28,12 @@ import { DialingHookClient } from "./lifecycle/hook-http-client.js";
 import { canAdmitPod } from "./lifecycle-admission/admit.js";
 import { PredicateAdmitHandler } from "./lifecycle-admission/predicate.js";
 import { CriticalPodAdmissionHandler } from "./lifecycle-admission/preemption.js";
-import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY, type LogRotatePolicy } from "./logs/container-log-manager.js";
+import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY } from "./logs/container-log-manager.js";
 import { DEFAULT_CLUSTER_DNS, DnsConfigurer } from "./network/dns.js";
 import type { NodeAgent } from "./node.js";
 import { NODE_OS } from "./nodestatus/machine.js";
 import type { NodeObject } from "./nodestatus/node.js";
-import type { NodeResources } from "./nodestatus/resources.js";
+import type { KubeletOptions, WorkerPodCache } from "./options.js";
 import type { PodLifecycleEvent } from "./pleg/events.js";
 import { GenericPleg } from "./pleg/generic.js";
 import { genericRelistDuration } from "./pleg/health.js";
@@ -60,23 +60,9 @@ import { ReclaimedPods } from "./sync/reclaimed-pods.js";
 import { RuntimeState } from "./sync/runtime-state.js";
 import { RuntimeUp } from "./sync/runtime-up.js";
 import { SyncLoop } from "./sync/sync-loop.js";
-import type { HostPaths } from "./volumes/host-path.js";
 import { podLogsDir } from "./volumes/paths.js";
 import { TokenManager } from "./volumes/token-manager.js";
 import { VolumeManager } from "./volumes/volume-manager.js";
-
-/** What pods can see of the machine. */
-export interface NodeMachine {
-  /** what a pod's hostPath means */
-  readonly hostPaths: HostPaths;
-  /** upstream `/etc/hosts`: for pods in the node's network */
-  readonly hostsFile: string;
-  /** upstream `/etc/resolv.conf`; empty: no file */
-  readonly resolvConf: string;
-}
-
-/** The part of the pod cache that pod workers read. */
-export type WorkerPodCache = Pick<PodCache, "get" | "getNewerThan">;
 
 /** Hooks for inspectors and virtual pods. */
 export interface KubeletHooks {
@@ -97,33 +83,6 @@ export interface KubeletDeps extends Ctx {
   /** for the rotation of the node's certificate; undefined: no rotation */
   readonly store?: CertificateStore;
   readonly hooks?: KubeletHooks;
-}
-
-export interface KubeletOptions {
-  readonly nodeName: string;
-  /** `1.25` */
-  readonly kubeVersion: string;
-  readonly resources: NodeResources;
-  /** pods' files go to `<root>/pods`, their logs to `<root>/log/pods` */
-  readonly rootDir: string;
-  readonly machine: NodeMachine;
-  /** a folder of manifests, or one manifest */
-  readonly manifestDir?: string;
-  readonly manifestUrl?: string;
-  /** name servers for pods; empty: the node's; default as kubeadm: 10.96.0.10 */
-  readonly clusterDns?: readonly string[];
-  /** empty: none; default `cluster.local` */
-  readonly clusterDomain?: string;
-  /** port of the kubelet's server; 0: a free one; default 10250, or a free one if that is taken */
-  readonly port?: number;
-  /** the cluster signs the server's certificate, as with `serverTLSBootstrap`; default: self-signed */
-  readonly rotateServerCertificates?: boolean;
-  /** lifetime to request for later certificates */
-  readonly expirationSeconds?: number;
-  /** default: 10 MiB, 5 files */
-  readonly logRotatePolicy?: LogRotatePolicy;
-  /** the caller has registered the node and renews its lease, so the kubelet starts everything else */
-  readonly isNodeKept?: boolean;
 }
 
 /** The inputs of the fields below. A base class, because fields are set before constructor parameters. */
@@ -149,7 +108,8 @@ export class Kubelet extends KubeletBase {
 
   // Sources of pods, the node, services.
   readonly recorder = new ApiPodEventRecorder(this.ctx, this.options, this.signal);
-  readonly podConfig = new PodConfig({ ...this.ctx, recorder: this.recorder });
+  readonly recording = { ...this.ctx, recorder: this.recorder };
+  readonly podConfig = new PodConfig(this.recording);
   readonly sourcesReady = new SourcesReady((seen) => this.podConfig.seenAllSources(seen));
   readonly services = new Informer<ServiceObject>(this.ctx, {
     path: collectionPath(SERVICES),
@@ -168,11 +128,10 @@ export class Kubelet extends KubeletBase {
   readonly podDirs = new PodDirs(this.options.rootDir);
   readonly volumes = new VolumeManager(
     {
-      ...this.ctx,
+      ...this.recording,
       ...this.objectManagers,
       tokens: this.tokens,
       allocatable: () => this.allocatable,
-      recorder: this.recorder,
     },
     { rootDir: this.options.rootDir, hostPaths: this.options.machine.hostPaths },
   );
@@ -180,7 +139,7 @@ export class Kubelet extends KubeletBase {
   // Pods, as desired and as reported.
   readonly podManager = new PodManager();
   readonly mirrorClient = new MirrorClient(this.ctx, this.options.nodeName);
-  readonly podCache = new PodCache();
+  readonly podCache = new PodCache({ onWait: () => this.pleg.relistSoon() });
   readonly podDeletionSafety = new PodDeletionSafety({
     ...this.ctx,
     podWorkers: () => this.podWorkers,
@@ -192,8 +151,7 @@ export class Kubelet extends KubeletBase {
     this.options,
   );
 
-  // Probes. Probes and hooks reach a pod through its runtime: this machine's network may have no route to its
-  // address.
+  // Probes. Probes and hooks reach a pod through its runtime, as this machine may have no route to its address.
   readonly dialer = new PortForwardDialer({
     forward: forwardToPod({
       ...this.ctx,
@@ -207,8 +165,7 @@ export class Kubelet extends KubeletBase {
       statusManager: this.statusManager,
       prober: new Prober(
         {
-          ...this.ctx,
-          recorder: this.recorder,
+          ...this.recording,
           dialer: this.dialer,
           runner: { runInContainer: (...args) => this.runtime.runInContainer(...args) },
         },
@@ -264,18 +221,13 @@ export class Kubelet extends KubeletBase {
   );
 
   // Pod workers.
-  readonly activeDeadline = new ActiveDeadline({
-    ...this.ctx,
-    statusManager: this.statusManager,
-    recorder: this.recorder,
-  });
+  readonly activeDeadline = new ActiveDeadline({ ...this.recording, statusManager: this.statusManager });
   readonly workQueue = new BasicWorkQueue(this.deps.clock);
   readonly podWorkers: PodWorkers = new PodWorkers(
     {
-      ...this.ctx,
-      recorder: this.recorder,
+      ...this.recording,
       workQueue: this.workQueue,
-      podCache: this.#workerPodCache(),
+      podCache: this.deps.hooks?.podCache?.(this.podCache) ?? this.podCache,
       syncer: this.#newPodSyncer(),
     },
     this.options,
@@ -291,7 +243,7 @@ export class Kubelet extends KubeletBase {
             recorder: this.recorder,
             evictPod: (pod, statusFunc) =>
               killPodNow(
-                { ...this.ctx, podWorkers: this.podWorkers, recorder: this.recorder },
+                { ...this.recording, podWorkers: this.podWorkers },
                 pod,
                 { isEvicted: true, statusFunc },
                 this.signal,
@@ -337,14 +289,12 @@ export class Kubelet extends KubeletBase {
 
   #newDns(): DnsConfigurer {
     const { clusterDns, clusterDomain, machine, kubeVersion } = { ...DEFAULT_CLUSTER_DNS, ...this.options };
-    const options = {
-      clusterDns,
-      clusterDomain,
+    const cluster = { clusterDns, clusterDomain, kubeVersion };
+    return new DnsConfigurer(this.recording, {
+      ...cluster,
       resolverConfig: machine.resolvConf,
       nodeIps: [this.nodeIp],
-      kubeVersion,
-    };
-    return new DnsConfigurer({ recorder: this.recorder }, options);
+    });
   }
 
   #newRuntimeManager(): KubeGenericRuntimeManager {
@@ -352,8 +302,7 @@ export class Kubelet extends KubeletBase {
     const { kubeVersion, rootDir, resources } = this.options;
     return new KubeGenericRuntimeManager(
       {
-        ...this.ctx,
-        recorder: this.recorder,
+        ...this.recording,
         runtimeService: cri.runtime,
         imageService: cri.images,
         runtimeHelper: this.runtimeHelper,
@@ -374,20 +323,6 @@ export class Kubelet extends KubeletBase {
         memoryCapacityBytes: unitValue(resources.memory),
       },
     );
-  }
-
-  /** When a worker waits for a newer status, PLEG relists now instead of at the end of its period. */
-  #workerPodCache(): WorkerPodCache {
-    const { podCache, pleg, deps } = this;
-    const cache: WorkerPodCache = {
-      get: (podUid) => podCache.get(podUid),
-      getNewerThan: (podUid, minTimeMs, signal) => {
-        const found = podCache.getNewerThan(podUid, minTimeMs, signal);
-        if (podCache.waiting(podUid) > 0) pleg.relistSoon();
-        return found;
-      },
-    };
-    return deps.hooks?.podCache?.(cache) ?? cache;
   }
 
   #newPodSyncer(): KubeletPodSyncer {
@@ -421,7 +356,7 @@ export class Kubelet extends KubeletBase {
   }
 
   #newSyncLoop(): SyncLoop {
-    const { handlers, podConfig, plegEvents, podDeletionSafety, prober } = this;
+    const { handlers, podConfig, plegEvents, podDeletionSafety, prober, workQueue, podManager, activeDeadline } = this;
     const common = this.#common();
     const reclaimed = new ReclaimedPods({ ...common, podDeletionSafety }, this.signal);
     return new SyncLoop({
@@ -441,7 +376,10 @@ export class Kubelet extends KubeletBase {
         readinessUpdates: (signal) => prober.readinessManager.updates(signal),
         startupUpdates: (signal) => prober.startupManager.updates(signal),
       },
-      podsToSync: () => this.#podsToSync(),
+      podsToSync: () => {
+        const due = new Set(workQueue.getWork());
+        return podManager.getPods().filter((pod) => due.has(pod.metadata.uid) || activeDeadline.shouldSync(pod));
+      },
       // Differs: our PLEG relists as soon as a pod is killed, so a death can arrive before the worker notes it; the
       // worker then removes the pod's remaining containers (syncTerminatedPod).
       cleanUpContainersInPod: (podUid, exitedId) => {
@@ -449,12 +387,6 @@ export class Kubelet extends KubeletBase {
       },
       onContainerRemoved: (podUid) => reclaimed.look(podUid),
     });
-  }
-
-  /** Pods whose work is due or whose deadline has passed. Mirrors getPodsToSync. */
-  #podsToSync(): V1Pod[] {
-    const due = new Set(this.workQueue.getWork());
-    return this.podManager.getPods().filter((pod) => due.has(pod.metadata.uid) || this.activeDeadline.shouldSync(pod));
   }
 
   /** Mirrors cleanUpContainersInPod. */

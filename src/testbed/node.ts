@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { type CriClient, createCriClient } from "../kubelet/cri/create-cri-client.js";
-import type { KubeletHooks, NodeMachine } from "../kubelet/kubelet.js";
+import type { KubeletHooks } from "../kubelet/kubelet.js";
 import type { LogRotatePolicy } from "../kubelet/logs/container-log-manager.js";
+import type { NodeMachine } from "../kubelet/options.js";
 import { type RunningKubelet, startKubelet } from "../kubelet/run.js";
 import type { RunningRuntime } from "../runtime/start.js";
 import { quieterTrace } from "../trace/quieter.js";

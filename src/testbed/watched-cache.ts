@@ -1,5 +1,5 @@
 import type { CachedStatus } from "../kubelet/container/cache.js";
-import type { WorkerPodCache } from "../kubelet/kubelet.js";
+import type { WorkerPodCache } from "../kubelet/options.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 

@@ -21,6 +21,8 @@ export interface PodCacheOptions {
    * an entry ends at once (its container may have failed to be created, for which the runtime sends no event).
    */
   readonly isEvented?: boolean;
+  /** called when a call of `getNewerThan` starts to wait, to ask for a relist */
+  readonly onWait?: () => void;
 }
 
 /**
@@ -108,6 +110,7 @@ export class PodCache {
       if (waiters === undefined) this.#waiters.set(podUid, [waiter]);
       else waiters.push(waiter);
       signal?.addEventListener("abort", onAbort, { once: true });
+      this.options.onWait?.();
     });
   }
 
