@@ -25,7 +25,7 @@ describe("invalid arguments: exit 2 before a folder is created or a question is 
       ["--server", "http://h", "--token", TOKEN, "--ca-cert-hash", HASH],
       /not the address of an API server/,
     ],
-    ["a malformed hash", ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", "abc"], /not a hash of a CA/],
+    ["a malformed hash", ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", "abc"], /not the hash of a CA/],
     [
       "a hash that would not be looked at",
       ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH, "--insecure-skip-tls-verify"],
