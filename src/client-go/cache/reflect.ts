@@ -80,8 +80,7 @@ export async function* reflect<T extends KubeObject = KubeObject>(
         if (event.type === "ADDED" || event.type === "MODIFIED") yield { type: "applied", object: event.object };
         if (event.type === "DELETED") yield { type: "deleted", object: event.object };
       }
-      // Without this pause, a server that ends every watch at once or answers "too old" would get requests without a
-      // pause.
+      // A server that ends every watch at once or answers "too old" must not get requests in a tight loop.
       if (wasShort()) await backoff.wait(signal);
     } catch (error) {
       if (signal.aborted) return;

@@ -194,7 +194,7 @@ class CollectorRun {
     this.#recorder.event(about, "Warning", "OwnerRefInvalidNamespace", message);
   }
 
-  /** Deletes an owner once no dependent blocks it. Mirrors processDeletingDependentsItem. */
+  /** Removes the owner's finalizer once no dependent blocks it. Mirrors processDeletingDependentsItem. */
   async #processDeletingDependents(uid: string, node: GraphNode): Promise<void> {
     const blocking = this.#graph
       .dependentsOf(uid)

@@ -10,7 +10,7 @@ import { row, special, statusOf } from "./rows.js";
 
 const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** Mirrors validateNodeTaints in pkg/apis/core/validation/validation.go. The path is wrong as upstream's. */
+/** Mirrors validateNodeTaints in pkg/apis/core/validation/validation.go. Upstream has the same wrong path. */
 function validateTaints(taints: readonly Wire<V1Taint>[] | null | undefined): FieldError[] {
   const seen = new Set<string>();
   return (taints ?? []).flatMap((taint, index) => {

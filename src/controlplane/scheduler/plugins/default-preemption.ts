@@ -129,7 +129,7 @@ function startText({ pod }: PodInfo): string {
   return typeof start === "string" ? start : "~";
 }
 
-/** 2^31: makes the number of victims count more than negative priorities. */
+/** 2^31: keeps the sum growing with each victim, also for negative priorities. */
 const PRIORITY_OFFSET = 2_147_483_648;
 
 /**
