@@ -121,7 +121,7 @@ test("a container's log is rotated at the given size, and only the given number 
   ];
   const { code, stderr } = await runInProcess(argv);
   expect(code, stderr).toBe(0);
-  expect(flat(stderr)).toMatch(/rotate the log of default\/chatty-node-1\/c: 0\.log is 0\.log\.\d{8}-\d{6} now/);
+  expect(flat(stderr)).toMatch(/rotate the log of default\/chatty-node-1\/c: 0\.log becomes 0\.log\.\d{8}-\d{6}/);
   const [log = ""] = readdirSync(join(home, "log", "pods"));
   const files = readdirSync(join(home, "log", "pods", log, "c")).sort();
   expect(files).toEqual(["0.log", expect.stringMatching(/^0\.log\.\d{8}-\d{6}$/)]);
