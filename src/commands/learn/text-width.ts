@@ -1,31 +1,11 @@
-/** Escape sequences of colours: they take no column. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with one
+import { eastAsianWidth } from "get-east-asian-width";
+
+/** An escape sequence for a colour, which takes no column. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it begins with one
 const COLOUR = /\u001b\[[0-9;]*m/y;
 const NO_COLUMN = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 
-/** First and last code point of what takes two columns: Unicode's East Asian Width W and F, in rough blocks. */
-const WIDE: readonly (readonly [first: number, last: number])[] = [
-  [0x1100, 0x115f],
-  [0x2e80, 0x303e],
-  [0x3041, 0xa4cf],
-  [0xa960, 0xa97f],
-  [0xac00, 0xd7a3],
-  [0xf900, 0xfaff],
-  [0xfe10, 0xfe19],
-  [0xfe30, 0xfe6f],
-  [0xff00, 0xff60],
-  [0xffe0, 0xffe6],
-  [0x1f300, 0x1f64f],
-  [0x1f680, 0x1f6ff],
-  [0x1f900, 0x1f9ff],
-  [0x20000, 0x3fffd],
-];
-
-/**
- * How many columns a text takes in a terminal; Chinese characters take two each.
- *
- * Differs: from the package string-width, which knows every emoji and takes a third of the menu's start for it.
- */
+/** How many columns a text takes in a terminal. Chinese characters take two each. */
 export function textWidth(text: string): number {
   return piecesOf(text).reduce((sum, piece) => sum + piece.width, 0);
 }
@@ -137,9 +117,9 @@ function piecesOf(text: string): Piece[] {
   return pieces;
 }
 
+/** Uses string-width's table without its emoji patterns: compiling those doubles the time to the menu. */
 function widthOf(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x7f) return code < 0x20 ? 0 : 1;
-  if (code < 0xa0 || NO_COLUMN.test(character)) return 0;
-  return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
+  return code < 0xa0 || NO_COLUMN.test(character) ? 0 : eastAsianWidth(code);
 }

@@ -1,31 +1,28 @@
 import type { LabMessage } from "../../labs/message.js";
 import type { Progress } from "../../testbed/context.js";
 import type { LearnContext } from "./context.js";
-import { textWidth } from "./text-width.js";
+import { fitted, textWidth } from "./text-width.js";
 
 type Waiting = LabMessage & { kind: "waiting" };
 
-/** Said of the keys that do something while there is a wait. "": none. */
+/** Texts for the keys that work during a wait; "" for a key that does not. */
 export interface WaitKeys {
   readonly speed: string;
   readonly stop: string;
 }
 
-/** Where no line can change, a wait is told once, and again after so many ms of the wall's clock. */
-const TELL_AGAIN_MS = 5000;
-/** A spinner, a space, and the last column, which some terminals wrap at. */
-const BESIDE_COLUMNS = 4;
-const ELLIPSIS = "...";
+/** Without a terminal, a wait is reported once, and again after this time on the wall clock. */
+const REPORT_AGAIN_MS = 5000;
 
 /**
- * Tells that a check waits, and for what: one line that counts down on a terminal, some lines elsewhere. Always on stderr.
+ * Shows on stderr what a check waits for: one line that counts down on a terminal, a line now and then elsewhere.
  */
 export class WaitingLine {
   #progress: Progress | undefined;
-  #toldAtMs = -Infinity;
-  #toldSeen = "";
+  #reportedAtMs = -Infinity;
+  #reportedSeen = "";
 
-  /** said behind it on a terminal: which keys do something */
+  /** shown after the text on a terminal */
   keys: WaitKeys = { speed: "", stop: "" };
 
   constructor(readonly env: LearnContext) {}
@@ -35,23 +32,22 @@ export class WaitingLine {
     if (this.#isTerminal) {
       const known = [this.keys.speed, message.mayStop ? this.keys.stop : ""].filter((key) => key !== "");
       const keys = known.length === 0 ? "" : ` (${known.join(", ")})`;
-      const columns = (context.streams.stderr.columns ?? 80) - BESIDE_COLUMNS - textWidth(keys);
-      const text = `${fitted(this.#text(message), columns)}${keys}`;
+      const text = (columns: number) => `${fitted(this.#text(message), columns - textWidth(keys), "...")}${keys}`;
       this.#progress ??= context.progress(text);
       this.#progress.update(text);
       return;
     }
-    if (wall.now() - this.#toldAtMs < TELL_AGAIN_MS && message.seen === this.#toldSeen) return;
-    this.#toldAtMs = wall.now();
-    this.#toldSeen = message.seen;
+    if (wall.now() - this.#reportedAtMs < REPORT_AGAIN_MS && message.seen === this.#reportedSeen) return;
+    this.#reportedAtMs = wall.now();
+    this.#reportedSeen = message.seen;
     context.streams.stderr.write(`${this.#text(message)}\n`);
   }
 
-  /** The wait is over. Safe to call twice. */
+  /** Ends the wait. Safe to call twice. */
   stop(): void {
     this.#progress?.stop();
     this.#progress = undefined;
-    this.#toldAtMs = -Infinity;
+    this.#reportedAtMs = -Infinity;
   }
 
   get #isTerminal(): boolean {
@@ -65,12 +61,4 @@ export class WaitingLine {
       ? this.env.say("waitingBlind", { want, seconds })
       : this.env.say("waitingFor", { want, seen, seconds });
   }
-}
-
-/** A line that changes has to be one line: its end is left out. */
-function fitted(text: string, columns: number): string {
-  if (textWidth(text) <= columns) return text;
-  const chars = [...text];
-  while (chars.length > 0 && textWidth(chars.join("")) + ELLIPSIS.length > columns) chars.pop();
-  return `${chars.join("")}${ELLIPSIS}`;
 }
