@@ -25,6 +25,11 @@ export function goQuote(text: string): string {
   return `"${escaped}"`;
 }
 
+/** A list in Go's %q: `["a" "b"]`. */
+export function goQuoteList(texts: readonly string[]): string {
+  return `[${texts.map(goQuote).join(" ")}]`;
+}
+
 function hex(code: number, digits: number): string {
   return code.toString(16).padStart(digits, "0");
 }

@@ -2,11 +2,11 @@ import type { V1Pod, V1RuntimeClass } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { V1PodSpec } from "../../apimachinery/api/pod.js";
 import { StatusError } from "../../apimachinery/errors.js";
+import { semanticallyEqual } from "../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import type { Registry } from "../registry/registry.js";
-import { semanticallyEqual } from "../registry/resources/access.js";
 import { isNewPod } from "./attributes.js";
 
 /**

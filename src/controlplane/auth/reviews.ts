@@ -1,11 +1,17 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type {
+  V1NonResourceAttributes,
+  V1SelfSubjectRulesReview,
+  V1SubjectAccessReview,
+  V1TokenReview,
+} from "@kubernetes/client-node";
 import { badRequest, type FieldError, statusError } from "../../apimachinery/errors.js";
 import { goQuote } from "../../apimachinery/scheme/go-text.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import type { UserInfo } from "../../server/authentication/user.js";
+import { defined } from "../../util/defined.js";
 import { isRecord } from "../../util/records.js";
 import type { SpecialHandler, SpecialHandlers, SpecialRequest } from "../apiserver/special.js";
 import type { Authenticator, AuthorizationAttributes, Authorizer } from "./contracts.js";
-import { fieldOf, stringsOf, textOf } from "./reading.js";
 
 const AUTHORIZATION = "authorization.k8s.io";
 const AUTHENTICATION = "authentication.k8s.io";
@@ -43,10 +49,10 @@ function answer(request: SpecialRequest, kind: string, group: string, fields: Re
 }
 
 async function reviewToken(request: SpecialRequest, authenticator: Authenticator): Promise<Answer> {
-  const spec = fieldOf(request.body, "spec");
-  const token = textOf(fieldOf(spec, "token"));
+  const { spec } = (request.body ?? {}) as Partial<Wire<V1TokenReview>>;
+  const { token = "", audiences = [] } = spec ?? {};
   if (token === "") throw badRequest("token is required for TokenReview in authentication");
-  const result = await authenticator.authenticateToken(token, stringsOf(fieldOf(spec, "audiences")));
+  const result = await authenticator.authenticateToken(token, audiences);
   const status =
     result.user === undefined
       ? { user: {}, error: result.error ?? "invalid bearer token" }
@@ -65,7 +71,7 @@ function userFields({ username, uid, groups, extra }: UserInfo): Record<string, 
 }
 
 async function reviewRules(request: SpecialRequest, authorizer: Authorizer): Promise<Answer> {
-  const namespace = textOf(fieldOf(request.body, "spec", "namespace"));
+  const { namespace = "" } = (request.body as Wire<V1SelfSubjectRulesReview> | undefined)?.spec ?? {};
   if (namespace === "") throw badRequest("no namespace on request");
   const { resourceRules, nonResourceRules, incomplete, evaluationError } = await authorizer.rulesFor(
     request.context.user,
@@ -82,11 +88,13 @@ async function reviewRules(request: SpecialRequest, authorizer: Authorizer): Pro
   return answer(fresh, "SelfSubjectRulesReview", AUTHORIZATION, { spec: {}, status });
 }
 
+type ReviewSpec = Wire<V1SubjectAccessReview>["spec"];
 type AccessReviewKind = "SubjectAccessReview" | "SelfSubjectAccessReview" | "LocalSubjectAccessReview";
 
 async function reviewAccess(kind: AccessReviewKind, request: SpecialRequest, authorizer: Authorizer): Promise<Answer> {
-  const spec = fieldOf(request.body, "spec");
-  const problems = accessReviewProblems(kind, request.body);
+  const review = request.body as Wire<V1SubjectAccessReview> | undefined;
+  const spec: ReviewSpec = review?.spec ?? {};
+  const problems = accessReviewProblems(kind, review);
   if (problems.length > 0) throw invalidReview(problems);
   checkNamespace(kind, request);
   const user = kind === "SelfSubjectAccessReview" ? request.context.user : reviewedUser(spec);
@@ -99,76 +107,63 @@ async function reviewAccess(kind: AccessReviewKind, request: SpecialRequest, aut
   return answer(request, kind, AUTHORIZATION, { spec: withoutEmptyTexts(spec), status });
 }
 
-function reviewedUser(spec: unknown): UserInfo {
-  const extra = fieldOf(spec, "extra");
-  const uid = textOf(fieldOf(spec, "uid"));
-  return {
-    username: textOf(fieldOf(spec, "user")),
-    groups: stringsOf(fieldOf(spec, "groups")),
-    ...(uid === "" ? {} : { uid }),
-    ...(isRecord(extra)
-      ? { extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, stringsOf(values)])) }
-      : {}),
-  };
+function reviewedUser({ user: username = "", groups, uid, extra }: ReviewSpec): UserInfo {
+  return { username, groups: groups ?? [], ...defined({ uid: uid || undefined, extra }) };
 }
 
 /** Mirrors pkg/registry/authorization/util/helpers.go (AuthorizationAttributesFrom). */
-function reviewedAttributes(spec: unknown, user: UserInfo): AuthorizationAttributes {
-  const resource = fieldOf(spec, "resourceAttributes");
-  const source = isRecord(resource) ? resource : fieldOf(spec, "nonResourceAttributes");
-  const field = (name: string) => textOf(fieldOf(source, name));
+function reviewedAttributes(spec: ReviewSpec, user: UserInfo): AuthorizationAttributes {
+  const resource = spec.resourceAttributes;
+  const path = resource ? undefined : spec.nonResourceAttributes;
   return {
     user,
-    verb: field("verb"),
-    isResourceRequest: isRecord(resource),
-    apiGroup: field("group"),
-    apiVersion: field("version"),
-    resource: field("resource"),
-    subresource: field("subresource"),
-    namespace: field("namespace"),
-    name: field("name"),
-    path: field("path"),
+    verb: resource?.verb ?? path?.verb ?? "",
+    isResourceRequest: Boolean(resource),
+    apiGroup: resource?.group ?? "",
+    apiVersion: resource?.version ?? "",
+    resource: resource?.resource ?? "",
+    subresource: resource?.subresource ?? "",
+    namespace: resource?.namespace ?? "",
+    name: resource?.name ?? "",
+    path: path?.path ?? "",
   };
 }
 
 /** Mirrors pkg/apis/authorization/validation/validation.go. */
-function accessReviewProblems(kind: AccessReviewKind, review: KubeObject | undefined): FieldError[] {
-  const spec = fieldOf(review, "spec");
-  const hasResource = isRecord(fieldOf(spec, "resourceAttributes"));
-  const hasPath = isRecord(fieldOf(spec, "nonResourceAttributes"));
+function accessReviewProblems(kind: AccessReviewKind, review: Wire<V1SubjectAccessReview> | undefined): FieldError[] {
+  const { resourceAttributes: resource, nonResourceAttributes: path, user, groups }: ReviewSpec = review?.spec ?? {};
   const problems: FieldError[] = [];
   const problem = (field: string, text: string) => problems.push({ type: "FieldValueInvalid", field, text });
-  if (hasResource && hasPath) {
-    const value = goStruct(fieldOf(spec, "nonResourceAttributes"));
+  if (resource && path) {
+    const value = goStruct(path);
     problem(
       "spec.nonResourceAttributes",
       `Invalid value: ${value}: cannot be specified in combination with resourceAttributes`,
     );
   }
-  if (!hasResource && !hasPath) {
+  if (!resource && !path) {
     const rule = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
     problem("spec.resourceAttributes", `Invalid value: "null": ${rule}`);
   }
   const isAboutOthers = kind !== "SelfSubjectAccessReview";
-  if (isAboutOthers && textOf(fieldOf(spec, "user")) === "" && stringsOf(fieldOf(spec, "groups")).length === 0) {
+  if (isAboutOthers && !user && (groups ?? []).length === 0) {
     problem("spec.user", `Invalid value: "": at least one of user or group must be specified`);
   }
   if (kind === "LocalSubjectAccessReview") {
-    const asked = textOf(fieldOf(spec, "resourceAttributes", "namespace"));
-    if (hasResource && asked !== (review?.metadata.namespace ?? "")) {
+    const asked = resource?.namespace ?? "";
+    if (resource && asked !== (review?.metadata.namespace ?? "")) {
       problem("spec.resourceAttributes.namespace", `Invalid value: ${goQuote(asked)}: must match metadata.namespace`);
     }
-    if (hasPath) {
-      const value = goStruct(fieldOf(spec, "nonResourceAttributes"));
+    if (path) {
+      const value = goStruct(path);
       problem("spec.nonResourceAttributes", `Invalid value: ${value}: disallowed on this kind of request`);
     }
   }
   return problems;
 }
 
-function goStruct(attributes: unknown): string {
-  const field = (name: string) => goQuote(textOf(fieldOf(attributes, name)));
-  return `authorization.NonResourceAttributes{Path:${field("path")}, Verb:${field("verb")}}`;
+function goStruct({ path = "", verb = "" }: Wire<V1NonResourceAttributes>): string {
+  return `authorization.NonResourceAttributes{Path:${goQuote(path)}, Verb:${goQuote(verb)}}`;
 }
 
 /** A 422 without a kind, only with the group: upstream's reviews pass an empty kind. */

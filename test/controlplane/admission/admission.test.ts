@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
-import { fields, items, text } from "../../../src/controlplane/registry/resources/access.js";
+import { fields, items, text } from "../../support/fields.js";
 import { contextOf, openTableLab, refusal, type TableLab } from "../registry/resources/table-lab.js";
 
 function podBody(spec: Record<string, unknown> = {}, annotations: Record<string, string> = {}): unknown {

@@ -1,14 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { forbidden, notFound } from "../../../apimachinery/errors.js";
-import { goQuote } from "../../../apimachinery/scheme/go-text.js";
+import { goQuote, goQuoteList } from "../../../apimachinery/scheme/go-text.js";
 import type { UserInfo } from "../../../server/authentication/user.js";
 import type { RbacAuthorizer } from "../authorization/rbac.js";
 import { type PolicyRule, RBAC_GROUP, type RoleRef, roleRefOf, rulesOf } from "../authorization/rbac-types.js";
 import { compactRules, uncovered } from "../authorization/rule-matching.js";
 import { PRIVILEGED_GROUP } from "../authorization/union.js";
 import type { AdmissionAttributes, AdmissionPlugin, Authorizer } from "../contracts.js";
-import { quoteList } from "../reading.js";
 
 export interface EscalationDeps {
   /** authorizes the verbs `escalate` and `bind` */
@@ -104,7 +103,7 @@ async function escalationProblem(
   const lacking = uncovered(rules, wanted);
   if (lacking.length === 0) return undefined;
   const lines = [...new Set(compactRules(lacking).map(ruleText))].sort();
-  const who = `user ${goQuote(user.username)} (groups=${quoteList(user.groups)})`;
+  const who = `user ${goQuote(user.username)} (groups=${goQuoteList(user.groups)})`;
   const errors = missing.length === 0 ? "" : `; resolution errors: [${missing.join(" ")}]`;
   return `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join("\n")}${errors}`;
 }
@@ -119,5 +118,5 @@ function ruleText({ apiGroups, resources, nonResourceURLs, resourceNames, verbs 
     ["Verbs", verbs],
   ] as const;
   const filled = parts.filter(([, values]) => values.length > 0);
-  return `{${filled.map(([name, values]) => `${name}:${quoteList(values)}`).join(", ")}}`;
+  return `{${filled.map(([name, values]) => `${name}:${goQuoteList(values)}`).join(", ")}}`;
 }

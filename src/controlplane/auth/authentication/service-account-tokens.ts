@@ -1,13 +1,14 @@
+import type { V1Pod } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { StatusError } from "../../../apimachinery/errors.js";
-import { goQuote } from "../../../apimachinery/scheme/go-text.js";
+import { goQuote, goQuoteList } from "../../../apimachinery/scheme/go-text.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
+import type { Wire } from "../../../apimachinery/wire.js";
 import { factFor } from "../../../release/facts.js";
 import { asAuthenticated } from "../../../server/authentication/user.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
 import type { Registry } from "../../registry/registry.js";
-import { fieldOf, quoteList, stringsOf, textOf } from "../reading.js";
 import { type Jwt, jwtSignatureProblem, makeSigningKey, parseJwt, type SigningKey, signJwt } from "./jwt.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 
@@ -90,7 +91,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
 
   /** The node that the pod runs on, with the fields that are known. */
   async #nodeClaim(pod: KubeObject): Promise<object> {
-    const name = textOf(fieldOf(pod["spec"], "nodeName"));
+    const name = (pod as Wire<V1Pod>).spec?.nodeName ?? "";
     if (name === "" || !this.#hasFact("serviceAccountTokenPodNodeInfo")) return {};
     const node = await this.#get("nodes", undefined, name);
     return { node: { name, ...(node?.metadata.uid === undefined ? {} : { uid: node.metadata.uid }) } };
@@ -101,10 +102,11 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     if (jwt === undefined || jwt.claims["iss"] !== this.deps.issuer) return { outcome: "unknown" };
     const problem = await this.#signatureProblem(jwt);
     if (problem !== undefined) return { outcome: "rejected", why: problem };
-    const held = stringsOf(jwt.claims["aud"]);
+    const { aud } = jwt.claims;
+    const held = Array.isArray(aud) ? aud.map(String) : [];
     const common = commonAudiences(held, audiences);
     if (common.length === 0) {
-      const why = `token audiences ${quoteList(held)} is invalid for the target audiences ${quoteList(audiences)}`;
+      const why = `token audiences ${goQuoteList(held)} is invalid for the target audiences ${goQuoteList(audiences)}`;
       return { outcome: "rejected", why };
     }
     const claimProblem = timeProblem(jwt.claims, this.deps.clock.now()) ?? (await this.#boundObjectProblem(jwt.claims));
@@ -145,9 +147,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
 
   /** A token becomes invalid with its account, and with its pod or secret. */
   async #boundObjectProblem(claims: Readonly<Record<string, unknown>>): Promise<string | undefined> {
-    const bound = claims["kubernetes.io"];
-    const namespace = textOf(fieldOf(bound, "namespace"));
-    const account = readReference(fieldOf(bound, "serviceaccount"));
+    const { namespace, serviceaccount: account, ...bound } = boundTo(claims);
     const live = await this.#get("serviceaccounts", namespace, account.name);
     if (live === undefined) return `serviceaccounts ${goQuote(account.name)} not found`;
     if (this.#isDeleted(live)) return `service account ${namespace}/${account.name} has been deleted`;
@@ -158,9 +158,8 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       ["secret", "secrets"],
       ["pod", "pods"],
     ] as const) {
-      const claim = fieldOf(bound, kind);
-      if (claim === undefined) continue;
-      const reference = readReference(claim);
+      const reference = bound[kind];
+      if (reference === undefined) continue;
       const object = await this.#get(resource, namespace, reference.name);
       if (object === undefined || this.#isDeleted(object)) return "service account token has been invalidated";
       if (object.metadata.uid === reference.uid) continue;
@@ -196,25 +195,39 @@ function referenceTo(object: KubeObject): { readonly name: string; readonly uid:
   return { name: object.metadata.name ?? "", uid: object.metadata.uid ?? "" };
 }
 
-function readReference(claim: unknown): { readonly name: string; readonly uid: string } {
-  return { name: textOf(fieldOf(claim, "name")), uid: textOf(fieldOf(claim, "uid")) };
+interface Reference {
+  readonly name: string;
+  readonly uid?: string;
+}
+
+/** Mirrors kubernetes in pkg/serviceaccount/claims.go. */
+interface PrivateClaims {
+  readonly namespace: string;
+  readonly serviceaccount: Reference;
+  readonly pod?: Reference;
+  readonly secret?: Reference;
+  readonly node?: Reference;
+}
+
+/** Only tokens with a valid signature get this far, so the claims are those that `issue` wrote. */
+function boundTo(claims: Readonly<Record<string, unknown>>): PrivateClaims {
+  return (claims["kubernetes.io"] ?? { namespace: "", serviceaccount: { name: "" } }) as PrivateClaims;
 }
 
 /** Mirrors k8s.io/apiserver/pkg/authentication/serviceaccount/util.go (UserInfo). */
 function userOf(
   claims: Readonly<Record<string, unknown>>,
 ): Pick<Extract<TokenResult, { outcome: "authenticated" }>, "user" | "how"> {
-  const bound = claims["kubernetes.io"];
-  const namespace = textOf(fieldOf(bound, "namespace"));
-  const account = readReference(fieldOf(bound, "serviceaccount"));
+  const { namespace, serviceaccount: account, pod, node } = boundTo(claims);
+  const { jti } = claims;
   const extra = {
-    ...extraOf("pod", fieldOf(bound, "pod")),
-    ...extraOf("node", fieldOf(bound, "node")),
-    ...(textOf(claims["jti"]) === "" ? {} : { [`${EXTRA_PREFIX}/credential-id`]: [`JTI=${textOf(claims["jti"])}`] }),
+    ...extraOf("pod", pod),
+    ...extraOf("node", node),
+    ...(jti ? { [`${EXTRA_PREFIX}/credential-id`]: [`JTI=${jti}`] } : {}),
   };
   const user = asAuthenticated({
     username: `system:serviceaccount:${namespace}:${account.name}`,
-    uid: account.uid,
+    uid: account.uid ?? "",
     groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   });
@@ -223,9 +236,9 @@ function userOf(
 
 const EXTRA_PREFIX = "authentication.kubernetes.io";
 
-function extraOf(kind: "pod" | "node", claim: unknown): Readonly<Record<string, readonly string[]>> {
+function extraOf(kind: "pod" | "node", claim: Reference | undefined): Readonly<Record<string, readonly string[]>> {
   if (claim === undefined) return {};
-  const { name, uid } = readReference(claim);
-  const known = uid === "" ? {} : { [`${EXTRA_PREFIX}/${kind}-uid`]: [uid] };
+  const { name, uid } = claim;
+  const known = !uid ? {} : { [`${EXTRA_PREFIX}/${kind}-uid`]: [uid] };
   return { [`${EXTRA_PREFIX}/${kind}-name`]: [name], ...known };
 }

@@ -1,9 +1,9 @@
 import type { V1ConfigMap, V1Secret } from "@kubernetes/client-node";
 import { isConfigMapKey } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
-import { semanticallyEqual } from "./access.js";
 import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf } from "./cells.js";
 import { forbidden, invalidValue, required } from "./field-errors.js";
 import { row } from "./rows.js";

@@ -1,13 +1,13 @@
 import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from "@kubernetes/client-node";
 import { isDns1123Label, isDns1123Subdomain } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import { parseCertificate } from "../../../pki/certificate.js";
 import { parseCertificateRequestPem, requestSignatureProblem } from "../../../pki/csr.js";
 import { decodePem } from "../../../pki/pem.js";
 import { ALL_USAGES } from "../../../pki/usages.js";
 import { messageOf } from "../../../util/errors.js";
-import { semanticallyEqual } from "./access.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required, tooLong } from "./field-errors.js";
 
 /** Mirrors pkg/apis/certificates/validation/validation.go. */

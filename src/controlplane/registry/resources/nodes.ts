@@ -1,9 +1,9 @@
 import type { V1Node, V1Taint } from "@kubernetes/client-node";
 import { isLabelValue, isQualifiedName } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
-import { semanticallyEqual } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf, UNKNOWN } from "./cells.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required } from "./field-errors.js";
 import { row, special, statusOf } from "./rows.js";

@@ -7,9 +7,9 @@ import type {
 } from "@kubernetes/client-node";
 import { isDns1123Subdomain, isPathSegmentName } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
-import { semanticallyEqual } from "./access.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { goValue, invalidValue, notSupported, required } from "./field-errors.js";
 import { row } from "./rows.js";

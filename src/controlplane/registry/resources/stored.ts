@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import { isSet } from "../../../util/records.js";
 import type { Strategy } from "../definition.js";
-import { semanticallyEqual } from "./access.js";
 
 /**
  * Strategies of kinds that are stored for clients, and that no controller here uses.

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "vitest";
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
-import { fields } from "../../../../src/controlplane/registry/resources/access.js";
 import { createCertificateRequest } from "../../../../src/pki/csr.js";
 import { START_MS } from "../../../support/fake-clock.js";
+import { fields } from "../../../support/fields.js";
 import { openTableLab, refusalIfAny, type TableLab } from "./table-lab.js";
 
 const NOW = `${new Date(START_MS).toISOString().slice(0, 19)}Z`;

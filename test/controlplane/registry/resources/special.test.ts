@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { KubeObject, Status } from "../../../../src/apimachinery/api/meta.js";
-import { fields, items } from "../../../../src/controlplane/registry/resources/access.js";
 import { createSpecialHandlers } from "../../../../src/controlplane/registry/resources/special-handlers.js";
+import { fields, items } from "../../../support/fields.js";
 import { MISSING_RECORDINGS, recorded } from "../../../support/recordings.js";
 import { contextOf, openTableLab, refusal, type TableLab } from "./table-lab.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { KubeObject, Status } from "../../../../src/apimachinery/api/meta.js";
-import { fields, items } from "../../../../src/controlplane/registry/resources/access.js";
+import { fields, items } from "../../../support/fields.js";
 import { MISSING_RECORDINGS, recorded } from "../../../support/recordings.js";
 import { openTableLab, refusalIfAny, type TableLab } from "./table-lab.js";
 

@@ -1,3 +1,4 @@
+import type { V1EphemeralContainer } from "@kubernetes/client-node";
 import {
   isCIdentifier,
   isDns1123Label,
@@ -6,15 +7,18 @@ import {
   isPortNumber,
   isQualifiedName,
 } from "../../../../apimachinery/api/names.js";
+import type { V1Container, V1PodSpec } from "../../../../apimachinery/api/pod.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
 import { ownValue } from "../../../../apimachinery/own.js";
 import { compareQuantities, signOfQuantity } from "../../../../apimachinery/quantity.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
-import { type Fields, fields, items, number, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue, notFound, notSupported, required } from "../field-errors.js";
 import { validateLifecycle, validateProbes } from "./probe-validation.js";
 
 /** Mirrors validateContainers and what it calls in pkg/apis/core/validation/validation.go. */
+
+type Container = V1Container | Wire<V1EphemeralContainer>;
 
 const PULL_POLICIES = ["Always", "IfNotPresent", "Never"];
 const MESSAGE_POLICIES = ["File", "FallbackToLogsOnError"];
@@ -27,8 +31,11 @@ export interface ContainerContext {
   readonly hostNetwork: boolean;
 }
 
-export function validateContainers(containers: unknown, context: ContainerContext): FieldError[] {
-  const list = items(containers).map(fields);
+export function validateContainers(
+  containers: readonly V1Container[] | null | undefined,
+  context: ContainerContext,
+): FieldError[] {
+  const list = containers ?? [];
   if (list.length === 0) return [required("spec.containers")];
   const names = new Set<string>();
   const errors = list.flatMap((container, index) => {
@@ -44,10 +51,9 @@ export function validateContainers(containers: unknown, context: ContainerContex
 }
 
 /** Init containers share their names with the containers. They have no probes and hooks, unless they are sidecars. */
-export function validateInitContainers(spec: Fields, context: ContainerContext): FieldError[] {
-  const names = new Set(items(spec.containers).map((one) => text(fields(one).name)));
-  return items(spec.initContainers).flatMap((one, index) => {
-    const container = fields(one);
+export function validateInitContainers(spec: V1PodSpec, context: ContainerContext): FieldError[] {
+  const names = new Set((spec.containers ?? []).map(({ name }) => name));
+  return (spec.initContainers ?? []).flatMap((container, index) => {
     const path = `spec.initContainers[${index}]`;
     const errors = [...validateContainer(container, path, context), ...uniqueName(container, path, names)];
     if (container.restartPolicy === "Always") {
@@ -57,7 +63,7 @@ export function validateInitContainers(spec: Fields, context: ContainerContext):
         ...validateProbes(container, path),
       ];
     }
-    for (const field of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"]) {
+    for (const field of ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] as const) {
       if (!isSet(container[field])) continue;
       errors.push(forbidden(`${path}.${field}`, "may not be set for init containers"));
     }
@@ -65,8 +71,7 @@ export function validateInitContainers(spec: Fields, context: ContainerContext):
   });
 }
 
-function uniqueName(container: Fields, path: string, names: Set<string>): FieldError[] {
-  const name = text(container.name);
+function uniqueName({ name }: V1Container, path: string, names: Set<string>): FieldError[] {
   if (names.has(name)) return [duplicate(`${path}.name`, name)];
   // Containers without a name are reported already: one error each is enough.
   if (name !== "") names.add(name);
@@ -74,9 +79,8 @@ function uniqueName(container: Fields, path: string, names: Set<string>): FieldE
 }
 
 /** Mirrors validateContainerCommon. */
-export function validateContainer(container: Fields, path: string, context: ContainerContext): FieldError[] {
-  const name = text(container.name);
-  const policy = text(container.terminationMessagePolicy);
+export function validateContainer(container: Container, path: string, context: ContainerContext): FieldError[] {
+  const { name, terminationMessagePolicy: policy = "", imagePullPolicy: pullPolicy = "" } = container;
   const errors: FieldError[] = [];
   if (name === "") errors.push(required(`${path}.name`));
   else errors.push(...isDns1123Label(name).map((one) => invalidValue(`${path}.name`, name, one)));
@@ -88,26 +92,23 @@ export function validateContainer(container: Fields, path: string, context: Cont
   errors.push(...validateEnv(container.env, `${path}.env`));
   errors.push(...validateEnvFrom(container.envFrom, `${path}.envFrom`));
   errors.push(...validateVolumeMounts(container.volumeMounts, `${path}.volumeMounts`, context.volumeNames));
-  const pullPolicy = text(container.imagePullPolicy);
   if (pullPolicy !== "" && !PULL_POLICIES.includes(pullPolicy)) {
     errors.push(notSupported(`${path}.imagePullPolicy`, pullPolicy, PULL_POLICIES));
   }
-  errors.push(...validateResources(fields(container.resources), `${path}.resources`));
+  errors.push(...validateResources(container.resources, `${path}.resources`));
   return [...errors, ...validateSecurityContext(container.securityContext, `${path}.securityContext`)];
 }
 
-export function validateImage(container: Fields, path: string): FieldError[] {
-  const image = text(container.image);
+export function validateImage({ image = "" }: Container, path: string): FieldError[] {
   if (image === "") return [required(`${path}.image`)];
   return image.trim() === image ? [] : [invalidValue(`${path}.image`, image, BLANKS_AROUND)];
 }
 
-function validatePorts(ports: unknown, path: string): FieldError[] {
+function validatePorts(ports: Container["ports"], path: string): FieldError[] {
   const names = new Set<string>();
-  return items(ports).flatMap((one, index) => {
-    const port = fields(one);
+  return (ports ?? []).flatMap((port, index) => {
+    const { name = "", containerPort = 0, hostPort = 0, protocol = "" } = port;
     const field = `${path}[${index}]`;
-    const name = text(port.name);
     const errors: FieldError[] = [];
     if (name !== "") {
       const messages = isPortName(name);
@@ -115,9 +116,6 @@ function validatePorts(ports: unknown, path: string): FieldError[] {
       if (messages.length === 0 && names.has(name)) errors.push(duplicate(`${field}.name`, name));
       names.add(name);
     }
-    const containerPort = number(port.containerPort) ?? 0;
-    const hostPort = number(port.hostPort) ?? 0;
-    const protocol = text(port.protocol);
     if (containerPort === 0) errors.push(required(`${field}.containerPort`));
     else errors.push(...portErrors(`${field}.containerPort`, containerPort));
     if (hostPort !== 0) errors.push(...portErrors(`${field}.hostPort`, hostPort));
@@ -132,14 +130,12 @@ function portErrors(field: string, port: number): FieldError[] {
 }
 
 /** Mirrors checkHostPortConflicts: one process per port, protocol and host address. */
-function hostPortConflicts(containers: readonly Fields[], path: string): FieldError[] {
+function hostPortConflicts(containers: readonly V1Container[], path: string): FieldError[] {
   const seen = new Set<string>();
   return containers.flatMap((container, containerIndex) =>
-    items(container.ports).flatMap((one, portIndex) => {
-      const port = fields(one);
-      const hostPort = number(port.hostPort) ?? 0;
+    (container.ports ?? []).flatMap(({ hostPort = 0, protocol = "", hostIP = "" }, portIndex) => {
       if (hostPort === 0) return [];
-      const identity = `${text(port.protocol)}/${text(port.hostIP)}/${hostPort}`;
+      const identity = `${protocol}/${hostIP}/${hostPort}`;
       if (seen.has(identity)) return [duplicate(`${path}[${containerIndex}].ports[${portIndex}].hostPort`, identity)];
       seen.add(identity);
       return [];
@@ -147,21 +143,19 @@ function hostPortConflicts(containers: readonly Fields[], path: string): FieldEr
   );
 }
 
-function validateEnv(env: unknown, path: string): FieldError[] {
-  return items(env).flatMap((one, index) => {
-    const variable = fields(one);
+function validateEnv(env: Container["env"], path: string): FieldError[] {
+  return (env ?? []).flatMap(({ name, value, valueFrom }, index) => {
     const field = `${path}[${index}]`;
-    const name = text(variable.name);
     const errors =
       name === ""
         ? [required(`${field}.name`)]
         : isEnvVarName(name).map((message) => invalidValue(`${field}.name`, name, message));
-    if (!isSet(variable.valueFrom)) return errors;
-    const sources = Object.entries(fields(variable.valueFrom)).filter(([, value]) => isSet(value));
+    if (!valueFrom) return errors;
+    const sources = Object.values(valueFrom).filter(isSet);
     if (sources.length === 0) {
       const why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
       errors.push(invalidValue(`${field}.valueFrom`, "", why));
-    } else if (text(variable.value) !== "") {
+    } else if (value) {
       errors.push(invalidValue(`${field}.valueFrom`, "", "may not be specified when `value` is not empty"));
     } else if (sources.length > 1) {
       errors.push(invalidValue(`${field}.valueFrom`, "", "may not have more than one field specified at a time"));
@@ -170,16 +164,14 @@ function validateEnv(env: unknown, path: string): FieldError[] {
   });
 }
 
-function validateEnvFrom(envFrom: unknown, path: string): FieldError[] {
-  return items(envFrom).flatMap((one, index) => {
-    const source = fields(one);
+function validateEnvFrom(envFrom: Container["envFrom"], path: string): FieldError[] {
+  return (envFrom ?? []).flatMap((source, index) => {
     const field = `${path}[${index}]`;
-    const prefix = text(source.prefix);
+    const { prefix = "" } = source;
     const errors =
       prefix === "" ? [] : isCIdentifier(prefix).map((message) => invalidValue(`${field}.prefix`, prefix, message));
-    const kinds = ["configMapRef", "secretRef"].filter((kind) => isSet(source[kind]));
-    for (const kind of kinds)
-      if (text(fields(source[kind]).name) === "") errors.push(required(`${field}.${kind}.name`));
+    const kinds = (["configMapRef", "secretRef"] as const).filter((kind) => isSet(source[kind]));
+    for (const kind of kinds) if (!source[kind]?.name) errors.push(required(`${field}.${kind}.name`));
     if (kinds.length === 0) {
       errors.push(invalidValue(field, "", "must specify one of: `configMapRef` or `secretRef`"));
     } else if (kinds.length > 1) {
@@ -189,20 +181,20 @@ function validateEnvFrom(envFrom: unknown, path: string): FieldError[] {
   });
 }
 
-function validateVolumeMounts(mounts: unknown, path: string, volumeNames: ReadonlySet<string>): FieldError[] {
+function validateVolumeMounts(
+  mounts: Container["volumeMounts"],
+  path: string,
+  volumeNames: ReadonlySet<string>,
+): FieldError[] {
   const mountPoints = new Set<string>();
-  return items(mounts).flatMap((one, index) => {
-    const mount = fields(one);
+  return (mounts ?? []).flatMap(({ name, mountPath, subPath = "" }, index) => {
     const field = `${path}[${index}]`;
-    const name = text(mount.name);
-    const mountPath = text(mount.mountPath);
     const errors: FieldError[] = [];
     if (name === "") errors.push(required(`${field}.name`));
     if (!volumeNames.has(name)) errors.push(notFound(`${field}.name`, name));
     if (mountPath === "") errors.push(required(`${field}.mountPath`));
     if (mountPoints.has(mountPath)) errors.push(invalidValue(`${field}.mountPath`, mountPath, "must be unique"));
     mountPoints.add(mountPath);
-    const subPath = text(mount.subPath);
     if (subPath.startsWith("/")) errors.push(invalidValue(`${field}.subPath`, subPath, "must be a relative path"));
     if (subPath.split("/").includes(".."))
       errors.push(invalidValue(`${field}.subPath`, subPath, "must not contain '..'"));
@@ -222,9 +214,8 @@ function isOvercommitAllowed(name: string): boolean {
 }
 
 /** Mirrors ValidateResourceRequirements. */
-function validateResources(resources: Fields, path: string): FieldError[] {
-  const limits = fields(resources.limits);
-  const requests = fields(resources.requests);
+function validateResources(resources: Container["resources"], path: string): FieldError[] {
+  const { limits = {}, requests = {} } = resources ?? {};
   const errors = Object.entries(limits).flatMap(([name, amount]) =>
     validateAmount(name, amount, `${path}.limits[${name}]`),
   );
@@ -255,17 +246,16 @@ function validateAmount(name: string, amount: unknown, field: string): FieldErro
   return errors;
 }
 
-function validateSecurityContext(securityContext: unknown, path: string): FieldError[] {
-  const context = fields(securityContext);
+function validateSecurityContext(context: Container["securityContext"], path: string): FieldError[] {
   const errors: FieldError[] = [];
-  for (const field of ["runAsUser", "runAsGroup"]) {
-    const id = number(context[field]);
+  for (const field of ["runAsUser", "runAsGroup"] as const) {
+    const id = context?.[field];
     if (id !== undefined && (id < 0 || id > 2 ** 31 - 1)) {
       errors.push(invalidValue(`${path}.${field}`, id, "must be between 0 and 2147483647, inclusive"));
     }
   }
-  if (context.allowPrivilegeEscalation === false) {
-    const added = items(fields(context.capabilities).add);
+  if (context?.allowPrivilegeEscalation === false) {
+    const added = context.capabilities?.add ?? [];
     if (context.privileged === true) {
       const why = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
       errors.push(invalidValue(path, goValue("core.SecurityContext{}"), why));

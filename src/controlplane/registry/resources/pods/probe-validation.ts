@@ -1,7 +1,9 @@
+import type { V1Probe } from "@kubernetes/client-node";
 import { isPortName, isPortNumber } from "../../../../apimachinery/api/names.js";
+import type { V1Container } from "../../../../apimachinery/api/pod.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
-import { type Fields, fields, items, number, text } from "../access.js";
 import { forbidden, invalidValue, notSupported, required } from "../field-errors.js";
 
 /** Mirrors validateProbe, validateLifecycle and validateHandler in pkg/apis/core/validation/validation.go. */
@@ -17,16 +19,15 @@ const PROBE_NUMBERS = [
 ] as const;
 const SCHEMES = ["HTTP", "HTTPS"];
 
-export function validateProbes(container: Fields, path: string): FieldError[] {
+export function validateProbes(container: V1Container, path: string): FieldError[] {
   return PROBES.flatMap((name) => {
-    if (!isSet(container[name])) return [];
-    const probe = fields(container[name]);
+    const probe = container[name];
+    if (!probe) return [];
     const field = `${path}.${name}`;
     const errors = validateProbe(probe, field);
-    const successThreshold = number(probe.successThreshold);
+    const { successThreshold, terminationGracePeriodSeconds: seconds } = probe;
     if (name === "readinessProbe") {
-      if (isSet(probe.terminationGracePeriodSeconds)) {
-        const seconds = number(probe.terminationGracePeriodSeconds);
+      if (isSet(seconds)) {
         errors.push(
           invalidValue(`${field}.terminationGracePeriodSeconds`, seconds, "must not be set for readinessProbes"),
         );
@@ -38,55 +39,57 @@ export function validateProbes(container: Fields, path: string): FieldError[] {
   });
 }
 
-function validateProbe(probe: Fields, path: string): FieldError[] {
+function validateProbe(probe: Wire<V1Probe>, path: string): FieldError[] {
   const errors = validateHandler(probe, path, ["exec", "httpGet", "tcpSocket", "grpc"]);
   for (const name of PROBE_NUMBERS) {
-    const value = number(probe[name]);
+    const value = probe[name];
     if (value !== undefined && value < 0) errors.push(invalidValue(`${path}.${name}`, value, NON_NEGATIVE));
   }
-  const grace = number(probe.terminationGracePeriodSeconds);
+  const grace = probe.terminationGracePeriodSeconds;
   if (grace !== undefined && grace <= 0) {
     errors.push(invalidValue(`${path}.terminationGracePeriodSeconds`, grace, "must be greater than 0"));
   }
   return errors;
 }
 
-export function validateLifecycle(lifecycle: unknown, path: string): FieldError[] {
-  const hooks = fields(lifecycle);
-  return ["postStart", "preStop"]
-    .filter((name) => isSet(hooks[name]))
-    .flatMap((name) => validateHandler(fields(hooks[name]), `${path}.${name}`, ["exec", "httpGet", "tcpSocket"]));
+export function validateLifecycle(lifecycle: V1Container["lifecycle"], path: string): FieldError[] {
+  return (["postStart", "preStop"] as const).flatMap((name) => {
+    const hook = lifecycle?.[name];
+    return hook ? validateHandler(hook, `${path}.${name}`, ["exec", "httpGet", "tcpSocket"]) : [];
+  });
 }
 
-function validateHandler(handler: Fields, path: string, kinds: readonly string[]): FieldError[] {
+type HandlerKind = "exec" | "httpGet" | "tcpSocket" | "grpc";
+type Handler = Pick<Wire<V1Probe>, HandlerKind>;
+
+function validateHandler(handler: Handler, path: string, kinds: readonly HandlerKind[]): FieldError[] {
   const given = kinds.filter((kind) => isSet(handler[kind]));
   if (given.length === 0) return [required(path, "must specify a handler type")];
   return given.flatMap((kind, index) => {
     const field = `${path}.${kind}`;
     if (index > 0) return [forbidden(field, "may not specify more than 1 handler type")];
-    return validateAction(kind, fields(handler[kind]), field);
+    return validateAction(kind, handler, field);
   });
 }
 
-function validateAction(kind: string, action: Fields, field: string): FieldError[] {
+function validateAction(kind: HandlerKind, handler: Handler, field: string): FieldError[] {
   switch (kind) {
     case "exec":
-      return items(action.command).length === 0 ? [required(`${field}.command`)] : [];
+      return (handler.exec?.command ?? []).length === 0 ? [required(`${field}.command`)] : [];
     case "httpGet": {
-      const errors = text(action.path) === "" ? [required(`${field}.path`)] : [];
-      errors.push(...validatePort(action.port, `${field}.port`));
-      const scheme = text(action.scheme);
+      const { path = "", port, scheme = "" } = handler.httpGet ?? {};
+      const errors = path === "" ? [required(`${field}.path`)] : [];
+      errors.push(...validatePort(port, `${field}.port`));
       if (scheme !== "" && !SCHEMES.includes(scheme)) errors.push(notSupported(`${field}.scheme`, scheme, SCHEMES));
       return errors;
     }
     default:
-      return validatePort(action.port, `${field}.port`);
+      return validatePort(handler[kind]?.port, `${field}.port`);
   }
 }
 
 /** A number, or the name of one of the container's ports. */
-function validatePort(port: unknown, field: string): FieldError[] {
+function validatePort(port: number | string | undefined, field: string): FieldError[] {
   if (typeof port === "string") return isPortName(port).map((one) => invalidValue(field, port, one));
-  const value = number(port) ?? 0;
-  return isPortNumber(value).map((one) => invalidValue(field, value, one));
+  return isPortNumber(port ?? 0).map((one) => invalidValue(field, port ?? 0, one));
 }

@@ -1,5 +1,7 @@
+import { semanticallyEqual } from "../../../../apimachinery/semantic-equality.js";
 import { isRecord, isSet } from "../../../../util/records.js";
-import { type Fields, semanticallyEqual } from "../access.js";
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Two pod specs compared, for the message about a forbidden update.

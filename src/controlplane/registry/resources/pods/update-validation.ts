@@ -1,9 +1,11 @@
 import { isIP } from "node:net";
-import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import type { V1Pod } from "@kubernetes/client-node";
 import { isDns1123Subdomain } from "../../../../apimachinery/api/names.js";
+import type { V1PodSpec, V1PodStatus, V1Toleration } from "../../../../apimachinery/api/pod.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
+import { semanticallyEqual } from "../../../../apimachinery/semantic-equality.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
-import { type Fields, fields, items, number, semanticallyEqual, text } from "../access.js";
 import { duplicate, forbidden, goValue, invalidValue } from "../field-errors.js";
 import { validateImage } from "./container-validation.js";
 import { validateGateRemoval } from "./scheduling-gates.js";
@@ -14,20 +16,22 @@ import { MIRROR_POD_ANNOTATION, validateMirrorAnnotation, validatePod, validateT
 
 const MAY_CHANGE =
   "pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+const NO_SPEC: V1PodSpec = { containers: [] };
 const MAX_INT32 = 2 ** 31 - 1;
 const DEADLINE = "spec.activeDeadlineSeconds";
 
-export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[] {
-  const spec = fields(pod.spec);
-  const before = fields(old.spec);
+export function validatePodUpdate(pod: Wire<V1Pod>, old: Wire<V1Pod>): FieldError[] {
+  const { spec = NO_SPEC } = pod;
+  const { spec: before = NO_SPEC } = old;
   const errors = [...validatePod(pod), ...mirrorAnnotationErrors(pod, old)];
-  for (const kind of ["containers", "initContainers"]) {
-    if (items(spec[kind]).length !== items(before[kind]).length) {
+  for (const kind of ["containers", "initContainers"] as const) {
+    const containers = spec[kind] ?? [];
+    if (containers.length !== (before[kind] ?? []).length) {
       return [...errors, forbidden(`spec.${kind}`, "pod updates may not add or remove containers")];
     }
-    errors.push(...items(spec[kind]).flatMap((one, index) => validateImage(fields(one), `spec.${kind}[${index}]`)));
+    errors.push(...containers.flatMap((one, index) => validateImage(one, `spec.${kind}[${index}]`)));
   }
-  const deadline = deadlineError(number(spec.activeDeadlineSeconds), number(before.activeDeadlineSeconds));
+  const deadline = deadlineError(spec.activeDeadlineSeconds, before.activeDeadlineSeconds);
   if (deadline !== undefined) return [...errors, deadline];
   errors.push(...tolerationErrors(spec, before), ...validateGateRemoval(spec, before));
   const munged = withAllowedChanges(spec, before);
@@ -38,7 +42,7 @@ export function validatePodUpdate(pod: KubeObject, old: KubeObject): FieldError[
 }
 
 /** The mirror pod annotation cannot be added or removed. Mirrors ValidatePodSpecificAnnotationUpdates. */
-function mirrorAnnotationErrors(pod: KubeObject, old: KubeObject): FieldError[] {
+function mirrorAnnotationErrors(pod: Wire<V1Pod>, old: Wire<V1Pod>): FieldError[] {
   const field = `metadata.annotations[${MIRROR_POD_ANNOTATION}]`;
   const after = pod.metadata.annotations?.[MIRROR_POD_ANNOTATION];
   const before = old.metadata.annotations?.[MIRROR_POD_ANNOTATION];
@@ -62,25 +66,25 @@ function deadlineError(seconds: number | undefined, before: number | undefined):
 }
 
 /** Mirrors validateOnlyAddedTolerations. */
-function tolerationErrors(spec: Fields, before: Fields): FieldError[] {
-  const now = items(spec.tolerations).map((one) => withoutSeconds(fields(one)));
-  const isKept = items(before.tolerations).every((one) =>
-    now.some((other) => semanticallyEqual(other, withoutSeconds(fields(one)))),
+function tolerationErrors(spec: V1PodSpec, before: V1PodSpec): FieldError[] {
+  const now = (spec.tolerations ?? []).map(withoutSeconds);
+  const isKept = (before.tolerations ?? []).every((one) =>
+    now.some((other) => semanticallyEqual(other, withoutSeconds(one))),
   );
   if (isKept) return validateTolerations(spec.tolerations);
   return [forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")];
 }
 
-function withoutSeconds({ tolerationSeconds: _seconds, ...rest }: Fields): Fields {
+function withoutSeconds({ tolerationSeconds: _seconds, ...rest }: V1Toleration): V1Toleration {
   return rest;
 }
 
 /** The new spec with the allowed changes undone: any remaining difference is forbidden. */
-function withAllowedChanges(spec: Fields, before: Fields): Fields {
-  const withImagesOf = (kind: string): unknown[] =>
-    items(spec[kind]).map((one, index) => ({ ...fields(one), image: fields(items(before[kind])[index]).image }));
-  const grace = number(spec.terminationGracePeriodSeconds);
-  const graceBefore = number(before.terminationGracePeriodSeconds);
+function withAllowedChanges(spec: V1PodSpec, before: V1PodSpec): Readonly<Record<string, unknown>> {
+  const withImagesOf = (kind: "containers" | "initContainers") =>
+    (spec[kind] ?? []).map((one, index) => ({ ...one, image: before[kind]?.[index]?.image }));
+  const grace = spec.terminationGracePeriodSeconds;
+  const graceBefore = before.terminationGracePeriodSeconds;
   const isGraceRepaired = graceBefore !== undefined && graceBefore < 0 && grace === 1;
   return {
     ...spec,
@@ -93,21 +97,22 @@ function withAllowedChanges(spec: Fields, before: Fields): Fields {
   };
 }
 
-export function validatePodStatusUpdate(pod: KubeObject, old: KubeObject): FieldError[] {
-  const status = fields(pod.status);
-  const before = fields(old.status);
-  const restartPolicy = text(fields(old.spec).restartPolicy);
-  const nominated = text(status.nominatedNodeName);
+export function validatePodStatusUpdate(pod: Wire<V1Pod>, old: Wire<V1Pod>): FieldError[] {
+  const { status = {} } = pod;
+  const { status: before = {} } = old;
+  const { restartPolicy = "", initContainers } = old.spec ?? NO_SPEC;
+  const { nominatedNodeName: nominated = "" } = status;
   const errors = mirrorAnnotationErrors(pod, old);
-  if (nominated !== "" && nominated !== text(before.nominatedNodeName)) {
+  if (nominated !== "" && nominated !== before.nominatedNodeName) {
     const field = "status.nominatedNodeName";
     errors.push(...isDns1123Subdomain(nominated).map((one) => invalidValue(field, nominated, one)));
   }
   // A sidecar (v1.29) restarts, whatever the pod's restart policy is.
-  const inits = items(fields(old.spec).initContainers).map(fields);
-  const sidecars = new Set(inits.filter((one) => one.restartPolicy === "Always").map(({ name }) => name));
-  for (const kind of ["containerStatuses", "initContainerStatuses"]) {
-    const mayRunAgain = kind === "initContainerStatuses" ? sidecars : new Set<unknown>();
+  const sidecars = new Set(
+    (initContainers ?? []).filter((one) => one.restartPolicy === "Always").map(({ name }) => name),
+  );
+  for (const kind of ["containerStatuses", "initContainerStatuses"] as const) {
+    const mayRunAgain = kind === "initContainerStatuses" ? sidecars : new Set<string>();
     errors.push(...transitionErrors(status[kind], before[kind], `status.${kind}`, restartPolicy, mayRunAgain));
   }
   return [...errors, ...podIpErrors(status)];
@@ -115,29 +120,27 @@ export function validatePodStatusUpdate(pod: KubeObject, old: KubeObject): Field
 
 /** A finished container cannot restart. Mirrors ValidateContainerStateTransition and ValidateInitContainerStateTransition. */
 function transitionErrors(
-  statuses: unknown,
-  before: unknown,
+  statuses: V1PodStatus["containerStatuses"],
+  before: V1PodStatus["containerStatuses"],
   path: string,
   restartPolicy: string,
-  mayRunAgain: ReadonlySet<unknown>,
+  mayRunAgain: ReadonlySet<string>,
 ): FieldError[] {
   if (restartPolicy === "Always") return [];
-  return items(before).flatMap((one, index) => {
-    if (mayRunAgain.has(fields(one).name)) return [];
-    const { terminated } = fields(fields(one).state);
-    if (!isSet(terminated)) return [];
-    if (restartPolicy === "OnFailure" && number(fields(terminated).exitCode) !== 0) return [];
-    const after = items(statuses)
-      .map(fields)
-      .filter((other) => other.name === fields(one).name && !isSet(fields(other.state).terminated));
+  return (before ?? []).flatMap(({ name, state }, index) => {
+    if (mayRunAgain.has(name)) return [];
+    const terminated = state?.terminated;
+    if (!terminated) return [];
+    if (restartPolicy === "OnFailure" && terminated.exitCode !== 0) return [];
+    const after = (statuses ?? []).filter((other) => other.name === name && !other.state?.terminated);
     return after.map(() => forbidden(`${path}[${index}].state`, "may not be transitioned to non-terminated state"));
   });
 }
 
 /** Mirrors validatePodIPs: at most one address of each family. */
-function podIpErrors(status: Fields): FieldError[] {
+function podIpErrors({ podIPs }: V1PodStatus): FieldError[] {
   const field = "status.podIPs";
-  const ips = items(status.podIPs).map((one) => text(fields(one).ip));
+  const ips = (podIPs ?? []).map(({ ip = "" }) => ip);
   const why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
   const errors = ips.flatMap((ip, index) => (isIP(ip) === 0 ? [invalidValue(`${field}[${index}]`, ip, why)] : []));
   if (ips.length <= 1) return errors;

@@ -1,13 +1,14 @@
-import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import type { V1Pod, V1Volume } from "@kubernetes/client-node";
 import {
   isDns1123Label,
   isDns1123Subdomain,
   isLabelValue,
   isQualifiedName,
 } from "../../../../apimachinery/api/names.js";
+import type { V1PodSpec } from "../../../../apimachinery/api/pod.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
+import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
-import { bool, type Fields, fields, items, number, text } from "../access.js";
 import { duplicate, forbidden, invalidValue, notSupported, required } from "../field-errors.js";
 import { validateContainerRestartPolicies } from "./container-restart-policy.js";
 import { validateContainers, validateInitContainers } from "./container-validation.js";
@@ -21,35 +22,35 @@ const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const MAX_INT32 = 2 ** 31 - 1;
 
-export function validatePodCreate(pod: KubeObject): FieldError[] {
+export function validatePodCreate(pod: Wire<V1Pod>): FieldError[] {
   const errors = validatePod(pod);
-  if (items(fields(pod.spec).ephemeralContainers).length > 0) {
+  if ((pod.spec?.ephemeralContainers ?? []).length > 0) {
     errors.push(forbidden("spec.ephemeralContainers", "cannot be set on create"));
   }
-  return [...errors, ...validateGatedNode(fields(pod.spec))];
+  return [...errors, ...validateGatedNode(pod.spec ?? {})];
 }
 
 /** The rules for both creation and update. The generic store checks metadata. */
-export function validatePod(pod: KubeObject): FieldError[] {
-  return [...validateMirrorAnnotation(pod), ...validatePodSpec(fields(pod.spec))];
+export function validatePod(pod: Wire<V1Pod>): FieldError[] {
+  return [...validateMirrorAnnotation(pod), ...validatePodSpec(pod.spec ?? { containers: [] })];
 }
 
-export function validateMirrorAnnotation(pod: KubeObject): FieldError[] {
+export function validateMirrorAnnotation(pod: Wire<V1Pod>): FieldError[] {
   const mirror = pod.metadata.annotations?.[MIRROR_POD_ANNOTATION];
-  if (mirror === undefined || text(fields(pod.spec).nodeName) !== "") return [];
+  if (mirror === undefined || pod.spec?.nodeName) return [];
   const why = "must set spec.nodeName if mirror pod annotation is set";
   return [invalidValue(`metadata.annotations[${MIRROR_POD_ANNOTATION}]`, mirror, why)];
 }
 
-function validatePodSpec(spec: Fields): FieldError[] {
-  const volumeNames = new Set(items(spec.volumes).map((one) => text(fields(one).name)));
-  const context = { volumeNames, hostNetwork: bool(spec.hostNetwork) ?? false };
+function validatePodSpec(spec: V1PodSpec): FieldError[] {
+  const volumeNames = new Set((spec.volumes ?? []).map(({ name }) => name));
+  const context = { volumeNames, hostNetwork: spec.hostNetwork ?? false };
   return [
     ...validateVolumes(spec.volumes),
     ...validateContainers(spec.containers, context),
     ...validateInitContainers(spec, context),
-    ...oneOf("spec.restartPolicy", text(spec.restartPolicy), RESTART_POLICIES),
-    ...oneOf("spec.dnsPolicy", text(spec.dnsPolicy), DNS_POLICIES),
+    ...oneOf("spec.restartPolicy", spec.restartPolicy, RESTART_POLICIES),
+    ...oneOf("spec.dnsPolicy", spec.dnsPolicy, DNS_POLICIES),
     ...validateNodeSelector(spec.nodeSelector),
     ...validateImagePullSecrets(spec.imagePullSecrets),
     ...validateReadinessGates(spec.readinessGates),
@@ -66,22 +67,20 @@ function validatePodSpec(spec: Fields): FieldError[] {
   ];
 }
 
-function oneOf(field: string, value: string, allowed: readonly string[]): FieldError[] {
-  if (value === "") return [required(field)];
+function oneOf(field: string, value: string | undefined, allowed: readonly string[]): FieldError[] {
+  if (!value) return [required(field)];
   return allowed.includes(value) ? [] : [notSupported(field, value, allowed)];
 }
 
-function nameErrors(field: string, value: unknown, check: (name: string) => string[]): FieldError[] {
-  const name = text(value);
-  return name === "" ? [] : check(name).map((one) => invalidValue(field, name, one));
+function nameErrors(field: string, name: string | undefined, check: (name: string) => string[]): FieldError[] {
+  return !name ? [] : check(name).map((one) => invalidValue(field, name, one));
 }
 
-function validateVolumes(volumes: unknown): FieldError[] {
+function validateVolumes(volumes: V1PodSpec["volumes"]): FieldError[] {
   const names = new Set<string>();
-  return items(volumes).flatMap((one, index) => {
-    const volume = fields(one);
+  return (volumes ?? []).flatMap((volume, index) => {
     const field = `spec.volumes[${index}]`;
-    const name = text(volume.name);
+    const { name } = volume;
     const errors = validateVolumeSource(volume, field);
     if (name === "") errors.push(required(`${field}.name`));
     else {
@@ -103,46 +102,44 @@ const SOURCE_NAMES: Readonly<Record<string, string>> = {
   csi: "driver",
 };
 
-function validateVolumeSource(volume: Fields, path: string): FieldError[] {
+function validateVolumeSource({ name: _name, ...sources }: Wire<V1Volume>, path: string): FieldError[] {
   const errors: FieldError[] = [];
   let count = 0;
-  for (const kind in volume) {
-    if (kind === "name" || !isSet(volume[kind])) continue;
+  for (const [kind, source] of Object.entries(sources)) {
+    if (!isSet(source)) continue;
     if (++count > 1) {
       errors.push(forbidden(`${path}.${kind}`, "may not specify more than 1 volume type"));
       continue;
     }
     const nameField = SOURCE_NAMES[kind];
-    if (nameField === undefined || text(fields(volume[kind])[nameField]) !== "") continue;
+    if (nameField === undefined || (source as Readonly<Record<string, unknown>>)[nameField]) continue;
     errors.push(required(`${path}.${kind}.${nameField}`));
   }
   return count === 0 ? [required(path, "must specify a volume type")] : errors;
 }
 
-function validateNodeSelector(selector: unknown): FieldError[] {
-  return Object.entries(fields(selector)).flatMap(([key, value]) => [
+function validateNodeSelector(selector: V1PodSpec["nodeSelector"]): FieldError[] {
+  return Object.entries(selector ?? {}).flatMap(([key, value]) => [
     ...isQualifiedName(key).map((one) => invalidValue("spec.nodeSelector", key, one)),
-    ...isLabelValue(text(value)).map((one) => invalidValue("spec.nodeSelector", text(value), one)),
+    ...isLabelValue(value).map((one) => invalidValue("spec.nodeSelector", value, one)),
   ]);
 }
 
-function validateImagePullSecrets(secrets: unknown): FieldError[] {
-  return items(secrets).flatMap((one, index) =>
-    text(fields(one).name) === "" ? [required(`spec.imagePullSecrets[${index}].name`)] : [],
+function validateImagePullSecrets(secrets: V1PodSpec["imagePullSecrets"]): FieldError[] {
+  return (secrets ?? []).flatMap(({ name }, index) =>
+    !name ? [required(`spec.imagePullSecrets[${index}].name`)] : [],
   );
 }
 
-function validateReadinessGates(gates: unknown): FieldError[] {
-  return items(gates).flatMap((one, index) => {
-    const type = text(fields(one).conditionType);
+function validateReadinessGates(gates: V1PodSpec["readinessGates"]): FieldError[] {
+  return (gates ?? []).flatMap(({ conditionType: type }, index) => {
     return isQualifiedName(type).map((message) =>
       invalidValue(`spec.readinessGates[${index}].conditionType`, type, message),
     );
   });
 }
 
-function validateActiveDeadline(value: unknown): FieldError[] {
-  const seconds = number(value);
+function validateActiveDeadline(seconds: number | undefined): FieldError[] {
   if (seconds === undefined || (seconds >= 1 && seconds <= MAX_INT32)) return [];
   return [invalidValue("spec.activeDeadlineSeconds", seconds, `must be between 1 and ${MAX_INT32}, inclusive`)];
 }
@@ -150,21 +147,16 @@ function validateActiveDeadline(value: unknown): FieldError[] {
 const TOLERATION_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /** Mirrors ValidateTolerations. */
-export function validateTolerations(tolerations: unknown): FieldError[] {
-  return items(tolerations).flatMap((one, index) => {
-    const toleration = fields(one);
+export function validateTolerations(tolerations: V1PodSpec["tolerations"]): FieldError[] {
+  return (tolerations ?? []).flatMap(({ key, operator = "", value = "", effect = "", tolerationSeconds }, index) => {
     const field = `spec.tolerations[${index}]`;
-    const key = text(toleration.key);
-    const operator = text(toleration.operator);
-    const value = text(toleration.value);
-    const effect = text(toleration.effect);
     const errors: FieldError[] = [];
     if (key) errors.push(...isQualifiedName(key).map((message) => invalidValue(`${field}.key`, key, message)));
     else if (operator !== "Exists") {
       const why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
       errors.push(invalidValue(`${field}.operator`, operator, why));
     }
-    if (isSet(toleration.tolerationSeconds) && effect !== "NoExecute") {
+    if (isSet(tolerationSeconds) && effect !== "NoExecute") {
       errors.push(
         invalidValue(`${field}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"),
       );
