@@ -15,14 +15,14 @@ function hasColour({ env, isTTY, wanted }: ColourQuestion): boolean {
   return isTTY === true && env["TERM"] !== "dumb";
 }
 
-/** chalk does not look at NO_COLOR: one instance per stream, never its default one. */
+/** chalk ignores NO_COLOR, so each stream gets its own instance. */
 export function chalkFor(stream: "stdout" | "stderr", question: ColourQuestion): ChalkInstance {
   if (!hasColour(question)) return new Chalk({ level: 0 });
   const seen = stream === "stdout" ? supportsColor : supportsColorStderr;
   return new Chalk({ level: seen === false ? 1 : seen.level });
 }
 
-/** Whether the locale can show signs beyond ASCII. */
+/** Whether the locale can show characters beyond ASCII. */
 export function hasUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
   return /utf-?8/i.test(locale) && env["TERM"] !== "linux";

@@ -19,9 +19,9 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
    */
   session(options: { readonly speed?: number }): { readonly clock: Clock; readonly trace: Trace };
   /**
-   * The trace file is another process's of ours to write, and not this one's: before `session`.
-   * @returns its absolute path; undefined: none is asked for
-   * @throws LabError USAGE for one of an unknown format
+   * Hands the trace file over to another process of this program; called before `session`.
+   * @returns its absolute path; undefined without --trace
+   * @throws LabError USAGE for an unknown format
    */
   handOverTrace(): string | undefined;
   /**
@@ -33,17 +33,17 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
     options: TargetOptions,
     traceFor?: (trace: Trace, clock: Clock) => Trace,
   ): Promise<Target>;
-  /** The exit code of a command that did what it was asked for: of `exec`, the remote command's. */
+  /** Sets the exit code of a successful command: for `exec`, the remote command's. */
   exitWith(code: number): void;
-  /** In a command that speaks another language: what the process edge says by itself from now on. */
+  /** Sets the process edge's texts for a command in another language. */
   useWords(words: EdgeWords): void;
 }
 
-/** What stands before the sentence of an error, and what is said after Ctrl-C. */
+/** The prefix of an error message, and the message after Ctrl-C. */
 export interface EdgeWords {
   readonly error: string;
   readonly interrupted: string;
 }
 
-/** How a command adds itself; the module behind it is loaded only when it runs. */
+/** Adds a command; its module is loaded only when it runs. */
 export type AddCommand = (program: Command, context: CliContext) => void;

@@ -17,7 +17,7 @@ export function addOutputOptions(command: Command): Command {
   return addTraceOptions(command.addOption(new Option("--json", "print the result as one JSON document on stdout")));
 }
 
-/** Adds -v, --trace and --no-color: all that a command needs whose stdout is somebody else's, byte for byte. */
+/** Adds -v, --trace and --no-color, for a command whose stdout is another program's output. */
 export function addTraceOptions(command: Command): Command {
   return command
     .addOption(
@@ -40,7 +40,7 @@ export function addTargetOptions(command: Command): Command {
     .addOption(new Option("-y, --yes", "do not ask before writing to a real cluster"))
     .addOption(new Option("--kube-version <release>", "behave like this release (embedded only; 1.25)"))
     .addOption(
-      new Option("--speed <factor>", "run every clock so many times as fast (embedded only)").argParser(parseSpeed),
+      new Option("--speed <factor>", "speed up every clock by this factor (embedded only)").argParser(parseSpeed),
     );
 }
 
@@ -113,7 +113,7 @@ export function parsePort(text: string): number {
 }
 
 /**
- * A path, as it was typed. An empty one, mostly a variable of a shell that was not set, would be the current folder.
+ * Checks a path argument. An empty one, usually from an unset shell variable, would mean the current folder.
  * @throws InvalidArgumentError: commander names the flag
  */
 export function parsePath(text: string): string {

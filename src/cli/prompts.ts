@@ -4,7 +4,7 @@ import { LabError } from "../util/errors.js";
 
 import { columnsOf } from "./width.js";
 
-/** What stands before and behind a question: inquirer breaks a line that is longer than the terminal within a word. */
+/** The width of the text around a question: inquirer breaks a line longer than the terminal inside a word. */
 const BESIDE_QUESTION = "? ".length + " (y/N) Yes".length;
 
 /**

@@ -103,12 +103,12 @@ export class CliSession implements CliContext {
     return resolve(this.cwd, trace);
   }
 
-  /** columns of stderr; a terminal that nobody has given a size says 0 */
+  /** columns of stderr; a terminal without a known size reports 0 */
   get width(): number {
     return columnsOf(this.streams.stderr);
   }
 
-  /** Takes the spinner away, so that what is written next has a line of its own. */
+  /** Removes the spinner, so that the next output starts on a new line. */
   stopProgress(): void {
     this.#progress?.clear();
   }
@@ -117,7 +117,7 @@ export class CliSession implements CliContext {
     return chalkFor(stream, { env: this.env, isTTY: this.streams[stream].isTTY, wanted: this.#output.color });
   }
 
-  /** of a run that nothing else ended */
+  /** the exit code of a run that ended normally */
   get exitCode(): number {
     return this.#exitCode;
   }
@@ -131,7 +131,7 @@ export class CliSession implements CliContext {
     options: TargetOptions,
     traceFor?: (trace: Trace, clock: Clock) => Trace,
   ): Promise<Target> {
-    // Loaded here and not above: --help and usage errors need none of it.
+    // Loaded on demand: --help and usage errors do not need it.
     const { openTarget } = await import("../testbed/target.js");
     return this.#announce(command, await openTarget(this, options, traceFor));
   }
@@ -166,7 +166,7 @@ export class CliSession implements CliContext {
     return askYesNo(question, options.flag, this.streams, this.signal);
   }
 
-  /** Ends what the run has open: spinner, trace files. Safe to call twice. */
+  /** Closes the run's spinner and trace files. Safe to call twice. */
   async close(): Promise<void> {
     this.#progress?.clear();
     await this.#running?.trace.close();

@@ -5,7 +5,7 @@ import zh from "../../labs/messages.zh.json" with { type: "json" };
 export const LANGUAGES = ["en", "zh"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** The keys of everything that learn mode says beside the labs' own texts. */
+/** The keys of all messages of learn mode besides the labs' texts. */
 export type MessageKey = keyof typeof en;
 export type Catalogue = Readonly<Record<MessageKey, string>>;
 
@@ -14,16 +14,16 @@ const CATALOGUES: Readonly<Record<Language, Catalogue>> = { en, zh };
 
 export type Say = (key: MessageKey, values?: Readonly<Record<string, string | number>>) => string;
 
-/** What learn mode says in one language; `{name}` in a message is filled with the value of that name. */
+/** The messages of learn mode in one language; `{name}` stands for the value of that name. */
 export function sayIn(language: Language): Say {
   return (key, values = {}) =>
     CATALOGUES[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
-/** The variable that says a lab's language to the programs that are run in it, whatever the terminal's own is. */
+/** The environment variable that passes a lab's language to its programs, independent of the terminal's language. */
 export const LANGUAGE_VARIABLE = "KUBELAB_LANG";
 
-/** Of a lab's own, else of the terminal: `zh_CN.UTF-8`, `zh`, `zh-Hans`: Chinese; anything else, or nothing: English. */
+/** The language of the lab, else of the terminal: Chinese for `zh_CN.UTF-8`, `zh`, `zh-Hans`; otherwise English. */
 export function languageOf(env: Readonly<Record<string, string | undefined>>): Language {
   const locale = env[LANGUAGE_VARIABLE] || env["LC_ALL"] || env["LC_MESSAGES"] || env["LANG"] || "";
   return LANGUAGES.find((one) => locale.toLowerCase().startsWith(one)) ?? "en";

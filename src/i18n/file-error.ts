@@ -1,7 +1,7 @@
 import { describeFileError } from "../util/files.js";
 import type { Message } from "./message-error.js";
 
-/** Why a file or folder cannot be read or written, for a learner. */
+/** The localized reason why a file or folder cannot be read or written. */
 export function fileErrorMessage(error: unknown): Message {
   const code = (error as { readonly code?: unknown } | null)?.code;
   switch (code) {

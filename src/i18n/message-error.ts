@@ -1,14 +1,12 @@
 import { LabError, type LabErrorCode } from "../util/errors.js";
 import { type MessageKey, type Say, sayIn } from "./catalogue.js";
 
-/** A message of the catalogue with its values, or words that are the same in every language: another program's own. */
+/** A message of the catalogue with its values, or text of another program, which is the same in every language. */
 export type Message =
   | readonly [key: MessageKey, values?: Readonly<Record<string, string | number | Message>>]
   | { readonly verbatim: string };
 
-/**
- * A LabError thrown where the learner's language is not known. It speaks English until `localized` says it again.
- */
+/** A LabError from code that does not know the learner's language. It is English until `localized` translates it. */
 export class MessageError extends LabError {
   constructor(
     code: LabErrorCode,
@@ -21,12 +19,12 @@ export class MessageError extends LabError {
   }
 }
 
-/** A LabError that is made where the learner's language is known, and speaks it. */
+/** A LabError in the learner's language. */
 export class LocalizedError extends LabError {}
 
 /**
- * The same failure in the learner's language. What other rooms of the program throw speaks English: it is told by its kind,
- * with their words as a detail. What is no LabError stays what it is.
+ * Translates a failure. Other rooms throw English errors: these become a general message for their code, with the
+ * English text as a detail. Errors other than LabError stay unchanged.
  */
 export function localized(error: unknown, say: Say): unknown {
   if (!(error instanceof LabError) || error instanceof LocalizedError) return error;
@@ -37,7 +35,7 @@ export function localized(error: unknown, say: Say): unknown {
   return new LocalizedError(code, say(`kind${code}`, { detail: message }), say(`hint${code}`, { hint }), { cause });
 }
 
-/** Such words in one language. */
+/** The text of such a message in one language. */
 export function formatMessage(words: Message, say: Say): string {
   if ("verbatim" in words) return words.verbatim;
   const [key, values = {}] = words;

@@ -8,14 +8,14 @@ import { objectText } from "./output.js";
 import { findResource } from "./resources.js";
 import type { Session } from "./session.js";
 
-/** `auth can-i VERB RESOURCE [NAME]`. @throws LabError FAILED for no, as kubectl ends with 1 */
+/** `auth can-i VERB RESOURCE [NAME]`. @throws LabError FAILED for "no", because kubectl exits with 1 */
 export async function auth(session: Session, line: KubectlLine): Promise<string> {
   const [what, verb = "", resource = "", name] = line.words;
   if (what === "whoami") return whoAmI(session, line);
   if (what !== "can-i") throw unknown(`auth ${what ?? ""}`);
   const [word = "", subresource] = resource.split("/");
   const known = await findResource(session.client, word, session.signal).catch((error: unknown) => {
-    // Who may ask for nothing may not ask what there is either.
+    // Without any rights, discovery may be forbidden too.
     if (!(error instanceof LabError)) throw error;
     const [plural = "", ...group] = word.split(".");
     return {
@@ -57,7 +57,7 @@ async function whoAmI({ client, signal }: Session, line: KubectlLine): Promise<s
   return objectText(review, text(line, "output") ?? "yaml", []);
 }
 
-/** `config view [--raw] [--minify] [-o F]`: the file as it is. */
+/** `config view [--raw] [--minify] [-o F]`: prints the file. */
 export async function config(session: Session, line: KubectlLine): Promise<string> {
   if (line.words[0] !== "view") throw unknown(`config ${line.words[0] ?? ""}`);
   const document = parse(await readFile(session.kubeconfig, "utf8")) as Record<string, unknown>;

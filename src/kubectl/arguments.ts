@@ -1,17 +1,17 @@
 import type { MessageKey } from "../i18n/catalogue.js";
 import { MessageError } from "../i18n/message-error.js";
 
-/** A kubectl line, taken apart. */
+/** A parsed kubectl line. */
 export interface KubectlLine {
   readonly verb: string;
   readonly words: readonly string[];
   readonly flags: Readonly<Record<string, string | true>>;
   readonly files: readonly string[];
-  /** what stands behind `--` */
+  /** the words after `--` */
   readonly rest: readonly string[];
 }
 
-/** Flags that take a value, by the names that they may have. */
+/** Flags that take a value, by all their names. */
 const WITH_VALUE: Readonly<Record<string, string>> = {
   "-n": "namespace",
   "--namespace": "namespace",
@@ -60,7 +60,7 @@ const WITHOUT_VALUE: Readonly<Record<string, string>> = {
 };
 const FILES = new Set(["-f", "--filename"]);
 
-/** @throws LabError USAGE for what the built-in kubectl does not know */
+/** @throws LabError USAGE for flags that the built-in kubectl does not support */
 export function parseLine(argv: readonly string[]): KubectlLine {
   const flags: Record<string, string | true> = {};
   const words: string[] = [];
@@ -89,7 +89,7 @@ export function parseLine(argv: readonly string[]): KubectlLine {
   return { verb: words[0] ?? "", words: words.slice(1), flags, files, rest: end < 0 ? [] : argv.slice(end + 1) };
 }
 
-/** @param key what it does not know, where `what` alone does not say it */
+/** @param key the message, if `what` alone is not enough */
 export function unknown(
   what: string,
   key: MessageKey = what === "" ? "kubectlNothing" : "kubectlUnknown",

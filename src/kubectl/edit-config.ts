@@ -47,7 +47,7 @@ export async function editConfig(context: KubectlContext, line: KubectlLine, pat
   return `${said}\n`;
 }
 
-/** @returns whether it was there */
+/** @returns whether it existed */
 function put(document: Document, list: string, name: string, key: string, fields: Record<string, unknown>): boolean {
   const entries = (document[list] ?? []) as Entry[];
   const before = entries.find((one) => one.name === name);
@@ -57,7 +57,7 @@ function put(document: Document, list: string, name: string, key: string, fields
   return before !== undefined;
 }
 
-/** A file by its path, or what is in it. */
+/** A file by its path, or its contents. */
 async function fileField(context: KubectlContext, line: KubectlLine, name: string): Promise<Record<string, string>> {
   const file = text(line, name);
   if (file === undefined) return {};

@@ -40,7 +40,7 @@ function valuesOf(path: string, root: unknown, current: unknown): unknown[] {
   const isRooted = path.startsWith("$");
   const rest = path.replace(/^[$@]/, "");
   let values: unknown[] = [isRooted ? root : current];
-  // Its own, since what is looked for inside of it is read by the same expression.
+  // A separate expression, because this one is in use for the outer template.
   const step = new RegExp(STEP.source, "y");
   if (rest === "" || rest === ".") return values;
   while (step.lastIndex < rest.length) {

@@ -3,13 +3,13 @@ import { stringify } from "../util/yaml.js";
 import { unknown } from "./arguments.js";
 import { executeJsonPath } from "./jsonpath.js";
 
-/** What the server sends for `as=Table`. */
+/** The server's response to `as=Table`. */
 export interface Table {
   readonly columnDefinitions: readonly { readonly name: string; readonly priority: number }[];
   readonly rows: readonly { readonly cells: readonly unknown[]; readonly object?: KubeObject }[];
 }
 
-/** As kubectl prints it: columns three spaces apart. */
+/** Formats a table like kubectl, with three spaces between columns. */
 export function tableText(
   { columnDefinitions, rows }: Table,
   options: { wide: boolean; headers: boolean; namespaces: boolean },
@@ -36,7 +36,7 @@ export function tableText(
     .join("");
 }
 
-/** Objects in the format that `-o` names. @throws LabError USAGE */
+/** Formats objects as `-o` requests. @throws LabError USAGE */
 export function objectText(value: unknown, format: string, names: readonly string[]): string {
   if (format === "name") return names.map((name) => `${name}\n`).join("");
   if (format === "json") return `${JSON.stringify(sorted(value), null, 4)}\n`;
@@ -46,7 +46,7 @@ export function objectText(value: unknown, format: string, names: readonly strin
   throw unknown(`-o ${format}`);
 }
 
-/** Fields by their names, as kubectl prints them. */
+/** Sorts fields by name, as kubectl prints them. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;

@@ -6,15 +6,15 @@ import { objectText, type Table, tableText } from "./output.js";
 import { findResource, type KnownResource, nameOf, pathOf, refOf } from "./resources.js";
 import type { Session } from "./session.js";
 
-/** What a line names: a kind, and maybe one name. */
+/** A kind, and optionally one name, on a command line. */
 export interface Named {
   readonly known: KnownResource;
-  /** undefined: all */
+  /** undefined: all objects */
   readonly names: readonly string[];
   readonly namespace: string | undefined;
 }
 
-/** `pods`, `pod web`, `pod/web csr/x`: kinds and names. @throws LabError USAGE */
+/** Parses `pods`, `pod web`, `pod/web csr/x`. @throws LabError USAGE */
 export async function namedBy(session: Session, line: KubectlLine, words = line.words): Promise<readonly Named[]> {
   const { client, signal } = session;
   const namespace = line.flags["all-namespaces"] === undefined ? session.namespace : undefined;
@@ -31,7 +31,7 @@ export async function namedBy(session: Session, line: KubectlLine, words = line.
   return found;
 }
 
-/** `kubectl get`. Tables are the server's. */
+/** `kubectl get`. The server formats the tables. */
 export async function get(session: Session, line: KubectlLine): Promise<string> {
   const raw = text(line, "raw");
   if (raw !== undefined) {
@@ -45,14 +45,14 @@ export async function get(session: Session, line: KubectlLine): Promise<string> 
   return out;
 }
 
-/** `get --watch`: each object as it is, then each change, until it is interrupted. */
+/** `get --watch`: prints the existing objects, then each change, until it is interrupted. */
 async function watch(session: Session, line: KubectlLine, { known, names, namespace }: Named): Promise<void> {
   const format = text(line, "output");
   if (format === undefined || format === "wide") throw unknown("get --watch", "kubectlNeedsOutput");
   const { context, client, signal } = session;
   const path = pathOf(known, namespace);
   const fieldSelector = names.length === 0 ? text(line, "field-selector") : `metadata.name=${names[0]}`;
-  // Without a resourceVersion a watch begins with what is there.
+  // Without a resourceVersion, a watch starts with the existing objects.
   for await (const { type, object } of client.watch(
     path,
     { fieldSelector, labelSelector: text(line, "selector") },
@@ -105,7 +105,7 @@ function tableOf(
   return tableText({ ...first, rows }, { wide: line.flags["output"] === "wide", headers, namespaces });
 }
 
-/** `kubectl describe`, in short: the object's own words, then its events. */
+/** `kubectl describe`, shortened: the object's fields, then its events. */
 export async function describe(session: Session, line: KubectlLine): Promise<string> {
   let out = "";
   for (const { known, names, namespace } of await namedBy(session, line)) {

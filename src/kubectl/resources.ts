@@ -2,7 +2,7 @@ import type { KubeClient } from "../client-go/rest/client.js";
 import { collectionPath, type ResourceRef } from "../client-go/rest/paths.js";
 import { MessageError } from "../i18n/message-error.js";
 
-/** A kind that the server has. */
+/** A kind that the server supports. */
 export interface KnownResource {
   readonly apiVersion: string;
   /** plural */
@@ -23,8 +23,8 @@ interface ResourceList {
 }
 
 /**
- * Finds what a word such as `pods`, `po`, `csr`, `leases.coordination.k8s.io` or a kind means, by discovery.
- * @throws LabError USAGE when the server has no such thing
+ * Finds the kind for a word such as `pods`, `po`, `csr`, `leases.coordination.k8s.io`, by discovery.
+ * @throws LabError USAGE if the server has no such kind
  */
 export async function findResource(client: KubeClient, word: string, signal: AbortSignal): Promise<KnownResource> {
   const [wanted = "", ...group] = word.toLowerCase().split(".");
@@ -40,7 +40,7 @@ export async function findResource(client: KubeClient, word: string, signal: Abo
   throw new MessageError("USAGE", { verbatim: `the server doesn't have a resource type "${word}"` }, ["nameAKind"]);
 }
 
-/** The core group first: most words are of it. */
+/** The core group first, because most words belong to it. */
 async function* lists(client: KubeClient, signal: AbortSignal): AsyncGenerator<ResourceList> {
   yield await client.expect<ResourceList>({ method: "GET", path: "/api/v1", signal });
   const { groups } = await client.expect<{ groups: readonly { preferredVersion: { groupVersion: string } }[] }>({
@@ -53,7 +53,7 @@ async function* lists(client: KubeClient, signal: AbortSignal): AsyncGenerator<R
   }
 }
 
-/** What an object of a manifest is. @throws LabError USAGE */
+/** Finds the kind of an object in a manifest. @throws LabError USAGE */
 export async function resourceOf(
   client: KubeClient,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },

@@ -38,9 +38,9 @@ const VERBS: Readonly<Record<string, Verb>> = {
 const AS_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 /**
- * The kubectl that labs have where none is installed: the lines that they show, and a little more. It reaches the cluster of
- * $KUBECONFIG, or of --kubeconfig.
- * @throws LabError USAGE for what it does not know, and as the client does
+ * The kubectl of labs on machines without one: it supports the lines that labs show, and a little more. It uses the
+ * cluster of $KUBECONFIG or --kubeconfig.
+ * @throws LabError USAGE for unsupported lines; as the client
  */
 export async function runKubectl(context: KubectlContext, argv: readonly string[]): Promise<void> {
   await runLine(context, argv).catch((error: unknown) => {
@@ -49,7 +49,7 @@ export async function runKubectl(context: KubectlContext, argv: readonly string[
 }
 
 async function runLine(context: KubectlContext, argv: readonly string[]): Promise<void> {
-  // `delete` waits unless it is told otherwise.
+  // `delete` waits by default.
   const line = parseLine(
     argv[0] === "delete" && !argv.some((word) => word.startsWith("--wait")) ? [...argv, "--wait"] : argv,
   );
@@ -90,7 +90,7 @@ async function runLine(context: KubectlContext, argv: readonly string[]): Promis
   context.streams.stdout.write(await verb(session, line).catch(asKubectl));
 }
 
-/** What the server says no to ends kubectl with 1, whatever it is. @throws LabError FAILED */
+/** Makes every refusal exit with 1, like kubectl. @throws LabError FAILED */
 function asKubectl(error: unknown): never {
   if (!(error instanceof LabError) || !["UNAUTHORIZED", "FORBIDDEN", "REFUSED"].includes(error.code)) throw error;
   const isUnknown = error.code === "UNAUTHORIZED";
@@ -102,7 +102,7 @@ function asKubectl(error: unknown): never {
   });
 }
 
-/** By this program's own exec, without its story. */
+/** Runs `kubelab exec` without its trace. */
 async function execInPod(context: KubectlContext, line: KubectlLine): Promise<void> {
   const container = text(line, "container");
   const words = [

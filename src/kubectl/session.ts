@@ -2,7 +2,7 @@ import type { KubeClient } from "../client-go/rest/client.js";
 import type { ProcessContext, ProcessStreams, Program } from "../testbed/context.js";
 import type { Clock } from "../util/clock.js";
 
-/** What the small kubectl needs of the process. */
+/** The process, as far as the small kubectl needs it. */
 export interface KubectlContext extends ProcessContext {
   readonly streams: ProcessStreams;
   /** runs `kubelab exec` for `kubectl exec` */
@@ -10,11 +10,11 @@ export interface KubectlContext extends ProcessContext {
   session(options: object): { readonly clock: Clock };
 }
 
-/** What a line of the built-in kubectl works with. */
+/** The state of one line of the built-in kubectl. */
 export interface Session {
   readonly context: KubectlContext;
   readonly client: KubeClient;
-  /** the same cluster, asked for tables */
+  /** a client of the same cluster that requests tables */
   readonly tables: KubeClient;
   readonly namespace: string;
   /** path of the kubeconfig */

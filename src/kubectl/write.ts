@@ -110,7 +110,7 @@ export async function run(session: Session, line: KubectlLine): Promise<string> 
 const GONE_LIMIT_MS = 60_000;
 const LOOK_AGAIN_MS = 100;
 
-/** `kubectl delete`: waits until it is gone, unless `--wait=false`. */
+/** `kubectl delete`: waits until the object is gone, unless `--wait=false`. */
 export async function remove(session: Session, line: KubectlLine): Promise<string> {
   const { client, signal, context } = session;
   let out = "";

@@ -11,19 +11,19 @@ import { findIn } from "./match.js";
 import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
 import type { Action, Check } from "./schema.js";
 
-/** Something that a lab does by itself did not come out as its definition says: the lab is broken, not the learner. In the learner's language. */
+/** An action of the lab itself failed: the lab is broken, and the learner did nothing wrong. Localized. */
 export class LabBroken extends Error {
   override readonly name = "LabBroken";
 }
 
-/** How often a kept command's output is looked at, in ms of the wall's clock. */
+/** The interval for reading a background command's output, in ms of the wall clock. */
 const LOOK_AGAIN_MS = 20;
-/** How often it is told how much of a time is left, in ms of the wall's clock. */
+/** The interval for reporting the remaining time, in ms of the wall clock. */
 const COUNT_DOWN_MS = 200;
-/** How long a kept command may take until it has begun, in ms of the wall's clock. */
+/** The time limit for the start of a background command, in ms of the wall clock. */
 const BEGIN_LIMIT_MS = 20_000;
 
-/** What has been run in a lab: results by name, and what still runs. */
+/** The commands of a lab: results by name, and the commands that still run. */
 export class LabRuns implements AsyncDisposable {
   readonly #results = new Map<string, CommandResult>();
   readonly #kept = new Map<string, KeptCommand>();
@@ -33,7 +33,7 @@ export class LabRuns implements AsyncDisposable {
     readonly say: Say,
   ) {}
 
-  /** For checks. A kept command's output so far. */
+  /** The output of a background command up to now, for checks. */
   view(): CheckView {
     const { environment, say } = this;
     return {
@@ -45,13 +45,13 @@ export class LabRuns implements AsyncDisposable {
     };
   }
 
-  /** @param patience aborts when nobody wants to wait any more */
+  /** @param patience aborts when the caller stops waiting */
   check(check: Check, signal: AbortSignal, onWaiting?: Waiting, patience?: AbortSignal): Promise<Verdict> {
     const { clock, wall, patienceMs } = this.environment;
     return evaluateWithin(check, this.view(), { clock, wall, patienceMs }, signal, onWaiting, patience);
   }
 
-  /** Runs a command to its end and keeps what it printed under `name`. */
+  /** Runs a command to its end and keeps its output under `name`. */
   async run(
     name: string,
     line: string,
@@ -64,9 +64,9 @@ export class LabRuns implements AsyncDisposable {
   }
 
   /**
-   * Starts a command that goes on in the background.
-   * @param until what it has printed when it counts as begun
-   * @throws LabBroken when it ended before that
+   * Starts a command in the background.
+   * @param until pattern in the output of a command that has started
+   * @throws LabBroken if the command ends before that
    */
   async keep(
     name: string,
@@ -92,7 +92,7 @@ export class LabRuns implements AsyncDisposable {
     }
   }
 
-  /** Ends a kept command, if it runs; what it printed stays. */
+  /** Stops a background command if it runs; keeps its output. */
   async stop(name: string): Promise<void> {
     const kept = this.#kept.get(name);
     if (kept === undefined) return;
@@ -101,7 +101,7 @@ export class LabRuns implements AsyncDisposable {
     this.#kept.delete(name);
   }
 
-  /** Does what a definition says. @throws LabBroken when it does not come out as it says */
+  /** Performs an action of a definition. @throws LabBroken if its result differs from the definition */
   async act(
     action: Action,
     name: string,
@@ -156,13 +156,13 @@ export class LabRuns implements AsyncDisposable {
     await writeFile(path, text, { mode: Number.parseInt(mode, 8) });
   }
 
-  /** Ends everything that still runs, the last first. */
+  /** Stops all commands that still run, last started first. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const name of [...this.#kept.keys()].reverse()) await this.stop(name);
   }
 }
 
-/** The last lines of what a command printed: enough to see what it says about its failure. */
+/** The last lines of a command's output, which usually explain its failure. */
 function tail({ stdout, stderr }: CommandResult): string {
   return `${stdout}${stderr}`.trimEnd().split("\n").slice(-12).join("\n");
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../util/clock.js";
 import { type CheckView, evaluateLeaf, type Verdict } from "./leaf-check.js";
 import type { Check } from "./schema.js";
 
-/** Asks once. @throws LabError when the cluster cannot be reached */
+/** Evaluates a check once. @throws LabError if the cluster is unreachable */
 export async function evaluate(check: Check, view: CheckView, signal: AbortSignal): Promise<Verdict> {
   if ("all" in check) return evaluateAll(check.all, view, signal);
   if ("any" in check) return evaluateAny(check.any, view, signal);
@@ -11,17 +11,18 @@ export async function evaluate(check: Check, view: CheckView, signal: AbortSigna
   return evaluateLeaf(check, view, signal);
 }
 
-/** How often a check with `within` is asked again, in ms of the wall's clock. */
+/** The interval for repeating a check with `within`, in ms of the wall clock. */
 const ASK_AGAIN_MS = 50;
 
-/** Told while a check waits. */
+/** Reported while a check waits. */
 export type Waiting = (verdict: Verdict & { ok: false }, leftMs: number) => void;
 
 /**
- * Asks until the check holds, or its `within` is over on the lab's clock.
- * @param times.wall so that a fast clock does not make it ask without a pause
- * @param patience aborts when nobody wants to wait any more: what was seen last counts
- * @param times.patienceMs ms of the wall's clock that it goes on in any case, where a fast clock runs away from a busy machine
+ * Repeats a check until it holds, or until its `within` is over on the lab's clock.
+ * @param times.wall limits the rate of checks on a fast clock
+ * @param patience aborts when the caller stops waiting; the last result counts
+ * @param times.patienceMs the least time to wait, in ms of the wall clock, for busy machines on which a fast clock runs
+ * ahead
  */
 export async function evaluateWithin(
   check: Check,
@@ -46,7 +47,7 @@ export async function evaluateWithin(
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** 0: asked once. */
+/** 0: evaluated once */
 export function withinMs({ within }: Check): number {
   const match = /^(\d+)(ms|s|m|h)$/.exec(within ?? "");
   return match === null ? 0 : Number(match[1]) * (UNITS_MS[match[2] ?? ""] ?? 0);

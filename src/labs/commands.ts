@@ -1,7 +1,7 @@
-/** Programs whose lines in a text must be real: what a learner may paste was run by the proof. */
+/** Programs whose command lines in a text must be commands of the lab, which the proof runs. */
 const PROGRAMS = /^(kubelab|kubectl|openssl|curl) /;
 
-/** Every command line that a lab runs itself, as its definition spells it. Pure. */
+/** Every command line that a lab runs, as written in its definition. Pure. */
 export function commandsOf(definition: unknown): readonly string[] {
   const lines: string[] = [];
   const visit = (value: unknown): void => {
@@ -22,7 +22,10 @@ function linesOf(script: string): string[] {
   return [trimmed, ...trimmed.split("\n").map((line) => line.trim())];
 }
 
-/** Command lines in inline code and in fenced blocks, with the line they stand in. Message such as `kubectl` alone are none. */
+/**
+ * Command lines in inline code and in fenced blocks, with their line numbers. A bare program name is not a command
+ * line.
+ */
 export function commandsInText(markdown: string): readonly { readonly line: number; readonly command: string }[] {
   const out: { line: number; command: string }[] = [];
   let isFenced = false;

@@ -14,41 +14,41 @@ import { type LabText, parseLabText } from "./text.js";
 export interface LabProblem {
   /** `labs/01-heartbeats/lab.yaml` */
   readonly file: string;
-  /** counted from 1; undefined: the file as a whole */
+  /** counted from 1; undefined: the whole file */
   readonly line?: number;
   readonly message: string;
 }
 
-/** What a lab is called by; no two labs may share it. */
+/** The names of a lab, which must be unique. */
 type LabName = "id" | "number";
 
 export interface Compiled {
-  /** undefined when something is wrong */
+  /** undefined if there are problems */
   readonly lab?: Lab;
   /** by file and line */
   readonly problems: readonly LabProblem[];
-  /** as far as they can be read, with the line each stands in */
+  /** the readable part, with line numbers */
   readonly names: Readonly<Partial<Record<LabName, { readonly value: string; readonly line?: number }>>>;
   readonly folder: string;
 }
 
 export interface CompileOptions {
-  /** what problems are said in; default: English */
+  /** language of the problems; default: English */
   readonly say?: Say;
-  /** the commands that kubelab has; default: they are not checked */
+  /** the commands of kubelab; default: not checked */
   readonly commands?: readonly string[];
 }
 
 const FILES = ["lab.yaml", ...LANGUAGES.map((language) => `${language}.md`)];
 
-/** Whether a folder holds a lab, perhaps in part. @throws the file system's error for the folder */
+/** Whether a folder contains a lab, complete or not. @throws the file system's error for the folder */
 export async function isLab(folder: string): Promise<boolean> {
   return (await readdir(folder)).some((name) => FILES.includes(name));
 }
 
 /**
- * Reads all labs of a folder, in the order of their folders' names. Folders whose names begin with a dot are none, and where
- * no folder holds a lab there are no mistakes in labs.
+ * Reads all labs of a folder, ordered by folder name. Skips folders whose names begin with a dot. Reports no problems
+ * if no folder contains a lab.
  * @throws the file system's error for the folder itself
  */
 export async function compileLabs(folder: string, options: CompileOptions = {}): Promise<readonly Compiled[]> {
@@ -63,7 +63,7 @@ export async function compileLabs(folder: string, options: CompileOptions = {}):
   return withoutDoubles(compiled, say);
 }
 
-/** Reads one lab: `lab.yaml`, `en.md`, `zh.md`. All that is wrong is found, each with its line. */
+/** Reads one lab: `lab.yaml`, `en.md`, `zh.md`. Finds all problems, each with its line. */
 export async function compileLab(folder: string, options: CompileOptions = {}): Promise<Compiled> {
   const { say = sayIn("en"), commands } = options;
   const problems: LabProblem[] = [];
@@ -110,19 +110,19 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
   return { ...common, lab: { definition: parsed.definition, text: { en, zh } } };
 }
 
-/** A problem with the line that it gives, or in which what it is about stands first. */
+/** A problem with its given line, or else with the first line that contains its subject. */
 function located(problem: Omit<LabProblem, "file"> | RuleProblem, content: string, file: string): LabProblem {
   const line = problem.line ?? ("near" in problem ? lineWith(content, problem.near) : undefined);
   return { file, message: problem.message, ...defined({ line }) };
 }
 
-/** The first line that has `part`, counted from 1. */
+/** The first line that contains `part`, counted from 1. */
 function lineWith(content: string, part: string): number | undefined {
   const index = content.split("\n").findIndex((line) => line.includes(part));
   return index < 0 ? undefined : index + 1;
 }
 
-/** By file and line; what is the same is told once. */
+/** Sorts by file and line, without repetitions. */
 function sorted(problems: readonly LabProblem[]): readonly LabProblem[] {
   const different = new Map(problems.map((one) => [`${one.file}:${one.line}: ${one.message}`, one]));
   return [...different.values()].sort((a, b) =>
@@ -141,7 +141,7 @@ function namesIn(source: unknown, yaml: string): Compiled["names"] {
   return Object.fromEntries(found);
 }
 
-/** A lab whose id or number another one has too is none: progress is kept by id, and either opens it. */
+/** Rejects labs that share an id or number, because progress and menus refer to labs by these. */
 function withoutDoubles(compiled: readonly Compiled[], say: Say): readonly Compiled[] {
   const first = new Map<string, Compiled>();
   return compiled.map((one) => {

@@ -4,7 +4,7 @@ import type { SystemClock } from "../util/clock.js";
 import type { LabLibrary } from "./library.js";
 import type { ProgressStore } from "./progress-store.js";
 
-/** What labs need of the process. */
+/** The process, as far as labs need it. */
 export interface LabProcess extends ProcessContext, Questions {
   /** runs a lab's `kubelab` lines in this process */
   readonly program: Program;
@@ -12,7 +12,7 @@ export interface LabProcess extends ProcessContext, Questions {
   notice(line: string): void;
 }
 
-/** What every part of a lab needs. */
+/** Common to all parts of a lab. */
 export interface LabContext {
   readonly context: LabProcess;
   readonly library: LabLibrary;
@@ -20,14 +20,14 @@ export interface LabContext {
   readonly language: Language;
   readonly say: Say;
   readonly wall: SystemClock;
-  /** columns of the terminal that shows a lab's output, at most 100 */
+  /** width of the terminal that shows a lab's output, at most 100 */
   readonly columns: number;
   isColoured(stream: "stdout" | "stderr"): boolean;
   /** Writes a text to a stream, wrapped at the stream's width. */
   print(stream: "stdout" | "stderr", text: string): void;
 }
 
-/** How a lab is started. */
+/** Settings of a lab's start. */
 export interface LabOptions {
   readonly speed?: number;
   readonly seed?: number;

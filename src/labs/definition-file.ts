@@ -5,14 +5,14 @@ import { definition, type LabDefinition } from "./schema.js";
 import { inWords } from "./worded.js";
 
 export interface DefinitionFile {
-  /** what the YAML says; undefined: it is none */
+  /** the parsed YAML; undefined if it cannot be parsed */
   readonly source: unknown;
-  /** undefined when it breaks the schema */
+  /** undefined if it does not match the schema */
   readonly definition?: LabDefinition;
   readonly problems: readonly { readonly line: number; readonly message: string }[];
 }
 
-/** Reads a `lab.yaml`: YAML and schema, each problem with the line of the value it is about, counted from 1. Pure. */
+/** Parses a `lab.yaml` and checks its schema. Each problem has the line of its value, counted from 1. Pure. */
 export function parseDefinition(yaml: string, say: Say): DefinitionFile {
   const lineCounter = new LineCounter();
   const document = parseDocument(yaml, { lineCounter });
@@ -35,7 +35,7 @@ export function parseDefinition(yaml: string, say: Say): DefinitionFile {
 
 type Document = ReturnType<typeof parseDocument>;
 
-/** Of the value itself, or of the nearest one around it that is there. */
+/** The line of the value, or of its nearest existing parent. */
 function lineOf(document: Document, lineCounter: LineCounter, path: readonly PropertyKey[]): number {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined;

@@ -21,21 +21,22 @@ import { labFolderPrefix } from "./process-leftovers.js";
 import type { LabDefinition } from "./schema.js";
 
 export interface EmbeddedEnvironmentOptions extends Reader {
-  /** of the running cluster, as `kubelab --cluster` names it */
+  /** name of the running cluster for `kubelab --cluster` */
   readonly clusterName: string;
-  /** of that name; released with the environment */
+  /** the claim of that name; released with the environment */
   readonly lock?: AsyncDisposable;
   readonly speed: number;
   /** release and nodes of the cluster */
   readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions">;
-  /** even where there is one: labs then use the built-in one */
+  /** use the built-in kubectl even if one is installed */
   readonly withoutKubectl?: boolean;
   /** see LabEnvironment; default 0 */
   readonly patienceMs?: number;
 }
 
 /**
- * A cluster for one lab, in this process: control plane, nodes, a folder. Other processes find it as any `kubelab cluster up`.
+ * Starts a cluster for one lab in this process: control plane, nodes, a folder. Other processes find it like any
+ * `kubelab cluster up`.
  */
 export async function openEmbeddedEnvironment(
   context: LabProcess,
@@ -87,7 +88,7 @@ export async function openEmbeddedEnvironment(
       client,
       clock,
       nodes,
-      // The scheduler has no other choice than the lab's nodes.
+      // The scheduler has only the lab's nodes to choose from.
       onNode: "",
       variables: { KUBELAB_CLUSTER: clusterName },
       withoutKubectl: options.withoutKubectl === true,

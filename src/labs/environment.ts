@@ -5,33 +5,33 @@ import type { Values } from "./variables.js";
 
 export type InjectionArguments = Readonly<Record<string, string | number | boolean>>;
 
-/** Where a lab happens: a cluster, a folder, programs. Only the rooms above know how one is made. */
+/** The environment of a lab: a cluster, a folder, programs. Other rooms create it. */
 export interface LabEnvironment extends AsyncDisposable {
-  /** the lab's own: its commands run in it, it goes away with the lab */
+  /** the lab's working folder, removed with the lab */
   readonly folder: string;
   /** as the cluster's administrator */
   readonly client: KubeClient;
-  /** the lab's time, which may run fast */
+  /** the lab's clock, which may run fast */
   readonly clock: Clock;
-  /** the time of whoever waits */
+  /** the wall clock */
   readonly wall: Clock;
-  /** ms of the wall's clock that a check with a time limit goes on in any case: 0 for learners */
+  /** the least time that a check with a time limit waits, in ms of the wall clock: 0 for learners */
   readonly patienceMs: number;
   readonly runner: CommandRunner;
   /** `server`, `kubeconfig`, `folder`, `onNode`; of nodes: `kubelet1`, `runtime1`, `control1` */
   readonly given: Values;
-  /** how many times as fast as the wall's the lab's clock runs */
+  /** speed of the lab's clock relative to the wall clock */
   readonly speed: number;
   readonly canSetSpeed: boolean;
-  /** Time does not jump: it goes on from where it is. @throws LabError USAGE where time is not the lab's */
+  /** Changes the speed without a jump in time. @throws LabError USAGE on a real cluster */
   setSpeed(factor: number): Promise<void>;
-  /** The trace of a part of the environment: `node-1`. @returns undefined: no part has this name */
+  /** The trace of a part of the environment, such as `node-1`. @returns undefined for an unknown name */
   output(name: string): CommandResult | undefined;
   /**
-   * Does what no command does: see `injection-names.ts`.
-   * @throws LabError USAGE on a cluster that is not the embedded one
+   * Performs an injection: see `injection-names.ts`.
+   * @throws LabError USAGE on a cluster that is not embedded
    */
   inject(name: string, args: InjectionArguments, signal: AbortSignal): Promise<void>;
-  /** What a learner types in another terminal to be where the lab is, one line each. */
+  /** Commands that prepare another terminal for the lab, one line each. */
   readonly elsewhere: readonly string[];
 }

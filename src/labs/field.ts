@@ -1,8 +1,8 @@
 /**
- * The value that a path leads to: `status.conditions[type=Ready].status`, `spec.taints[*].key`, `metadata.labels['a/b']`,
+ * Reads the value at a path: `status.conditions[type=Ready].status`, `spec.taints[*].key`, `metadata.labels['a/b']`,
  * `items[0].metadata.name`.
- * @returns undefined: nothing is there; an array when the path has `[*]`
- * @throws Error for a path that cannot be read
+ * @returns undefined if there is no value; an array if the path contains `[*]`
+ * @throws Error for an invalid path
  */
 export function fieldOf(root: unknown, path: string): unknown {
   let values: unknown[] = [root];
@@ -14,7 +14,7 @@ export function fieldOf(root: unknown, path: string): unknown {
   return isMany ? values : values[0];
 }
 
-/** Whether `fieldOf` can follow a path; `{{variables}}` in it are taken for words. */
+/** Whether `fieldOf` accepts a path; `{{variables}}` count as words. */
 export function isFieldPath(path: string): boolean {
   try {
     return partsOf(path.replace(/\{\{(\w+)\}\}/g, "$1")).length > 0;
@@ -52,7 +52,7 @@ function partsOf(path: string): Part[] {
   while (TOKEN.lastIndex < path.length) {
     const at = TOKEN.lastIndex;
     const match = TOKEN.exec(path);
-    if (match === null) throw new Error(`the path ${path} cannot be read from its character ${at + 1} on`);
+    if (match === null) throw new Error(`the path ${path} is invalid from character ${at + 1}`);
     const [, plain, quoted, index, all, key, value] = match;
     if (plain !== undefined) parts.push({ kind: "key", key: plain });
     else if (quoted !== undefined) parts.push({ kind: "key", key: quoted });

@@ -1,26 +1,26 @@
 import type { Say } from "../i18n/catalogue.js";
 
-/** What an injection takes: `text`, `number`, `flag`; `!` behind it: it cannot be left out. */
+/** The type of an argument: `text`, `number`, `flag`; a final `!` marks it as required. */
 type ArgumentKind = "text" | "text!" | "number" | "number!" | "flag";
 
-/** Which node it happens to; it may be left out where the lab has one. */
+/** The affected node; optional if the lab has one node. */
 const NODE = { node: "text" } as const;
-/** The newest container of a pod, or the one that is named. */
+/** The newest container of a pod, or the named one. */
 const CONTAINER = { ...NODE, pod: "text!", container: "text" } as const;
 
-/** What a definition's `inject` may name, and what its `with` takes. What happens to nodes needs `nodes:`. */
+/** The injections by name, with their arguments. Injections on nodes need `nodes:`. */
 const INJECTIONS: Readonly<Record<string, Readonly<Record<string, ArgumentKind>>>> = {
-  /** `minutes` of the lab's clock go by */
+  /** waits `minutes` of the lab's clock */
   "time-passes": { minutes: "number!" },
-  /** time runs so many times as fast from now on */
+  /** sets the speed of the lab's clock */
   speed: { factor: "number!" },
-  /** the kubelet falls silent; `power`: its containers end too */
+  /** stops the kubelet; `power` also ends its containers */
   "node-stop": { ...NODE, power: "flag" },
-  /** it comes back */
+  /** starts the kubelet again */
   "node-start": NODE,
-  /** NetworkReady or RuntimeReady is false, and why; without `message`: true again */
+  /** sets NetworkReady or RuntimeReady to false with `message`; without it, to true */
   "runtime-condition": { ...NODE, condition: "text!", message: "text" },
-  /** calls of one kind (`ListContainers`, `*`) hang, wait or fail; with only `rpc`: as they should be again */
+  /** makes calls of one kind (`ListContainers`, `*`) hang, wait or fail; with only `rpc`, restores them */
   "runtime-fault": {
     ...NODE,
     rpc: "text!",
@@ -31,18 +31,21 @@ const INJECTIONS: Readonly<Record<string, Readonly<Record<string, ArgumentKind>>
     count: "number",
   },
   "kill-container": { ...CONTAINER, exitCode: "number", signal: "text", oom: "flag" },
-  /** behind the kubelet's back; `silently`: without an event */
+  /** without the kubelet; `silently`: without an event */
   "remove-container": { ...CONTAINER, silently: "flag" },
   "sandbox-not-ready": { ...NODE, pod: "text!" },
-  /** pulls of images whose name contains `image` fail: not-found, denied, unreachable, rate-limited; without `how`: no more */
+  /**
+   * fails pulls of images whose name contains `image`: not-found, denied, unreachable, rate-limited; without `how`,
+   * restores them
+   */
   "pull-fault": { ...NODE, image: "text!", how: "text" },
-  /** a pull takes so long, in ms of the lab's clock */
+  /** sets the duration of a pull, in ms of the lab's clock */
   "pull-time": { ...NODE, ms: "number!" },
-  /** container events are not sent any more, or not the next `count`; `count: 0`: they are again */
+  /** drops container events, or only the next `count`; `count: 0` restores them */
   "drop-events": { ...NODE, count: "number" },
 };
 
-/** What is wrong with an injection, in words; none: nothing. Values of variables are not known yet: a text may become a number. */
+/** The problems of an injection. Variables have no values yet, so a text with a variable counts as a number. */
 export function injectionProblems(name: string, given: Readonly<Record<string, unknown>>, say: Say): readonly string[] {
   const wanted = INJECTIONS[name];
   if (wanted === undefined) {

@@ -6,7 +6,7 @@ import { defined } from "../util/defined.js";
 import type { InjectionArguments } from "./environment.js";
 import type { LabMachine, LabNodes } from "./nodes.js";
 
-/** What injections are done to. */
+/** The objects that injections change. */
 export interface InjectionDeps {
   readonly clock: Clock;
   readonly nodes: LabNodes;
@@ -16,7 +16,7 @@ export interface InjectionDeps {
 const PULL_FAULTS = ["not-found", "denied", "unreachable", "rate-limited"] as const;
 const CONDITIONS = ["NetworkReady", "RuntimeReady"] as const;
 
-/** Does what no command does; see `INJECTIONS`. @throws LabError USAGE for what is not there; the control's RpcError */
+/** Performs an injection; see `INJECTIONS`. @throws LabError USAGE for an unknown object; the control's RpcError */
 export async function inject(
   { clock, nodes, setSpeed }: InjectionDeps,
   name: string,
@@ -78,7 +78,7 @@ function setFault(control: RuntimeControl, args: InjectionArguments): void {
   control.setFault(text(args, "rpc") ?? "*", isFault ? fault : undefined);
 }
 
-/** The newest sandbox of the pod, one that is ready before others. @throws LabError USAGE */
+/** The newest sandbox of the pod; prefers a ready one. @throws LabError USAGE */
 function sandboxOf(control: RuntimeControl, args: InjectionArguments): SandboxSnapshot {
   const pod = text(args, "pod") ?? "";
   const { sandboxes } = control.snapshot();
@@ -90,7 +90,7 @@ function sandboxOf(control: RuntimeControl, args: InjectionArguments): SandboxSn
   throw new MessageError("USAGE", ["runtimeHasNoPod", { pod }], ["itHas", { names }]);
 }
 
-/** The newest container of the pod, of the name that is given. @throws LabError USAGE */
+/** The newest container of the pod with this name, if given. @throws LabError USAGE */
 function containerOf(
   control: RuntimeControl,
   args: InjectionArguments,

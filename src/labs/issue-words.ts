@@ -1,6 +1,6 @@
 import { worded } from "./worded.js";
 
-/** What is used of an issue of the schema's library; its kinds have more, each something else. */
+/** The used properties of a zod issue; each kind has more. */
 interface RawIssue {
   readonly code?: string | undefined;
   readonly input?: unknown;
@@ -12,8 +12,8 @@ interface RawIssue {
 }
 
 /**
- * What the schema's library finds by itself, as a message of the catalogue.
- * @returns undefined for what a schema says in words of its own
+ * Converts zod's own issues to messages of the catalogue.
+ * @returns undefined if the schema supplies a message
  */
 export function issueWords(issue: RawIssue): string | undefined {
   switch (issue.code) {

@@ -2,7 +2,7 @@ import type { Language } from "../i18n/catalogue.js";
 import type { LabDefinition } from "./schema.js";
 import type { LabText } from "./text.js";
 
-/** A lab as the program uses it: its definition, and what it says in each language. */
+/** A lab: its definition and its texts in each language. */
 export interface Lab {
   readonly definition: LabDefinition;
   readonly text: Readonly<Record<Language, LabText>>;

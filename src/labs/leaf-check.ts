@@ -7,23 +7,23 @@ import { findIn } from "./match.js";
 import type { CommandResult } from "./runner.js";
 import type { LeafCheck } from "./schema.js";
 
-/** What a check found, in the learner's language: `wants ` and `sees ` may stand before. */
+/** The result of a check, localized; renderers may put `wants ` and `sees ` in front. */
 export type Verdict =
   | { readonly ok: true; readonly seen: string }
   | { readonly ok: false; readonly seen: string; readonly want: string };
 
-/** What checks may look at. Nothing here changes anything. */
+/** The read-only view that checks have. */
 export interface CheckView {
   readonly client: KubeClient;
   readonly folder: string;
-  /** what commands have printed so far, by the step's id or the kept command's name */
+  /** output of commands up to now, by the step's id or the background command's name */
   output(name: string): CommandResult | undefined;
   readonly say: Say;
-  /** runs a command that only reads */
+  /** runs a read-only command */
   run(line: string, signal: AbortSignal): Promise<CommandResult>;
 }
 
-/** Asks one question once. @throws LabError when the cluster cannot be reached */
+/** Evaluates one condition once. @throws LabError if the cluster is unreachable */
 export async function evaluateLeaf(check: LeafCheck, view: CheckView, signal: AbortSignal): Promise<Verdict> {
   if ("command" in check) return commandVerdict(check, view, signal);
   if ("object" in check) return compared(check, await objectValue(check, view, signal), view.say);
@@ -49,7 +49,7 @@ async function commandVerdict(
   return { ok: false, seen: code === exit ? said(say, command, stdout + stderr) : seen, want };
 }
 
-/** What a command printed, or did not. @param output what a lab calls `output`, `matches` what is wanted in it */
+/** Checks a command's output. @param output the lab's `output`, whose pattern is `matches` */
 export function outputVerdict(
   { output: name, stream, matches: pattern }: Extract<LeafCheck, { output: string }>,
   { output, say }: Pick<CheckView, "output" | "say">,
@@ -74,13 +74,13 @@ function exitVerdict({ exit: name, is }: Extract<LeafCheck, { exit: string }>, {
 }
 
 interface Found {
-  /** the thing that is compared, in words */
+  /** description of the compared thing */
   readonly what: string;
-  /** a thing that is or is not there; otherwise a value that is set or not */
+  /** whether it is an object that may exist; otherwise a value that may be set */
   readonly isThing: boolean;
-  /** undefined: not there */
+  /** undefined: missing */
   readonly value: unknown;
-  /** in the place of "it is not there", where more is known */
+  /** replaces "it is not there" if more is known */
   readonly why?: string;
 }
 
@@ -118,7 +118,7 @@ type Comparison = Pick<
   "is" | "isNot" | "matches" | "exists" | "atLeast" | "atMost"
 >;
 
-/** Without a comparison, the value must be there. */
+/** Without a comparison, the value must exist. */
 function compared(comparison: Comparison, found: Found, say: Say): Verdict {
   const { what, isThing, value } = found;
   const text = value === undefined ? undefined : typeof value === "string" ? value : JSON.stringify(value);
@@ -179,7 +179,7 @@ function streamOf({ stdout, stderr }: CommandResult, stream: "stdout" | "stderr"
 
 const MAX_LINE = 200;
 
-/** The last line of what something has printed, or of what stands in a file. */
+/** The last line of an output or a file. */
 function said(say: Say, name: string, text: string): string {
   const line = text.trimEnd().split("\n").at(-1)?.slice(0, MAX_LINE) ?? "";
   return line === "" ? say("outputEmpty", { name }) : say("outputLast", { name, line });

@@ -2,7 +2,7 @@ import type { Language } from "../i18n/catalogue.js";
 import type { Lab } from "./lab.js";
 import type { LabDefinition } from "./schema.js";
 
-/** What lists and menus show of a lab, without reading all of it. */
+/** A lab's entry in lists and menus, which can be read without the rest. */
 export interface LabSummary {
   readonly id: string;
   readonly number: string;
@@ -16,9 +16,9 @@ export interface LabSummary {
 }
 
 export interface LabLibrary {
-  /** in the order in which they are learned, incidents last */
+  /** in learning order, incidents last */
   readonly summaries: readonly LabSummary[];
-  /** @returns undefined: there is no such lab */
+  /** @returns undefined for an unknown lab */
   load(id: string): Promise<Lab | undefined>;
 }
 
@@ -37,7 +37,7 @@ export function summaryOf({ definition, text }: Lab): LabSummary {
   };
 }
 
-/** Which lab a word means: its id, its number. @returns undefined: none */
+/** Finds a lab by its id or number. @returns undefined for an unknown lab */
 export function findLab(summaries: readonly LabSummary[], word: string): LabSummary | undefined {
   const wanted = word.toLowerCase();
   return summaries.find(({ id, number }) => id === wanted || number === wanted);

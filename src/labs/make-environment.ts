@@ -10,28 +10,28 @@ import type { LabNodes } from "./nodes.js";
 import { writePrograms } from "./programs.js";
 import { LabRunner } from "./shell-runner.js";
 
-/** Who reads what a lab's commands print. */
+/** The reader of the output of a lab's commands. */
 export interface Reader {
   readonly columns: number;
   readonly isColoured: boolean;
   readonly language: Language;
 }
 
-/** The parts of an environment, on an embedded cluster or on a real one. */
+/** The parts of an environment on an embedded or a real cluster. */
 export interface EnvironmentParts {
   readonly folder: string;
   /** address of the API server */
   readonly server: string;
-  /** the file through which commands reach it */
+  /** path of the kubeconfig for commands */
   readonly kubeconfig: string;
   readonly client: KubeClient;
   readonly clock: SystemClock;
   readonly nodes: LabNodes;
-  /** what `kubectl run` takes so that a pod comes to the lab's node */
+  /** flags of `kubectl run` that place a pod on the lab's node */
   readonly onNode: string;
-  /** variables by which commands find the cluster */
+  /** environment variables that select the cluster */
   readonly variables: Readonly<Record<string, string>>;
-  /** even where there is one: labs then use the built-in one */
+  /** use the built-in kubectl even if one is installed */
   readonly withoutKubectl: boolean;
   /** see LabEnvironment */
   readonly patienceMs: number;
@@ -40,7 +40,7 @@ export interface EnvironmentParts {
   close(): Promise<void>;
 }
 
-/** Makes an environment from its parts. Commands and a second terminal get the same variables. */
+/** Creates an environment from its parts. The lab's commands and a second terminal get the same variables. */
 export async function makeEnvironment(
   context: LabProcess,
   parts: EnvironmentParts,

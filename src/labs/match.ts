@@ -1,4 +1,4 @@
-/** What a trace says by signs, it says in ASCII where a terminal has no more. */
+/** The symbols of a trace and their ASCII forms on limited terminals. */
 const SIGNS: readonly (readonly [sign: string, either: string])[] = [
   ["→", "(?:→|->)"],
   ["▸", "(?:▸|>)"],
@@ -10,26 +10,25 @@ function expressionOf(pattern: string, flags = ""): RegExp {
 }
 
 /**
- * Finds a pattern in what a command printed. A trace breaks long sentences into lines: where no line has it, the text is
- * searched once more with every break taken for a space.
- * @returns what was found
+ * Finds a pattern in a command's output. A trace wraps long sentences, so if no line matches, line breaks count as
+ * spaces.
+ * @returns the match
  */
 export function findIn(text: string, pattern: string): string | undefined {
   const expression = expressionOf(pattern, "m");
   return (expression.exec(text) ?? expression.exec(unbroken(text)))?.[0];
 }
 
-/** How many lines a sentence of a trace may take. */
+/** The most lines of a wrapped sentence. */
 const MOST_LINES = 6;
 
-/** Below time and actor, a trace goes on with what did not fit into a line. */
+/** A wrapped line of a trace is indented below time and actor. */
 const CONTINUES = /^ {12,}\S/;
 
 /**
- * For each pattern the lines in which it is found: one, or a few that follow each other. What a trace has broken is one line again.
- * The same may have been said before: a pattern is looked for from where the one before it was found, and only where it is not
- * there from the beginning.
- * @returns undefined for a pattern that is found nowhere
+ * Finds the lines of each pattern: one line, or consecutive lines of a wrapped sentence, joined. Starts each search at
+ * the previous match, and from the beginning if that finds nothing, because output may repeat.
+ * @returns undefined for a pattern without a match
  */
 export function linesWith(text: string, patterns: readonly string[]): readonly (readonly string[] | undefined)[] {
   const lines = text.split("\n");

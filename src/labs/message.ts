@@ -1,6 +1,6 @@
 import type { StepType } from "./steps.js";
 
-/** What a lab has to tell: facts for a renderer, for another process, for a test. All of it can be written as JSON. */
+/** A message of a lab: facts for a renderer, another process or a test. Serializes to JSON. */
 export type LabMessage =
   | {
       readonly kind: "lab";
@@ -26,17 +26,17 @@ export type LabMessage =
       readonly kind: "command";
       readonly line: string;
       readonly where: "here" | "elsewhere";
-      /** the lab sees what it did, also when it is typed in another terminal */
+      /** the lab also detects the command's effect from another terminal */
       readonly isNoticed: boolean;
     }
-  /** what the step asks for is there already */
+  /** the step's goal is met already */
   | { readonly kind: "done-elsewhere" }
-  /** a command that begins now */
+  /** a command that starts now */
   | { readonly kind: "running"; readonly line: string }
   | { readonly kind: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
   | { readonly kind: "exit"; readonly code: number }
   | { readonly kind: "question"; readonly choices: readonly { readonly key: string; readonly text: string }[] }
-  /** the step cannot go on without one of these */
+  /** the step needs one of these */
   | { readonly kind: "needs-answer"; readonly choices: readonly string[] }
   | { readonly kind: "answer"; readonly given: string; readonly right: string; readonly text: string }
   | { readonly kind: "look"; readonly line: string }
@@ -44,14 +44,14 @@ export type LabMessage =
   | { readonly kind: "upstream"; readonly path: string }
   | {
       readonly kind: "waiting";
-      /** "": there is nothing to see of it */
+      /** "": nothing visible yet */
       readonly seen: string;
       readonly want: string;
       readonly leftMs: number;
-      /** the learner may go on without it */
+      /** the learner can skip it */
       readonly mayStop: boolean;
     }
-  /** a wait of the lab's own is over */
+  /** a wait of the lab itself is over */
   | { readonly kind: "waited" }
   | { readonly kind: "verdict"; readonly ok: boolean; readonly seen: string; readonly want?: string }
   | { readonly kind: "hint"; readonly index: number; readonly count: number; readonly text: string }

@@ -20,10 +20,10 @@ export interface LabNodesOptions {
   readonly count: number;
   /** their names: `<prefix>1`, `<prefix>2`, ... */
   readonly prefix: string;
-  /** each node has a folder of its name in it */
+  /** contains a folder for each node */
   readonly folder: string;
   readonly target: Target;
-  /** which they register with; default: none */
+  /** taints to register with; default: no taints */
   readonly taints?: readonly Taint[];
   readonly columns: number;
   readonly settings: LabDefinition["nodeOptions"];
@@ -34,14 +34,14 @@ interface Session {
   readonly clock: Clock;
 }
 
-/** What a node has told goes on growing on a fast clock: this many characters of it are kept for lines to look at. */
+/** The last characters to keep of each node's trace, which grows quickly on a fast clock. */
 const MAX_TOLD = 4_000_000;
 
-/** The nodes of a lab's cluster: each a machine with a runtime of its own, whose kubelet can be stopped and started. */
+/** The nodes of a lab's cluster. Each has its own runtime, and its kubelet can be stopped and started. */
 export class LabNodes implements AsyncDisposable {
   readonly #machines = new Map<string, LabMachine>();
 
-  /** @throws LabError when one of them cannot join */
+  /** @throws LabError if a node cannot join */
   static async open(session: Session, options: LabNodesOptions): Promise<LabNodes> {
     const nodes = new LabNodes();
     try {
@@ -57,7 +57,7 @@ export class LabNodes implements AsyncDisposable {
     }
   }
 
-  /** @param name undefined: the only one @throws LabError USAGE */
+  /** @param name undefined: the only node @throws LabError USAGE */
   machine(name: string | undefined): LabMachine {
     const machines = [...this.#machines.values()];
     const found = name === undefined && machines.length === 1 ? machines[0] : this.#machines.get(name ?? "");
@@ -69,13 +69,13 @@ export class LabNodes implements AsyncDisposable {
     ]);
   }
 
-  /** What a node has told, as its trace in a terminal. @returns undefined: there is no such node */
+  /** A node's trace as text. @returns undefined for an unknown node */
   output(name: string): CommandResult | undefined {
     const machine = this.#machines.get(name);
     return machine === undefined ? undefined : { code: undefined, stdout: "", stderr: machine.told };
   }
 
-  /** `kubelet1`: address of the kubelet's server; `runtime1`: of the CRI; `control1`: of the runtime's control. */
+  /** `kubelet1`: address of the kubelet's server; `runtime1`: of the CRI; `control1`: of the runtime's control API. */
   get given(): Values {
     const values: Record<string, string> = {};
     [...this.#machines.values()].forEach((machine, i) => {
@@ -91,7 +91,7 @@ export class LabNodes implements AsyncDisposable {
   }
 }
 
-/** One machine: `<folder>/manifests` has its static pods, `<folder>/kubelet.log` what its kubelet tells. */
+/** One machine. `<folder>/manifests` contains its static pods, `<folder>/kubelet.log` its kubelet's trace. */
 export class LabMachine {
   told = "";
   #kubelet: RunningNode | undefined;
@@ -124,7 +124,7 @@ export class LabMachine {
     });
     const control = await serveControl(runtime.control, "127.0.0.1:0");
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
-    // The lab's folder may be gone before the last line is written.
+    // The lab's folder may be removed before the last write.
     log.on("error", () => {});
     return new LabMachine(session, name, options, runtime, control, log);
   }
@@ -137,7 +137,7 @@ export class LabMachine {
     return this.control.url;
   }
 
-  /** Starts the kubelet; nothing where it runs. It has registered then, and is Ready if it can be. */
+  /** Starts the kubelet unless it runs. Resolves when it is registered, and Ready if possible. */
   async start(): Promise<void> {
     if (this.#kubelet !== undefined) return;
     const { context, clock } = this.session;
@@ -157,18 +157,18 @@ export class LabMachine {
       },
     );
     this.#port = Number(new URL(this.#kubelet.kubelet.url).port);
-    // It ends with the lab; what made it give up is in what it told.
+    // It ends with the lab; its trace shows why it failed.
     this.#kubelet.done.catch(() => {});
   }
 
-  /** The kubelet ends without a word to the API server; containers run on. Safe to call twice. */
+  /** Stops the kubelet without a message to the API server; its containers keep running. Safe to call twice. */
   async stop(): Promise<void> {
     const kubelet = this.#kubelet;
     this.#kubelet = undefined;
     await kubelet?.close();
   }
 
-  /** As if the power failed: nothing of the machine goes on. */
+  /** Simulates a power failure: stops the kubelet and the runtime. */
   async powerOff(): Promise<void> {
     await this.stop();
     for (const { sandboxId, state } of this.runtime.control.snapshot().sandboxes) {

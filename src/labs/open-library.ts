@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Lab } from "./lab.js";
 import { type LabLibrary, type LabSummary, summaryOf } from "./library.js";
 
-/** Put in by the build: the labs stand beside the bundle, compiled. */
+/** Set by the build, which puts the compiled labs next to the bundle. */
 declare const KUBELAB_COMPILED_LABS: boolean | undefined;
 
 const SOURCES = new URL("../../labs/", import.meta.url);
@@ -22,7 +22,7 @@ async function compiledLibrary(): Promise<LabLibrary> {
   };
 }
 
-/** From the folder in the checkout: for tests, which run the sources. */
+/** Reads the labs from the checkout, for tests, which run the sources. */
 async function sourceLibrary(): Promise<LabLibrary> {
   const { compileLabs } = await import("./compile.js");
   const compiled = await compileLabs(SOURCES.pathname);

@@ -18,7 +18,7 @@ import { withNodesNamed } from "./variables.js";
 export interface OpenSessionOptions {
   readonly speed?: number;
   readonly seed?: number;
-  /** undefined: a cluster of the lab's own */
+  /** undefined: an embedded cluster for the lab */
   readonly real?: RealTarget;
   readonly onMessage: (message: LabMessage) => void;
 }
@@ -29,14 +29,14 @@ export interface OpenSession extends AsyncDisposable {
   readonly written: () => Promise<void>;
 }
 
-/** As other commands find the lab's cluster: `kubelab --cluster learn`. */
+/** The name of the lab's cluster for other commands: `kubelab --cluster learn`. */
 const LEARN_CLUSTER = "learn";
 const MAX_SEED = 1_000_000;
 
 /**
- * Opens a lab where its learner left it: the same values, the steps that were done left out. A lab is brought to its starting
- * state each time, and what its steps did is done again for the learner, since a cluster does not outlive its process.
- * @throws LabError FAILED for a lab that cannot begin
+ * Opens a lab at its current step with the same values. A cluster does not outlive its process, so the lab first
+ * creates its starting state and repeats the steps done in earlier runs.
+ * @throws LabError FAILED if the lab cannot start
  */
 export async function openSession(
   env: LabContext,
@@ -57,7 +57,7 @@ export async function openSession(
   }
   await clearLeftovers();
   const before = await store.of(summary);
-  // What was done before on a cluster of the learner's own is not done again.
+  // Steps done earlier on the learner's own cluster are not repeated.
   const isAnew = real !== undefined || before === undefined || before.finishedAtMs !== undefined;
   const seed = wantedSeed ?? (isAnew ? Math.floor(context.random.float() * MAX_SEED) : before.seed);
   const shown = {
@@ -111,7 +111,7 @@ export async function openSession(
   }
 }
 
-/** Takes away what the lab has made, also after Ctrl-C: what cannot be is said. */
+/** Removes the lab's objects, also after Ctrl-C, and reports those that it cannot remove. */
 async function cleanUp({ context, say }: LabContext, session: LabSession): Promise<void> {
   const never = new AbortController().signal;
   for (const action of session.definition.cleanup) {
@@ -124,7 +124,7 @@ async function cleanUp({ context, say }: LabContext, session: LabSession): Promi
   }
 }
 
-/** Does a step again that was done in an earlier run, so that the cluster is as the learner left it. */
+/** Repeats a step from an earlier run, so that the cluster has the same state. */
 async function redo({ say, context: { signal } }: LabContext, session: LabSession, step: string): Promise<void> {
   if (session.step?.id !== step) return;
   await session.solve(signal);
@@ -132,7 +132,7 @@ async function redo({ say, context: { signal } }: LabContext, session: LabSessio
   if (!(await session.perform(first?.key, signal))) throw new LabBroken(say("cannotRedo", { step }));
 }
 
-/** `learn`, or `learn-2` where another lab is under way in another terminal. */
+/** `learn`, or `learn-2` if another lab runs in another terminal. */
 async function claimClusterName({
   env,
 }: LabProcess): Promise<Pick<EmbeddedEnvironmentOptions, "clusterName" | "lock">> {

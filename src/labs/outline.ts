@@ -2,34 +2,34 @@ import { isRecord } from "../util/records.js";
 import type { LabDefinition } from "./schema.js";
 
 /**
- * What rules look at in a definition, also in one that breaks the schema: whatever can be read of it, so that all mistakes are
- * told at once and none is told that only follows from another.
+ * The parts of a definition that rules check, also for a definition that breaks the schema: rules then report all
+ * independent mistakes at once.
  */
 export interface LabOutline {
   /** the file's content */
   readonly source: unknown;
-  /** undefined: it is none of them */
+  /** undefined: unknown kind */
   readonly kind: LabDefinition["kind"] | undefined;
   readonly steps: readonly StepOutline[];
-  /** false: there are steps whose id cannot be read, so that whatever is not found may be theirs */
+  /** false: some ids cannot be read, so an unknown reference may be to one of these steps */
   readonly isWhole: boolean;
   readonly nodes: number;
   readonly vars: readonly string[];
-  /** nothing says how what it makes goes away from a cluster that lives on */
+  /** whether the lab creates objects without a rule for removing them */
   readonly leavesThings: boolean;
 }
 
 export interface StepOutline {
   readonly id: string;
   readonly isCheck: boolean;
-  /** of a prediction, where they can be read */
+  /** choices of a prediction, if readable */
   readonly choices?: readonly string[];
   readonly outcomes?: readonly string[];
 }
 
 const MOST_NODES = 5;
 
-/** Pure. @returns undefined: there are no steps to be read */
+/** Pure. @returns undefined if there are no readable steps */
 export function outlineOf(source: unknown): LabOutline | undefined {
   if (!isRecord(source) || !Array.isArray(source["steps"])) return undefined;
   const { kind, nodes = 0, vars, cluster, cleanup, makes } = source;

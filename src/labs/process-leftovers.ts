@@ -4,26 +4,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAlive, killGroup } from "../util/processes.js";
 
-/** Folders of labs: `kubelab-lab-<pid>-XXXXXX`. What is left of a process that was killed is known by its number. */
+/** The folders of labs: `kubelab-lab-<pid>-XXXXXX`. The number identifies the leftovers of a killed process. */
 const PREFIX = "kubelab-lab-";
-/** Groups of processes that a lab keeps running, one number a line. */
+/** The process groups that a lab keeps running, one number per line. */
 const RUNNING = ".running";
 
-/** For mkdtemp. */
+/** The prefix for mkdtemp. */
 export function labFolderPrefix(): string {
   return join(tmpdir(), `${PREFIX}${process.pid}-`);
 }
 
-/** Leaves to be found that the lab has started this group of processes. At once: the lab may be killed the moment after. */
+/** Records a process group of the lab, synchronously, because the lab may be killed right after. */
 export function noteRunning(folder: string, pid: number): void {
   try {
     appendFileSync(join(folder, RUNNING), `${pid}\n`);
   } catch {
-    // The lab ends just now: its folder is gone, and so is the process.
+    // The lab is ending: its folder and the process are gone.
   }
 }
 
-/** Takes away what labs have left whose process was killed: programs that they kept running, folders. */
+/** Stops the processes and removes the folders of killed labs. */
 export async function clearLeftovers(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);
   for (const name of names) {
@@ -32,7 +32,7 @@ export async function clearLeftovers(): Promise<void> {
     const folder = join(tmpdir(), name);
     await endGroups(folder);
     await rm(folder, { recursive: true, force: true }).catch(() => {
-      // Somebody else's: it is theirs to take away.
+      // Owned by another user, who can remove it.
     });
   }
 }
@@ -40,7 +40,7 @@ export async function clearLeftovers(): Promise<void> {
 async function endGroups(folder: string): Promise<void> {
   const running = await readFile(join(folder, RUNNING), "utf8").catch(() => "");
   for (const pid of running.split("\n").map(Number)) {
-    // A number may belong to somebody else meanwhile: only who works in the lab's folder is meant.
+    // The number may have been reused: only stops processes that work in the lab's folder.
     const cwd = pid > 1 ? await readlink(`/proc/${pid}/cwd`).catch(() => "") : "";
     if (cwd !== folder && !cwd.startsWith(`${folder}/`)) continue;
     killGroup(pid);

@@ -17,7 +17,9 @@ export function isOnPath(program: string, env: Readonly<Record<string, string | 
   });
 }
 
-/** `kubelab` for lines that a shell runs; `kubectl` where there is none. @returns the folder for PATH */
+/**
+ * Writes a `kubelab` script for shell lines, and a `kubectl` script if kubectl is missing. @returns the folder for PATH
+ */
 export async function writePrograms(
   folder: string,
   { self, env }: LabProcess,

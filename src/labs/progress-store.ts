@@ -9,12 +9,12 @@ import { type LabProgress, loadProgress, type Progress, saveProgress } from "./p
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** `$XDG_STATE_HOME/kubelab/learn`: progress, and what a lab in the background leaves to be found by. */
+/** `$XDG_STATE_HOME/kubelab/learn`: progress, and the state of a lab in the background. */
 export function learnFolder(env: Env): string {
   return join(stateFolder(env), "learn");
 }
 
-/** Makes it, for its owner alone. @throws LabError BAD_FILE */
+/** Creates the folder for its owner alone. @throws LabError BAD_FILE */
 export async function makeLearnFolder(env: Env): Promise<string> {
   const folder = learnFolder(env);
   try {
@@ -26,10 +26,13 @@ export async function makeLearnFolder(env: Env): Promise<string> {
   }
 }
 
-/** The learner's progress file. Each change is read, made and written at once: another terminal may do the same. */
+/**
+ * The learner's progress file. Each change reads and writes the file at once, because another terminal may change it
+ * too.
+ */
 export class ProgressStore {
   readonly file: string;
-  /** set when the file could not be read and was put aside */
+  /** set if the file was unreadable and was moved aside */
   keptAs: string | undefined;
 
   constructor(
@@ -51,7 +54,7 @@ export class ProgressStore {
     await saveProgress(this.file, progress);
   }
 
-  /** Where the learner is in this lab, if what was done is of the lab as it is now. */
+  /** The learner's progress in this lab, unless the lab has changed since. */
   async of({ id, revision, steps }: Pick<LabSummary, "id" | "revision" | "steps">): Promise<LabProgress | undefined> {
     const found = (await this.load()).labs[id];
     if (found === undefined || found.revision !== revision) return undefined;
@@ -72,7 +75,7 @@ export class ProgressStore {
     return begun;
   }
 
-  /** @param change undefined: forget the lab */
+  /** @param change undefined: removes the lab's progress */
   async change(id: string, change: (before: LabProgress | undefined) => LabProgress | undefined): Promise<void> {
     const progress = await this.load();
     const { [id]: before, ...others } = progress.labs;

@@ -4,13 +4,13 @@ import { MessageError } from "../i18n/message-error.js";
 import type { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
 
-/** How far a learner is in one lab. */
+/** A learner's progress in one lab. */
 export interface LabProgress {
-  /** of the lab's definition when it was begun: another one counts as not begun */
+  /** version of the lab's definition at the start; another version counts as not started */
   readonly revision: number;
-  /** what chooses the lab's values; a new start has a new one */
+  /** seed of the lab's values; each new start gets another */
   readonly seed: number;
-  /** ids of steps, in the order in which they were done */
+  /** ids of the finished steps, in order */
   readonly done: readonly string[];
   readonly hints: number;
   readonly rightPredictions: number;
@@ -31,13 +31,13 @@ const KNOWN_VERSION = 1;
 
 export interface LoadedProgress {
   readonly progress: Progress;
-  /** where a file that could not be read was put aside */
+  /** path to which an unreadable file was moved */
   readonly keptAs?: string;
 }
 
 /**
- * Reads the progress file. A missing one is no progress yet; a broken one is put aside under another name.
- * @throws LabError BAD_FILE for a file of a newer version: it is left alone
+ * Reads the progress file. A missing file means no progress; a broken file is moved aside.
+ * @throws LabError BAD_FILE for a file of a newer version, which stays unchanged
  */
 export async function loadProgress(file: string, nowMs: number): Promise<LoadedProgress> {
   let text: string;
@@ -60,7 +60,7 @@ export type ParsedProgress =
   | { readonly kind: "newer"; readonly version: number }
   | { readonly kind: "broken" };
 
-/** Reads what `export` or a run before has written. Pure. */
+/** Parses a progress file or an export. Pure. */
 export function parseProgress(text: string): ParsedProgress {
   let value: unknown;
   try {
@@ -95,7 +95,7 @@ export async function saveProgress(file: string, progress: Progress): Promise<vo
   await writeFileAtomic(file, `${JSON.stringify(progress, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Two learners' progress, or one learner's from two machines: of each lab the one that is further. */
+/** Merges two progress files: for each lab, the further progress. */
 export function mergeProgress(ours: Progress, theirs: Progress): Progress {
   const labs: Record<string, LabProgress> = { ...ours.labs };
   for (const [id, other] of Object.entries(theirs.labs)) {

@@ -5,22 +5,22 @@ import type { Lab } from "./lab.js";
 import { type Proof, proveLab } from "./prove.js";
 
 const COLUMNS = 80;
-/** A proof runs many labs at once, on fast clocks. */
+/** Proofs run many labs at once, on fast clocks. */
 const PATIENCE_MS = 15_000;
 
-/** A processor that is asked for more than this by others has little left for fast clocks. */
+/** A processor with a higher load from other programs has little time left for fast clocks. */
 const BUSY_LOAD = 2;
 
 /**
- * How many labs to prove at once: they wait for clocks more than they compute, but one that has too little of the machine misses
- * its deadlines on a fast clock.
- * @param load how many processes have wanted to run in the last minute
+ * The number of labs to prove at once. Labs mostly wait for clocks, but a lab with too little processor time misses its
+ * deadlines on a fast clock.
+ * @param load the average number of runnable processes in the last minute
  */
 export function labsAtOnce(load: number, processors: number): number {
   return load / processors > BUSY_LOAD ? 3 : 5;
 }
 
-/** Proves one lab on a cluster of its own, at the speed that the lab says. */
+/** Proves one lab on a new cluster, at the speed that the lab specifies. */
 export async function proveOnEmbedded(
   lab: Lab,
   context: LabProcess,

@@ -11,7 +11,7 @@ export interface ProofOptions {
   readonly seed: number;
 }
 
-/** What a proof found: one line for each thing that is not as the lab says. None: the lab holds. */
+/** The result of a proof: one line for each deviation from the definition. An empty result means that the lab works. */
 export interface Proof {
   readonly lab: string;
   readonly steps: number;
@@ -19,8 +19,8 @@ export interface Proof {
 }
 
 /**
- * Runs a lab by itself, from its starting state to its end: each check fails before it is solved and holds after, each
- * prediction has exactly one right answer, the lines to look at are there, commands end as they should.
+ * Runs a lab without a learner, from its starting state to its end: each check fails before it is solved and succeeds
+ * after, each prediction has exactly one right answer, the lines to look at exist, and commands end as specified.
  * @throws the signal's reason
  */
 export async function proveLab(
@@ -58,14 +58,14 @@ export async function proveLab(
   return { lab: id, steps: steps.length, problems };
 }
 
-/** A check that holds before anything was done teaches nothing. */
+/** A check that succeeds before its step is done teaches nothing. */
 async function proveBefore(session: LabSession, problems: string[], signal: AbortSignal): Promise<void> {
   const { step } = session;
   if (step === undefined) return;
   const check = checkOf(step);
   if (check === undefined) return;
   const verdict = await session.runs.check({ ...check, within: undefined }, signal);
-  if (verdict.ok) problems.push(`${step.id}: its check holds before it was done: ${verdict.seen}`);
+  if (verdict.ok) problems.push(`${step.id}: its check succeeds before the step is done: ${verdict.seen}`);
 }
 
 function failureOf(messages: readonly LabMessage[]): string {

@@ -1,13 +1,13 @@
 import { isRecord } from "../util/records.js";
 
-/** The names of steps and kept commands whose output, end or exit code something in a definition asks for. Pure. */
+/** The names of steps and background commands whose output, end or exit code a definition refers to. Pure. */
 export function outputsAskedFor(definition: unknown): string[] {
   const keys = ["output", "exit", "stop", "observe"];
-  // `exit` beside a command is the code that it shall end with: a number.
+  // Next to a command, `exit` is its expected exit code, a number.
   return objectsIn(definition).flatMap((one) => keys.map((key) => one[key]).filter((name) => typeof name === "string"));
 }
 
-/** The names of commands that go on in the background. Pure. */
+/** The names of background commands. Pure. */
 export function keptIn(definition: unknown): string[] {
   return objectsIn(definition).flatMap(({ keep, as }) =>
     typeof keep === "string" && typeof as === "string" ? [as] : [],
@@ -26,7 +26,7 @@ export function injectionsIn(definition: unknown): InjectionUse[] {
   );
 }
 
-/** Every object in a definition but what is handed to an injection, whose keys are names of its own. */
+/** Every object in a definition except the arguments of injections, which have their own keys. */
 function objectsIn(value: unknown): Readonly<Record<string, unknown>>[] {
   if (Array.isArray(value)) return value.flatMap(objectsIn);
   if (!isRecord(value)) return [];

@@ -5,16 +5,16 @@ import type { LabOutline, StepOutline } from "./outline.js";
 import { injectionsIn, keptIn, outputsAskedFor } from "./references.js";
 import { CLOSING_OF, type LabText } from "./text.js";
 
-/** Something that does not fit together. */
+/** An inconsistency. */
 export interface RuleProblem {
-  /** what stands in the line that it is about */
+  /** text in the line of the problem */
   readonly near: string;
-  /** where the line is known already */
+  /** the line, if known */
   readonly line?: number;
   readonly message: string;
 }
 
-/** Names that must name something: steps, outputs, injections, choices, variables. Pure. */
+/** Checks references to steps, outputs, injections, choices and variables. Pure. */
 export function referenceProblems(lab: LabOutline, say: Say): readonly RuleProblem[] {
   const problems: RuleProblem[] = [];
   const add = (near: string, message: string) => problems.push({ near, message });
@@ -44,7 +44,7 @@ export function referenceProblems(lab: LabOutline, say: Say): readonly RuleProbl
   return problems;
 }
 
-/** Commands of kubelab that it does not have. Pure. @param known those that it has */
+/** Checks that kubelab has the commands of the lab. Pure. @param known the commands of kubelab */
 export function commandProblems(lab: LabOutline, known: readonly string[], say: Say): readonly RuleProblem[] {
   const named = commandsOf(lab.source).flatMap((line) => [...line.matchAll(KUBELAB_COMMAND)]);
   const names = new Set(named.map((match) => match[1] ?? ""));
@@ -53,12 +53,12 @@ export function commandProblems(lab: LabOutline, known: readonly string[], say: 
     .map((name) => ({ near: `kubelab ${name}`, message: say("labUnknownCommand", { name, names: known.join(", ") }) }));
 }
 
-/** At the beginning of a command of a shell's line. */
+/** Matches `kubelab` at the beginning of a command in a shell line. */
 const KUBELAB_COMMAND = /(?:^|[;&|(]\s*)kubelab ([a-z][\w-]*)/gm;
 
-/** Variables that every lab has, beside its own. */
+/** The variables that every lab has in addition to its own. */
 const GIVEN_VARIABLES = ["server", "kubeconfig", "folder", "onNode"] as const;
-/** Of each node: the addresses of its kubelet's server, of its runtime, and of that one's control. */
+/** The variables of each node: addresses of its kubelet's server, of its runtime, and of the runtime's control API. */
 const OF_NODE = /^(?:kubelet|runtime|control)(\d)$/;
 
 function isVariable(lab: LabOutline, name: string): boolean {
@@ -67,7 +67,7 @@ function isVariable(lab: LabOutline, name: string): boolean {
   return lab.vars.includes(name) || (GIVEN_VARIABLES as readonly string[]).includes(name);
 }
 
-/** What a text must have to belong to its definition. Pure. */
+/** Checks that a text matches its definition. Pure. */
 export function textProblems(lab: LabOutline, text: LabText, markdown: string, say: Say): readonly RuleProblem[] {
   return [
     ...lab.steps.flatMap((step) => stepTextProblems(step, text, say)),
@@ -102,7 +102,7 @@ function stepTextProblems(step: StepOutline, text: LabText, say: Say): RuleProbl
   return out;
 }
 
-/** What one language says and the other does not, told of the second. Pure. */
+/** Reports what the second language lacks or adds compared with the first. Pure. */
 export function translationProblems(lab: LabOutline, en: LabText, zh: LabText, say: Say): readonly RuleProblem[] {
   return lab.steps.flatMap(({ id }) => {
     const [first, second] = [en.steps[id], zh.steps[id]];
@@ -144,14 +144,14 @@ function wordProblems(lab: LabOutline, markdown: string, say: Say): RuleProblem[
   }
   const real = commandsOf(lab.source);
   for (const { line, command } of commandsInText(markdown)) {
-    // A text may quote a part of a long line, and speak of the walkthrough itself.
+    // A text may quote part of a long line, and mention the walkthrough itself.
     const isReal = command.startsWith("kubelab learn ") || real.some((one) => quotes(one, command));
     if (!isReal) out.push({ near: command, line, message: say("labNeverRuns", { command }) });
   }
   return out;
 }
 
-/** Whether a text that shows `part` shows what the lab runs: whole words of it. */
+/** Whether `part` of a text quotes whole words of a line that the lab runs. */
 function quotes(whole: string, part: string): boolean {
   const at = whole.indexOf(part);
   return at >= 0 && !/[\w-]/.test(whole[at + part.length] ?? " ");

@@ -1,4 +1,4 @@
-/** What a command printed, so far or in all. */
+/** The output of a command, up to now or complete. */
 export interface CommandResult {
   /** undefined while it runs */
   readonly code: number | undefined;
@@ -8,31 +8,33 @@ export interface CommandResult {
 
 export type OutputListener = (stream: "stdout" | "stderr", text: string) => void;
 
-/** A command that goes on in the background. */
+/** A background command. */
 export interface KeptCommand {
   readonly result: CommandResult;
-  /** resolves when it has ended by itself, or by `stop` */
+  /** resolves when it has ended, also by `stop` */
   readonly ended: Promise<CommandResult>;
-  /** As Ctrl-C does it; waits for its end. Safe to call twice. */
+  /** Stops it like Ctrl-C and waits for its end. Safe to call twice. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs a lab's command lines where the lab is: in its folder, with its cluster. `kubelab`, `kubectl`, `openssl` and the
- * shell mean the same to the learner in another terminal.
+ * Runs a lab's command lines in its folder, with its cluster. `kubelab`, `kubectl`, `openssl` and the shell mean the
+ * same as in the learner's other terminal.
  */
 export interface CommandRunner {
   run(line: string, onOutput: OutputListener | undefined, signal: AbortSignal): Promise<CommandResult>;
   keep(line: string, onOutput: OutputListener | undefined): KeptCommand;
 }
 
-/** Lines that a POSIX shell reads as one plain command: no pipe, no substitution, no redirection, no second command. */
+/**
+ * Matches lines that a POSIX shell parses as one simple command: no pipe, substitution, redirection or second command.
+ */
 const SHELL_SIGNS = /[|&;<>$`\\*?[\]{}()~#]/;
 const ASSIGNMENT = /^\w+=/;
 
 /**
- * The words of a plain command line, quotes taken away.
- * @returns undefined: it needs a shell
+ * Splits a simple command line into words and removes quotes.
+ * @returns undefined if the line needs a shell
  */
 export function plainWords(line: string): readonly string[] | undefined {
   if (line.trim().includes("\n") || ASSIGNMENT.test(line.trim())) return undefined;
@@ -42,7 +44,7 @@ export function plainWords(line: string): readonly string[] | undefined {
     if (bare !== undefined && SHELL_SIGNS.test(bare)) return undefined;
     words.push(single ?? double ?? bare ?? "");
   }
-  // Something between the words was not understood: a quote in the middle of a word, an escape.
+  // Unparsed text between words: a quote inside a word, or an escape.
   const understood = line
     .trim()
     .match(/(?:'[^']*'|"[^"$`\\]*"|[^\s'"]+)(?=\s|$)/g)

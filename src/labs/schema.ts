@@ -5,12 +5,12 @@ import { issueWords } from "./issue-words.js";
 import { worded } from "./worded.js";
 
 /**
- * What a lab's definition file (`lab.yaml`) may say. The compiler and `kubelab learn check-labs` check files against it; the
- * rest of the program only knows the types, so that the schema's library is not loaded when somebody learns.
+ * The schema of a lab's definition file (`lab.yaml`). The compiler and `kubelab learn check-labs` validate files with
+ * it. The rest of the program imports only the types, so that learn mode does not load zod.
  */
 
 const id = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/, worded("schemaId"));
-/** Text with `{{name}}` where a variable's value goes. */
+/** Text in which `{{name}}` stands for a variable's value. */
 const text = z.string().min(1, worded("schemaText"));
 const pattern = text.refine(isPattern, worded("schemaPattern"));
 
@@ -23,18 +23,18 @@ function isPattern(source: string): boolean {
   }
 }
 
-/** What a value is compared with; exactly one of them. */
+/** A comparison; exactly one key is set. */
 const comparison = {
   is: z.union([z.string(), z.number(), z.boolean()]).optional(),
   isNot: z.union([z.string(), z.number(), z.boolean()]).optional(),
   matches: pattern.optional(),
-  /** true: it is there; false: it is not */
+  /** true: the value exists; false: it does not */
   exists: z.boolean().optional(),
   atLeast: z.number().optional(),
   atMost: z.number().optional(),
 };
 
-/** A field of an object of the API server, or that it is there at all. */
+/** A field of an API object, or the existence of the object. */
 const objectCheck = z.strictObject({
   /** path of a GET: `/api/v1/nodes/{{node}}` */
   object: text,
@@ -42,20 +42,20 @@ const objectCheck = z.strictObject({
   field: text.refine(isFieldPath, worded("schemaField")).optional(),
   ...comparison,
 });
-/** How many objects a list has, of those whose field is as said. */
+/** The number of objects in a list whose field matches. */
 const listCheck = z.strictObject({
   list: text,
   where: text.refine((where) => isFieldPath(where.split("==")[0]?.trim() ?? ""), worded("schemaField")).optional(),
   ...comparison,
 });
-/** What a command has printed. `output` names the step, or the name that a kept command was given. */
+/** The output of a command. `output` is the id of the step, or the name of the background command. */
 const outputCheck = z.strictObject({
   output: id,
   stream: z.enum(["stdout", "stderr", "both"]).default("both"),
   matches: pattern,
 });
 const exitCheck = z.strictObject({ exit: id, is: z.number().int().min(0).max(255) });
-/** A file below the lab's folder. */
+/** A file in the lab's folder. */
 const fileCheck = z.strictObject({
   file: text,
   exists: z.boolean().optional(),
@@ -66,11 +66,11 @@ const fileCheck = z.strictObject({
     .regex(/^[0-7]{3}$/, worded("schemaMode"))
     .optional(),
 });
-/** A command that only reads, run for its answer. */
+/** A read-only command, run for its output. */
 const commandCheck = z.strictObject({ command: text, exit: z.number().int().default(0), matches: pattern.optional() });
 
 export interface Within {
-  /** `90s` on the lab's clock: how long the check may go on failing before it counts as failed */
+  /** `90s` on the lab's clock: how long to repeat a failing check */
   readonly within?: string | undefined;
 }
 export type LeafCheck =
@@ -80,7 +80,7 @@ export type LeafCheck =
   | z.infer<typeof exitCheck>
   | z.infer<typeof fileCheck>
   | z.infer<typeof commandCheck>;
-/** A read-only question; `within` waits for the answer. */
+/** A read-only check; `within` repeats it. */
 export type Check =
   | (LeafCheck & Within)
   | ({ readonly all: readonly Check[] } & Within)
@@ -90,7 +90,7 @@ export type Check =
 const CHECK_KEYS = ["object", "list", "output", "exit", "file", "command", "all", "any", "not"] as const;
 const duration = z.string().regex(/^\d+(ms|s|m|h)$/, worded("schemaDuration"));
 
-/** One of several shapes, chosen by which of their first keys is there: errors then speak of that shape only. */
+/** A union of shapes, chosen by the first key that is present, so that errors refer to that shape only. */
 function byKey<T>(what: MessageKey, shapes: Readonly<Record<string, z.ZodType>>): z.ZodType<T> {
   return z.unknown().transform((value, context) => {
     const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
@@ -111,13 +111,13 @@ function byKey<T>(what: MessageKey, shapes: Readonly<Record<string, z.ZodType>>)
 }
 
 const within = { within: duration.optional() };
-/** Of a check that has members, the whole is waited for. */
+/** For a check with members, `within` applies to the whole. */
 const member: z.ZodType<Check> = z.lazy(() =>
   check.refine((one) => one.within === undefined, { message: worded("schemaWithin"), path: ["within"] }),
 );
 export const check: z.ZodType<Check> = z.lazy(() =>
   byKey<Check>("schemaCheck", {
-    // `exit` names a step in one shape and is a setting in another: the shapes with it as a setting come first.
+    // `exit` refers to a step in one shape and is a setting in others: shapes with the setting come first.
     command: commandCheck.extend(within),
     object: objectCheck.extend(within),
     list: listCheck.extend(within),
@@ -134,9 +134,12 @@ export const check: z.ZodType<Check> = z.lazy(() =>
 const objectPath = z.string().regex(/^\/apis?\/\S+[^/\s]$/, worded("schemaPath"));
 
 const value = z.union([z.string(), z.number(), z.boolean()]);
-/** Runs to its end; another exit code than `exit` is a failure. */
+/** Runs a command to its end; an exit code other than `exit` is a failure. */
 const runAction = z.strictObject({ run: text, exit: z.number().int().default(0) });
-/** Goes on in the background until `stop`, or the lab's end. `until`: what it has printed when it counts as begun. */
+/**
+ * Runs a command in the background until `stop` or the lab's end. `until` matches the output of a command that has
+ * started.
+ */
 const keepAction = z.strictObject({ keep: text, as: id, until: pattern.optional() });
 const stopAction = z.strictObject({ stop: id });
 /** Writes a file of the lab's folder. */
@@ -148,7 +151,7 @@ const writeAction = z.strictObject({
     .regex(/^[0-7]{3}$/, worded("schemaMode"))
     .optional(),
 });
-/** Something that no command does: see `injections.ts`. */
+/** An injection: see `injections.ts`. */
 const injectAction = z.strictObject({ inject: id, with: z.record(z.string(), value).default({}) });
 const waitAction = z.strictObject({ wait: check });
 export type Action =
@@ -173,8 +176,8 @@ const upstream = z.string().regex(/^(pkg|cmd|staging|plugin)\/[\w./-]+\.go \w+$/
 
 const readStep = z.strictObject({ id, read: z.literal(true), upstream: upstream.optional() });
 /**
- * A command for the learner to run: here, or in another terminal (`elsewhere`). With `keep` it goes on in the background
- * under the step's id. `expect` says how it is known that it was done; without it, its exit code.
+ * A command for the learner to run: here, or in another terminal (`elsewhere`). `keep` runs it in the background under
+ * the step's id. `expect` is the check for success; without it, the exit code decides.
  */
 const doStep = z.strictObject({
   id,
@@ -185,16 +188,16 @@ const doStep = z.strictObject({
   until: pattern.optional(),
   expect: check.optional(),
 });
-/** A question; then `run`; then whichever outcome holds is the right answer. Exactly one must hold. */
+/** A question; then `run`; then the outcome whose check succeeds is the right answer. Exactly one must succeed. */
 const predictStep = z.strictObject({
   id,
   predict: z.array(id).min(2).max(6),
   run: z.array(action).min(1),
   outcomes: z.record(id, check),
 });
-/** Which lines of what a command printed to look at; each pattern must be found. */
+/** The lines of a command's output to look at; each pattern must match. */
 const observeStep = z.strictObject({ id, observe: id, lines: z.array(pattern).min(1), upstream });
-/** Something for the learner to bring about, as they like. `solve` is how the lab proves that it can be done. */
+/** A goal that the learner reaches in any way. `solve` proves that it is reachable. */
 const checkStep = z.strictObject({ id, check, solve: z.array(action).min(1) });
 
 export type ReadStep = z.infer<typeof readStep>;
@@ -212,7 +215,7 @@ const step: z.ZodType<Step> = byKey<Step>("schemaStep", {
   check: checkStep,
 });
 
-/** A variable: each run of the lab chooses a value. */
+/** A variable, whose value is chosen for each run of the lab. */
 const variable = z.union([
   z.strictObject({ oneOf: z.array(z.string().min(1)).min(1) }),
   z.strictObject({ between: z.tuple([z.number().int(), z.number().int()]) }),
@@ -222,55 +225,55 @@ export const definition = z.strictObject({
   /** of this file format */
   format: z.literal(1),
   id,
-  /** as chapters are counted: `2b`; incidents: `i4` */
+  /** chapter number, such as `2b`; for incidents `i4` */
   number: z.string().regex(/^(\d[a-z]?|i\d+)$/, worded("schemaNumber")),
   kind: z.enum(["chapter", "incident"]),
   minutes: z.number().int().min(1).max(60),
-  /** grows when steps change, so that old progress is not taken for new */
+  /** incremented when steps change, so that old progress does not count */
   revision: z.number().int().min(1).default(1),
-  /** programs that must be there; kubectl is never named: there is a built-in way */
+  /** required programs; never kubectl, because it is built in */
   needs: z.array(z.enum(["openssl", "containerd"])).default([]),
-  /** `embedded`: only on the embedded cluster; `any`: on the learner's own cluster too, if they may do what `rights` says */
+  /** `embedded`: only on the embedded cluster; `any`: also on the learner's own cluster, with the required `rights` */
   cluster: z.enum(["embedded", "any"]).default("embedded"),
   /** `create certificatesigningrequests.certificates.k8s.io` */
   rights: z.array(z.string().regex(/^[a-z]+ [a-z0-9./-]+$/, worded("schemaRight"))).default([]),
-  /** why it needs the embedded cluster, for who wants to play it on another */
+  /** the reason why it needs the embedded cluster */
   embeddedBecause: z.strictObject({ en: text, zh: text }).optional(),
   /**
-   * Of a lab for any cluster: paths of what it makes, beside its `nodes`. On the learner's own cluster none of it may be there
-   * before, and all of it is taken away at the end; with a Node its Lease, its pods and its certificate requests.
+   * For a lab on any cluster: paths of its objects besides its `nodes`. None may exist on the learner's own cluster
+   * before, and all are removed at the end; with a Node also its Lease, pods and certificate requests.
    */
   makes: z.array(objectPath).optional(),
-  /** paths that the learner's own cluster must answer, asked when the lab's `nodes` run */
+  /** paths that the learner's own cluster must serve, requested while the lab's `nodes` run */
   wants: z.array(objectPath).default([]),
-  /** the node for pods of `{{onNode}}`: behind `kubectl run` where a cluster has other nodes */
+  /** the node for `{{onNode}}`, which binds pods of `kubectl run` if the cluster has other nodes */
   runsOn: id.default("node-1"),
-  /** what takes away more of what the lab has made, on a cluster that goes on after it */
+  /** actions that remove further objects of the lab from a cluster that outlives it */
   cleanup: z.array(action).default([]),
-  /** how many times as fast the lab's clock runs */
+  /** speed of the lab's clock */
   speed: z.number().min(1).max(1000).default(1),
-  /** how fast the proof runs it; as fast as its commands can still follow */
+  /** speed of the proof; limited by the lab's commands */
   proofSpeed: z.number().min(1).max(10_000).default(60),
   kubeVersion: z
     .string()
     .regex(/^1\.\d+$/, worded("schemaRelease"))
     .default("1.25"),
   /**
-   * Kubelets that the cluster starts with, named node-1, node-2, ... Each has a folder of its name in the lab's: manifests/ with
-   * its static pods, kubelet.log. What it tells is an output of its name.
+   * The kubelets that the cluster starts with, named node-1, node-2, ... Each has a folder of its name in the lab's
+   * folder: manifests/ with its static pods, and kubelet.log. Its trace is an output of its name.
    */
   nodes: z.number().int().min(0).max(5).default(0),
   nodeOptions: z
     .strictObject({
-      /** of what they tell: as -v */
+      /** verbosity of their traces, as -v */
       verbosity: z.union([z.literal(1), z.literal(2), z.literal(3)]).default(2),
-      /** how long a pull takes, in ms of the lab's clock */
+      /** duration of a pull, in ms of the lab's clock */
       pullMs: z.number().int().min(0).default(400),
     })
     .prefault({}),
   vars: z.record(z.string().regex(/^[a-z][a-zA-Z0-9]*$/, worded("schemaVariableName")), variable).default({}),
   setup: z.array(action).default([]),
-  /** what must be true before the first step */
+  /** checks that must succeed before the first step */
   begin: z.array(check).min(1),
   steps: z.array(step).min(2),
 });

@@ -13,7 +13,7 @@ import { checkChoice, checkOf, isNoticed, typeOf } from "./steps.js";
 import type { LabText, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
 
-/** How long the outcomes of a prediction may take to settle, and how often they are asked; ms of the wall's clock. */
+/** The time limit and interval for checking the outcomes of a prediction, in ms of the wall clock. */
 const SETTLE_MS = 2000;
 const SETTLE_AGAIN_MS = 100;
 const NO_TEXT: StepText = { title: "", body: "", choices: {}, hints: [], afterwards: "" };
@@ -22,14 +22,14 @@ export interface SessionOptions {
   readonly language: Language;
   /** chooses the values of the lab's variables */
   readonly seed: number;
-  /** what was done before, in another process */
+  /** the steps done earlier, in another process */
   readonly done?: readonly string[];
   readonly emit: (message: LabMessage) => void;
 }
 
 /**
- * One learner in one lab: its steps in their order, each with its text, its question, its check and its hints. What there is
- * to tell goes to `emit`; nothing here knows how it looks, or whether anybody can be asked.
+ * The session of one learner in one lab: its steps in order, each with text, question, check and hints. Messages go to
+ * `emit`; the session does not know how they are shown, or whether a learner can be asked.
  */
 export class LabSession implements AsyncDisposable {
   readonly definition: LabDefinition;
@@ -40,7 +40,7 @@ export class LabSession implements AsyncDisposable {
   #index: number;
   #hintsShown = 0;
   #patience = new AbortController();
-  /** What a kept command prints later is beside the point: it is told only while the step that began it is done. */
+  /** Reports a background command's output only during the step that started it. */
   #showing = { isOver: false };
 
   constructor(
@@ -68,8 +68,8 @@ export class LabSession implements AsyncDisposable {
   }
 
   /**
-   * Brings the lab to its starting state, and makes sure of it.
-   * @throws LabBroken when the state is not what the lab's text says
+   * Creates the lab's starting state and checks it.
+   * @throws LabBroken if the state does not match the lab's text
    */
   async begin(signal: AbortSignal): Promise<void> {
     const { title, summary, introduction } = this.text;
@@ -85,7 +85,7 @@ export class LabSession implements AsyncDisposable {
     this.#emit({ kind: "text", markdown: introduction });
   }
 
-  /** Tells what the present step is about. */
+  /** Reports the current step. */
   present(): void {
     const { step } = this;
     if (step === undefined) return;
@@ -99,7 +99,7 @@ export class LabSession implements AsyncDisposable {
     if ("predict" in step) this.#emit({ kind: "question", choices: this.choices() });
   }
 
-  /** Of the present step, when it is a prediction. */
+  /** The choices of the current step, if it is a prediction. */
   choices(): readonly { readonly key: string; readonly text: string }[] {
     const { step } = this;
     if (step === undefined || !("predict" in step)) return [];
@@ -107,11 +107,11 @@ export class LabSession implements AsyncDisposable {
   }
 
   /**
-   * Does the present step: runs its command, judges the answer, asks its check. When it is done, the session stands at the
-   * next one.
+   * Performs the current step: runs its command, judges the answer, evaluates its check. If the step is done, the
+   * session moves to the next one.
    * @param choice the answer to a prediction
-   * @returns whether it is done
-   * @throws LabError USAGE for an answer that is no choice of the step, or to a step that asks nothing
+   * @returns whether the step is done
+   * @throws LabError USAGE for an answer that is not one of the choices, or if the step has no question
    */
   async perform(choice: string | undefined, signal: AbortSignal): Promise<boolean> {
     const { step } = this;
@@ -121,16 +121,16 @@ export class LabSession implements AsyncDisposable {
   }
 
   /**
-   * Goes on if what the present step asks for is there, wherever it was done; runs nothing.
-   * @param waits as long as the step's check may take; else it looks once
-   * @returns whether it is done
+   * Moves to the next step if the current step's goal is met; runs nothing.
+   * @param waits waits as long as the step's check allows; otherwise checks once
+   * @returns whether the step is done
    */
   async look(waits: boolean, signal: AbortSignal): Promise<boolean> {
     const { step } = this;
     return step !== undefined && (await this.ask(waits, signal)) === true && this.#goOn(step);
   }
 
-  /** Whoever waits for a check just now, in `perform`, `look` or `ask`, waits no longer: what it saw last counts. */
+  /** Ends the current wait for a check in `perform`, `look` or `ask`; the last result counts. */
   stopWaiting(): void {
     this.#patience.abort();
   }
@@ -196,7 +196,7 @@ export class LabSession implements AsyncDisposable {
     };
   }
 
-  /** The answer is judged by what then happens. @throws LabBroken unless exactly one outcome holds */
+  /** Judges the answer by the outcome. @throws LabBroken unless exactly one outcome occurs */
   async #predict(step: PredictStep, choice: string | undefined, signal: AbortSignal): Promise<boolean> {
     if (choice === undefined) {
       this.#emit({ kind: "needs-answer", choices: step.predict });
@@ -213,7 +213,7 @@ export class LabSession implements AsyncDisposable {
     return true;
   }
 
-  /** Outcomes are asked one after the other while the cluster goes on: what holds is known when exactly one does. */
+  /** Checks the outcomes in turn while the cluster keeps changing, until exactly one succeeds. */
   async #outcomesOf(step: PredictStep, signal: AbortSignal): Promise<readonly string[]> {
     const { wall, patienceMs } = this.environment;
     const untilMs = wall.now() + SETTLE_MS + patienceMs;
@@ -245,7 +245,7 @@ export class LabSession implements AsyncDisposable {
     if (hasWaited) this.#emit({ kind: "waited" });
   }
 
-  /** Shows the lines to look at, out of what a command really printed. */
+  /** Shows the lines to look at from a command's real output. */
   #observe(step: ObserveStep): boolean {
     const result = this.runs.view().output(step.observe);
     const text = `${result?.stdout ?? ""}\n${result?.stderr ?? ""}`;
@@ -273,7 +273,7 @@ export class LabSession implements AsyncDisposable {
     return verdict.ok;
   }
 
-  /** The next hint of the present step. @returns false when there is no further one; undefined: the step has none */
+  /** Shows the next hint of the current step. @returns false after the last hint; undefined if the step has no hints */
   hint(): boolean | undefined {
     const { hints } = this.stepText;
     if (hints.length === 0) return undefined;
@@ -284,19 +284,19 @@ export class LabSession implements AsyncDisposable {
     return true;
   }
 
-  /** Whether the present step may be done in another terminal as well as here. */
+  /** Whether the current step can be done in another terminal as well as here. */
   get isNoticed(): boolean {
     const { step } = this;
     return step !== undefined && "do" in step && step.where === "here" && isNoticed(step, this.definition);
   }
 
-  /** Whether the present step asks for something that the lab can do by itself. */
+  /** Whether the lab can do the current step itself. */
   get isSolvable(): boolean {
     const { step } = this;
     return step !== undefined && ("solve" in step || ("do" in step && step.where === "elsewhere"));
   }
 
-  /** Does for the learner what the present step asks for. @returns false when the step is none that can be solved */
+  /** Does the current step for the learner. @returns false if the step cannot be solved */
   async solve(signal: AbortSignal): Promise<boolean> {
     const { step } = this;
     if (step === undefined || !this.isSolvable) return false;
@@ -308,9 +308,9 @@ export class LabSession implements AsyncDisposable {
   }
 
   /**
-   * Asks the check of the present step, and does nothing else.
-   * @param waits as long as the check may take; else it looks once
-   * @returns undefined: the step has none
+   * Evaluates the check of the current step.
+   * @param waits waits as long as the check allows; otherwise checks once
+   * @returns undefined if the step has no check
    */
   async ask(waits: boolean, signal: AbortSignal): Promise<boolean | undefined> {
     const { step } = this;
@@ -319,13 +319,13 @@ export class LabSession implements AsyncDisposable {
     return this.#verdict(waits ? check : { ...check, within: undefined }, signal);
   }
 
-  /** How long what the present step asks for may take, ms of the lab's clock; 0: it is there at once, or never. */
+  /** The time limit of the current step's check, in ms of the lab's clock; 0: no wait. */
   get mayTakeMs(): number {
     const check = this.step === undefined ? undefined : checkOf(this.step);
     return check === undefined ? 0 : withinMs(check);
   }
 
-  /** Whether the present step is done by the learner, so that there is nothing but to look. */
+  /** Whether the learner does the current step elsewhere, so that only its check matters here. */
   get isLookedAt(): boolean {
     const { step } = this;
     if (step === undefined || checkOf(step) === undefined) return false;

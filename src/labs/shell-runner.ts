@@ -11,31 +11,31 @@ export interface RunnerDeps {
   /** runs `kubelab` lines in this process */
   readonly program: Program;
   readonly random: Random;
-  /** of the lab's cluster: commands in this process have the same */
+  /** clock of the lab's cluster, also used by commands in this process */
   readonly clock: Clock;
-  /** of every command: PATH, KUBECONFIG, the state folder, which cluster */
+  /** environment of every command: PATH, KUBECONFIG, the state folder, the cluster */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
-  /** program and first arguments that run this CLI in a process of its own */
+  /** program and first arguments that run this CLI in a new process */
   readonly self: readonly string[];
-  /** columns of whoever reads the output */
+  /** width of the output, in columns */
   readonly columns: number;
   /** whether output is coloured */
   readonly isColoured: boolean;
-  /** ms that a program has to end in when it is stopped, before it is ended harder; default 3000 */
+  /** grace period of a stopped program, in ms, before SIGKILL; default 3000 */
   readonly graceMs?: number;
 }
 
 const GRACE_MS = 3000;
-/** What a shell starts with & does not hear the first. */
+/** Shells start background jobs with SIGINT ignored, so SIGTERM follows. */
 const HARDER = ["SIGINT", "SIGTERM", "SIGKILL"] as const;
 
-/** What a shell says of a program that is not there. */
+/** A shell's exit code for an unknown program. */
 const EXIT_NOT_FOUND = 127;
 
 /**
- * Runs a lab's commands: a plain `kubelab` line in this process, which costs it no start; anything else by the shell, which
- * finds `kubelab` too.
+ * Runs a lab's commands: a simple `kubelab` line in this process, without the cost of a start; other lines in a shell,
+ * which also finds `kubelab`.
  */
 export class LabRunner implements CommandRunner {
   constructor(readonly deps: RunnerDeps) {}
@@ -101,7 +101,7 @@ export class LabRunner implements CommandRunner {
 
   #inShell(line: string, onOutput: OutputListener | undefined): KeptCommand {
     const record = new Recording(onOutput);
-    // A process group of its own: what the line started ends with it.
+    // A new process group, so that everything that the line started ends with it.
     const child = spawn("sh", ["-c", line], {
       cwd: this.deps.folder,
       env: definedOnly(this.deps.env),
@@ -133,7 +133,7 @@ export class LabRunner implements CommandRunner {
   }
 }
 
-/** As Ctrl-C in a terminal: the whole group hears it. Harder, if that does not end it. */
+/** Signals the whole group, like Ctrl-C in a terminal; kills it if it does not end. */
 async function end(pid: number, ended: Promise<unknown>, graceMs: number): Promise<void> {
   const waiting = new AbortController();
   void ended.then(() => waiting.abort());
@@ -142,9 +142,9 @@ async function end(pid: number, ended: Promise<unknown>, graceMs: number): Promi
     try {
       process.kill(-pid, signal);
     } catch {
-      return; // Nobody of the group is left.
+      return; // The group has no processes left.
     }
-    // Rejects when it has ended.
+    // Rejects if it has ended.
     const isOver = await wall.sleep(graceMs, waiting.signal).then(
       () => false,
       () => true,
@@ -153,12 +153,12 @@ async function end(pid: number, ended: Promise<unknown>, graceMs: number): Promi
   }
 }
 
-/** What a command has printed, while it prints it. */
+/** The output of a running command. */
 class Recording {
   #stdout = "";
   #stderr = "";
   #code: number | undefined;
-  /** what a command says when it is stopped is nothing that a learner asked for */
+  /** output after the stop does not interest the learner */
   isHushed = false;
 
   constructor(readonly onOutput: OutputListener | undefined) {}
@@ -179,7 +179,7 @@ class Recording {
   }
 }
 
-/** Checks read text, not colours. */
+/** Removes colours, because checks match plain text. */
 function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colours begin with one
   return text.replace(/\u001b\[[0-9;]*m/g, "");

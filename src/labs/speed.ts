@@ -5,20 +5,20 @@ import type { LabEnvironment } from "./environment.js";
 const SLOWEST = 0.01;
 const FASTEST = 10_000;
 
-/** @returns undefined: it is no speed */
+/** @returns undefined for an invalid speed */
 export function factorOf(word: string): number | undefined {
   const factor = Number(word);
   return word.trim() !== "" && factor >= SLOWEST && factor <= FASTEST ? factor : undefined;
 }
 
-/** @throws LabError USAGE for what is no speed */
+/** @throws LabError USAGE for an invalid speed */
 export function parseFactor(word: string, say: Say): number {
   const factor = factorOf(word);
   if (factor !== undefined) return factor;
   throw new LocalizedError("USAGE", say("speedBad", { given: word }), "kubelab learn speed 20");
 }
 
-/** `+`: twice as fast; `-`: half. @returns the new speed; undefined: another key */
+/** `+` doubles the speed, `-` halves it. @returns the new speed; undefined for another key */
 export async function speedByKey(key: string, environment: LabEnvironment): Promise<number | undefined> {
   const change = key === "+" || key === "=" ? 2 : key === "-" ? 0.5 : undefined;
   if (change === undefined) return undefined;

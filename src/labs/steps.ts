@@ -5,13 +5,13 @@ import type { Check, DoStep, LabDefinition, Step } from "./schema.js";
 
 export type StepType = "read" | "do" | "predict" | "observe" | "check";
 
-/** What says whether a step is done. */
+/** The check that decides whether a step is done. */
 export function checkOf(step: Step): Check | undefined {
   if ("check" in step) return step.check;
   return "do" in step ? step.expect : undefined;
 }
 
-/** As lab.yaml names them. */
+/** The kinds of steps, by their names in lab.yaml. */
 export function typeOf(step: Step): StepType {
   if ("do" in step) return "do";
   if ("predict" in step) return "predict";
@@ -20,14 +20,14 @@ export function typeOf(step: Step): StepType {
 }
 
 /**
- * Whether a lab sees by itself that a step's command was typed in another terminal: its check can tell, and nothing in the lab
- * looks at what it printed.
+ * Whether a lab detects that a step's command ran in another terminal: the step has a check, and no part of the lab
+ * uses the command's output.
  */
 export function isNoticed(step: DoStep, definition: LabDefinition): boolean {
   return step.expect !== undefined && !outputsAskedFor(definition).includes(step.id);
 }
 
-/** @throws MessageError USAGE for an answer to a step that asks nothing, and for one that is none of its choices */
+/** @throws MessageError USAGE for an answer to a step without a question, or one that is not among its choices */
 export function checkChoice(step: Step, given: string): void {
   const { id } = step;
   if (!("predict" in step)) {

@@ -1,14 +1,14 @@
 import type { Say } from "../i18n/catalogue.js";
 
-/** What a lab says about one step, in one language. Markdown, with `{{variable}}`. */
+/** A lab's text about one step, in one language. Markdown, with `{{variable}}`. */
 export interface StepText {
   readonly title: string;
   readonly body: string;
-  /** by choice; only of a prediction */
+  /** by choice; only for a prediction */
   readonly choices: Readonly<Record<string, string>>;
-  /** from a nudge to the answer */
+  /** ordered from a nudge to the answer */
   readonly hints: readonly string[];
-  /** said when the step is done */
+  /** shown when the step is done */
   readonly afterwards: string;
 }
 
@@ -112,7 +112,7 @@ function parseStep(title: string, section: Section, problems: TextProblem[], say
   return step;
 }
 
-/** A list's items, each with the mark it begins with; following lines that are indented belong to the item before. */
+/** A list's items, each with its marker; indented lines continue an item. */
 function items(body: string, mark: RegExp): [string, string][] {
   const out: [string, string][] = [];
   for (const line of body.split("\n")) {
@@ -124,7 +124,7 @@ function items(body: string, mark: RegExp): [string, string][] {
   return out;
 }
 
-/** Cuts at headings of one level; fenced code is never looked into. The first part is what stands before the first. */
+/** Splits at headings of one level, ignoring fenced code. The first part is the text before the first heading. */
 function split(markdown: string, mark: string): Section[] {
   const out: { line: number; heading: string; body: string }[] = [{ line: 0, heading: "", body: "" }];
   let isFenced = false;

@@ -3,8 +3,8 @@ import type { LabMessage } from "./message.js";
 import type { ProgressStore } from "./progress-store.js";
 
 /**
- * Writes down what a learner does in a lab, from what the lab tells.
- * @returns resolves when everything up to now is written
+ * Saves a learner's progress in a lab from the lab's messages.
+ * @returns resolves when the progress up to now is saved
  */
 export function trackProgress(
   store: ProgressStore,

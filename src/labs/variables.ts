@@ -3,7 +3,7 @@ import type { LabDefinition } from "./schema.js";
 
 export type Values = Readonly<Record<string, string>>;
 
-/** Chooses a value for each variable of a lab; the same seed chooses the same. */
+/** Chooses a value for each variable of a lab. The same seed gives the same values. */
 export function chooseValues(lab: LabDefinition, seed: number): Values {
   const random = new SeededRandom(seed);
   const values: Record<string, string> = {};
@@ -14,17 +14,17 @@ export function chooseValues(lab: LabDefinition, seed: number): Values {
   return values;
 }
 
-/** Puts values in the place of `{{name}}`; a name without a value stays as it is. */
+/** Replaces `{{name}}` with values; a name without a value stays. */
 export function fill(text: string, values: Values): string {
   return text.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
 }
 
-/** The same in every text of a structure. */
+/** Replaces variables in every text of a structure. */
 export function fillAll<T>(value: T, values: Values): T {
   return mapTexts(value, (text) => fill(text, values));
 }
 
-/** The same lab with other names for its nodes: `node-1` becomes `<prefix>1` in all that it says and does. Pure. */
+/** The same lab with renamed nodes: `node-1` becomes `<prefix>1` in all its texts and actions. Pure. */
 export function withNodesNamed<T>(lab: T, prefix: string): T {
   return mapTexts(lab, (text) => text.replace(/(?<!\w)node-(?=\d\b)/g, prefix));
 }

@@ -2,12 +2,12 @@ import type { MessageKey, Say } from "../i18n/catalogue.js";
 
 const MARK = "catalogue:";
 
-/** A message of the catalogue as the schema holds it: it is made before the learner's language is known. */
+/** A message of the catalogue in the schema, which exists before the learner's language is known. */
 export function worded(key: MessageKey, values: Readonly<Record<string, string>> = {}): string {
   return MARK + JSON.stringify([key, values]);
 }
 
-/** Such a message in words; what the schema's library says itself stays as it is. */
+/** Localizes such a message; zod's own messages stay unchanged. */
 export function inWords(message: string, say: Say): string {
   if (!message.startsWith(MARK)) return message;
   const [key, values] = JSON.parse(message.slice(MARK.length)) as [MessageKey, Record<string, string>];

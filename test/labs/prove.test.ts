@@ -48,7 +48,7 @@ describe("a lab that is broken on purpose is caught", () => {
       "a check holds before anything is done",
       'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
       'check: { object: "/api/v1/nodes/{{node}}", exists: false }',
-      /^back: its check holds before it was done/,
+      /^back: its check succeeds before the step is done/,
     ],
     [
       "a check does not hold after its solution",

@@ -8,10 +8,10 @@ import type { LabOperation, LabOutcome } from "./host.js";
 export type LabAnswer = LabOutcome & { readonly kind: "outcome" };
 
 /**
- * Asks a lab that runs in the background.
- * @param onMessage called with each message as it comes
- * @returns undefined: nobody answers there, or it ended before it answered
- * @throws LabError with the lab's own words
+ * Sends an operation to a lab that runs in the background.
+ * @param onMessage called with each message as it arrives
+ * @returns undefined if the lab does not run, or ended before its answer
+ * @throws LabError with the lab's message
  */
 export async function askHost(
   socketPath: string,
@@ -23,7 +23,7 @@ export async function askHost(
     const call = request({ socketPath, method: "POST", path: "/", signal, agent: false }, resolve);
     call.once("error", (error) => {
       if (signal.aborted) reject(error);
-      // Nobody listens there, or whoever did has just been killed.
+      // The lab does not run, or was just killed.
       else resolve(undefined);
     });
     call.end(JSON.stringify(operation));

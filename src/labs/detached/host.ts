@@ -10,7 +10,7 @@ import type { LabMessage } from "../message.js";
 import type { LabSession } from "../session.js";
 import { type StepType, typeOf } from "../steps.js";
 
-/** What a learner can ask of a lab that runs in the background. */
+/** The operations of a lab that runs in the background. */
 export type LabOperation =
   | { readonly op: "present" | "hint" | "solve" | "leave" }
   | { readonly op: "ask"; readonly waits: boolean }
@@ -23,17 +23,17 @@ const OPERATIONS = ["present", "hint", "solve", "ask", "leave", "perform", "spee
 export type LabOutcome =
   | {
       readonly kind: "outcome";
-      /** undefined: there was nothing to do of this kind */
+      /** undefined: the operation did not apply */
       readonly ok?: boolean;
-      /** where the lab stands now; null: at its end */
+      /** the current step; null at the lab's end */
       readonly step: string | null;
       readonly type: StepType | null;
-      /** how long what the step asks for may take, ms of the lab's clock */
+      /** time limit of the step's check, in ms of the lab's clock */
       readonly mayTakeMs: number;
     }
   | { readonly kind: "failed"; readonly code: LabErrorCode; readonly message: string; readonly hint: string };
 
-/** Where the session's messages go: the one who asks now. */
+/** Receives the session's messages: the current client. */
 export interface Speaker {
   emit: (message: LabMessage) => void;
 }
@@ -41,7 +41,7 @@ export interface Speaker {
 export interface HostOptions {
   /** path of the socket */
   readonly socket: string;
-  /** resolves when progress is on the disk */
+  /** resolves when progress is saved */
   readonly written: () => Promise<void>;
   readonly say: Say;
 }
@@ -49,7 +49,7 @@ export interface HostOptions {
 const MAX_BODY_BYTES = 4096;
 
 /**
- * Serves one lab on a socket that only its owner may open: operations in, the lab's messages out, a line of JSON each.
+ * Serves one lab on a socket that only its owner can open. Operations come in, messages go out, one line of JSON each.
  * @returns resolves when the learner has left
  */
 export async function hostLab(
@@ -61,7 +61,7 @@ export async function hostLab(
   await rm(socket, { force: true });
   const leave = new AbortController();
   const until = AbortSignal.any([signal, leave.signal]);
-  // One after the other: a lab has one learner. Leaving does not wait for its turn.
+  // Runs operations one at a time, because a lab has one learner. Leaving does not wait.
   let turn: Promise<void> = Promise.resolve();
   const server = createServer((request, response) => {
     readOperation(request)
@@ -73,7 +73,7 @@ export async function hostLab(
       .catch(() => void response.destroy());
   });
   const answer = async (operation: LabOperation, response: ServerResponse): Promise<void> => {
-    // Who has gone away does not wait any more: what they asked for is not waited for either.
+    // A client that disconnects ends the wait of its operation.
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     if (operation.op !== "leave") speaker.emit = (message) => void response.write(`${JSON.stringify(message)}\n`);

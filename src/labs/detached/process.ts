@@ -14,7 +14,7 @@ const POLL_MS = 20;
 const READY_TIMEOUT_MS = 60_000;
 const LEAVE_TIMEOUT_MS = 10_000;
 
-/** The detached lab, which may have been killed. @throws LabError FAILED when there is none */
+/** The detached lab, which may have been killed. @throws LabError FAILED if there is no such lab */
 export async function requireDetached(env: LabContext): Promise<HostState> {
   const state = await detachedLab(env);
   if (state !== undefined) return state;
@@ -22,7 +22,7 @@ export async function requireDetached(env: LabContext): Promise<HostState> {
   throw new LocalizedError("FAILED", env.say("noneStarted"), hint);
 }
 
-/** Ends the detached lab and waits until its process has exited. @returns its id; undefined: none ran */
+/** Ends the detached lab and waits until its process has exited. @returns its id; undefined if no lab ran */
 export async function endDetached(env: LabContext): Promise<string | undefined> {
   const state = await detachedLab(env);
   if (state === undefined) return undefined;
@@ -41,7 +41,7 @@ export async function endDetached(env: LabContext): Promise<string | undefined> 
   return state.lab;
 }
 
-/** Starts a lab in a process of its own, and ends the one that runs. @throws LabError FAILED with what the process wrote */
+/** Starts a lab in a new process, and ends the running one. @throws LabError FAILED with the output of the process */
 export async function startDetachedLab(
   env: LabContext,
   { id }: LabSummary,
@@ -73,10 +73,10 @@ export async function startDetachedLab(
   throw didNotStart(env, id, why || say("exitCode", { code: outcome.code ?? "-" }), rest.join("\n"));
 }
 
-/** Only one process starts a lab at a time; the second one waits. @throws LabError FAILED */
+/** Lets one process start a lab at a time; others wait. @throws LabError FAILED */
 async function lockStart(env: LabContext, id: string, folder: string): Promise<AsyncDisposable> {
   for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS; waitedMs += POLL_MS) {
-    const answer = await tryLock(join(folder, "start.lock"), "Name another folder with XDG_STATE_HOME.");
+    const answer = await tryLock(join(folder, "start.lock"), "Choose another folder with XDG_STATE_HOME.");
     if (answer.outcome === "taken") return answer.lock;
     await env.wall.sleep(POLL_MS, env.context.signal);
   }

@@ -8,10 +8,10 @@ import { makeLearnFolder } from "../progress-store.js";
 import { hostLab, type Speaker } from "./host.js";
 import { announceDetached, forgetDetached, type HostState } from "./state.js";
 
-/** Serves a lab in this process until the learner leaves: `kubelab learn start --detach` runs it as a process of its own. */
+/** Serves a lab in this process until the learner leaves. `kubelab learn start --detach` runs it in a new process. */
 export async function serveLab(env: LabContext, lab: LabSummary, options: LabOptions): Promise<void> {
   const opening: LabMessage[] = [];
-  // Its waits are over when somebody hears of them.
+  // Remaining times are outdated when a client reads them.
   const speaker: Speaker = {
     emit: (message) => {
       if (message.kind !== "waiting" && message.kind !== "waited") opening.push(message);
@@ -33,7 +33,7 @@ export async function serveLab(env: LabContext, lab: LabSummary, options: LabOpt
   };
   const present = session.present.bind(session);
   session.present = () => {
-    // Whoever asks first hears how the lab began.
+    // The first client receives the messages of the start.
     for (const message of opening.splice(0)) speaker.emit(message);
     present();
   };

@@ -6,21 +6,21 @@ import { writeFileAtomic } from "../../util/files.js";
 import type { LabContext } from "../context.js";
 import { learnFolder } from "../progress-store.js";
 
-/** What a lab in the background leaves to be found by. */
+/** The file through which other processes find a lab in the background. */
 export interface HostState {
   readonly version: 1;
   readonly lab: string;
   readonly socket: string;
   readonly pid: number;
-  /** that it was begun in: whoever goes on with it reads the same */
+  /** the language that the lab was started in, and continues in */
   readonly language: Language;
-  /** that it was begun with; absent: the lab's own */
+  /** the speed that the lab was started with; absent: the lab's default */
   readonly speed?: number;
 }
 
 const stateFile = (env: LabContext): string => join(learnFolder(env.context.env), "session.json");
 
-/** The lab that runs in the background, or did when its process was killed. */
+/** The lab that runs in the background, or whose process was killed. */
 export async function detachedLab(env: LabContext): Promise<HostState | undefined> {
   try {
     const state = JSON.parse(await readFile(stateFile(env), "utf8")) as Partial<HostState> | null;
@@ -28,17 +28,17 @@ export async function detachedLab(env: LabContext): Promise<HostState | undefine
     if (lab === undefined || socket === undefined || pid === undefined) return undefined;
     return { version: 1, lab, socket, pid, language, ...defined({ speed }) };
   } catch {
-    // Missing or half-written: for the callers both mean that nothing runs.
+    // Missing and incomplete files both mean that no lab runs.
     return undefined;
   }
 }
 
-/** Leaves a lab to be found by `detachedLab`. */
+/** Saves the state for `detachedLab`. */
 export async function announceDetached(env: LabContext, state: HostState): Promise<void> {
   await writeFileAtomic(stateFile(env), JSON.stringify(state), { mode: 0o600 });
 }
 
-/** The lab is not found any more. Safe to call twice. */
+/** Removes the state. Safe to call twice. */
 export async function forgetDetached(env: LabContext, { socket }: HostState): Promise<void> {
   await rm(stateFile(env), { force: true });
   await rm(socket, { force: true });

@@ -11,26 +11,29 @@ import { pathFrom } from "../../util/paths.js";
 import { shellWord } from "../../util/shell-word.js";
 import type { LabProcess } from "../context.js";
 
-/** Which cluster of the learner's own a lab is played on. */
+/** The flags that select the learner's own cluster for a lab. */
 export interface RealTarget {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly yes?: boolean;
 }
 
-/** A cluster of the learner's own, as who they are there. */
+/** The learner's own cluster, with the learner's identity. */
 export interface OwnCluster {
   readonly config: RestConfig;
   readonly contextName: string;
   readonly client: KubeClient;
-  /** the same whichever kubeconfig leads to it */
+  /** identifies the cluster independently of the kubeconfig */
   readonly identity: string;
   close(): Promise<void>;
 }
 
 const EVERY_CLUSTER_HAS = "/api/v1/namespaces/kube-system";
 
-/** @throws LabError BAD_FILE, CLUSTER_UNREACHABLE; USAGE where a program logs in: a lab's commands could not */
+/**
+ * @throws LabError BAD_FILE, CLUSTER_UNREACHABLE; USAGE if the kubeconfig runs a login program, which a lab's commands
+ * cannot
+ */
 export async function openOwnCluster(context: LabProcess, target: RealTarget, say: Say): Promise<OwnCluster> {
   const { config, contextName } = await loadRealKubeconfig(context.env, {
     ...target,

@@ -23,12 +23,12 @@ import { OwnObjects } from "./objects.js";
 import { OwnNote } from "./record.js";
 import { checkAnswers, checkRights } from "./rights.js";
 
-/** Of a lab's nodes on a cluster of the learner's own, where a node-1 may well be. */
+/** Prefix of the lab's nodes on the learner's own cluster, which may have a node-1 already. */
 export const OWN_NODE_PREFIX = "lab-node-";
 
 export interface OwnEnvironmentOptions extends Reader {
   readonly target: RealTarget;
-  /** its nodes named for such a cluster */
+  /** the lab, with its nodes renamed for such a cluster */
   readonly definition: LabDefinition;
   /** chooses the values of the lab's variables */
   readonly seed: number;
@@ -36,9 +36,9 @@ export interface OwnEnvironmentOptions extends Reader {
 }
 
 /**
- * Opens the learner's own cluster for one lab. Before the first write it names the server, checks the rights that the lab
- * needs, and asks the learner.
- * @throws LabError USAGE for a lab that needs the embedded cluster; FORBIDDEN with the rights that are missing; DECLINED
+ * Opens the learner's own cluster for one lab. Before the first write it names the server, checks the required rights,
+ * and asks the learner.
+ * @throws LabError USAGE if the lab needs the embedded cluster; FORBIDDEN with the missing rights; DECLINED
  */
 export async function openOwnEnvironment(context: LabProcess, options: OwnEnvironmentOptions): Promise<LabEnvironment> {
   const { target, seed, say, language } = options;
@@ -70,7 +70,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
       client,
       clock,
       nodes,
-      // `kubectl run` takes it, so that the pod runs on the lab's node and on no other.
+      // Flags of `kubectl run` that bind the pod to the lab's node.
       onNode: ` --overrides='{"spec":{"nodeName":"${runsOn}"}}'`,
       variables: { KUBELAB_LAB_KUBECONFIG: kubeconfig },
       withoutKubectl: false,
@@ -89,11 +89,11 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
 interface OwnSession {
   readonly context: LabProcess;
   readonly options: OwnEnvironmentOptions;
-  /** with values in place of its variables */
+  /** with its variables replaced */
   readonly definition: LabDefinition;
   readonly clock: SystemClock;
   readonly cluster: OwnCluster;
-  /** the objects that the lab makes */
+  /** paths of the objects that the lab creates */
   readonly paths: readonly string[];
 }
 
@@ -109,7 +109,7 @@ async function agree({ context, options, definition, clock, cluster, paths }: Ow
   if (!agreed) throw new LocalizedError("DECLINED", say("declined"), say("declinedHint"));
 }
 
-/** Records which objects the lab makes, before it makes them. @throws LabError FAILED when one exists */
+/** Records the lab's objects before it creates them. @throws LabError FAILED if one exists */
 async function claimObjects(
   { context, options, definition, clock, cluster, paths }: OwnSession,
   folder: string,
@@ -155,7 +155,7 @@ function openNodes({ context, options, definition, clock, cluster }: OwnSession,
   );
 }
 
-/** Why a lab is not for a cluster of the learner's own, in the lab's words. */
+/** The lab's reason for not running on the learner's own cluster. */
 export function embeddedOnly(
   { id, embeddedBecause }: Pick<LabDefinition, "id" | "embeddedBecause">,
   language: Language,

@@ -16,9 +16,9 @@ interface Deps {
 }
 
 /**
- * A lab begins on a cluster of the learner's own only where no killed one has left anything.
- * @param paths that the lab would make: none of one that is played now
- * @throws LocalizedError FAILED with what is left of which lab, and what takes it away
+ * Refuses to start a lab on the learner's own cluster while objects of a killed lab remain there.
+ * @param paths of the new lab's objects, which must not belong to a running lab
+ * @throws LocalizedError FAILED that lists the leftovers and the command to remove them
  */
 export async function refuseLeftovers(
   { context, say, wall }: Deps,
@@ -43,14 +43,14 @@ export async function refuseLeftovers(
 }
 
 /**
- * Takes away what killed labs have left on a cluster of the learner's own, after asking.
+ * Removes the objects of killed labs from the learner's own cluster, after asking.
  * @param lab undefined: of all labs
- * @throws LabError FAILED while such a lab goes on, and when something could not be taken away; DECLINED; USAGE without a
- * terminal and without --yes
+ * @throws LabError FAILED if such a lab runs, or some objects remain; DECLINED; USAGE without a terminal and without
+ * --yes
  */
 export async function removeLeftovers(env: LabContext, target: RealTarget, lab: LabSummary | undefined): Promise<void> {
   const { context, say } = env;
-  // What a killed lab has kept running might make something again.
+  // Processes that the killed lab left might create objects again.
   await clearLeftovers();
   const cluster = await openOwnCluster(context, target, say);
   try {
@@ -98,7 +98,7 @@ async function takeAway(
   print("stdout", say("takenAway", { lab, names: ours.join(", ") || "-" }));
 }
 
-/** Who may not read a cluster's own name knows it by its address. */
+/** Without the right to read the cluster's UID, its address identifies it. */
 async function recordsOn(
   { env }: LabProcess,
   { identity, config: { server } }: OwnCluster,

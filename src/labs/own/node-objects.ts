@@ -25,15 +25,15 @@ interface List<T> {
 
 type TokenSecret = KubeObject & { readonly data?: { readonly description?: string } };
 
-/** undefined: it is not the path of a node */
+/** undefined: not the path of a node */
 export function nodeAt(path: string): string | undefined {
   return path.startsWith(NODE_PATH) ? path.slice(NODE_PATH.length) : undefined;
 }
 
 /**
- * What only these nodes have, and they themselves: pods first, since a node that is gone cannot delete its pods any more.
- * Certificate requests, leases, and the token of one that was just about to join.
- * @param earlier UIDs of certificate requests that are somebody else's
+ * The nodes and their objects. Pods come first, because a removed node cannot delete its pods. Then certificate
+ * requests, leases, and the token of a node that was joining.
+ * @param earlier UIDs of certificate requests that existed before
  */
 export async function thingsOfNodes(
   client: KubeClient,
@@ -68,14 +68,14 @@ export function certificateRequests(
   return itemsOf(client, collectionPath(CSRS), signal);
 }
 
-/** None, too, where they may not be listed. */
+/** Also empty without the right to list them. */
 async function itemsOf<T>(client: KubeClient, path: string, signal?: AbortSignal): Promise<readonly T[]> {
   const given = defined({ signal });
   const { body, status } = await client.request<List<T>>({ method: "GET", path, ...given });
   return status < 300 ? body.items : [];
 }
 
-/** Asked for by the node, or for it. */
+/** Whether the node requested it, or the request is for the node. */
 function isOfNode({ spec }: CertificateSigningRequest, node: string): boolean {
   const user = `system:node:${node}`;
   if (spec.username === user) return true;

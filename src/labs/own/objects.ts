@@ -9,10 +9,13 @@ import { LabError } from "../../util/errors.js";
 import { certificateRequests, nodeAt, thingsOfNodes } from "./node-objects.js";
 import type { FoundRecord, OwnNote, OwnRecord } from "./record.js";
 
-/** What goes away by itself in the end, as a namespace, may take so long. ms */
+/** The time limit for deletions that finish later, such as a namespace, in ms. */
 const GONE_LIMIT_MS = 60_000;
 const LOOK_AGAIN_MS = 250;
-/** How often what was made is noted, ms; and how much later the cluster may say that it was, by a clock in seconds. */
+/**
+ * The interval for recording new objects, in ms, and the tolerance for creation times, which the cluster gives in
+ * seconds.
+ */
 const NOTE_AGAIN_MS = 1000;
 const SLACK_MS = 5000;
 
@@ -22,20 +25,20 @@ export interface OwnObjectsDeps {
   readonly say: Say;
 }
 
-/** What is known of a lab before it begins. */
+/** The data of a lab that is known before its start. */
 export type OwnClaim = Omit<OwnRecord, "version" | "earlier" | "made" | "aheadMs">;
 
-/** What a killed lab has left, in words such as `nodes/atlas`. */
+/** The leftovers of a killed lab, such as `nodes/atlas`. */
 export interface Leftovers {
   readonly ours: readonly string[];
-  /** of a name that the lab uses, but made by somebody else since */
+  /** objects with the lab's names that others created later */
   readonly others: readonly string[];
 }
 
 /**
- * What a lab makes on a cluster that is in use. Nothing of it may be there before, so whatever has one of these names while the
- * lab goes on is the lab's, and is taken away at its end. It is noted as it is made: after a crash what has been noted is
- * the lab's, and so is what is as old; whatever else has such a name is somebody else's. Nothing else is ever touched.
+ * The objects that a lab creates on a cluster in use. None may exist before, so an object with such a name that appears
+ * while the lab runs belongs to the lab and is removed at its end. The lab records UIDs as objects appear. After a
+ * crash, recorded objects and objects of the same age belong to the lab, and no other object is touched.
  */
 export class OwnObjects {
   readonly #over = new AbortController();
@@ -44,15 +47,15 @@ export class OwnObjects {
   private constructor(
     readonly deps: OwnObjectsDeps,
     private record: OwnRecord,
-    /** undefined: the lab was killed, this is what it has left */
+    /** undefined: the lab was killed, and these are its leftovers */
     readonly note: OwnNote | undefined,
-    /** Unix ms of the cluster's clock until when the lab may have made something */
+    /** Unix ms of the cluster's clock: the end of the time in which the lab may have created objects */
     readonly madeUntilMs: number,
   ) {}
 
   /**
-   * Notes what the lab is about to make.
-   * @throws LocalizedError FAILED when one of them is there already
+   * Records the objects that the lab will create.
+   * @throws LocalizedError FAILED if one exists
    */
   static async claim(deps: OwnObjectsDeps, claim: OwnClaim, note: OwnNote, signal: AbortSignal): Promise<OwnObjects> {
     const { client, say, wall } = deps;
@@ -73,25 +76,25 @@ export class OwnObjects {
     return new OwnObjects(deps, record, note, Number.POSITIVE_INFINITY);
   }
 
-  /** Those of a lab whose process was killed. */
+  /** The objects of a lab whose process was killed. */
   static of(deps: OwnObjectsDeps, { record, seenAtMs }: FoundRecord): OwnObjects {
     return new OwnObjects(deps, record, undefined, seenAtMs + record.aheadMs + SLACK_MS);
   }
 
-  /** Notes what is made, as long as the lab goes on. */
+  /** Records new objects while the lab runs. */
   follow(): void {
     const { signal } = this.#over;
     const looking = async () => {
       for (;;) {
         await this.deps.wall.sleep(NOTE_AGAIN_MS, signal);
-        // A cluster that does not answer is asked again the next time.
+        // An unreachable cluster is read again at the next interval.
         await this.look().catch(wordsOf);
       }
     };
-    this.#following = looking().catch(() => {}); // The lab's end, mostly. What is not noted is known by its age.
+    this.#following = looking().catch(() => {}); // Usually the lab's end. Objects that are not recorded are identified by their age. is known by its age.
   }
 
-  /** Notes what is there now. @throws LabError CLUSTER_UNREACHABLE, BAD_FILE */
+  /** Records the existing objects. @throws LabError CLUSTER_UNREACHABLE, BAD_FILE */
   async look(): Promise<void> {
     const made: Record<string, readonly string[]> = { ...this.record.made };
     let isNew = false;
@@ -108,7 +111,7 @@ export class OwnObjects {
     await this.note?.write(this.record);
   }
 
-  /** What there is to take away. @throws LabError CLUSTER_UNREACHABLE */
+  /** The objects to remove. @throws LabError CLUSTER_UNREACHABLE */
   async left(): Promise<Leftovers> {
     const [ours, others]: [string[], string[]] = [[], []];
     const paths = new Set([...this.record.paths, ...(await this.#ofNodes())]);
@@ -119,7 +122,7 @@ export class OwnObjects {
     return { ours, others };
   }
 
-  /** Takes away all of it, whatever has come of it. @returns what could not be taken away, in words; none: all is gone */
+  /** Removes all objects. @returns descriptions of the objects that remain */
   async remove(): Promise<readonly string[]> {
     this.#over.abort();
     await this.#following;
@@ -142,7 +145,7 @@ export class OwnObjects {
     return this.record.paths.flatMap((path) => nodeAt(path) ?? []);
   }
 
-  /** Of a node that is somebody else's by now nothing is touched. */
+  /** Objects of a node that now belongs to others stay. */
   async #ofNodes(): Promise<readonly string[]> {
     const nodes: string[] = [];
     for (const path of this.record.paths) {
@@ -158,14 +161,14 @@ export class OwnObjects {
     return this.deps.client.request<KubeObject>({ method: "GET", path });
   }
 
-  /** What is found by its node is not among the paths: whose it is, its node has said. */
+  /** An object found through its node has no recorded path; its node decides. */
   #isOurs(path: string, { metadata }: KubeObject): boolean {
     if (!this.record.paths.includes(path)) return true;
     if (this.record.made[path]?.includes(metadata.uid ?? "") === true) return true;
     return !(Date.parse(metadata.creationTimestamp ?? "") > this.madeUntilMs);
   }
 
-  /** @returns undefined: it is gone, or somebody else's; else why it is not */
+  /** @returns undefined if the object is removed or not the lab's; else the reason why it remains */
   async #delete(path: string): Promise<string | undefined> {
     const { client, wall } = this.deps;
     const { status: found, body } = await this.#get(path);
@@ -183,7 +186,7 @@ export class OwnObjects {
     }
   }
 
-  /** A pod that is held by a finalizer is not deleted by a DELETE. */
+  /** Deletes do not remove a pod with a finalizer. */
   async #letGo(path: string, { metadata }: KubeObject): Promise<void> {
     if ((metadata.finalizers ?? []).length === 0) return;
     const contentType = "application/merge-patch+json";
@@ -197,7 +200,7 @@ function nameOf(path: string): string {
   return path.split("/").slice(-2).join("/");
 }
 
-/** The cluster may be out of reach by now: the rest of the lab's end goes on. @throws what is no LabError */
+/** Continues if the cluster is unreachable. @throws errors other than LabError */
 function wordsOf(error: unknown): string {
   if (!(error instanceof LabError)) throw error;
   return error.message;

@@ -8,7 +8,7 @@ import { learnFolder, makeLearnFolder } from "../progress-store.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What a lab makes on a cluster of the learner's own: written down before any of it is made. */
+/** The objects of a lab on the learner's own cluster, saved before the lab creates them. */
 export interface OwnRecord {
   readonly version: 1;
   readonly lab: string;
@@ -16,26 +16,26 @@ export interface OwnRecord {
   readonly cluster: string;
   readonly context: string;
   readonly server: string;
-  /** that name the cluster in a command line */
+  /** flags that select the cluster */
   readonly flags: string;
-  /** of the lab's process, with what tells it from a later one of the same number */
+  /** of the lab's process, with the start that distinguishes it from a later process of the same number */
   readonly pid: number;
   readonly mark: string;
-  /** of objects of its own: none of them was there before */
+  /** paths of its objects, which did not exist before */
   readonly paths: readonly string[];
-  /** UIDs of certificate requests that were there before */
+  /** UIDs of earlier certificate requests */
   readonly earlier: readonly string[];
-  /** by path, the UIDs of what was seen there while the lab went on */
+  /** by path, the UIDs of the objects seen while the lab ran */
   readonly made: Readonly<Record<string, readonly string[]>>;
-  /** ms that the cluster's clock is ahead of this machine's */
+  /** how far the cluster's clock is ahead of this machine's, in ms */
   readonly aheadMs: number;
 }
 
-/** A record as it is found again. */
+/** A saved record. */
 export interface FoundRecord {
   readonly file: string;
   readonly record: OwnRecord;
-  /** Unix ms of this machine's clock when the lab's process last said that it lives */
+  /** Unix ms of this machine's clock: the last sign of life of the lab's process */
   readonly seenAtMs: number;
   readonly isAlive: boolean;
 }
@@ -46,18 +46,18 @@ function ownFolder(env: Env): string {
   return join(learnFolder(env), "own");
 }
 
-/** The note of one lab that goes on: a file in the state folder, gone when the lab has taken everything away. */
+/** The record file of one running lab in the state folder, deleted after the lab has removed its objects. */
 export class OwnNote {
   #file: string | undefined;
 
   constructor(
     readonly env: Env,
     readonly wall: Clock,
-    /** of the lab's folder, which no other lab has */
+    /** of the lab's folder, which is unique */
     readonly name: string,
   ) {}
 
-  /** @throws LabError BAD_FILE: what could not be found again is not made */
+  /** @throws LabError BAD_FILE; the lab then creates nothing, because it could not find the objects again */
   async write(record: OwnRecord): Promise<void> {
     const folder = await makeLearnFolder(this.env);
     this.#file = join(folder, "own", `${this.name}${SUFFIX}`);
@@ -65,10 +65,10 @@ export class OwnNote {
     await this.touch();
   }
 
-  /** The lab's process lives. */
+  /** Records that the lab's process is alive. */
   async touch(): Promise<void> {
     const now = new Date(this.wall.now());
-    if (this.#file !== undefined) await utimes(this.#file, now, now).catch(() => {}); // a state folder may be cleared
+    if (this.#file !== undefined) await utimes(this.#file, now, now).catch(() => {}); // The state folder may have been cleared.
   }
 
   async forget(): Promise<void> {
@@ -76,14 +76,14 @@ export class OwnNote {
   }
 }
 
-/** What labs on clusters of the learner's own have noted, the oldest first. */
+/** The records of labs on the learner's own clusters, oldest first. */
 export async function findRecords(env: Env): Promise<readonly FoundRecord[]> {
   const folder = ownFolder(env);
   const found: FoundRecord[] = [];
   for (const name of await readdir(folder).catch(() => [])) {
     const file = join(folder, name);
     const record = name.endsWith(SUFFIX) ? await readRecord(file) : undefined;
-    const seen = await stat(file).catch(() => undefined); // its lab has just come to its end
+    const seen = await stat(file).catch(() => undefined); // Its lab has just ended.
     if (record === undefined || seen === undefined) continue;
     found.push({ file, record, seenAtMs: seen.mtimeMs, isAlive: await isSame(record) });
   }
@@ -94,7 +94,7 @@ export async function forgetRecord({ file }: FoundRecord): Promise<void> {
   await rm(file, { force: true });
 }
 
-/** What killed labs have left, on clusters that nobody asks just now, and what to do about it: some lines for each. */
+/** Describes the leftovers of killed labs on other clusters, with the commands to remove them. */
 export async function leftElsewhere(env: Env, say: Say): Promise<readonly string[]> {
   const killed = (await findRecords(env)).filter((found) => !found.isAlive);
   return killed.map(({ file, record: { lab, context, server, flags } }) =>
@@ -102,12 +102,12 @@ export async function leftElsewhere(env: Env, say: Say): Promise<readonly string
   );
 }
 
-/** A number is given to another process in the end. */
+/** Process numbers are reused. */
 async function isSame({ pid, mark }: OwnRecord): Promise<boolean> {
   return (await isAlive(pid)) && (await markOf(pid)) === mark;
 }
 
-/** undefined: a file of something else, or of a newer version */
+/** undefined: not a record, or of a newer version */
 async function readRecord(file: string): Promise<OwnRecord | undefined> {
   try {
     const value = JSON.parse(await readFile(file, "utf8")) as Partial<OwnRecord> | null;

@@ -3,7 +3,9 @@ import type { Say } from "../../i18n/catalogue.js";
 import { LocalizedError } from "../../i18n/message-error.js";
 import { defined } from "../../util/defined.js";
 
-/** An older cluster has not all APIs; one that is far away does not reach a kubelet here. @throws LocalizedError FAILED */
+/**
+ * Checks that the cluster has the required APIs and can reach a kubelet on this machine. @throws LocalizedError FAILED
+ */
 export async function checkAnswers(
   client: KubeClient,
   wants: readonly string[],
@@ -19,7 +21,10 @@ export async function checkAnswers(
   }
 }
 
-/** `create secrets`, `get pods/log`, `create leases.coordination.k8s.io` @throws LabError FORBIDDEN with all that are missing */
+/**
+ * Checks rights such as `create secrets`, `get pods/log`, `create leases.coordination.k8s.io`. @throws LabError
+ * FORBIDDEN with the missing rights
+ */
 export async function checkRights(
   client: KubeClient,
   rights: readonly string[],
