@@ -43,6 +43,17 @@ export class Reader {
     this.#bytes = bytes as SlicingBuffer;
   }
 
+  get isAtEnd(): boolean {
+    return this.at >= this.end;
+  }
+
+  /** The next field's number and wire type. Mirrors the generated Unmarshal methods, which refuse the number 0. */
+  tag(): { readonly number: number; readonly wireType: number } {
+    const tag = this.uint32();
+    if (tag >>> 3 === 0) throw new ProtobufError(`proto: illegal tag 0 (wire type ${tag})`);
+    return { number: tag >>> 3, wireType: tag & 7 };
+  }
+
   /** The low 32 bits of a varint, unsigned: tags, lengths, enums and small integers. Nearly all are a single byte. */
   uint32(): number {
     const first = this.#bytes[this.at] as number;
@@ -130,11 +141,16 @@ export class Reader {
     return length === 0 ? "" : this.#bytes.utf8Slice(start, this.at);
   }
 
-  /** A copy, so that it does not keep the received buffer in memory. */
-  bytes(): Buffer {
+  /** @returns a view, not a copy */
+  chunk(): Buffer {
     const length = this.length();
     this.at += length;
-    return Buffer.from(this.#bytes.subarray(this.at - length, this.at));
+    return this.#bytes.subarray(this.at - length, this.at);
+  }
+
+  /** A copy, so that it does not keep the received buffer in memory. */
+  bytes(): Buffer {
+    return Buffer.from(this.chunk());
   }
 
   /** A string that is likely to repeat: a map's key. */

@@ -1,4 +1,4 @@
-import { WireWriter } from "../../apimachinery/scheme/protobuf/wire.js";
+import { WireWriter } from "../../apimachinery/scheme/protobuf/wire-writer.js";
 import type { OpenApiSchema } from "./schemas.js";
 import type { Swagger } from "./swagger.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BYTES, WireReader } from "../../../src/apimachinery/scheme/protobuf/wire.js";
+import { BYTES, Reader } from "../../../src/apimachinery/protobuf/reader.js";
 import { swaggerDocument } from "../../../src/controlplane/openapi/swagger.js";
 import { encodeSwagger } from "../../../src/controlplane/openapi/swagger-protobuf.js";
 import { resourcesFor } from "../../../src/controlplane/registry/table.js";
@@ -70,7 +70,7 @@ describe("the same as protobuf", () => {
 });
 
 function fieldsOf(bytes: Buffer): { readonly number: number; readonly bytes: Buffer }[] {
-  const reader = new WireReader(bytes);
+  const reader = new Reader(bytes);
   const found: { number: number; bytes: Buffer }[] = [];
   while (!reader.isAtEnd) {
     const { number, wireType } = reader.tag();

@@ -1,8 +1,8 @@
 import { setOwnValue } from "../../own.js";
+import { BYTES, ProtobufError, Reader, VARINT } from "../../protobuf/reader.js";
 import { typeSchema } from "../catalogue.js";
 import { parseJson } from "../json-syntax.js";
 import type { Field, FieldType, ScalarType } from "../schema.js";
-import { BYTES, ProtobufError, WireReader } from "./wire.js";
 
 type Json = Record<string, unknown>;
 
@@ -19,7 +19,7 @@ export function decodeMessage(type: string, bytes: Buffer): Json {
 
 function readInto(out: Json, type: string, bytes: Buffer): void {
   const fields = fieldsByNumber(type);
-  const reader = new WireReader(bytes);
+  const reader = new Reader(bytes);
   while (!reader.isAtEnd) {
     const { number, wireType } = reader.tag();
     const field = fields.get(number);
@@ -28,13 +28,13 @@ function readInto(out: Json, type: string, bytes: Buffer): void {
   }
 }
 
-function readField(out: Json, { name, type, inline }: Field, reader: WireReader, wireType: number): void {
+function readField(out: Json, { name, type, inline }: Field, reader: Reader, wireType: number): void {
   if (inline && type.type === "object") readInto(out, type.ref, reader.chunk());
   else if (type.type === "array") {
     out[name] ??= [];
     const list = out[name] as unknown[];
     if (wireType === BYTES && isVarint(type.items)) {
-      const packed = new WireReader(reader.chunk());
+      const packed = new Reader(reader.chunk());
       while (!packed.isAtEnd) list.push(readValue(type.items, packed));
     } else list.push(readValue(type.items, reader));
   } else if (type.type === "map") {
@@ -47,7 +47,7 @@ function readField(out: Json, { name, type, inline }: Field, reader: WireReader,
 function readEntry(values: FieldType, bytes: Buffer): [string, unknown] {
   let key = "";
   let value: unknown = null;
-  const reader = new WireReader(bytes);
+  const reader = new Reader(bytes);
   while (!reader.isAtEnd) {
     const { number, wireType } = reader.tag();
     if (number === 1) key = reader.chunk().toString();
@@ -61,12 +61,12 @@ function isVarint({ type }: FieldType): boolean {
   return type === "int32" || type === "int64" || type === "boolean";
 }
 
-function readValue(type: FieldType, reader: WireReader): unknown {
+function readValue(type: FieldType, reader: Reader): unknown {
   if (type.type === "object") return decodeMessage(type.ref, reader.chunk());
   if (type.type === "array") return readItems(type.items, reader.chunk());
   if (type.type === "map") throw new ProtobufError("proto: a map inside a list or a map");
   if (isVarint(type)) {
-    const value = Number(BigInt.asIntN(64, reader.varint()));
+    const value = Number(reader.int64());
     return type.type === "boolean" ? value !== 0 : value;
   }
   return readChunk(type.type, reader.chunk());
@@ -74,7 +74,7 @@ function readValue(type: FieldType, reader: WireReader): unknown {
 
 /** A list inside a map is wrapped in a message of its own: ExtraValue. */
 function readItems(items: FieldType, bytes: Buffer): unknown[] {
-  const reader = new WireReader(bytes);
+  const reader = new Reader(bytes);
   const list: unknown[] = [];
   while (!reader.isAtEnd) {
     const { number, wireType } = reader.tag();
@@ -121,12 +121,12 @@ function readTime(bytes: Buffer, isMicro: boolean): string {
 
 /** Fields of a small message that is not in the type tables. */
 function readNumbered(bytes: Buffer): Map<number, string | bigint> {
-  const reader = new WireReader(bytes);
+  const reader = new Reader(bytes);
   const fields = new Map<number, string | bigint>();
   while (!reader.isAtEnd) {
     const { number, wireType } = reader.tag();
     if (wireType === BYTES) fields.set(number, reader.chunk().toString());
-    else if (wireType === 0) fields.set(number, reader.varint());
+    else if (wireType === VARINT) fields.set(number, reader.uint64());
     else reader.skip(wireType);
   }
   return fields;

@@ -1,7 +1,7 @@
 import { typeSchema } from "../catalogue.js";
 import { compareBytes } from "../go-text.js";
 import type { Field, FieldType, ScalarType } from "../schema.js";
-import { WireWriter } from "./wire.js";
+import { WireWriter } from "./wire-writer.js";
 
 type Json = Readonly<Record<string, unknown>>;
 

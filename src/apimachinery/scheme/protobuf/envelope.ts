@@ -1,12 +1,13 @@
 import type { KubeObject } from "../../api/meta.js";
 import { internalError, type StatusError } from "../../errors.js";
+import { BYTES, ProtobufError, Reader } from "../../protobuf/reader.js";
 import { decodeWalking, isDecodingError } from "../decode.js";
 import { cannotBeHandled, unrecognized } from "../request.js";
 import type { DecodedBody, KindRef } from "../schema.js";
 import { checkGroupVersionKind, checkMetaKind, typeNameOf } from "../scheme.js";
 import { decodeMessage } from "./decode-message.js";
 import { encodeMessage } from "./encode-message.js";
-import { BYTES, ProtobufError, WireReader, WireWriter } from "./wire.js";
+import { WireWriter } from "./wire-writer.js";
 
 /**
  * Kubernetes' protobuf: the four bytes `k8s\0`, then a runtime.Unknown with kind and apiVersion around the object's
@@ -83,7 +84,7 @@ function readEnvelope(bytes: Buffer, fail: (problem: string) => StatusError): En
 }
 
 function readChunks(bytes: Buffer): Map<number, Buffer> {
-  const reader = new WireReader(bytes);
+  const reader = new Reader(bytes);
   const chunks = new Map<number, Buffer>();
   while (!reader.isAtEnd) {
     const { number, wireType } = reader.tag();
