@@ -1,6 +1,7 @@
 import { request } from "node:http";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
+import { onAbort } from "../../util/abort.js";
 import { joinHostPort, type ProbeDialer } from "../prober/probe-dialer.js";
 import type { HookHttpClient, HookTarget } from "./handlers.js";
 
@@ -38,23 +39,17 @@ export class DialingHookClient implements HookHttpClient {
   }
 }
 
-function statusOf(
+async function statusOf(
   stream: Duplex,
   path: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request({ createConnection: () => stream, method: "GET", path, headers });
-    const onAbort = () => outgoing.destroy(signal.reason);
-    const settle = () => signal.removeEventListener("abort", onAbort);
-    signal.addEventListener("abort", onAbort, { once: true });
-    outgoing.on("error", (error) => {
-      settle();
-      reject(error);
-    });
+  const outgoing = request({ createConnection: () => stream, method: "GET", path, headers });
+  using _ = onAbort(signal, () => outgoing.destroy(signal.reason));
+  return await new Promise((resolve, reject) => {
+    outgoing.on("error", reject);
     outgoing.on("response", (incoming) => {
-      settle();
       // The body is discarded, and so are errors while it arrives.
       incoming.on("error", () => {});
       incoming.resume();

@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
@@ -58,14 +59,11 @@ async function closesWithin(
   signal: AbortSignal,
 ): Promise<boolean> {
   if (completedCh.isClosed) return true;
-  const timer = new AbortController();
-  const stop = () => timer.abort(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
+  using timer = new ChildAbort(signal);
   try {
     const timeout = clock.sleep(timeoutMs, timer.signal).then(() => false);
     return await Promise.race([completedCh.closed.then(() => true), timeout]);
   } finally {
-    signal.removeEventListener("abort", stop);
     timer.abort();
   }
 }

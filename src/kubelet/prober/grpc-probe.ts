@@ -4,6 +4,7 @@ import { enumeration, string } from "../../apimachinery/protobuf/fields.js";
 import { message } from "../../apimachinery/protobuf/message.js";
 import { goDuration } from "../../apimachinery/time.js";
 import { type GrpcCode, grpcCode } from "../../cri/status.js";
+import { onAbort } from "../../util/abort.js";
 import { messageOf } from "../../util/errors.js";
 import type { HttpProbeDeps, ProbeOutcome } from "./http-probe.js";
 import { joinHostPort, type ProbeTarget } from "./probe-dialer.js";
@@ -100,8 +101,7 @@ async function check(stream: Duplex, options: GrpcProbeOptions, signal: AbortSig
   const session = connect(`http://${authority}`, { createConnection: () => stream });
   // An error of the connection also fails its call, which reports it.
   for (const one of [session, stream]) one.on("error", () => {});
-  const stop = () => session.destroy();
-  signal.addEventListener("abort", stop, { once: true });
+  using _ = onAbort(signal, () => session.destroy());
   try {
     const body = HealthCheckRequest.encode({ service });
     const end = await unaryCall(session, authority, `kube-probe/${kubeVersion}`, body);
@@ -109,7 +109,6 @@ async function check(stream: Duplex, options: GrpcProbeOptions, signal: AbortSig
     signal.throwIfAborted();
     return end;
   } finally {
-    signal.removeEventListener("abort", stop);
     session.destroy();
     stream.destroy();
   }

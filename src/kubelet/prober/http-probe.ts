@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import type { V1HTTPGetAction } from "@kubernetes/client-node";
 import type { Wire } from "../../apimachinery/wire.js";
+import { onAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import { DialError, joinHostPort, type ProbeDialer, type ProbeTarget } from "./probe-dialer.js";
@@ -138,32 +139,24 @@ async function getOnce(
   }
 }
 
-function exchange(
+async function exchange(
   stream: Duplex,
   url: URL,
   headers: Readonly<Record<string, string[]>>,
   signal: AbortSignal,
 ): Promise<Page> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request({
-      createConnection: () => stream,
-      method: "GET",
-      path: url.pathname + url.search,
-      headers: { ...headers, host: headers["host"]?.[0] ?? url.host },
-    });
-    const onAbort = () => outgoing.destroy(signal.reason);
-    const settle = (error: Error | undefined, page?: Page) => {
-      signal.removeEventListener("abort", onAbort);
-      if (page === undefined) reject(error);
-      else resolve(page);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    outgoing.on("error", settle);
+  const outgoing = request({
+    createConnection: () => stream,
+    method: "GET",
+    path: url.pathname + url.search,
+    headers: { ...headers, host: headers["host"]?.[0] ?? url.host },
+  });
+  using _ = onAbort(signal, () => outgoing.destroy(signal.reason));
+  return await new Promise((resolve, reject) => {
+    outgoing.on("error", reject);
     outgoing.on("response", (incoming) => {
-      readBody(incoming).then(
-        (body) => settle(undefined, { status: incoming.statusCode ?? 0, location: incoming.headers.location, body }),
-        settle,
-      );
+      const { statusCode = 0, headers: answered } = incoming;
+      readBody(incoming).then((body) => resolve({ status: statusCode, location: answered.location, body }), reject);
     });
     outgoing.end();
   });

@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { connectionStream } from "../../streaming/port-forward/connection-stream.js";
 import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
+import { onAbort } from "../../util/abort.js";
 import { messageOf } from "../../util/errors.js";
 import { isLoopback } from "../../util/local-address.js";
 
@@ -64,23 +66,14 @@ export class NetworkDialer implements ProbeDialer {
     if (!this.mayDial(host)) return new RefusingDialer().dial(target);
     signal.throwIfAborted();
     const socket = connect({ host, port });
-    return new Promise<Duplex>((resolve, reject) => {
-      const onAbort = () => {
-        socket.destroy();
-        reject(signal.reason);
-      };
-      const onError = (error: Error) => {
-        signal.removeEventListener("abort", onAbort);
-        reject(new DialError(dialErrorText(error, host, port), { cause: error }));
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      socket.once("error", onError);
-      socket.once("connect", () => {
-        signal.removeEventListener("abort", onAbort);
-        socket.removeListener("error", onError);
-        resolve(socket);
-      });
-    });
+    using _ = onAbort(signal, () => socket.destroy(signal.reason));
+    try {
+      await once(socket, "connect");
+      return socket;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new DialError(dialErrorText(error as Error, host, port), { cause: error });
+    }
   }
 
   async reach(target: ProbeTarget, signal: AbortSignal): Promise<void> {
@@ -132,18 +125,17 @@ export class PortForwardDialer implements ProbeDialer {
   async reach(target: ProbeTarget, signal: AbortSignal): Promise<void> {
     if (!target.isPod) return this.#others.reach(target, signal);
     const connection = await this.#forward(target, signal);
-    let onAbort = () => {};
+    let stop = () => {};
     const aborted = new Promise<undefined>((resolve) => {
-      onAbort = () => resolve(undefined);
-      signal.addEventListener("abort", onAbort, { once: true });
+      stop = () => resolve(undefined);
     });
+    using _ = onAbort(signal, stop);
     try {
       // The stream's failure explains more than the failed write.
       await connection.end().catch(() => undefined);
       const failure = await Promise.race([connection.failure, aborted]);
       if (failure !== undefined) throw failed(target, failure);
     } finally {
-      signal.removeEventListener("abort", onAbort);
       await connection.close();
     }
   }

@@ -1,3 +1,4 @@
+import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 
 /** The probe's timeout is over. */
@@ -16,27 +17,20 @@ export async function withTimeout<T>(
   body: (inner: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const inner = new AbortController();
-  const timer = new AbortController();
-  const stop = () => {
-    inner.abort(signal.reason);
-    timer.abort();
-  };
-  signal.addEventListener("abort", stop, { once: true });
+  using inner = new ChildAbort(signal);
+  using timer = new ChildAbort(signal);
   const timeout = new ProbeTimeout("context deadline exceeded");
   const timesOut = clock.sleep(timeoutMs, timer.signal).then(
     () => inner.abort(timeout),
     () => undefined, // The body was quicker.
   );
   try {
-    const result = await body(inner.signal);
-    return result;
+    return await body(inner.signal);
   } catch (error) {
     if (inner.signal.reason === timeout) throw timeout;
     signal.throwIfAborted();
     throw error;
   } finally {
-    signal.removeEventListener("abort", stop);
     timer.abort();
     await timesOut;
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Level } from "../../trace/trace.js";
+import { onAbort } from "../../util/abort.js";
 import { messageOf } from "../../util/errors.js";
 import { httpError, writeText } from "./answers.js";
 import type { Call, HandlerDeps } from "./call.js";
@@ -54,8 +55,7 @@ export class RequestHandler {
     const end = () => abort.abort(GONE);
     request.socket.once("close", end);
     response.once("close", end);
-    this.closing.addEventListener("abort", end, { once: true });
-    if (this.closing.aborted) end();
+    using _ = onAbort(this.closing, end);
     const { method = "" } = request;
     const call: Call = { request, response, head, method, path, query, params: {}, signal: abort.signal };
     try {
@@ -65,7 +65,6 @@ export class RequestHandler {
     } finally {
       request.socket.off("close", end);
       response.off("close", end);
-      this.closing.removeEventListener("abort", end);
       over();
       // Discards an unread body, so that the connection can be reused.
       request.resume();
