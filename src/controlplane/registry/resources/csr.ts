@@ -98,7 +98,7 @@ export const CERTIFICATE_SIGNING_REQUESTS = row(
     namespaced: false,
     shortNames: ["csr"],
     subresources: [{ ...statusOf(approvalStrategy), name: "approval" }, statusOf(statusStrategy)],
-    selectableFields: ({ spec }: Csr) => ({ "spec.signerName": spec.signerName }),
+    selectableFields: ({ spec }: Partial<Csr>) => ({ "spec.signerName": spec?.signerName ?? "" }),
     table: {
       columns: [
         NAME_COLUMN,
