@@ -20,13 +20,13 @@ export interface AdministratorDeps {
   readonly random: Random;
 }
 
-/** Tokens of this group may make requests, but nobody approves these unasked: that is left to a person. */
+/** Tokens of this group can create requests, but no controller approves them. */
 const MANUAL_GROUP = "system:bootstrappers:kubelab:manual-approval";
 const MANUAL_BINDING = "kubelab:manual-approval";
 const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 const TOKEN_LIFE_MS = 3_600_000;
 
-/** Of a token that is made for one join: who finds it later knows what it was for. */
+/** The description of a token for one join. */
 export function joinDescription(nodeName: string): string {
   return `made by kubelab to join ${nodeName}`;
 }
@@ -90,7 +90,7 @@ export class Administrator {
     );
   }
 
-  /** True while nobody has approved or denied it. */
+  /** True until it is approved or denied. */
   async isPending(csrName: string, signal: AbortSignal): Promise<boolean> {
     return csrState(await getCsr(this.client, csrName, signal)) === "Pending";
   }
@@ -102,7 +102,7 @@ export class Administrator {
     await decide({ client: this.client, trace: this.deps.trace }, csrName, { type, reason, message }, signal);
   }
 
-  /** Takes back what was made for this join only: a token that has done its work is a danger and no use. */
+  /** Deletes the token of this join, which has no further use. */
   async tidyUp(): Promise<void> {
     for (const undo of this.#undo.splice(0).reverse()) {
       try {

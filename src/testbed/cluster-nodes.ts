@@ -24,15 +24,15 @@ export interface ClusterNodesOptions {
   readonly folder: string;
 }
 
-/** The story of a join is told by `kubelab bootstrap`: here it is for who asks for more, and for trace files. */
+/** Shows joins only at higher levels and in trace files, because `kubelab bootstrap` explains them. */
 const QUIET_LEVEL = 3;
 
 /** The nodes of a cluster while their heartbeats run. */
 export interface ClusterNodes extends AsyncDisposable {
   readonly names: readonly string[];
   /**
-   * Starts the rest of each node, a small kubelet with an embedded runtime of its own, in the background: from then on pods
-   * run. Left for later, as its code takes longer to load than a cluster to start.
+   * Starts a kubelet with an embedded runtime for each node in the background, so that pods run. Deferred, because its
+   * code takes longer to load than a cluster to start.
    */
   startKubelets(): void;
 }
@@ -102,7 +102,7 @@ interface KubeletsSession {
   readonly quiet: Trace;
 }
 
-/** One after the other: whoever waits for a pod waits for the first of them. One that does not start is told, and missing. */
+/** Starts kubelets one after the other, so that the first is ready early. Reports a kubelet that does not start. */
 async function runKubelets(
   { context, clock, trace, quiet }: KubeletsSession,
   target: Target,
@@ -126,7 +126,7 @@ async function runKubelets(
   return running;
 }
 
-/** A node that gives up (its rights were taken away, its folder cannot be written) does not end the cluster. */
+/** A node that fails (its rights were removed, its folder is not writable) does not end the cluster. */
 function report(trace: Trace, nodeName: string, error: unknown): void {
   if (isAbortError(error)) return;
   const why = messageOf(error);

@@ -11,7 +11,7 @@ export interface RegisteredNode {
   readonly kubeVersion: string;
 }
 
-/** Makes the Node that says where the kubelet's server is. @throws LabError as the API client */
+/** Creates the Node with the address of the kubelet's server. @throws LabError as the API client */
 export async function registerNode(
   client: KubeClient,
   { name, kubeletPort, kubeVersion }: RegisteredNode,
@@ -34,7 +34,7 @@ export async function registerNode(
   await client.expect({ method: "PATCH", path, body: { status: body.status }, contentType, signal });
 }
 
-/** Makes a pod that runs already, as it is, with its namespace. @throws LabError as the API client */
+/** Creates an API object and its namespace for a pod that runs already. @throws LabError as the API client */
 export async function registerPod(client: KubeClient, pod: V1Pod, signal: AbortSignal): Promise<void> {
   const { namespace, name } = pod.metadata;
   const namespaces = { apiVersion: "v1", resource: "namespaces" };
@@ -55,7 +55,7 @@ export async function registerPod(client: KubeClient, pod: V1Pod, signal: AbortS
   await client.expect({ method: "PATCH", path, body: { status }, contentType: "application/merge-patch+json", signal });
 }
 
-/** A pod is admitted only when its namespace has the service account that the controller makes. */
+/** Waits for the namespace's service account, without which admission refuses pods. */
 export async function untilAccount(client: KubeClient, namespace: string, signal: AbortSignal): Promise<void> {
   const path = collectionPath({ apiVersion: "v1", resource: "serviceaccounts", namespace });
   const query = { fieldSelector: "metadata.name=default", timeoutSeconds: SERVICE_ACCOUNT_PATIENCE_S };

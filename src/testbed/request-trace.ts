@@ -3,23 +3,23 @@ import { type Level, Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 
-/** Steps of the kubelet's server that a stream or a log goes through. */
+/** The steps of the kubelet's server for streams and logs. */
 const HOPS = new Set(["getExec", "getAttach", "getPortForward", "getContainerLogs"]);
-/** The calls that they ask the runtime with. */
+/** The runtime calls of these steps. */
 const CALLS = new Set(["Exec", "Attach", "PortForward"]);
-/** From which -v on the rest is shown: how a cluster starts is told by other commands. */
+/** The level of all other facts: other commands show how a cluster starts. */
 const SCENERY_LEVEL = 3;
 
 /**
- * What servers of this process report, when only some of it is the story: the hops that one request goes through, at
- * `-v 1`. All else, the start of a cluster and a node and what they do beside, is for `-v 3`.
+ * Filters the trace of servers in this process: the hops of followed requests are shown at `-v 1`, all other facts,
+ * such as the start of a cluster and a node, at `-v 3`.
  */
 export class RequestTrace {
   /** for the servers */
   readonly trace: Trace;
   readonly #out: Trace;
   #auditIds: ReadonlySet<string> | undefined;
-  /** steps that are told: their number there, and here */
+  /** the shown steps: their numbers in the servers' trace and in this one */
   readonly #steps = new Map<number, number>();
 
   constructor(out: Trace, clock: Clock) {
@@ -34,13 +34,13 @@ export class RequestTrace {
     });
   }
 
-  /** Until something is followed, facts that nobody would see need not be made. */
+  /** Before a request is followed, only facts that are shown are created. */
   get #level(): Level {
     if (this.#out.wants(SCENERY_LEVEL)) return 4;
     return this.#auditIds === undefined ? 0 : SCENERY_LEVEL;
   }
 
-  /** From now on the hops of these requests are told; what a kubelet serves is one of theirs. */
+  /** Shows the hops of these requests from now on, and the kubelet's part in them. */
   follow(auditIds: readonly string[]): void {
     this.#auditIds = new Set([...(this.#auditIds ?? []), ...auditIds]);
   }
@@ -59,12 +59,12 @@ export class RequestTrace {
     if (this.#auditIds === undefined) return false;
     if (fact.kind === "step") return fact.upstream !== undefined && HOPS.has(fact.upstream.func);
     if (fact.kind === "decision") return fact.auditId !== undefined && this.#auditIds.has(fact.auditId);
-    // The API server says of a connection that ended which one it was, not whose.
+    // The API server's fact about a closed connection has no audit ID.
     return fact.kind === "state" && fact.what === "connection";
   }
 }
 
-/** Who asked, whether they may, and the call to the runtime: elsewhere details, here the story. */
+/** Authentication, authorization and the runtime call are details elsewhere, but shown here. */
 function hopLevel(fact: Fact, level: number): number {
   if (fact.kind === "decision") return 1;
   if (fact.kind === "rpc") return CALLS.has(fact.method) ? 1 : level;

@@ -32,26 +32,25 @@ export interface RuntimeServersOptions {
   /** 0: a free one */
   readonly apiServerPort: number;
   readonly kubeletPort: number;
-  /** both without TLS, and without asking who comes; HTTPS stays beside it, on a port of its own */
+  /** serves both without TLS and authentication; HTTPS stays available on another port */
   readonly plainHttp: boolean;
 }
 
-/** An API server and a kubelet's server in front of a container runtime, whoever that is of. */
+/** An API server and a kubelet's server in front of a container runtime. */
 export interface RuntimeServers extends AsyncDisposable {
   readonly controlPlane: ControlPlane;
-  /** for clients: plain HTTP where that was asked for */
+  /** for clients; plain HTTP if requested */
   readonly url: string;
   readonly kubeletUrl: string;
   readonly pods: readonly SandboxPod[];
 }
 
-/** A node that nobody keeps alive must not be declared dead, and its pods are nobody's to move or to remove. */
+/** These controllers would declare the node, which has no heartbeats, dead, and move or delete its pods. */
 const WITHOUT = ["nodelifecycle", "taint-eviction-controller", "podgc", "scheduler"];
 
 /**
- * Puts a kubelet's server before a runtime, and an API server before that: the chain of a remote command, and nothing else.
- * The pods are those whose sandboxes the runtime has. No kubelet looks after them: the runtime is only asked and streamed
- * from, nothing in it is changed.
+ * Starts a kubelet's server in front of a runtime, and an API server in front of that: the chain of a remote command.
+ * The pods are the runtime's sandboxes. There is no kubelet; the runtime is only read and streamed from.
  * @throws LabError as `startControlPlane`, `KubeletServer.listen`; RuntimeCallError
  */
 export async function startRuntimeServers(
@@ -104,7 +103,7 @@ export async function startRuntimeServers(
   }
 }
 
-/** The kubelet's own host, in front of a runtime whose pods it has not made. */
+/** The kubelet's host, in front of a runtime whose pods it did not create. */
 function hostOf({ clock, trace, cri }: RuntimeServersDeps, pods: readonly V1Pod[]): KubeletHost {
   const { runtime } = cri;
   const sandboxPods = (signal: AbortSignal) => listSandboxPods(cri, signal);

@@ -18,7 +18,7 @@ import type { Target } from "./target.js";
 
 const NODE_NAME = "node-1";
 const NAMESPACE = "default";
-/** A pod starts in some tenths of a second; on a machine that is busy with other things, in some seconds. */
+/** A pod starts in some tenths of a second, on a busy machine in some seconds. */
 const START_TIMEOUT_MS = 30_000;
 
 /** How far a pod must be: `started`: its containers run; `running`: the kubelet has reported so, which logs need. */
@@ -30,14 +30,14 @@ export interface SampleNodeSession {
   readonly story: RequestTrace;
 }
 
-/** A node of this command's own, with pods. */
+/** A node that this command starts, with pods. */
 export interface SampleNode {
   readonly node: RunningNode;
   close(): Promise<void>;
 }
 
 /**
- * Starts a node with an embedded runtime on a cluster of this command's own, and pods on it.
+ * Starts a node with an embedded runtime and pods on a cluster that this command started.
  * @throws LabError as `startNode`; TIMED_OUT
  */
 export async function startSampleNode(
@@ -52,7 +52,7 @@ export async function startSampleNode(
   await using client = createClient(target.admin, { clock, trace, random: context.random, actor: "user" });
   const starting = startNode(
     { context, clock, trace },
-    // Nobody waits for a pull that is only played.
+    // Simulated pulls take no time here.
     { plan: planOf(folder), kubeVersion: target.kubeVersion, target, port: options.port ?? 0, pullMs: 0 },
   );
   const close = async () => {
@@ -74,12 +74,12 @@ export async function startSampleNode(
   }
 }
 
-/** Settles when a node does not start, or ends: it would never become ready then. */
+/** Settles if a node fails to start, or ends: it would never become ready. */
 async function lost(starting: Promise<RunningNode>): Promise<void> {
   await (await starting).done;
 }
 
-/** Ready, and rid of the taint that a new node has. */
+/** Ready, and without the taint of a new node. */
 async function untilSchedulable(client: KubeClient, signal: AbortSignal): Promise<void> {
   for await (const { object } of client.watch(collectionPath(NODES), {}, signal)) {
     const { spec, status } = object as NodeConditions;
@@ -100,7 +100,7 @@ async function createPod(client: KubeClient, name: string, signal: AbortSignal):
   await client.expect({ method: "POST", path, body, signal });
 }
 
-/** Waits for what the kubelet tells the API of each pod. @throws LabError TIMED_OUT */
+/** Waits until the kubelet has reported each pod. @throws LabError TIMED_OUT */
 async function untilReady(
   client: KubeClient,
   podNames: readonly string[],
@@ -113,7 +113,7 @@ async function untilReady(
   const limit = new AbortController();
   const onAbort = () => timeout.abort();
   signal.addEventListener("abort", onAbort, { once: true });
-  // On the wall's clock: a lab's clock may run fast, but this machine does not.
+  // On the wall clock, because a lab's clock may run fast but this machine does not.
   new SystemClock().sleep(START_TIMEOUT_MS, limit.signal).then(onAbort, () => {}); // ended: it was in time
   try {
     const events = client.watch(collectionPath({ ...path, namespace: NAMESPACE }), {}, timeout.signal);
@@ -133,7 +133,7 @@ async function untilReady(
   }
 }
 
-/** The pod that an Event tells to have started. */
+/** The pod whose start an Event reports. */
 function startedPod(object: object): string | undefined {
   const { reason, involvedObject } = object as { reason?: string; involvedObject?: { name?: string } };
   return reason === "Started" ? involvedObject?.name : undefined;

@@ -1,6 +1,6 @@
 import type { V1PodSpec } from "../apimachinery/api/pod.js";
 
-/** Pods that come by themselves into a cluster of a command's own, by name: each is an image of the embedded runtime. */
+/** The pods of a cluster that a command starts, by name; each is an image of the embedded runtime. */
 export const SAMPLE_PODS: ReadonlyMap<string, V1PodSpec> = new Map([
   ["nettool", podOf("nettool")],
   ["nginx", podOf("nginx")],

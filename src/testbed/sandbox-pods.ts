@@ -5,7 +5,7 @@ import { buildContainerId, type Pod } from "../kubelet/container/runtime.js";
 import type { CriClient } from "../kubelet/cri/create-cri-client.js";
 import { RuntimeCallError } from "../kubelet/kuberuntime/kube-runtime.js";
 
-/** A container that runs in somebody's runtime, and the pod that its sandbox is. */
+/** A running container of a runtime, and the pod of its sandbox. */
 export interface RunningContainerRef {
   readonly containerId: string;
   readonly name: string;
@@ -21,7 +21,7 @@ export interface SandboxPod {
 }
 
 /**
- * The sandboxes that are ready with their running containers, as the runtime has them: also those that no kubelet has made.
+ * Lists the runtime's ready sandboxes with their running containers, including those that no kubelet created.
  * @throws RuntimeCallError
  */
 export async function listSandboxPods({ runtime }: CriClient, signal: AbortSignal): Promise<readonly SandboxPod[]> {
