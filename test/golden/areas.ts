@@ -20,7 +20,7 @@ export interface Area {
   readonly matches: (file: string) => boolean;
   /** default: one scenario or row per line @param path of the whole file */
   readonly lines?: (path: string) => readonly GoldenLine[];
-  /** @returns where our code differs from what was recorded; none: it does the same */
+  /** @returns where our code differs from the recording; empty: nowhere */
   readonly replay: (line: GoldenLine) => Promise<readonly string[]>;
 }
 

@@ -100,7 +100,7 @@ function killPodTimeout(): string {
   return isSame ? "max(10, grace*1.5 in integer arithmetic: grace + grace/2)" : "something else";
 }
 
-/** What our code says, or does, about each fact. */
+/** Our code's value or behaviour for each fact. */
 const OURS: Readonly<Record<string, () => unknown>> = {
   "pleg.relistPeriod": () => inSeconds("plegRelistPeriod"),
   "pleg.channelCapacity": () => ours("plegChannelCapacity"),

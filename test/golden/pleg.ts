@@ -58,7 +58,7 @@ export interface PlegScenario extends GoldenLine {
   readonly steps: readonly (RelistStep | HealthStep)[];
 }
 
-/** A clock that goes where the scenario says, also back. */
+/** A clock that follows the scenario, also backwards. */
 class ScenarioClock implements Clock {
   nowMs = 0;
   now(): number {
@@ -72,7 +72,7 @@ class ScenarioClock implements Clock {
   }
 }
 
-/** Answers what the scenario's step says, and moves the clock on as it does so. */
+/** Answers with the scenario's step, and advances the clock. */
 class ScenarioRuntime implements Runtime {
   step: RelistStep | undefined;
   calls: Record<string, number> = {};

@@ -74,7 +74,7 @@ describe("a node's pods on a real API server, as the node itself", () => {
     return new StatusManager({ client, podManager, podDeletionSafety, clock, trace }, { kubeVersion: "1.25" });
   }
 
-  test("a static pod: its mirror pod, its status, a new mirror pod when it changes, none when it is gone", async () => {
+  test("a static pod: its mirror pod, its status, a new mirror pod after a change, no mirror pod after deletion", async () => {
     const mirrors = new MirrorClient({ client, trace }, "n1");
     const podManager = new PodManager();
     const statuses = manager(podManager);

@@ -91,7 +91,7 @@ describe("a first bootstrap", () => {
     ]);
   });
 
-  test("a watch that ends, and one that is refused as too old, go on with list and watch", async () => {
+  test("after a watch that ends or is too old, it lists and watches again", async () => {
     await using server = await CsrServer.start(ca);
     const { clock, run } = await node(server);
     const done = run();
@@ -145,7 +145,7 @@ describe("what can become of a request", () => {
     });
   }
 
-  test("approval never comes: exit 1, the timeout is named; the next run goes on with key and request", async () => {
+  test("without approval: exit 1 with the timeout; the next run reuses key and request", async () => {
     await using server = await CsrServer.start(ca);
     const first = await node(server);
     const done = first.run();
@@ -218,7 +218,7 @@ describe("an earlier run was ended", () => {
     });
   }
 
-  test("after the certificate, before the kubeconfig: nothing is asked for again", async () => {
+  test("after the certificate, before the kubeconfig: no new request", async () => {
     await using server = await CsrServer.start(ca);
     const first = await node(server);
     server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", first.clock.now());
@@ -348,7 +348,7 @@ describe("refusals", () => {
     assert.deepEqual(server.seen, []);
   });
 
-  test("the certificate is for the key and the name that were asked for", async () => {
+  test("the certificate is for the requested key and name", async () => {
     await using server = await CsrServer.start(ca);
     const { clock, run } = await node(server);
     server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", clock.now());

@@ -69,7 +69,7 @@ describe("killed inside the exchange of a pair: the next run finds one that matc
 });
 
 describe("the pending key", () => {
-  test("is kubelet.key while there is no certificate, and the same one in the next run", async () => {
+  test("is kubelet.key without a certificate, and the same one in the next run", async () => {
     const folder = await folderWith({});
     const first = await (await openCertificateStore(folder)).pendingKey();
     const second = await (await openCertificateStore(folder)).pendingKey();
@@ -78,7 +78,7 @@ describe("the pending key", () => {
     assert.equal((await stat(join(folder, "kubelet.key"))).mode & 0o777, 0o600);
   });
 
-  test("waits beside a pair that is in use, which stays as it is", async () => {
+  test("is stored next to the pair in use, which does not change", async () => {
     const folder = await folderWith({ "kubelet.key": old.keyPem, "kubelet.pem": old.certificatePem });
     const store = await openCertificateStore(folder);
     const pending = await store.pendingKey();
@@ -86,7 +86,7 @@ describe("the pending key", () => {
     assert.equal(await readFile(join(folder, "kubelet.key.next"), "utf8"), pending.keyPem);
   });
 
-  test("is made anew when told to forget, or when the file is damaged", async () => {
+  test("is replaced after forget(), or when the file is damaged", async () => {
     const folder = await folderWith({ "kubelet.key": "-----BEGIN EC PRIV" });
     const store = await openCertificateStore(folder);
     const made = await store.pendingKey();

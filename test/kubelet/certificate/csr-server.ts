@@ -31,7 +31,7 @@ export class CsrServer implements AsyncDisposable {
   #server: TestServer | undefined;
   /** answers these instead, one per request */
   readonly failures: Answer[] = [];
-  /** what a look for a Node is answered with; default: there is none */
+  /** the response to a GET of a Node; default: 404 */
   node: Answer = { status: 404, body: status(404, "NotFound", 'nodes "n1" not found') };
   /** what becomes of a new request at once */
   onCreate: (csr: CertificateSigningRequest) => void = () => {};

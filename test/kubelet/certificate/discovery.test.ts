@@ -48,7 +48,7 @@ async function discover(answers: Answer[], hashOf: CertificateAuthority = ca, cl
 const good = () => clusterInfo(kubeconfig(ca), sign(kubeconfig(ca)));
 
 describe("discovery by CA hash", () => {
-  test("signature and hash are good: the CA, asked for twice, the second time verified", async () => {
+  test("with valid signature and hash: returns the CA after two requests, the second one verified", async () => {
     const { settled, seen, url } = await discover([good(), good()]);
     assert.equal(settled?.status, "fulfilled");
     assert.deepEqual(settled.value, { server: url, caPem: ca.certificatePem });
@@ -155,7 +155,7 @@ describe("discovery by CA hash", () => {
     });
   }
 
-  test("an answer that is no ConfigMap is nobody's cluster", async () => {
+  test("a response that is not a ConfigMap is rejected", async () => {
     const { settled } = await discover([{ status: 200, body: "<html>" }], ca, new FakeClock());
     assert.equal(settled?.status, "rejected");
     assert.equal((settled.reason as { code?: string }).code, "CLUSTER_NOT_TRUSTED");

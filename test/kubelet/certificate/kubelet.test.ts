@@ -56,7 +56,7 @@ async function rotating(server: CsrServer) {
 }
 
 describe("rotation", () => {
-  test("at 80 % of its life (chance 0.5): a new key, a request named by the server, asked for with the old certificate", async () => {
+  test("at 80 % of its lifetime (random 0.5): a new key, and a request with generateName, sent with the old certificate", async () => {
     await using server = await CsrServer.start(ca);
     const { clock, store, client, end } = await rotating(server);
     const oldKey = client.config.clientKeyPem;
@@ -95,7 +95,7 @@ describe("rotation", () => {
     await end();
   });
 
-  test("a denial is no end either: the old certificate is still good", async () => {
+  test("a denial does not end it: the old certificate is still valid", async () => {
     await using server = await CsrServer.start(ca);
     const { clock, events, store, client, end } = await rotating(server);
     const oldKey = client.config.clientKeyPem;

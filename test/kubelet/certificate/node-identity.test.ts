@@ -47,7 +47,7 @@ describe("a node's name", () => {
     ["a/b", /only a-z/],
     ["a".repeat(254), /253 are allowed/],
   ] as const) {
-    test(`${JSON.stringify(name.slice(0, 20))} is none: ${why.source}`, () => {
+    test(`${JSON.stringify(name.slice(0, 20))} is invalid: ${why.source}`, () => {
       assert.throws(() => checkNodeName(name), { code: "USAGE", exitCode: 2, message: why, hint: /RFC 1123/ });
     });
   }

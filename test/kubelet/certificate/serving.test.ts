@@ -32,7 +32,7 @@ describe("serving certificate, self-signed", () => {
     return { clock, trace, events, random: new SystemRandom() };
   };
 
-  test("is HOST@TIME of HOST-ca@TIME, for a year, in files of which only the owner reads the key", async () => {
+  test("is HOST@TIME of HOST-ca@TIME, for a year; only the owner can read the key", async () => {
     const one = deps();
     const certDirectory = join(await folder(), "pki");
     const pair = await selfSignedServingPair(one, { certDirectory, host: "n1", alternateIps: ["127.0.0.1"] });
@@ -93,7 +93,7 @@ describe("serving certificate, self-signed", () => {
     assert.deepEqual(parseCertificatePem(renamed.certificatePem).sans.dns, ["n2"]);
   });
 
-  test("a folder that cannot be made is told", async () => {
+  test("reports a folder that cannot be created", async () => {
     const file = join(await folder(), "file");
     await writeFile(file, "");
     const making = selfSignedServingPair(deps(), { certDirectory: join(file, "pki"), host: "n1" });
@@ -129,7 +129,7 @@ describe("serving certificate, from the cluster", () => {
     return { clock, events, store, shown, end };
   }
 
-  test("is asked for with the node's addresses, in the form that the signer takes, and again at 80 % of its life", async () => {
+  test("is requested with the node's addresses, as the signer requires, and again at 80 % of its lifetime", async () => {
     await using server = await CsrServer.start(ca);
     const one = await rotating(server, ["n1", "127.0.0.1", "n1"]);
     server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", one.clock.now(), 24);
@@ -173,7 +173,7 @@ describe("serving certificate, from the cluster", () => {
     await more.end();
   });
 
-  test("nobody approves: it goes on waiting, with a new request after a while", async () => {
+  test("without an approval it keeps waiting, with a new request after a while", async () => {
     await using server = await CsrServer.start(ca);
     const one = await rotating(server, ["127.0.0.1"]);
     server.onCreate = (csr) => server.setCondition(csr.metadata.name ?? "", DENIED);

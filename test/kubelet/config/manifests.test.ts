@@ -54,7 +54,7 @@ describe("a static pod", () => {
     });
   }
 
-  test("from a URL it tolerates what it says, and no more", async () => {
+  test("from a URL it has only its own tolerations", async () => {
     expect((await decodeSinglePod(WEB, { ...ORIGIN, isFile: false })).spec.tolerations).toBeUndefined();
   });
 
@@ -123,7 +123,7 @@ describe("manifests that cannot be used", () => {
     ],
   ];
   for (const [what, text, why] of table) {
-    test(`${what}: says why`, async () => {
+    test(`${what}: the error gives the reason`, async () => {
       await expect(decodeSinglePod(text, ORIGIN)).rejects.toThrow(why);
     });
   }
@@ -167,7 +167,7 @@ describe("fields of another type: one line each, with the path", () => {
     );
   });
 
-  test("null, fields that nobody knows, numbers as quantities, ports by name", async () => {
+  test("null, unknown fields, numbers as quantities, ports by name", async () => {
     const field =
       "ports: null\n    future: [1]\n    resources: {limits: {cpu: 1.5, memory: 1e3}}\n    livenessProbe: {tcpSocket: {port: web}}";
     await decodeSinglePod(`${WEB}    ${field}\n`, ORIGIN);

@@ -100,7 +100,7 @@ test("of two pods with one name the second is left out, with an event", async ()
   ]);
 });
 
-test("sources are ready when each has spoken and was handled; a source without pods says so", async () => {
+test("sources are ready when each has reported and was handled; a source without pods sends an empty SET", async () => {
   const { config, take } = start();
   const ready = new SourcesReady((seen) => config.seenAllSources(seen));
   const [api, file] = [config.channel("api"), config.channel("file")];
@@ -117,7 +117,7 @@ test("sources are ready when each has spoken and was handled; a source without p
   expect(await take()).toEqual(["ADD api a"]);
 });
 
-test("the reader ends when it is told to", async () => {
+test("the reader ends when its signal aborts", async () => {
   const { stop, reader } = start();
   stop.abort();
   await reader;

@@ -19,7 +19,7 @@ import { makePod } from "../podworkers/pods.js";
 const manifest = (name: string, image = "busybox") =>
   JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec: { containers: [{ name: "app", image }] } });
 
-/** A channel that keeps what it is told: pod names, and the image when it matters. */
+/** A channel that records updates: pod names, and the image when it matters. */
 function recorded() {
   const updates: string[] = [];
   const channel = async ({ op, pods }: SourceUpdate) => {
@@ -64,7 +64,7 @@ describe("file", () => {
     expect(only(facts, "error")).toEqual([]);
   });
 
-  test("an empty folder and a missing one count as read; a missing one is told of once", async () => {
+  test("an empty and a missing folder count as read; a missing one is reported once", async () => {
     const { list, take } = start();
     await list();
     expect(take()).toEqual(["SET"]);
@@ -115,7 +115,7 @@ describe("file", () => {
     expect(take()).toEqual(["SET b-n1=busybox"]);
   });
 
-  test("two files with one name: the one read last counts, and that is told", async () => {
+  test("two files with one pod name: the one read last counts, and that is reported", async () => {
     const { write, list, take, facts } = start();
     await write("b.yaml", manifest("same", "from-b"));
     await write("a.yaml", manifest("same", "from-a"));
@@ -125,7 +125,7 @@ describe("file", () => {
     expect(only(facts, "decision").some(({ why }) => why.includes("same name"))).toBe(true);
   });
 
-  test("run: reads at once, every 20 s, and when the watch tells; a broken watch is made anew", async () => {
+  test("run: reads at once, every 20 s, and on watch events; a broken watch is replaced", async () => {
     const clock = new FakeClock();
     const { trace } = recordingTrace(clock);
     const { channel, updates } = recorded();
@@ -172,7 +172,7 @@ describe("file", () => {
     await expect(done).rejects.toThrow();
   });
 
-  test("a file that is renamed into place is told of, however busy the reader is with the one before", async () => {
+  test("a file renamed into place is reported while the reader is busy with the previous one", async () => {
     const stop = new AbortController();
     const seen: string[] = [];
     let isRenamed = () => {};
@@ -256,7 +256,7 @@ describe("http", () => {
     ["the answer is no pod", "hello", "it is not an object"],
   ];
   for (const [what, answer, message] of failures) {
-    test(`${what}: is told, and the pods stay`, async () => {
+    test(`${what}: is reported, and the pods stay`, async () => {
       const { clock, take, facts, end } = start([manifest("a"), answer]);
       await settle();
       await clock.advance(20_000);
@@ -337,7 +337,7 @@ describe("apiserver", () => {
     await end();
   });
 
-  test("forbidden, or gone: what is known stays, and it goes on when the server does", async () => {
+  test("forbidden or unreachable: known pods stay, and it continues when the server does", async () => {
     for (const failure of [{ status: 403, body: {} }, new LabError("CLUSTER_UNREACHABLE", "connection refused", "")]) {
       let answer: MemoryAnswer | Error = failure;
       const { clock, take, end } = start(() => answer);

@@ -40,7 +40,7 @@ describe("an evented cache", () => {
     expect(cache.get("p1").status?.name).toBe("new");
     expect(cache.set("p1", status("same time"), undefined, 20)).toBe(true);
   });
-  test("lets nobody wait for a pod of which nothing is stored", async () => {
+  test("does not wait for a pod without an entry", async () => {
     expect((await new PodCache({ isEvented: true }).getNewerThan("p1", 10)).kind).toBe("default");
   });
 });

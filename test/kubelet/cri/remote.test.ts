@@ -13,7 +13,7 @@ import { RemoteRuntimeService } from "../../../src/kubelet/cri/remote-runtime.js
 import { RemoteStats } from "../../../src/kubelet/cri/remote-stats.js";
 import { verifyContainerStatus, verifySandboxStatus } from "../../../src/kubelet/cri/verify.js";
 
-/** A channel that notes what was asked, and answers what it is told to. */
+/** A channel that records calls, with canned answers. */
 class FakeChannel implements CriChannel {
   readonly endpoint = parseEndpoint("unix:///fake.sock");
   readonly asked: { readonly name: string; readonly timeoutMs: number | undefined; readonly request: object }[] = [];
@@ -213,7 +213,7 @@ describe("what a response must have", () => {
     assert.ok(images.outcome === "ok" && images.value.image === undefined);
   });
 
-  test("failures pass through; an exec that ran out of time says which command it was", async () => {
+  test("failures pass through; the error of a timed-out exec names its command", async () => {
     const gone = new RemoteRuntimeService(new FakeChannel(new RpcError("NotFound", "no such container")));
     assert.deepEqual(await gone.containerStatus("c", false, signal), rpcFailure("NotFound", "no such container"));
     const late = new RemoteRuntimeService(new FakeChannel(new RpcError("DeadlineExceeded", "late")));

@@ -159,7 +159,7 @@ for (const [name, container, message] of failures) {
     assert.deepEqual((await make(container)).result, { outcome: "failed", message }));
 }
 
-test("environment: envFrom takes a prefix, and skips names that are none with an event", async () => {
+test("environment: envFrom adds a prefix, and skips invalid names with an event", async () => {
   const { envs, recorder } = await make({ envFrom: [{ prefix: "P_", configMapRef: { name: "settings" } }] });
   assert.equal(envs["P_COLOUR"], "red");
   assert.equal(envs["P_0digit"], "y");
@@ -182,7 +182,7 @@ test("environment: env wins over envFrom, and a pod's own variable over a servic
   assert.equal(envs["KUBERNETES_PORT"], "mine");
 });
 
-test("environment: services of the pod's namespace come in docker's way too, when links are wanted", async () => {
+test("environment: with service links, services of the pod's namespace get docker's variables too", async () => {
   const services = [
     ...SERVICES,
     service("ns", "my-db", "10.96.0.9", [
@@ -220,7 +220,7 @@ test("environment: services of the pod's namespace come in docker's way too, whe
   assert.equal(without.envs["KUBERNETES_SERVICE_HOST"], "10.96.0.1");
 });
 
-test("environment: as long as services are unknown only static pods go on", async () => {
+test("environment: while services are unknown only static pods start", async () => {
   const none = await makeWithoutServices(podOf());
   assert.deepEqual(none.result, {
     outcome: "failed",

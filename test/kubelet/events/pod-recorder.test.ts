@@ -58,7 +58,7 @@ describe("counting", () => {
     });
   });
 
-  test("one that the API server has forgotten is written anew, with its count and its name", async () => {
+  test("an event that the API server has deleted is created again, with its count and its name", async () => {
     const { client, recorder, methods } = start((method) => ({ status: method === "PATCH" ? 404 : 201, body: {} }));
     recorder.event(POD, "Warning", "BackOff", "again");
     recorder.event(POD, "Warning", "BackOff", "again");
@@ -67,7 +67,7 @@ describe("counting", () => {
     expect(client.requests[2]?.body).toMatchObject({ count: 2, metadata: first?.metadata });
   });
 
-  test("the tenth that differs in its words only stands for those that follow", async () => {
+  test("the tenth event that differs only in its message aggregates those that follow", async () => {
     const { client, recorder } = start(CREATED, "1.27");
     for (let i = 1; i <= 12; i++) recorder.event(POD, "Warning", "Failed", `message ${i}`);
     await recorder.flush();
@@ -109,7 +109,7 @@ describe("counting", () => {
   });
 });
 
-test("an API server that is gone, or says no, is nobody's failure", async () => {
+test("an unreachable or refusing API server causes no failure", async () => {
   for (const failure of [new LabError("CLUSTER_UNREACHABLE", "refused", ""), { status: 403, body: {} }]) {
     const { recorder, methods } = start(() => failure);
     recorder.event(POD, "Normal", "Pulled", "x");

@@ -48,7 +48,7 @@ describe("image names", () => {
     ["a1".repeat(32), `invalid repository name (${"a1".repeat(32)}), cannot specify 64-byte hexadecimal strings`],
   ] as const;
   for (const [text, why] of invalid) {
-    test(`${text.slice(0, 20)} is none: ${why.slice(0, 40)}`, () => {
+    test(`${text.slice(0, 20)} is invalid: ${why.slice(0, 40)}`, () => {
       const message = `couldn't parse image reference "${text}": ${why}`;
       assert.deepEqual(parseImageName(text), { outcome: "invalid", message });
     });
@@ -70,7 +70,7 @@ for (const [policy, isPresent, want] of policies) {
   });
 }
 
-/** An image service and a puller that answer as they are told. */
+/** An image service and a puller with canned answers. */
 class Fakes implements ImagePuller {
   readonly clock = new FakeClock();
   readonly events = new EventLog();
@@ -163,7 +163,7 @@ describe("ensureImageExists", () => {
     assert.deepEqual(fakes.events.take(), [`Warning ErrImageNeverPull ${text}`]);
   });
 
-  test("a name that is none is InvalidImageName", async () => {
+  test("an invalid name is InvalidImageName", async () => {
     const fakes = new Fakes();
     const text = `Failed to apply default image tag "App": couldn't parse image reference "App": repository name must be lowercase`;
     assert.equal(await fakes.ensure("Always", "App"), `InvalidImageName: ${text}`);
@@ -193,7 +193,7 @@ describe("ensureImageExists", () => {
     assert.equal(await fakes.ensure("Always"), "sha256:pulled");
   });
 
-  test("v1.32: who waits is told why the last pull failed; the event does not", async () => {
+  test("v1.32: the waiting reason contains the last pull error; the event does not", async () => {
     const fakes = new Fakes("1.32");
     fakes.answer = rpcFailure("NotFound", "no such image");
     const why = "ErrImagePull: rpc error: code = NotFound desc = no such image";
@@ -259,7 +259,7 @@ describe("pullers", () => {
     });
   }
 
-  test("who gives up while others pull does not pull, and holds up nobody", async () => {
+  test("an aborted waiter does not pull, and does not block the queue", async () => {
     const service = new Service();
     const puller = new SerialImagePuller(service as never, service.clock);
     const stop = new AbortController();

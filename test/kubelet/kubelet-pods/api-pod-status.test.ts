@@ -293,7 +293,7 @@ test("pod status: the first and the last that a real kubelet wrote", () => {
   });
 });
 
-test("pod status: a container that could not be started began in 1970, as its runtime says", () => {
+test("pod status: a container that could not be started has the start time 1970, as the runtime reports", () => {
   const [app] =
     generate({ runtime: [containerOf("app", "exited", { startedAtMs: 0, exitCode: 128 })] }).containerStatuses ?? [];
   assert.equal(app?.state?.terminated?.startedAt, "1970-01-01T00:00:00Z");
@@ -303,7 +303,7 @@ function condition(type: string, status: "True" | "False") {
   return { type, status, lastProbeTime: null, lastTransitionTime: null };
 }
 
-test("pod status: a terminal phase is not left, whoever has it", () => {
+test("pod status: a terminal phase is final, in the API and in the last status", () => {
   const runtime = [containerOf("app", "running")];
   assert.equal(generate({ runtime, old: { phase: "Failed" } }).phase, "Failed");
   assert.equal(generate({ runtime, pod: podOf({}, { phase: "Succeeded" }) }).phase, "Succeeded");

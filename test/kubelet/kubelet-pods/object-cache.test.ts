@@ -20,7 +20,7 @@ const expired = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failu
 const AWAY = new LabError("CLUSTER_UNREACHABLE", "nobody answers", "wait");
 const FORBIDDEN: MemoryAnswer = { status: 403, body: { kind: "Status", message: 'configmaps "x" is forbidden' } };
 
-/** The cache of ConfigMaps, an API server that says what it is told to say, and a clock that stands. */
+/** The cache of ConfigMaps, an API server with canned answers, and a stopped clock. */
 class CacheLab {
   readonly clock = new FakeClock();
   readonly told = recordingTrace(this.clock);
@@ -115,7 +115,7 @@ describe("objects are watched", () => {
     });
   }
 
-  test("an answer that is no list ends the watch, and is told; the next one who asks begins anew", async () => {
+  test("a response that is not a list ends the watch, and is reported; the next read starts a new watch", async () => {
     lab.answer = { status: 200, body: {} };
     lab.cache.addReference("ns", "x");
     assert.equal(await lab.read(SYNC_TIMEOUT_MS), TIMED_OUT);
@@ -147,7 +147,7 @@ describe("objects are watched", () => {
     assert.equal(await pending, "1");
   });
 
-  test("a refusal is told once, and asked again after 0.8, 1.6, 3.2 s: the right may come late", async () => {
+  test("a refusal is reported once, and retried after 0.8, 1.6, 3.2 s: the right may be granted late", async () => {
     lab.answer = FORBIDDEN;
     lab.cache.addReference("ns", "x");
     assert.equal(await lab.read(SYNC_TIMEOUT_MS), TIMED_OUT);
@@ -177,7 +177,7 @@ describe("objects are watched", () => {
     assert.deepEqual(lab.states.slice(1), ["version 5 -> 50"]);
   });
 
-  test("watches that end at once are asked for with growing pauses", async () => {
+  test("watches that end at once are restarted with growing delays", async () => {
     lab.cache.addReference("ns", "x");
     for (let i = 0; i < 60; i++) {
       await lab.clock.advance(900);
@@ -210,7 +210,7 @@ describe("objects are watched", () => {
     assert.equal(await lab.read(), "2");
   });
 
-  test("an immutable one is watched no longer than until somebody reads it, and stays", async () => {
+  test("the watch of an immutable object ends with its first read; the object stays", async () => {
     lab.answer = listOf(configMap("1", "5", { immutable: true }));
     lab.cache.addReference("ns", "x");
     assert.equal(await lab.read(), "1");
@@ -225,7 +225,7 @@ describe("objects are watched", () => {
     );
   });
 
-  test("what nobody asks for in five minutes is watched no longer; the next one who asks begins anew", async () => {
+  test("the watch of an object ends after five minutes without a read; the next read starts a new one", async () => {
     const stop = new AbortController();
     const recycling = assert.rejects(lab.cache.recycleIdleWatches(stop.signal), { name: "AbortError" });
     lab.cache.addReference("ns", "x");

@@ -80,7 +80,7 @@ test("mounts: a volume, and the hosts file after it", async () => {
   assert.match(readFileSync(etcHosts, "utf8"), /^10\.244\.0\.5\tweb$/m);
 });
 
-test("mounts: read-only when the mount or the volume says so; a relative path is one from the root", async () => {
+test("mounts: read-only if the mount or the volume is; a relative path starts at the root", async () => {
   const lab = new Lab();
   const [data] = await lab.mounts(mount("data", { readOnly: true, mountPath: "m" }));
   assert.deepEqual([data?.readOnly, data?.containerPath], [true, "/m"]);
@@ -88,7 +88,7 @@ test("mounts: read-only when the mount or the volume says so; a relative path is
   assert.equal(config?.readOnly, true);
 });
 
-test("mounts: no hosts file over one that the container brings, nor as long as there is no address", async () => {
+test("mounts: no hosts file if the container mounts its own, or without an address", async () => {
   const lab = new Lab();
   const paths = async (...args: Parameters<Lab["mounts"]>) =>
     (await lab.mounts(...args)).map((one) => one.containerPath);
@@ -97,7 +97,7 @@ test("mounts: no hosts file over one that the container brings, nor as long as t
   assert.deepEqual(await paths({}, { hostNetwork: true }, []), ["/etc/hosts"]);
 });
 
-test("mounts: subPath is a folder made as the volume is, a file that is there, or what an expression says", async () => {
+test("mounts: subPath is a folder with the volume's mode, an existing file, or an expression's value", async () => {
   const lab = new Lab();
   const pathOf = async (container: object) => (await lab.mounts(container))[0]?.hostPath;
   assert.equal(await pathOf(mount("data", { subPath: "a/b" })), join(lab.dataDir, "a/b"));

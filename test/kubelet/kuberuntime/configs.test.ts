@@ -124,7 +124,7 @@ describe("sandboxes", () => {
   });
 });
 
-test("containers: what the runtime is told", async () => {
+test("containers: the CRI configuration", async () => {
   const asked: unknown[] = [];
   await using lab = await openLab({
     helper: {

@@ -38,7 +38,7 @@ for (const [seen, maxPerPodContainer, maxContainers, gone, want] of table) {
   });
 }
 
-test("collection: what runs, what is too young and what is nobody's of ours stays", () => {
+test("collection: running, young and foreign containers stay", () => {
   const container = (id: string, more: object) =>
     Container.create({
       id,

@@ -41,7 +41,7 @@ describe.skipIf(!existsSync(FACTS))(`running pods as the real kubelet (${FACTS};
     test(name, () => expect(ours).toEqual(golden().get(name)));
   }
 
-  test("the table of facts says the same as the code", () => {
+  test("the table of facts matches the code", () => {
     expect(factFor("minimumGracePeriod", "1.25")).toBe(MINIMUM_GRACE_PERIOD_SECONDS * 1000);
     expect(CONTAINER_BACK_OFF.initialMs).toBe(factFor("containerBackOffPeriod", "1.25"));
     expect(IMAGE_BACK_OFF.maxMs).toBe(factFor("maxContainerBackOff", "1.25"));

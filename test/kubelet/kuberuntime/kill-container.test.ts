@@ -37,7 +37,7 @@ describe("terminationGracePeriod", () => {
   }
 });
 
-/** The seconds that a container had when it was stopped, as the decision says. */
+/** The grace period in the decision to stop a container, in seconds. */
 const graces = [
   // release  preStop      the pod's, s  override   what is left
   ["1.25", "sleep 4", 30, undefined, 26],
@@ -134,7 +134,7 @@ describe("TerminationOrdering", () => {
   });
   const running = ["app", "s1", "s2"].map((name) => ({ containerId: `id-${name}`, name, state: "running" as const }));
 
-  test("containers first, then those that run beside them, the last first", async () => {
+  test("regular containers first, then sidecars in reverse order", async () => {
     const clock = new FakeClock();
     const ordering = new TerminationOrdering(pod, running, clock);
     const ended: string[] = [];
@@ -153,7 +153,7 @@ describe("TerminationOrdering", () => {
     assert.equal(clock.sleeping, 0);
   });
 
-  test("nobody waits longer than the grace period", async () => {
+  test("no wait exceeds the grace period", async () => {
     const clock = new FakeClock();
     const ordering = new TerminationOrdering(pod, running, clock);
     const waited = ordering.waitForTurn("s1", 30, signal);

@@ -78,7 +78,7 @@ function containerStatus(
 }
 
 describe("getPods", () => {
-  test("asks both lists without a filter, or for what runs", async () => {
+  test("requests both lists without a filter, or only running items", async () => {
     const reader = new TableReader();
     const runtime = new KubeRuntime({ service: reader });
     await runtime.getPods(true, signal);
@@ -105,7 +105,7 @@ describe("getPodStatus", () => {
     return { reader, runtime: new KubeRuntime({ service: reader, files: { readTail: async () => undefined } }) };
   }
 
-  test("asks for this pod only, by its uid", async () => {
+  test("requests only this pod, by its uid", async () => {
     const { reader, runtime } = setUp();
     expect(await runtime.getPodStatus(pod, signal)).toEqual({
       ...pod,
@@ -231,7 +231,7 @@ describe("generatePodStatus", () => {
     ["no sandbox", undefined],
     ["a sandbox without metadata", { id: "s1" }],
   ] as const) {
-    test(`${what}: nobody knows whose it is`, async () => {
+    test(`${what}: its pod is unknown`, async () => {
       expect(await runtime.generatePodStatus(ContainerEventResponse.create({ podSandboxStatus }))).toBeUndefined();
     });
   }

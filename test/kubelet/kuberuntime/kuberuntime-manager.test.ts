@@ -25,7 +25,7 @@ test("kill pod: all containers end, then the sandbox; twice is fine", async () =
   await lab.drive(lab.lab.manager.killPod(undefined, running, 0, signal));
 });
 
-test("kill pod: what the runtime refuses is told together", async () => {
+test("kill pod: the error contains all refusals of the runtime", async () => {
   await using lab = await openLab();
   const pod = podOf([{ name: "app" }]);
   await lab.lab.sync(pod);

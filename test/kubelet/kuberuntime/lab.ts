@@ -38,7 +38,7 @@ export class EventLog implements PodEventRecorder {
   }
 }
 
-/** What probes have found, as a test says. */
+/** Probe results that a test sets. */
 export class FakeProbes implements ProbeResults {
   readonly results = new Map<string, ProbeResult>();
 
@@ -77,7 +77,7 @@ export interface LabOptions {
   readonly deps?: Partial<KubeRuntimeManagerDeps>;
 }
 
-/** A runtime manager over a runtime that somebody else made. */
+/** A runtime manager over an existing runtime. */
 export class ManagerLab {
   readonly events = new EventLog();
   readonly liveness = new FakeProbes();
@@ -149,7 +149,7 @@ export class ManagerLab {
   }
 }
 
-/** A manager on the embedded runtime, both on one clock that stands still. */
+/** A manager on the embedded runtime, both on one stopped clock. */
 export async function openLab(given: LabOptions = {}) {
   const clock = new FakeClock();
   const { trace, events: facts } = recordingTrace(clock);

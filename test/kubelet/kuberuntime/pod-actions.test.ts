@@ -213,7 +213,7 @@ const table: readonly [string, Case, string][] = [
   ["v1.25 waits for its end", { spec: "s* i|a", seen: "s/started" }, ""],
 ];
 
-/** With init containers that run beside the others. */
+/** With sidecars. */
 const sidecars: readonly [string, Case, string][] = [
   ["a new pod", { spec: "s*|a", seen: "", sandboxes: [] }, "kill pod, sandbox 0, init s"],
   ["nothing ran yet", { spec: "s* i|a", seen: "" }, "init s"],
@@ -271,13 +271,13 @@ const messages: readonly [Case, string, string][] = [
   [{ spec: "s*|a", seen: "s/startup", kubeVersion: "1.29" }, "Init container s failed startup probe", "StartupProbe"],
 ];
 for (const [given, message, reason] of messages) {
-  test(`computePodActions: says why it kills (${given.spec}; ${given.seen})`, () => {
+  test(`computePodActions: gives the reason of a kill (${given.spec}; ${given.seen})`, () => {
     const [kill] = actionsOf(given).actions.containersToKill;
     assert.deepEqual([kill?.message, kill?.reason], [message, reason]);
   });
 }
 
-test("report: what is done is told in the order in which it is done, and why", () => {
+test("report: lists the actions in their order, with the reason", () => {
   const one = actionsOf({ spec: "i|a", seen: "a=1", sandboxes: dead });
   const { name } = one.pod.metadata;
   assert.deepEqual(describeActions(one.pod, one.actions), {

@@ -92,7 +92,7 @@ describe("security", () => {
     assert.equal(fieldsOf(sandboxSecurityContext(pod, []).namespaceOptions)["pid"], NamespaceMode.NODE);
   });
 
-  test("without any, the image says who it runs as, and nothing is confined", () => {
+  test("without one, the image decides the user, and nothing is confined", () => {
     const pod = podOf([{}]);
     const made = containerSecurityContext(
       pod,

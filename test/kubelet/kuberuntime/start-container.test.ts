@@ -21,7 +21,7 @@ test("start: what the kubelet cannot make of the environment is CreateContainerC
   assert.deepEqual(await lab.lab.containers(pod), []);
 });
 
-test("start: a name server that cannot be found out is told for the sandbox", async () => {
+test("start: an unreadable resolv.conf is reported for the sandbox", async () => {
   await using lab = await openLab({ helper: { getPodDNS: async () => ({ outcome: "failed", message: "no DNS" }) } });
   const pod = podOf([{ name: "app" }]);
   const result = await lab.lab.sync(pod);
@@ -129,7 +129,7 @@ test("start: an ephemeral container sees its target's processes, and one without
   assert.deepEqual((await lab.lab.containers(pod)).sort(), ["app:running#0", "debug:running#0"]);
 });
 
-test("start: in the host's network containers are told the node's address", async () => {
+test("start: in the host's network containers get the node's address", async () => {
   const told: string[] = [];
   await using lab = await openLab({
     helper: {

@@ -77,7 +77,7 @@ test("sync pod: init containers run one after the other, then the others", async
   assert.deepEqual(await lab.lab.containers(pod), ["app:running#0", "two:exited#0", "one:exited#0"]);
 });
 
-test("sync pod: a container that fails waits 10 s, 20 s, 40 s before it starts again, and begins anew after quiet", async () => {
+test("sync pod: a container that fails waits 10 s, 20 s, 40 s before it starts again, and the back-off resets after a quiet time", async () => {
   await using lab = await openLab();
   const pod = podOf([{ name: "app" }]);
   const { name, uid } = pod.metadata;
@@ -162,7 +162,7 @@ for (const [rpc, action, error, event] of faults) {
   });
 }
 
-test("sync pod: a sandbox that cannot be asked for its address ends the sync", async () => {
+test("sync pod: a failed read of the sandbox's status ends the sync", async () => {
   await using lab = await openLab();
   const pod = podOf([{ name: "app" }]);
   lab.control.setFault("PodSandboxStatus", { fail: { code: "Internal", message: "no" }, count: 1 });
@@ -182,7 +182,7 @@ test("sync pod: a pod that is to end by now has not failed", async () => {
   assert.deepEqual(lab.events.take(), []);
 });
 
-test("sync pod: a sandbox that died is made anew, with init containers and all, and says so", async () => {
+test("sync pod: a dead sandbox is replaced, init containers included, with an event", async () => {
   await using lab = await openLab();
   const pod = podOf([{ name: "app" }], { initContainers: [{ name: "init" }] });
   await lab.lab.sync(pod);
@@ -225,7 +225,7 @@ test("sync pod: another spec for a container replaces it", async () => {
   assert.deepEqual(await lab.lab.containers(pod), ["app:running#1", "app:exited#0"]);
 });
 
-test("sync pod: an abort in the middle is thrown, and the next sync goes on", async () => {
+test("sync pod: an abort in the middle is thrown, and the next sync continues", async () => {
   await using lab = await openLab();
   const pod = podOf([{ name: "app" }]);
   lab.control.setFault("CreateContainer", { hangs: true });
@@ -240,7 +240,7 @@ test("sync pod: an abort in the middle is thrown, and the next sync goes on", as
   assert.equal((await lab.lab.status(pod)).sandboxStatuses.length, 1);
 });
 
-test("sync pod: a restartable init container runs beside the others, and ends after them", async () => {
+test("sync pod: a sidecar runs with the regular containers, and ends after them", async () => {
   await using lab = await openLab({ kubeVersion: "1.29" });
   const pod = podOf([{ name: "app" }], {
     initContainers: [{ name: "proxy", restartPolicy: "Always" }, { name: "init" }],

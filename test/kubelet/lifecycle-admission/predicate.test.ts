@@ -120,7 +120,7 @@ for (const [name, pod, others, reason, message, node = NODE] of refused) {
     assert.deepEqual(await decide(pod, others, node), { admit: false, reason, message }));
 }
 
-test("admission: an unknown node lets nobody in", async () => {
+test("admission: without a node every pod is refused", async () => {
   const getNode = () => Promise.reject(new Error("no node"));
   const handler = new PredicateAdmitHandler({ getNode }, { os: "linux", kubeVersion: "1.25" });
   const want = { admit: false, reason: "InvalidNodeInfo", message: "Kubelet cannot get node info." };

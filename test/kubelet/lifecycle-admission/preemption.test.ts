@@ -103,7 +103,7 @@ test("preemption: a static pod comes in, and who made room has failed", async ()
   assert.deepEqual(ended, [{ phase: "Failed", reason: "Preempting", message }]);
 });
 
-test("preemption: v1.26: who made room has a condition that says so", async () => {
+test("preemption: v1.26: an evicted pod gets a DisruptionTarget condition", async () => {
   const { ended } = await admit(staticPod("critical", cpu("1")), [podOf("x", cpu("1"))], undefined, "1.26");
   const message = "Pod was preempted by Kubelet to accommodate a critical pod.";
   const reason = "TerminationByKubelet";
@@ -116,7 +116,7 @@ test("preemption: a pod that does not end in time does not keep the critical one
   assert.deepEqual(result, { admit: true });
 });
 
-test("preemption: nobody makes room for any other pod, nor for other reasons, nor where there is not enough", async () => {
+test("preemption: no eviction for other pods, for other reasons, or if it would not free enough", async () => {
   const tolerations = [{ operator: "Exists" }];
   const usual = await admit(podOf("p", cpu("1"), { tolerations }), [podOf("x", cpu("1"))]);
   assert.equal(usual.result.admit ? "" : usual.result.reason, "OutOfcpu");

@@ -97,7 +97,7 @@ test("hook: what the runtime refuses is the hook's failure", async () => {
   );
 });
 
-test("hook: without a way to the pod's network httpGet says so", async () => {
+test("hook: without a client httpGet fails with a reason", async () => {
   const unused = () => Promise.reject(new Error("unused"));
   const deps = { clock: new FakeClock(), runInContainer: unused, getPodStatus: unused };
   const bare = new HandlerRunner(deps, { kubeVersion: "1.26" });

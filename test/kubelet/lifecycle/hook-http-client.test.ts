@@ -27,7 +27,7 @@ async function serve(answers = true) {
   return { asked, arrived, port: (server.address() as AddressInfo).port };
 }
 
-test("hook client: asks once, with the hook's headers, and takes any status", async () => {
+test("hook client: sends one request with the hook's headers, and accepts any status", async () => {
   const { asked, port } = await serve();
   const dialed: ProbeTarget[] = [];
   const network = new NetworkDialer();

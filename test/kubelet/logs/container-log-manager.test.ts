@@ -50,7 +50,7 @@ function makeManager(policy: Partial<LogRotatePolicy> = {}, podLogsDirectory = f
   return new ContainerLogManager(deps, { podLogsDirectory, policy: { maxSize: 1_000, maxFiles: 3, ...policy } });
 }
 
-/** nginx says something when it starts and when it is stopped. @returns its ID, and its log, which is 0.log */
+/** nginx logs when it starts and when it is stopped. @returns its ID, and its log, which is 0.log */
 async function runNginx(): Promise<{ readonly id: string; readonly log: string }> {
   const sandbox = await cri.runSandbox({ logDirectory: folder });
   const labels = {
@@ -67,7 +67,7 @@ async function runNginx(): Promise<{ readonly id: string; readonly log: string }
 const files = () => readdirSync(folder).sort();
 const errors = () => only(events, "error").map(({ message }) => message.replaceAll(folder, "."));
 
-test("a large log is moved aside, and the runtime writes a new one", async () => {
+test("a large log is renamed, and the runtime opens a new one", async () => {
   const { id, log } = await runNginx();
   const manager = makeManager();
   await manager.rotateLogs(signal);
@@ -130,7 +130,7 @@ test("every 10 s, until the signal; a negative size: never", async () => {
   await none;
 });
 
-test("a log that somebody took away is begun anew", async () => {
+test("a deleted log is opened again", async () => {
   const { id, log } = await runNginx();
   rmSync(log);
   await makeManager().rotateLogs(signal);
@@ -138,7 +138,7 @@ test("a log that somebody took away is begun anew", async () => {
   assert.match(readFileSync(log, "utf8"), /signal 3 received/);
 });
 
-test("what ended, and what is in a folder of somebody else's, is left alone", async () => {
+test("logs of dead containers, and logs in other folders, are left alone", async () => {
   const { id, log } = await runNginx();
   appendFileSync(log, PADDING);
   await makeManager({}, join(folder, "another")).rotateLogs(signal);

@@ -141,7 +141,7 @@ for (const [name, spec, podName, hostname, domain] of names) {
   });
 }
 
-test("hostname: what is no label is refused", () => {
+test("hostname: an invalid label is refused", () => {
   for (const [what, spec] of [
     ["Hostname", { hostname: "a.b" }],
     ["Subdomain", { subdomain: "../x" }],

@@ -110,7 +110,7 @@ describe("the lease controller", () => {
     assert.equal(clock.sleeping, 0);
   });
 
-  test("finds an existing lease and renews it, whoever made it", async () => {
+  test("finds an existing lease of any creator and renews it", async () => {
     const { server, client, controller, stop } = start();
     server.lease = {
       apiVersion: "v1",
@@ -124,7 +124,7 @@ describe("the lease controller", () => {
     assert.equal(server.lease.metadata.ownerReferences?.[0]?.uid, "node-uid");
   });
 
-  test("without a node there is no lease: it is left for the next round", async () => {
+  test("without a node no lease is created before the next round", async () => {
     const { clock, server, client, stop, run, at } = start();
     server.nodeUid = undefined;
     const done = run();
@@ -171,7 +171,7 @@ describe("the lease controller", () => {
     await assert.rejects(done);
   });
 
-  test("the node was deleted, and the lease with it: made anew by PUT, without an owner (as recorded)", async () => {
+  test("the node and its lease were deleted: PUT creates the lease again, without an owner (as recorded)", async () => {
     const { clock, server, client, stop, run } = start();
     const done = run();
     await clock.advance(5_000);

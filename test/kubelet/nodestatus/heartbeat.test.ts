@@ -91,7 +91,7 @@ describe("node status heartbeats", () => {
     assert.equal(clock.sleeping, 0);
   });
 
-  test("each write says its reason, and a look that writes nothing says why", async () => {
+  test("each write has its reason, and so does a check without a write", async () => {
     const { clock, client, heartbeat, patches, events } = start();
     const { signal } = new AbortController();
     const reasons = () => only(events, "decision").map(({ why }) => why);
@@ -113,7 +113,7 @@ describe("node status heartbeats", () => {
     assert.match(reasons().at(-1) ?? "", /this kubelet has just started and has not reported its status yet/);
   });
 
-  test("what somebody else changed is put right at the next look, long before 5 minutes", async () => {
+  test("a change by another client is corrected at the next check, long before 5 minutes", async () => {
     const { clock, heartbeat, patches, unknown, ready } = start();
     const stop = new AbortController();
     await heartbeat.update(stop.signal);

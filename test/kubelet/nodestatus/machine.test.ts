@@ -8,7 +8,7 @@ afterEach(() => {
 });
 
 for (const name of ["linux", "darwin", "win32"]) {
-  test(`a node on ${name} says linux: that is what its pods run on`, () => {
+  test(`a node on ${name} reports linux, the system of its pods`, () => {
     Object.defineProperty(process, "platform", { ...platform, value: name });
     assert.equal(readMachineFacts("n1").operatingSystem, "linux");
   });

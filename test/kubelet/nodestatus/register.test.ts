@@ -66,7 +66,7 @@ describe("registration", () => {
     );
   });
 
-  test("a command that somebody waits for gives up after as many attempts as it says", async () => {
+  test("an interactive command gives up after maxAttempts", async () => {
     const { clock, client, done } = start(() => ({ status: 500, body: { kind: "Status", message: "away" } }), 6);
     await clock.advance(60_000);
     await assert.rejects(done, { code: "REFUSED" });

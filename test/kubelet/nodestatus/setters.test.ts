@@ -72,7 +72,7 @@ describe("setNodeStatus", () => {
     assert.equal(after.conditions?.[3]?.status, "True");
   });
 
-  test("capacity is what was asked for and a disk; pods may use what evictions leave of it", () => {
+  test("capacity is the requested one and a disk; allocatable is what evictions leave of it", () => {
     assert.deepEqual(before.capacity, { cpu: "2", "ephemeral-storage": "100Gi", memory: "24684092Ki", pods: "110" });
     const { "ephemeral-storage": disk, memory } = before.allocatable ?? {};
     assert.deepEqual([disk, memory], ["90Gi", "24581692Ki"]);

@@ -126,7 +126,7 @@ describe("events", () => {
     });
   }
 
-  test("of a container's death say how it ended, in the generic one's words", async () => {
+  test("of a container's death contain its exit code, as the generic PLEG's", async () => {
     const lab = setUp();
     await lab.clock.advance(0);
     const ways = [
@@ -197,7 +197,7 @@ describe("events", () => {
     await end(lab);
   });
 
-  test("that find the channel full are lost, and PLEG is unhealthy until somebody reads", async () => {
+  test("are lost if the channel is full, and PLEG is unhealthy until the channel is read", async () => {
     const lab = setUp(1);
     await lab.clock.advance(0);
     lab.service.send(event(DELETED, "c1"));
@@ -249,7 +249,7 @@ describe("the stream", () => {
   });
 });
 
-test("whoever waits for a status is released within the global cache update period", async () => {
+test("a wait for a status ends within the global cache update period", async () => {
   const lab = setUp();
   await lab.clock.advance(0);
   lab.service.send(event(STARTED, "c1"));
@@ -312,7 +312,7 @@ describe("PLEG as a whole", () => {
     await expect(done).rejects.toMatchObject({ name: "AbortError" });
   });
 
-  test("without events goes on as if they had never been asked for", async () => {
+  test("without events behaves as the generic PLEG", async () => {
     const service = new StreamingRuntime();
     service.refusal = new RpcError("Unimplemented", "unknown method");
     const { clock, pleg, stop, done } = run(service);

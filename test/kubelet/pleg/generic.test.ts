@@ -140,7 +140,7 @@ describe("a runtime that hangs", () => {
     await expect(running(lab).done).rejects.toThrow(TypeError);
   });
 
-  test("a failing runtime is told once, not every second, and its recovery too", async () => {
+  test("a failing runtime is reported once, not every second, and so is its recovery", async () => {
     const lab = setUp();
     lab.runtime.listError = new Error("no socket");
     const { done } = running(lab);
@@ -209,7 +209,7 @@ describe("inspections", () => {
     expect(lab.cache.get("p1").error).toBeUndefined();
   });
 
-  test("end with the abort, which is no error of the pod's", async () => {
+  test("end with the abort, which is not an error of the pod", async () => {
     const lab = setUp();
     lab.runtime.held = new Promise(() => {});
     const relist = lab.relist();
@@ -220,7 +220,7 @@ describe("inspections", () => {
 });
 
 describe("a full channel", () => {
-  test("loses events, says how many, and the cache is up to date all the same", async () => {
+  test("loses events, reports how many, and the cache is up to date anyway", async () => {
     const lab = setUp({ capacity: 3 });
     lab.runtime.pods = [podOf("p1"), podOf("p2")];
     await lab.relist();
@@ -235,8 +235,8 @@ describe("a full channel", () => {
   });
 });
 
-describe("what is told", () => {
-  test("each event says why, with the exit code", async () => {
+describe("the trace", () => {
+  test("each event has its reason, with the exit code", async () => {
     const lab = setUp();
     lab.runtime.pods = [podOf("p1")];
     lab.runtime.getPodStatus = async (pod) => ({

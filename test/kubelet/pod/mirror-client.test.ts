@@ -45,7 +45,7 @@ describe("reconcile", () => {
     });
   }
 
-  test("each decision says why", async () => {
+  test("each decision gives its reason", async () => {
     const { mirrors, facts } = start();
     const whys = () => only(facts.splice(0), "decision").map(({ what, why }) => `${what.split(" ")[0]}: ${why}`);
     const created = "create: of the static pod with hash h";
@@ -73,7 +73,7 @@ describe("reconcile", () => {
     expect(client.requests[0]?.body).toEqual({ gracePeriodSeconds: 0, preconditions: { uid: "mirror" } });
   });
 
-  test("another pod has its name by now (409), or nobody (404): nothing is made until the watch tells", async () => {
+  test("another pod has its name (409), or none does (404): nothing is created before a watch event", async () => {
     for (const status of [409, 404]) {
       const { client, mirrors } = start({ DELETE: { status, body: {} } });
       expect(await mirrors.reconcile(POD, mirror({}, "old"), signal)).toEqual({ type: "unchanged" });
@@ -112,13 +112,13 @@ describe("createMirrorPod", () => {
     ["the API server is gone", { GET: new LabError("CLUSTER_UNREACHABLE", "connection refused", "") }, "refused"],
   ];
   for (const [what, answers, why] of failures) {
-    test(`${what}: a failure that is told, not thrown`, async () => {
+    test(`${what}: a failure is reported, not thrown`, async () => {
       const { mirrors, facts } = start(answers);
       expect(await mirrors.createMirrorPod(POD, "there is none yet", signal)).toMatchObject({
         type: "failed",
         why: expect.stringContaining(why),
       });
-      // A pod that is there already is no error: it may be the mirror pod of before a restart.
+      // An existing pod is not an error: it may be the mirror pod from before a restart.
       expect(only(facts, why === "AlreadyExists" ? "decision" : "error")).toHaveLength(1);
     });
   }
@@ -133,7 +133,7 @@ describe("deleteMirrorPod", () => {
     expect(client.requests[0]?.body).toEqual({ gracePeriodSeconds: 0 });
   });
   for (const name of ["", "s", "_default", "s_", "a_b_c"]) {
-    test(`${JSON.stringify(name)} is no full name`, async () => {
+    test(`${JSON.stringify(name)} is not a full name`, async () => {
       const { client, mirrors } = start();
       expect(await mirrors.deleteMirrorPod(name, undefined, "it is an orphan", signal)).toMatchObject({
         type: "failed",

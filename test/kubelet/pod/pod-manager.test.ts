@@ -30,7 +30,7 @@ describe("translation between static pods and mirror pods", () => {
     });
   }
 
-  test("a static pod without a mirror pod is known to have none; a pod of the API is not asked about", () => {
+  test("GetUIDTranslations maps a static pod without a mirror pod to an empty uid; it omits API pods", () => {
     const manager = new PodManager();
     manager.setPods([staticPod("s"), makePod("a")]);
     expect([...manager.getUidTranslations().podToMirror]).toEqual([["static-s", undefined]]);

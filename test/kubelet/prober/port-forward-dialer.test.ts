@@ -36,7 +36,7 @@ class SocketConnection implements ForwardedConnection {
   }
 }
 
-/** A forward to a port where nobody listens, or somebody who says nothing. */
+/** A forward to a closed port, or to a silent server. */
 class DeadConnection implements ForwardedConnection {
   readonly port = 80;
   isClosed = false;
@@ -55,7 +55,7 @@ class DeadConnection implements ForwardedConnection {
 
 const dialerOf = (connection: ForwardedConnection) => new PortForwardDialer({ forward: async () => connection });
 
-test("forwarded probes: a page of the pod is asked for by way of its runtime", async () => {
+test("forwarded probes: an HTTP probe reaches the pod through its runtime", async () => {
   const server = createServer(({ headers }, response) => response.end(headers.host));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const asked: unknown[] = [];
@@ -77,7 +77,7 @@ test("forwarded probes: a page of the pod is asked for by way of its runtime", a
   assert.ok(opened.every(({ isClosed }) => isClosed));
 });
 
-test("forwarded probes: what the runtime says went wrong is said, with the pod's address", async () => {
+test("forwarded probes: the result contains the runtime's error with the pod's address", async () => {
   const dead = new DeadConnection(Promise.resolve(REFUSED));
   const deps = { dialer: dialerOf(dead), clock: new FakeClock() };
   const options = { podUid: "u", podIp: "10.244.0.5", port: 80, timeoutMs: 1_000, kubeVersion: "1.25" };

@@ -106,7 +106,7 @@ test("http probe: a redirect within the host is followed, but not for ever", asy
   assert.match(events[0] ?? "", /stopped after 10 redirects$/);
 });
 
-test("http probe: nobody listens, or hangs up", async () => {
+test("http probe: the port is closed, or the server hangs up", async () => {
   const server = createTcpServer((socket) => socket.destroy());
   const port = await listening(server);
   const hung = await probe({ httpGet: { port } });
@@ -147,7 +147,7 @@ test("tcp probe: open, refused, and by the name of a port", async () => {
   ]);
 });
 
-test("probes dial nothing but loopback, unless the kubelet says so", async () => {
+test("probes dial only loopback addresses by default", async () => {
   const spec = { tcpSocket: { port: 80, host: "192.0.2.1" } };
   const want = "dial tcp 192.0.2.1:80: this kubelet does not dial that address";
   assert.deepEqual((await probe(spec)).events, [`Warning Unhealthy Liveness probe failed: ${want}`]);
@@ -157,11 +157,11 @@ test("probes dial nothing but loopback, unless the kubelet says so", async () =>
 
 const errored: readonly (readonly [string, Wire<V1Probe>, string])[] = [
   ["a port that has no such name", { tcpSocket: { port: "web" } }, 'strconv.Atoi: parsing "web": invalid syntax'],
-  ["a port that is none", { tcpSocket: { port: 70_000 } }, "invalid port number: 70000"],
+  ["an invalid port", { tcpSocket: { port: 70_000 } }, "invalid port number: 70000"],
   ["nothing to do", {}, "missing probe handler for p_ns(u):app"],
 ];
 for (const [name, spec, why] of errored) {
-  test(`probe: ${name} is no result`, async () => {
+  test(`probe: ${name} gives no result`, async () => {
     const { result, events } = await probe(spec);
     assert.equal(result, undefined);
     assert.deepEqual(events, [`Warning Unhealthy Liveness probe errored: ${why}`]);
@@ -183,7 +183,7 @@ test("exec probe: the command's exit code decides, its output tells", async () =
   assert.deepEqual(calls[0], ["c1", ["test", "thing", "$(ELSE)"], 5_000]);
 });
 
-test("exec probe: too slow is a failure; what the runtime refuses is tried three times and is no result", async () => {
+test("exec probe: a timeout is a failure; a refusal of the runtime is retried three times and gives no result", async () => {
   const failure = { ...rpcFailure("DeadlineExceeded", ""), text: 'command "sleep" timed out' };
   const slow = await probe(
     { exec: { command: ["sleep"] } },
@@ -252,7 +252,7 @@ for (const [name, check, want] of healths) {
   });
 }
 
-test("grpc probe: asks for the service that the spec names", async () => {
+test("grpc probe: checks the service in the spec", async () => {
   const asked: string[] = [];
   const port = await grpcServer((call, done) => {
     asked.push(call.request.toString("hex"));
@@ -262,7 +262,7 @@ test("grpc probe: asks for the service that the spec names", async () => {
   assert.deepEqual(asked, ["0a026162"]);
 });
 
-test("grpc probe: nobody listens until the time is over; an answer that does not come", async () => {
+test("grpc probe: a closed port until the timeout; a missing answer", async () => {
   const server = createTcpServer();
   const port = await listening(server);
   await new Promise((resolve) => server.close(resolve));

@@ -98,7 +98,7 @@ test("probe worker: begins at once when the kubelet runs for long", async () => 
   assert.deepEqual(lab.probes, ["60 liveness test://c1"]);
 });
 
-test("liveness: alive until as many failures in a row as the threshold says, then on hold until a new container", async () => {
+test("liveness: succeeds until failureThreshold failures in a row, then on hold until a new container", async () => {
   await using lab = new Lab();
   await lab.add({ livenessProbe: PERIOD });
   lab.answer = "failure";
@@ -134,7 +134,7 @@ test("readiness: not ready at first, ready again after enough successes, never o
   assert.equal(lab.changes("readiness"), "failure success failure");
 });
 
-test("a probe that could not be carried out says nothing", async () => {
+test("a probe that could not be carried out changes nothing", async () => {
   await using lab = new Lab();
   lab.answer = undefined;
   await lab.add({ livenessProbe: { ...PERIOD, failureThreshold: 1 } });

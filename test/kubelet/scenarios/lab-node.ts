@@ -19,7 +19,7 @@ const RESOURCES = { cpu: "4", memory: "8Gi", pods: "110" };
 export interface LabNodeDeps {
   readonly clock: Clock;
   readonly random: Random;
-  /** of the kubelet; default: one that nobody listens to */
+  /** of the kubelet; default: a trace without listeners */
   readonly trace?: Trace;
 }
 

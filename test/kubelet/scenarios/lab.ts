@@ -21,7 +21,7 @@ export const IMAGE = "busybox:1.36";
 /** Ends when it is asked to. */
 export const SERVE = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1; done"];
 
-/** A cluster of one node, on a fast clock, with somebody who watches its pods. */
+/** A cluster of one node, on a fast clock, with a watcher of its pods. */
 export class Lab {
   private constructor(
     readonly clock: SystemClock,

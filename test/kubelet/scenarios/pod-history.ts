@@ -5,7 +5,7 @@ import type { KubeClient } from "../../../src/client-go/rest/client.js";
 const PATH = "/api/v1/pods";
 
 /**
- * What a watcher of the API sees of pods: a line for each status that differs from the one before.
+ * A watcher's view of pods: a line for each changed status.
  *
  * `Running Ready c=running/0`: phase, reason of the pod in brackets, `Ready` when the condition is, `ending` when it was
  * deleted, each container with its state and restart count; `*` marks one that is ready; `gone` at last.
@@ -32,7 +32,7 @@ export class PodHistory {
     return this.#lines.get(name) ?? [];
   }
 
-  /** For whoever sees many. */
+  /** For tests with many pods. */
   forget(name: string): void {
     this.#lines.delete(name);
     this.#pods.delete(name);

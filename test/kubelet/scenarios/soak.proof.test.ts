@@ -34,7 +34,7 @@ const WALKED: readonly RegExp[] = [
   /volumes\.#pods$/,
 ];
 const MB_PER_1000_LIVES = 12;
-/** Whoever runs it by hand wants to see that it gets on. */
+/** Shows progress when it is run interactively. */
 const IS_TOLD = process.env["KUBELAB_SOAK_LIVES"] !== undefined;
 const TELL_EVERY = Math.max(50, Math.round(LIVES / 20));
 /** Of the wall. A life takes some 50 ms on a quiet machine, and ten times as long on one that is shared. */

@@ -42,7 +42,7 @@ const SCENARIOS: readonly { readonly name: string; readonly kubeVersion?: string
       steps: [write("a.json", pod("web")), RUNS, remove("a.json"), "gone", nothingRuns],
     },
     {
-      name: "a mirror that somebody deletes comes back, and the container runs on",
+      name: "a deleted mirror pod is created again, and the container keeps running",
       steps: [write("a.json", pod("web")), RUNS, (lab) => lab.deletePod(MIRROR, 0), "gone", RUNS, oneContainer],
     },
     {

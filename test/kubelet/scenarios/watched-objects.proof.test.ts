@@ -89,7 +89,7 @@ describe("the config maps of a node's pods are watched", () => {
     assert.equal(listsAmong(asked), 1);
   });
 
-  test("what only the environment shows is let go after a while; the next container reads it anew", async () => {
+  test("an object that only the environment uses is dropped after a while; the next container reads it again", async () => {
     const { lab, asked } = await start();
     await lab.create(CONFIG_MAPS, configMap("0"));
     await lab.createPod(pod("web", {}, fromSettings));

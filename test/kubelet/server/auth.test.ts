@@ -31,7 +31,7 @@ class Lab {
     this.auth = new KubeletAuth({ client: this.api, clock: this.clock, trace }, { nodeName: "n1" });
   }
 
-  /** @returns the status that it is answered with, 200 when it may go on */
+  /** @returns the status of the response, 200 for an allowed request */
   async ask(token: string, path = "/pods"): Promise<number> {
     const admission = await this.auth.admit(requestWith({ authorization: `Bearer ${token}` }), path, 3);
     return admission.outcome === "allowed" ? 200 : admission.status;
@@ -98,7 +98,7 @@ describe("kubelet auth: what is remembered", () => {
     });
   }
 
-  test("each right is asked for by itself", async () => {
+  test("each right has its own review", async () => {
     const lab = new Lab();
     await lab.ask("yes");
     await lab.ask("yes", "/metrics");
@@ -177,7 +177,7 @@ describe("kubelet auth: tokens go no further", () => {
   });
 });
 
-test("expiring cache: beyond its size the oldest goes, and what was asked for last is the youngest", async () => {
+test("expiring cache: beyond its size the least recently used entry is evicted", async () => {
   const clock = new FakeClock();
   const cache = new ExpiringCache<string>(clock, () => 1000, 2);
   const asked: string[] = [];

@@ -19,7 +19,7 @@ export const POD: V1Pod = {
   status: { phase: "Running" },
 };
 
-/** A kubelet with one pod that does as it is told, and remembers what it was asked. */
+/** A kubelet with one pod and canned answers; it records the calls. */
 export class FakeHost implements KubeletServerHost {
   readonly asked: unknown[] = [];
   pods: readonly V1Pod[] = [POD];

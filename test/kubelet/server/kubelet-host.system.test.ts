@@ -72,7 +72,7 @@ describe("kubelet host", () => {
     );
   });
 
-  test("a sync loop that has not turned for five minutes is told", () => {
+  test("reports a sync loop that has not run for five minutes", () => {
     const entries: readonly [number | undefined, string | undefined][] = [
       [undefined, undefined],
       [clock.now() - 300_000, undefined],

@@ -79,7 +79,7 @@ interface Spec {
   readonly user?: string;
 }
 
-/** The API server of these tests: `good` and `weak` are tokens; whoever is called weak may nothing. */
+/** The API server of these tests: `good` and `weak` are tokens; the user weak has no rights. */
 function answerTo(path: string, { token, user }: Spec): object {
   if (path.endsWith("tokenreviews")) {
     if (token === "odd") return { user: {}, error: "token is odd" };

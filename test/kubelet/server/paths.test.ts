@@ -79,7 +79,7 @@ describe("kubelet server: paths", () => {
     assert.equal(headers["content-type"], "application/json");
   });
 
-  test("a path that is refused says what is allowed, a busy runtime when to come again", async () => {
+  test("a refused method gets Allow, a busy runtime Retry-After", async () => {
     const refused = await client.ask("/exec/default/web/c", { method: "PUT" });
     assert.equal(refused.headers.allow, "GET, POST");
     const busy = await client.ask("/exec/default/web/busy?output=1", { method: "POST" });
@@ -87,7 +87,7 @@ describe("kubelet server: paths", () => {
     assert.equal((await client.ask("/logs?x=1")).headers.location, "/logs/?x=1");
   });
 
-  test("the host is asked for what the path and the query say", async () => {
+  test("the host gets the path's and the query's parameters", async () => {
     lab.host.asked.length = 0;
     await client.ask("/exec/default/web/u1/c?command=sh&command=-c&command=a%20b&input=1&output=1&tty=1", {
       method: "POST",
@@ -119,7 +119,7 @@ describe("kubelet server: paths", () => {
     assert.ok(text.includes(line), text);
   });
 
-  test("a sync loop that does not turn is not healthy, and only who asks for it is told why", async () => {
+  test("a stuck sync loop is unhealthy, and only its own check gives the reason", async () => {
     lab.host.syncLoop = "sync Loop took longer than expected";
     const all = await client.ask("/healthz");
     const one = await client.ask("/healthz/syncloop");
@@ -131,7 +131,7 @@ describe("kubelet server: paths", () => {
     assert.deepEqual([one.status, one.text], [500, "internal server error: sync Loop took longer than expected\n"]);
   });
 
-  test("an upgrade where none is known gets an ordinary answer, and the connection ends", async () => {
+  test("an upgrade of an ordinary path gets an ordinary response, and the connection ends", async () => {
     const seen = await client.raw(
       "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
     );
@@ -165,7 +165,7 @@ describe("kubelet server: paths", () => {
     });
   }
 
-  test("200 at once, and none waits for another", async () => {
+  test("200 parallel requests do not wait for each other", async () => {
     const answers = await Promise.all(Array.from({ length: 200 }, () => client.ask("/pods")));
     assert.equal(answers.filter(({ status }) => status === 200).length, 200);
   });

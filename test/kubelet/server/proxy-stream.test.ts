@@ -11,7 +11,7 @@ import { FakeHost } from "./fake-host.js";
 
 const clock = new SystemClock();
 
-/** A streaming server of a runtime: it upgrades, says what it was asked, and sends back whatever comes. */
+/** A streaming server of a runtime: it upgrades, sends the request back, and echoes. */
 class FakeRuntime {
   readonly seen: IncomingMessage[] = [];
   readonly sockets = new Set<Socket>();
@@ -69,7 +69,7 @@ class RawClient {
     this.socket.write(`${head.join("\r\n")}\r\n\r\n`);
   }
 
-  /** Until so many bytes have come, or the other side has closed. */
+  /** Waits for a number of bytes, or until the other side closes. */
   async until(isEnough: (seen: Buffer) => boolean): Promise<Buffer> {
     while (!isEnough(this.#seen) && !this.socket.closed) {
       await Promise.race([once(this.socket, "data"), once(this.socket, "close")]);
@@ -127,7 +127,7 @@ describe("kubelet server: streams are handed on to the runtime", () => {
     runtime.server.close();
   });
 
-  test("the request goes on as it came, to the runtime's path, with the client's address", async () => {
+  test("the request is forwarded unchanged, to the runtime's path, with the client's address", async () => {
     const one = client();
     one.upgrade(EXEC, [
       "X-Stream-Protocol-Version: v4.channel.k8s.io",
@@ -267,7 +267,7 @@ describe("kubelet server: streams are handed on to the runtime", () => {
     assert.match(all, /\r\nConnection: close\r\n/);
   });
 
-  test("a runtime that listens everywhere is called on this machine, and that is told without the URL's secret", async () => {
+  test("a runtime that listens on all addresses is called on loopback; the trace hides the URL's secret", async () => {
     const before = host.streamUrl;
     host.streamUrl = before.replace("127.0.0.1", "0.0.0.0");
     const from = events.length;
@@ -285,7 +285,7 @@ describe("kubelet server: streams are handed on to the runtime", () => {
     assert.ok(!JSON.stringify(events).includes("abcdefgh"));
   });
 
-  test("what was agreed on and how much went through is told", async () => {
+  test("the trace shows the protocol and the number of bytes", async () => {
     const path = "/attach/default/web/told";
     const one = client();
     one.upgrade(`${path}?input=1`);

@@ -31,14 +31,14 @@ describe("kubelet server: as a whole", () => {
     assert.equal((await lab.client(admin).ask("/healthz")).text, "ok");
   });
 
-  test("without TLS and without identities, for a server that nobody else can reach", async () => {
+  test("without TLS and authentication, for a server that no other process can reach", async () => {
     const host = new FakeHost();
     const { trace } = recordingTrace(clock);
     await using server = await KubeletServer.listen({ host, clock, trace }, { port: 0, transport: "http" });
     assert.equal(await (await fetch(`${server.url}/healthz`)).text(), "ok");
   });
 
-  test("a port that is taken is told", async () => {
+  test("reports a port that is taken", async () => {
     await using lab = await Lab.start();
     const { trace } = recordingTrace(clock);
     const deps = { host: lab.host, clock, trace };
@@ -48,7 +48,7 @@ describe("kubelet server: as a whole", () => {
     });
   });
 
-  test("a pair that is none is told", async () => {
+  test("reports an invalid pair", async () => {
     const { trace } = recordingTrace(clock);
     const pair = { certificatePem: "x", keyPem: "y" };
     const listening = KubeletServer.listen({ host: new FakeHost(), clock, trace }, { port: 0, transport: { pair } });
@@ -113,7 +113,7 @@ describe("kubelet server: as a whole", () => {
     response.destroy();
   });
 
-  test("a log that breaks after it has begun says so at its end", async () => {
+  test("a log that breaks after its beginning ends with the error", async () => {
     await using lab = await Lab.start();
     const { LogError } = await import("../../../src/kubelet/kuberuntime/logs/options.js");
     lab.host.log = async function* () {

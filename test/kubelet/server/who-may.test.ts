@@ -76,7 +76,7 @@ describe("kubelet server: who may do what", () => {
     });
   });
 
-  test("it is told who was let in and who was not, without a secret", async () => {
+  test("the trace shows which users were allowed, without secrets", async () => {
     await using lab = await Lab.start();
     await lab.client().ask("/run/default/web/c?cmd=x", { method: "POST", headers: bearer("good") });
     await lab.client(weak).ask("/run/default/web/c", { method: "POST" });

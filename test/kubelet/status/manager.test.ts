@@ -102,7 +102,7 @@ describe("sending", () => {
     });
   }
 
-  test("a pod that is gone from the API is no error, and its status stays until it is orphaned", async () => {
+  test("a pod missing in the API is not an error, and its status stays until it is orphaned", async () => {
     const { manager, facts } = start([makePod("a")], () => ({ status: 404, body: {} }));
     manager.setPodStatus(makePod("a"), RUNNING);
     await manager.drain(new AbortController().signal);
@@ -154,7 +154,7 @@ describe("mirror pods", () => {
     expect(client.lines.slice(2)).toEqual(["GET /api/v1/namespaces/default/pods/s-n1"]);
   });
 
-  test("a mirror pod that is being deleted is never deleted for good by the status manager", async () => {
+  test("the status manager never deletes a mirror pod that is being deleted", async () => {
     const deleting = { ...mirror, metadata: { ...mirror.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
     const { manager, client, safety } = start([pod, deleting], () => ({ status: 200, body: deleting }));
     safety.reclaimed = true;
@@ -221,7 +221,7 @@ describe("the phase of a pod that is over", () => {
   }
 });
 
-test("a phase that changes is told with its upstream function", () => {
+test("a phase change is reported with its upstream function", () => {
   const pod = makePod("a");
   const { manager, facts } = start([pod], () => undefined);
   manager.setPodStatus(pod, { phase: "Pending" });
@@ -242,7 +242,7 @@ test("an illegal transition is refused, and told", () => {
   expect(only(facts, "error")[0]?.message).toContain("illegal transition");
 });
 
-describe("init containers that run beside the others (v1.29)", () => {
+describe("sidecars (v1.29)", () => {
   const spec = {
     restartPolicy: "Never" as const,
     containers: [{ name: "app" }],

@@ -114,7 +114,7 @@ describe("additions", () => {
     expect(told).toEqual(["create a"]);
   });
 
-  test("a mirror pod is news for its static pod, and alone for nobody", async () => {
+  test("a mirror pod's change concerns its static pod; without a static pod it is ignored", async () => {
     const { handlers, told } = start();
     await handlers.handlePodAdditions([mirror]);
     expect(told).toEqual([]);
@@ -147,7 +147,7 @@ describe("removes", () => {
     expect(told).toEqual([]);
   });
 
-  test("a mirror pod that somebody deleted: its static pod is synced, and knows of no mirror pod", async () => {
+  test("a deleted mirror pod: its static pod is synced without a mirror pod", async () => {
     const { handlers, told } = start();
     await handlers.handlePodAdditions([file, mirror]);
     told.length = 0;

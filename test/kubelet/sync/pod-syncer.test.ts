@@ -160,7 +160,7 @@ describe("syncPod", () => {
     );
   });
 
-  test("a pod that shall end gets no volumes any more", async () => {
+  test("a terminating pod gets no volumes any more", async () => {
     const { syncer, done, state } = start();
     state.ending = true;
     await syncer.syncPod({ ...sync, pod: makePod("a") }, signal);
@@ -190,7 +190,7 @@ describe("syncPod", () => {
     });
   }
 
-  test("a sync that finds everything as it should be asks for no relist", async () => {
+  test("a sync without changes requests no relist", async () => {
     const { syncer, state } = start();
     await syncer.syncPod({ ...sync, pod: makePod("a") }, signal);
     expect(state.changes).toBe(0);
@@ -217,7 +217,7 @@ describe("syncTerminatingPod", () => {
     expect(done.slice(-3)).toEqual(["no probes", "terminal, at 10.0.0.7", "status Pending"]);
   });
 
-  test("a pod that only the runtime knows is killed, and nobody is told", async () => {
+  test("a pod that only the runtime knows is killed, without a status update", async () => {
     const { syncer, done } = start();
     const pods = { podUid: "x", name: "x", namespace: "default", createdAtMs: 0, sandboxes: [] };
     const runningPod = { ...pods, containers: [{ containerId: "c9", state: "running" as const }] };
@@ -232,7 +232,7 @@ describe("syncTerminatingPod", () => {
     expect(done.at(-1)).toBe("Warning FailedKillPod: error killing pod: no");
   });
 
-  test("a runtime that lies is caught: containers that run on", async () => {
+  test("reports a runtime whose containers keep running after a kill", async () => {
     const { syncer, state } = start();
     state.after = running;
     await expect(syncer.syncTerminatingPod({ pod: makePod("a"), podStatus: running }, signal)).rejects.toThrow(

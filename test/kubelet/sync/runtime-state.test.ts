@@ -31,7 +31,7 @@ function start() {
   return { clock, state, runtime, update: () => up.update(signal), events };
 }
 
-describe("what a kubelet says of its runtime", () => {
+describe("a kubelet's view of its runtime", () => {
   test("before it was asked", () => {
     const { state } = start();
     expect(state.runtimeErrors()).toEqual(["container runtime status check may not have completed yet"]);

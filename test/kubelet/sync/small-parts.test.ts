@@ -24,7 +24,7 @@ describe("activeDeadlineSeconds", () => {
     ["not begun", { activeDeadlineSeconds: 60 }, {}, 9_999, false],
   ];
   for (const [what, spec, status, seconds, isPast] of table) {
-    test(`${what}: ${isPast ? "it fails, is not Ready, and that is told each time" : "nothing"}`, async () => {
+    test(`${what}: ${isPast ? "it fails, is not Ready, and each call records an event" : "nothing"}`, async () => {
       const clock = new FakeClock();
       const told: string[] = [];
       let current = status;
@@ -98,7 +98,7 @@ describe("a pod leaves the API when nothing of it is left", () => {
     });
   }
 
-  test("then the status manager is told at once: several times in a row, once", async () => {
+  test("then the status manager is notified at once; several notifications count as one", async () => {
     let batches = 0;
     const pod = makePod("a", { metadata: { deletionTimestamp: new Date(START_MS).toISOString() } });
     const pods = new ReclaimedPods(
@@ -137,7 +137,7 @@ test("the node lists its 50 greatest images, each with five names", () => {
   expect(list[0]).toEqual({ names: ["busybox@sha256:0", ...tags.slice(0, 4)], sizeBytes: 59 });
 });
 
-test("the runtime is told of the node's addresses once, and again when it failed or when they change", async () => {
+test("the runtime gets the node's addresses once, and again after a failure or a change", async () => {
   const told: string[] = [];
   let isBroken = true;
   const runtime = {

@@ -9,7 +9,7 @@ import { FakeClock, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { makePod } from "../podworkers/pods.js";
 
-/** Notes what it is told; `during` may hold it up. */
+/** Records calls; `during` can delay them. */
 class NotingHandler implements SyncHandler {
   readonly calls: string[] = [];
   during: (call: string) => Promise<void> = async () => {};
@@ -198,7 +198,7 @@ describe("tickers", () => {
     await end();
   });
 
-  test("housekeeping that fails or is slow is told, and the loop goes on", async () => {
+  test("failed or slow housekeeping is reported, and the loop continues", async () => {
     const { clock, handler, events, config, end } = start();
     handler.during = async (call) => {
       if (call !== "cleanups") return;
@@ -243,7 +243,7 @@ describe("while the runtime has problems", () => {
     await end();
   });
 
-  test("the problem is told once, whatever the times in it say", async () => {
+  test("the problem is reported once, even if the durations in it change", async () => {
     const { clock, state, events, end } = start();
     await clock.advance(1_000);
     let seconds = 0;

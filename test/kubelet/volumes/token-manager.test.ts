@@ -32,7 +32,7 @@ function setUp(random = 0) {
   return { clock, client, manager, events, get, refuse: (answer: MemoryAnswer | undefined) => (refusal = answer) };
 }
 
-test("tokens: asked for by TokenRequest, bound to the pod; no trace holds one", async () => {
+test("tokens: requested with TokenRequest, bound to the pod; no trace contains one", async () => {
   const { client, get, events } = setUp();
   assert.deepEqual(await get({ audiences: ["vault"], expirationSeconds: 600 }), { outcome: "ok", token: "secret-1" });
   assert.deepEqual(client.requests, [

@@ -182,7 +182,7 @@ test("volumes: only those that a container mounts are set up", async () => {
   assert.equal((await lab.mount(pod)).size, 0);
 });
 
-test("volumes: a config map that changes is written anew with the next sync; one that has gone stays as it was", async () => {
+test("volumes: the next sync writes a changed config map again; a deleted one keeps its files", async () => {
   const lab = new Lab();
   const pod = podOf([{ name: "v", configMap: { name: "settings" } }]);
   const dir = (await lab.mount(pod)).get("v")?.hostPath ?? "";
@@ -351,7 +351,7 @@ for (const [type, name, why] of types) {
   });
 }
 
-/** File system calls take their time: the clock stands until somebody waits for it. */
+/** File system calls take real time: the clock advances only when a sleep is pending. */
 const untilSleeping = (clock: FakeClock) => untilTrue(() => clock.sleeping > 0);
 
 async function passTime(clock: FakeClock, ms: number, waiting: Promise<unknown>): Promise<void> {

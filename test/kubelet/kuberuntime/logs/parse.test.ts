@@ -45,7 +45,7 @@ for (const [line, want] of jsonLines) {
   });
 }
 
-test("logs: half a JSON object is told as such", () => {
+test("logs: the error for half a JSON object", () => {
   assert.match(shown(parseDockerJsonLog(Buffer.from('{"log":'))), /^failed with .* to unmarshal log$/);
 });
 
@@ -89,7 +89,7 @@ for (const text of [
   "2026-01-02T03:04:05",
   "2026-01-02 03:04:05Z",
 ]) {
-  test(`logs: ${JSON.stringify(text)} is no time`, () => assert.equal(parseLogTime(text), undefined));
+  test(`logs: ${JSON.stringify(text)} is not a time`, () => assert.equal(parseLogTime(text), undefined));
 }
 
 function shown(parsed: ReturnType<typeof parseCriLog>): string {

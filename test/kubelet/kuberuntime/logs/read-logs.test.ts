@@ -22,7 +22,7 @@ function logFile(content: string | Buffer): string {
   return path;
 }
 
-/** A line written so many seconds after the fake clock's start. */
+/** A line written `seconds` after the fake clock's start. */
 function line(second: number, text: string, stream = "stdout", tag = "F"): string {
   return `${new Date(START_MS + second * 1000).toISOString()} ${stream} ${tag} ${text}\n`;
 }
@@ -33,7 +33,7 @@ class Reading {
   readonly #stop = new AbortController();
   readonly #run: AsyncGenerator<{ readonly stream: string; readonly bytes: Uint8Array }, void>;
   isRunning = true;
-  /** how often the container's state was asked for */
+  /** how often the container's state was read */
   asked = 0;
 
   constructor(path: string, options: PodLogOptions = {}) {
@@ -109,12 +109,12 @@ const table: readonly [string, PodLogOptions, string][] = [
   ["the limit counts times too", { timestamps: true, limitBytes: 33 }, `${times(1)} on`],
 ];
 
-describe("logs: what was asked for of a log of five lines", () => {
+describe("logs: options on a log of five lines", () => {
   for (const [what, options, want] of table) {
     test(what, async () => assert.equal(await new Reading(logFile(LOG), options).rest(), want));
   }
 
-  test("streams are told apart, and what follows each other comes in one piece", async () => {
+  test("streams are separated, and consecutive output comes in one piece", async () => {
     assert.equal(await new Reading(logFile(LOG)).streams(), "stdout:one\n|stderr:two\n|stdout:three\nfour\n");
   });
 });
@@ -218,7 +218,7 @@ describe("logs: following", () => {
     await reading.stop();
   });
 
-  test("goes on in the file that takes its place, after the rest of the old one", async () => {
+  test("continues in the new file, after the rest of the old one", async () => {
     const path = logFile(line(1, "old 1"));
     const reading = new Reading(path, { follow: true });
     assert.equal(await reading.next(), "old 1\n");
