@@ -7,7 +7,7 @@ import type { Clock } from "../util/clock.js";
 /** What a command gets from the process: built once in `cli.ts`, or by a test with fakes. */
 export interface CliContext extends ProcessContext, Questions, ProgressReporter {
   readonly streams: ProcessStreams;
-  /** this program, for commands that run others of it */
+  /** this program, for commands that run its other commands */
   readonly program: Program;
   /** Writes a line to stderr. */
   notice(line: string): void;

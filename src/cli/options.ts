@@ -85,7 +85,7 @@ export function addDurationOption(command: Command): Command {
   return command.addOption(new Option("--duration <time>", "end after this time").argParser(parseDuration));
 }
 
-/** The target flags out of a command's options. */
+/** Picks the target flags from a command's options. */
 export function targetOptions(options: TargetOptions): TargetOptions {
   const { mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed } = options;
   return {

@@ -9,7 +9,7 @@ const BESIDE_QUESTION = "? ".length + " (y/N) Yes".length;
 
 /**
  * Asks yes or no on the terminal (the question goes to stderr). Enter means no.
- * @throws LabError USAGE without a terminal: nobody could answer
+ * @throws LabError USAGE without a terminal
  */
 export async function askYesNo(
   question: string,

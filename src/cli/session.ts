@@ -141,7 +141,7 @@ export class CliSession implements CliContext {
     const speed = clock instanceof SystemClock && clock.speed !== 1 ? `, time runs ${clock.speed}x` : "";
     trace.emit({ kind: "note", text: `kubelab ${command} on ${target.description}${speed}` }, { actor: "user" });
     if (target.kind !== "embedded" && this.#output.verbosity >= 3) {
-      const text = "What this server decides about requests is known in its own process (`kubelab cluster up -v 3`).";
+      const text = "This server logs its decisions in its own process (`kubelab cluster up -v 3`).";
       trace.emit({ kind: "note", text }, { actor: "apiserver", level: 3 });
     }
     return target;

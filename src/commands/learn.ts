@@ -62,7 +62,7 @@ export function addLearnCommand(program: Command, context: CliContext): void {
   learn.allowExcessArguments();
 }
 
-/** What the functions that add subcommands share. */
+/** Shared by the functions that add subcommands. */
 interface LearnRoom {
   readonly context: CliContext;
   readonly learn: Command;
@@ -90,7 +90,7 @@ function addLearnOptions({ context, learn, help }: LearnRoom): void {
 
 /**
  * Wraps the action of a subcommand: opens learn mode in the learner's language, and words errors in it.
- * @param plays whether the action starts a lab: only then do --speed and --seed have a meaning
+ * @param plays whether the action starts a lab: only then are --speed and --seed allowed
  */
 function open({ context, learn }: LearnRoom, run: Run, plays = false): (...args: unknown[]) => Promise<void> {
   return async (...args) => {
@@ -205,7 +205,7 @@ function addProgressCommands(room: LearnRoom): void {
   );
 }
 
-/** @throws LabError USAGE for what would be taken and change nothing */
+/** @throws LabError USAGE for a flag that would have no effect */
 function refuseFlagsOfPlay({ say }: LearnContext, { speed, seed }: LearnFlags): void {
   const flag = speed === undefined ? (seed === undefined ? undefined : "--seed") : "--speed";
   if (flag === undefined) return;

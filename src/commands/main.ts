@@ -21,7 +21,7 @@ const EXIT_INTERRUPTED = 130;
 export async function runCli(argv: readonly string[], version: string, edge: ProgramEdge): Promise<number> {
   const session = new CliSession(edge, PROGRAM);
   try {
-    // The name alone, on a terminal: the learner's menu.
+    // Without arguments, a terminal shows the learner's menu.
     const isBare = argv.length === 0;
     const line = isBare && canAsk(session) ? ["learn"] : argv;
     const program = await buildProgram(line, version, session);
@@ -41,7 +41,7 @@ function canAsk({ streams }: CliSession): boolean {
   return streams.stdin.isTTY === true && streams.stderr.isTTY === true && streams.stdout.isTTY === true;
 }
 
-/** Ends what the run has open. A trace file that could not be written is a failure of its own, if there was no other. */
+/** Closes the session. A trace file that cannot be written is an error, unless another error came first. */
 async function close(session: CliSession, code: number): Promise<number> {
   try {
     await session.close();
@@ -72,7 +72,7 @@ async function buildProgram(argv: readonly string[], version: string, session: C
   return program;
 }
 
-/** Says what went wrong on stderr: one sentence and what to do next; a stack only for our own bugs. */
+/** Prints an error on stderr: one sentence and a hint; a stack only for our own bugs. */
 function report(error: unknown, session: CliSession): number {
   const { words } = session;
   const { stderr } = session.streams;
@@ -80,7 +80,7 @@ function report(error: unknown, session: CliSession): number {
   // commander has written its own message, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   if (error instanceof LabError) {
-    // Scripts look for the sentence: it is broken into lines for a terminal only.
+    // Wrapped for a terminal only, because scripts search for the sentence.
     const lines = (text: string) => (stderr.isTTY === true ? wrap(text, session.width) : [text]);
     const [first = "", ...rest] = lines(`${words.error}${error.message}`);
     const message = [first.replace(words.error, chalk.red(words.error)), ...rest].join("\n");
@@ -97,10 +97,10 @@ function report(error: unknown, session: CliSession): number {
   return EXIT_BUG;
 }
 
-/** Ctrl-C inside a prompt: inquirer ends the prompt with an error of its own. */
+/** inquirer's error for Ctrl-C in a prompt. */
 function isExitPrompt(error: unknown): boolean {
   return error instanceof Error && error.name === "ExitPromptError";
 }
 
-/** What commands get that run other commands. */
+/** For commands that run other commands. */
 export const PROGRAM: Program = { commandNames: COMMANDS.map(({ name }) => name), run: runCli };

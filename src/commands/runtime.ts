@@ -44,33 +44,35 @@ export function addRuntimeCommand(program: Command, context: CliContext): void {
     .addOption(
       new Option(
         "--control <address>",
-        "serve the control API there, which GET / lists: 127.0.0.1:PORT, 0 for a free one",
+        "serve the control API there: 127.0.0.1:PORT, 0 for a free port; GET / lists its paths",
       ),
     )
     .addOption(
       new Option(
         "--streaming-address <address>",
-        "where clients come for exec, attach and port-forward (default: a free port of 127.0.0.1)",
+        "address for exec, attach and port-forward (default: a free port of 127.0.0.1)",
       ),
     )
     .addOption(
-      new Option("--root-dir <folder>", "where its own files go (default: a temporary folder)").argParser(parsePath),
+      new Option("--root-dir <folder>", "folder for the runtime's files (default: a temporary folder)").argParser(
+        parsePath,
+      ),
     )
     .addOption(
       new Option("--pull-time <duration>", "how long a pull takes").argParser(parseDuration).default(400, "400ms"),
     )
     .addOption(
-      new Option("--image <name>", "an image that is there from the start; may be repeated")
+      new Option("--image <name>", "an image that exists from the start; can be repeated")
         .argParser((name: string, before: readonly string[]) => [...before, parseImage(name)])
         .default([], "none but pause"),
     )
     .addOption(new Option("--pod-cidr <network>", "addresses of pods").argParser(parseNetwork).default("10.244.0.0/16"))
-    .addOption(new Option("--seed <number>", "make IDs follow from this number").argParser(parseSeed))
+    .addOption(new Option("--seed <number>", "derive all IDs from this number").argParser(parseSeed))
     .addOption(new Option("--speed <factor>", "run its clock this many times as fast").argParser(parseSpeed))
     .action((options: UpOptions) => runUp(context, options));
 }
 
-/** @throws InvalidArgumentError for what no registry could have */
+/** @throws InvalidArgumentError for an invalid image reference */
 function parseImage(text: string): string {
   return checked(text, parseReference);
 }
@@ -136,7 +138,7 @@ async function openControl(runtime: RunningRuntime, { control }: UpOptions) {
   return serveControl(runtime.control, control);
 }
 
-/** On a terminal, keys change the runtime behind its kubelet's back. */
+/** On a terminal, keys change the runtime without its kubelet's knowledge. */
 async function keysOf(context: CliContext, trace: Trace, runtime: RunningRuntime): Promise<readonly Loop[]> {
   const { streams } = context;
   if (!hasKeys(streams)) return [];
@@ -145,10 +147,10 @@ async function keysOf(context: CliContext, trace: Trace, runtime: RunningRuntime
   return [(signal) => serveKeys({ lab, trace, stdin: streams.stdin, progress: context }, signal)];
 }
 
-/** What a script needs is on stdout: the endpoint. */
+/** Prints the endpoint on stdout, for scripts. */
 function announce(context: CliContext, trace: Trace, { endpoint }: RunningRuntime, control: string | undefined): void {
   const say = (text: string) => trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   say(`the embedded runtime listens; look with:\n  crictl --runtime-endpoint ${endpoint} pods`);
-  if (control !== undefined) say(`look: curl ${control}/state; what else can be asked for: curl ${control}/`);
+  if (control !== undefined) say(`show its state: curl ${control}/state; list the API: curl ${control}/`);
   context.print({ text: endpoint, json: { endpoint, ...defined({ control }) } });
 }

@@ -2,7 +2,7 @@ import type { V1Pod } from "../apimachinery/api/pod.js";
 import type { Kubelet } from "../kubelet/kubelet.js";
 import { CONFIG_HASH_ANNOTATION, getPodSource, isStaticPod, podText } from "../kubelet/types/pod-update.js";
 
-/** One pod of a kubelet as its pod manager has it, with what the status manager says of it. */
+/** One pod of a kubelet's pod manager, with its phase from the status manager. */
 export interface ListedPod {
   /** `namespace/name` */
   readonly pod: string;
@@ -11,13 +11,13 @@ export interface ListedPod {
   /** `api`, `file`, `http` */
   readonly source: string;
   readonly phase: string;
-  /** of a static pod; null: it has no mirror pod (yet) */
+  /** null: the pod has no mirror pod */
   readonly mirrorUid: string | null;
   /** the mirror pod shows the static pod as it is now */
   readonly isMirrorUpToDate: boolean | null;
 }
 
-/** The pods that the kubelet should have, each with its mirror pod, by name. */
+/** Lists the pods of a kubelet by name, each with its mirror pod. */
 export function listPods({ podManager, statusManager }: Kubelet): ListedPod[] {
   return podManager
     .getPods()
@@ -37,13 +37,13 @@ export function listPods({ podManager, statusManager }: Kubelet): ListedPod[] {
     .sort((a, b) => (a.pod < b.pod ? -1 : 1));
 }
 
-/** The pod of this kind that was added last. */
+/** Returns the newest pod of this kind. */
 export function newestPod({ podManager }: Kubelet, kind: "regular" | "mirror"): V1Pod | undefined {
   const { pods, mirrorPods } = podManager.getPodsAndMirrorPods();
   return kind === "mirror" ? mirrorPods.at(-1) : pods.filter((pod) => !isStaticPod(pod)).at(-1);
 }
 
-/** A UID in a column. */
+/** The beginning of a UID, for a table. */
 export function shortUid(uid: string | null): string {
   return uid === null ? "-" : uid.slice(0, UID_SHOWN);
 }

@@ -9,7 +9,7 @@ export interface WatchedCacheDeps {
   readonly inner: WorkerPodCache;
   readonly clock: Clock;
   readonly trace: Trace;
-  /** `namespace/name` of a pod; undefined: nobody knows it any more */
+  /** `namespace/name` of a pod; undefined: the pod is gone */
   readonly podName: (podUid: string) => string | undefined;
 }
 
@@ -19,8 +19,8 @@ interface Held {
 }
 
 /**
- * Stands between the pod workers and the cache: tells when a worker waits for news of its pod, and, if it holds, lets it wait
- * until somebody releases it by hand. The answer is the cache's own, asked for after the release.
+ * Wraps the cache of the pod workers: reports when a worker waits for a newer status. With `isHolding`, a worker waits until
+ * the user releases it, and then gets the cache's answer.
  */
 export class WatchedCache implements WorkerPodCache {
   readonly #held = new Map<string, Held>();
@@ -30,7 +30,7 @@ export class WatchedCache implements WorkerPodCache {
     readonly options: { readonly isHolding: boolean },
   ) {}
 
-  /** pods of which a worker is held, in the order in which they came */
+  /** UIDs of pods with a held worker, the longest held first */
   get held(): readonly string[] {
     return [...this.#held.keys()];
   }
@@ -51,7 +51,7 @@ export class WatchedCache implements WorkerPodCache {
     return found;
   }
 
-  /** Lets the worker of a pod go on. @returns false: it is not held */
+  /** Releases the worker of a pod. @returns false when it is not held */
   release(podUid: string): boolean {
     const held = this.#held.get(podUid);
     if (held === undefined) return false;
@@ -85,12 +85,12 @@ export class WatchedCache implements WorkerPodCache {
   }
 }
 
-/** `12:01:02.345`, or that anything is newer. */
+/** `12:01:02.345`, or `anything` for no minimum. */
 export function timeText(ms: number): string {
   return Number.isFinite(ms) ? new Date(ms).toISOString().slice(11, 23) : "anything";
 }
 
-/** After what is ready has run: is it there without waiting? */
+/** Whether a promise has settled, without waiting for it. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const waiting = Symbol("waiting");
   const first = await Promise.race([promise, Promise.resolve(waiting)]);

@@ -13,7 +13,7 @@ describe("invalid options: exit 2, with one sentence that names the option", () 
     ["no capacity", ["--cpu", "0"], /--cpu "0" cannot be a node's capacity/],
     ["an amount", ["--memory", "lots"], /--memory "lots" is not a quantity/],
     ["a port", ["--port", "70000"], /--port.*expected a port from 0 to 65535/],
-    ["a name server", ["--cluster-dns", "10.96.0.10,dns.local"], /--cluster-dns.*"dns.local" is no IP address/],
+    ["a name server", ["--cluster-dns", "10.96.0.10,dns.local"], /--cluster-dns.*"dns.local" is not an IP address/],
     ["a domain", ["--cluster-domain", "Cluster_Local"], /--cluster-domain.*expected a domain in lower case/],
     ["a log's size", ["--container-log-max-size", "1.5"], /--container-log-max-size.*expected a number of bytes/],
     ["a number of logs", ["--container-log-max-files", "1"], /--container-log-max-files.*at least 2/],

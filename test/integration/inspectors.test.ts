@@ -88,7 +88,7 @@ suiteNeeding(["kubectl"], "windows into a kubelet, with kubectl", () => {
     const unnamed = await fetch(`${url}setcache`, { method: "POST" });
     assert.deepEqual(
       [unnamed.status, await unnamed.json()],
-      [400, { error: "it is not said which worker goes on", hint: `Write it as ?id=UID. Held are: ${uid}.` }],
+      [400, { error: "the request names no worker", hint: `Write it as ?id=UID. Held are: ${uid}.` }],
     );
     const released = await fetch(`${url}setcache?id=${uid}`, { method: "POST" });
     assert.deepEqual(await released.json(), { released: uid });

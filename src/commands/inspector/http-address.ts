@@ -2,7 +2,7 @@ import { isIPv4 } from "node:net";
 import { InvalidArgumentError } from "commander";
 import type { HttpAddress } from "./page-server.js";
 
-/** `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`, `8080`: this machine only, as the page can change the runtime. */
+/** Parses `127.0.0.1:8080`, `localhost:0`, `[::1]:8080` or `8080`. Only this machine, because the page can change the runtime. */
 export function parseHttpAddress(text: string): HttpAddress {
   const match = /^(?:(\[::1\]|localhost|127(?:\.\d{1,3}){3}):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);

@@ -3,18 +3,17 @@ import type { TraceEvent } from "../../trace/events.js";
 import { factText, plainText, type TerminalOptions } from "../../trace/terminal.js";
 import type { TraceSink } from "../../trace/trace.js";
 
-/** Pages that are open at the same time; one more than that is refused. */
+/** The number of pages that can be open at once. */
 const MAX_LISTENERS = 16;
-/** A page that does not read is cut off rather than remembered. */
+/** A page that does not read is disconnected once its backlog exceeds this size. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
-/** What a page sees of what was before it. */
+/** A new page receives this many earlier facts. */
 const KEPT_FACTS = 200;
-/** Lines are broken by the page itself; only the columns of tables must fit something. */
+/** The page wraps lines itself; the width only limits the columns of tables. */
 const PAGE_WIDTH = 1000;
 
 /**
- * Sends facts of the trace to open pages, as server-sent events: `fact` for each one, `state` whenever what the page shows
- * has changed.
+ * Sends server-sent events to open pages: `fact` for each fact of the trace, and `state` when the displayed state changes.
  */
 export class LiveEvents implements TraceSink {
   /** steps, decisions, states: what a terminal shows by default */
@@ -29,7 +28,7 @@ export class LiveEvents implements TraceSink {
     this.#options = plainText({ width: () => PAGE_WIDTH, verbosity: 1, startMs });
   }
 
-  /** Takes over a response; false: too many have been taken already. */
+  /** Takes over a response. @returns false when too many pages are open */
   add(response: ServerResponse): boolean {
     if (this.#isClosed || this.#listeners.size >= MAX_LISTENERS) return false;
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
@@ -49,12 +48,12 @@ export class LiveEvents implements TraceSink {
     this.#send(message);
   }
 
-  /** Is anybody there to see a state? */
+  /** Whether a page is open. */
   get hasListeners(): boolean {
     return this.#listeners.size > 0;
   }
 
-  /** Sends what the page shows, if it is not what was sent before. */
+  /** Sends the state if it differs from the last one. */
   show(state: unknown): void {
     const message = `event: state\ndata: ${JSON.stringify(state)}\n\n`;
     if (message === this.#state) return;

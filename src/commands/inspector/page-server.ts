@@ -16,15 +16,15 @@ export interface PageAnswer {
   readonly body: unknown;
 }
 
-/** What a page shows, and what can be asked beside it. */
+/** The files, data and actions of a page. */
 export interface PageContent {
   /** path: [media type, text] */
   readonly files: Readonly<Record<string, readonly [type: string, text: string]>>;
-  /** what the page shows: `GET /state`, and live */
+  /** the displayed state: for `GET /state`, and sent live */
   readonly state: () => unknown;
-  /** another GET; undefined: there is nothing at this path */
+  /** answers another GET; undefined: 404 */
   readonly get?: (url: URL) => PageAnswer | undefined;
-  /** what a POST does; undefined: there is nothing to be done at this path */
+  /** the action of a POST; undefined: the path has no action */
   readonly post?: (url: URL) => (() => Promise<PageAnswer>) | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface PageServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Nothing is loaded from elsewhere, nothing inline runs, nobody frames it. */
+/** The page loads nothing from other servers, runs no inline scripts, and cannot be framed. */
 const SECURITY_HEADERS = {
   "content-security-policy":
     "default-src 'none'; img-src data:; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -44,9 +44,9 @@ const SECURITY_HEADERS = {
 };
 
 /**
- * Serves a page on this machine that follows live: its files, its state as JSON (`GET /state`), facts of the trace and
- * states as server-sent events (`GET /events`). What changes something is a POST.
- * @throws LabError USAGE where it cannot listen
+ * Serves a live page on this machine: its files, its state as JSON (`GET /state`), and facts of the trace and states as
+ * server-sent events (`GET /events`). Only a POST changes anything.
+ * @throws LabError USAGE when it cannot listen on the address
  */
 export async function servePage(trace: Trace, content: PageContent, { host, port }: HttpAddress): Promise<PageServer> {
   const live = new LiveEvents(trace.clock.now());
@@ -75,10 +75,10 @@ export async function servePage(trace: Trace, content: PageContent, { host, port
   return { url, close, [Symbol.asyncDispose]: close };
 }
 
-/** The page lags behind by this at most; what happens is there at once. */
+/** How far the displayed state can lag behind. Facts are sent at once. */
 const STATE_PERIOD_MS = 250;
 
-/** Brings open pages up to date until `signal` aborts. */
+/** Sends states to open pages until `signal` aborts. */
 async function showStates(trace: Trace, content: PageContent, live: LiveEvents, signal: AbortSignal): Promise<void> {
   try {
     for (;;) {
@@ -110,7 +110,7 @@ class Exchange {
     readonly response: ServerResponse,
     readonly url: URL,
   ) {
-    // Nothing is read of a body; whoever sends one is not kept waiting.
+    // Bodies are discarded, so that a client can finish sending one.
     request.resume();
   }
 
@@ -119,7 +119,7 @@ class Exchange {
     if (refusal !== undefined) return this.#json({ status: refusal.status, body: { error: refusal.message } });
     const { content } = this;
     const action = content.post?.(this.url);
-    // Whatever a link, an image or a prefetch asks for, nothing changes.
+    // A GET from a link, an image or a prefetch never performs an action.
     if (action !== undefined) return this.request.method === "POST" ? this.#act(action) : this.#notAllowed("POST");
     const { method } = this.request;
     if (method !== "GET" && method !== "HEAD") return this.#notAllowed("GET, HEAD");
@@ -158,11 +158,11 @@ class Exchange {
   }
 }
 
-/** What is said there would be passed over. */
+/** Refuses a body, because it would be ignored. */
 function refuseBody({ headers }: IncomingMessage): void {
   const { "content-length": length = "0", "transfer-encoding": coding } = headers;
   if (Number(length) === 0 && coding === undefined) return;
-  throw new LabError("USAGE", "a body is not read here", "Say it in the query, after a question mark.");
+  throw new LabError("USAGE", "a body is not read here", "Put the parameters in the query, after a question mark.");
 }
 
 function nothingAt(pathname: string): PageAnswer {

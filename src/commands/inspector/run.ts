@@ -25,7 +25,7 @@ import type { InspectorOptions } from "./options.js";
 import { hasKeys } from "./terminal-keys.js";
 import { inspectorTrace, type LevelInInspector } from "./trace.js";
 
-/** A kubelet that runs, and what an inspector does with it. */
+/** An inspector with its running kubelet. */
 export interface OpenInspector {
   readonly context: CliContext;
   readonly clock: Clock;
@@ -43,11 +43,11 @@ export interface InspectorPlan {
   readonly command: string;
   readonly options: InspectorOptions;
   readonly levelOf: LevelInInspector;
-  /** between the kubelet's parts; made before they are */
+  /** called while the kubelet is made */
   readonly hooks?: (deps: { readonly clock: Clock; readonly trace: Trace }) => KubeletHooks;
-  /** name of the pod that a folder of the inspector's own begins with */
+  /** the pod of the first manifest in the inspector's own folder */
   readonly firstManifest?: string;
-  /** @returns what runs as long as the inspector is open; each ends when its signal aborts */
+  /** @returns loops that run while the inspector is open; each ends when its signal aborts */
   readonly loops?: (inspector: OpenInspector) => readonly ((signal: AbortSignal) => Promise<void>)[];
   readonly keys: (inspector: OpenInspector) => readonly InspectorKey[];
   readonly result: (inspector: OpenInspector) => { readonly text: string; readonly json: unknown };
@@ -56,8 +56,8 @@ export interface InspectorPlan {
 const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
 
 /**
- * Opens an inspector: joins a node, runs a kubelet on it, and shows of its trace what the inspector is about. Until Ctrl-C, `q` or
- * the end of --duration; then it prints what it has come to, and takes the node away again.
+ * Opens an inspector: joins a node, runs a kubelet on it, and shows the inspector's part of its trace until Ctrl-C, `q` or
+ * the end of --duration. Then it prints the result and removes the node.
  * @throws LabError as `startNode`; REFUSED when the cluster has a node of that name
  */
 export async function runInspector(context: CliContext, plan: InspectorPlan): Promise<void> {
@@ -84,7 +84,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       await using node = await startNode(
         { context, clock, trace: inspectorTrace(trace, clock, plan.levelOf) },
         {
-          // Whose name it was has been settled: a Node that a killed inspector left may be called Ready for a while.
+          // `claim` has checked the name. A killed inspector's Node can stay Ready for a while.
           plan: { ...joinPlan, takesOver: true },
           kubeVersion,
           target,
@@ -119,10 +119,10 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
   }
 }
 
-/** A kubelet ends what runs and is none of its pods: at a runtime that others may use, that is asked first. */
+/** Asks before using a real runtime, because the kubelet ends all pods there that are not its own. */
 async function checkRuntime(context: CliContext, { cri, yes }: InspectorOptions): Promise<void> {
   if (cri === undefined) return;
-  const question = `A kubelet will work with ${cri}: pods there that are none of its own are ended, and its own stay when this command ends. Go on?`;
+  const question = `A kubelet will work with ${cri}: it ends all other pods there, and its own pods stay when this command ends. Continue?`;
   if (await context.confirm(question, { ...defined({ yes }), flag: "--yes" })) return;
   throw new LabError("DECLINED", `nothing was done with ${cri}`, "Without --cri pods run in an embedded runtime.");
 }

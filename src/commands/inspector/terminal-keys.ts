@@ -5,14 +5,13 @@ type RawInput = NodeJS.ReadableStream & { setRawMode?(isRaw: boolean): unknown }
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 
-/** Are there keys to press? */
+/** Whether the command can read single keys and show their effects. */
 export function hasKeys({ stdin, stderr }: ProcessStreams): boolean {
   return stdin.isTTY === true && stderr.isTTY === true && typeof (stdin as RawInput).setRawMode === "function";
 }
 
 /**
- * Reads keys until `q`, Ctrl-C, Ctrl-D, the end of the input or `signal`, and hands each to `press`. The terminal is given
- * back whatever happens.
+ * Passes each key to `press` until `q`, Ctrl-C, Ctrl-D, the end of the input or `signal`. Always restores the terminal.
  * @throws AbortError for Ctrl-C, which a terminal in this mode does not turn into a signal
  */
 export async function readKeys(
@@ -48,7 +47,7 @@ async function* pressedKeys(stdin: RawInput, signal: AbortSignal): AsyncGenerato
     wake();
   };
   stdin.on("data", onData).once("end", onEnd);
-  // Whoever read it before has stopped it.
+  // An earlier reader may have paused the stream.
   stdin.resume();
   signal.addEventListener("abort", onEnd, { once: true });
   try {
@@ -68,11 +67,11 @@ async function* pressedKeys(stdin: RawInput, signal: AbortSignal): AsyncGenerato
   }
 }
 
-/** A key that sends several characters is one key: Delete sends a 3, and must not choose the third container. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is how such keys begin
+/** One key, which may send several characters: Delete sends a 3, which must not select the third container. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with it
 const KEY = /\u001b\[[0-9;]*[ -/]*[@-~]|\u001bO[A-Za-z]|\u001b[^\u0000-\u001f]|./gsu;
 
-/** The keys behind what a terminal sent: `["k"]`, `["\u001b[3~"]`. Pure. */
+/** Splits the terminal's input into keys: `["k"]`, `["\u001b[3~"]`. Pure. */
 export function keysOf(sent: string): readonly string[] {
   return sent.match(KEY) ?? [];
 }

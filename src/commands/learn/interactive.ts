@@ -19,8 +19,8 @@ export interface InteractiveOptions {
 }
 
 /**
- * One lab, step by step. What the lab tells goes to stderr with the prompts: stdout is for results.
- * @returns whether the lab came to its end
+ * Runs a lab step by step. Its messages go to stderr with the prompts, because stdout is for results.
+ * @returns whether the learner finished the lab
  */
 export async function runLab(env: LearnContext, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
   const { context, say, store } = env;
@@ -31,7 +31,7 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
     preparing.stop();
     // The prompt shows the choices.
     if (message.kind !== "question") reporter.tell(message);
-    // Behind the heading, and behind each wait, the lab is still on its way to where its learner is.
+    // After the heading and after each wait, the lab still replays steps that the learner has done.
     if (!isPrepared && message.kind !== "waiting") preparing = context.progress(say("preparing"));
   };
   await using open = await openSession(env, lab, { ...options, onMessage }).finally(() => {
@@ -100,7 +100,7 @@ async function solveAndPerform(session: LabSession, signal: AbortSignal): Promis
   return (await session.solve(signal)) && session.perform(undefined, signal);
 }
 
-/** Does something that may wait; meanwhile keys change the speed of time, or end the wait. */
+/** Runs `body`, which may wait. Meanwhile keys change the speed of time or end the wait. */
 async function attempt(
   env: LearnContext,
   { session, environment, reporter }: Stage,
@@ -118,7 +118,7 @@ async function attempt(
     reporter.stop();
     streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
   };
-  // `q` and the end of the input end the reading of keys; only Ctrl-C ends what is under way.
+  // `q` and the end of the input stop the reading of keys; only Ctrl-C interrupts `body`.
   const reading = readKeys(streams.stdin, press, over.signal).catch((error: unknown) => interrupted.abort(error));
   try {
     return await body(both);
@@ -138,7 +138,7 @@ async function askSpeed(env: LearnContext, { environment }: Stage): Promise<void
   }
 }
 
-/** What the learner can mend by trying again. */
+/** Prints an error that the learner can fix by trying again, and throws others. */
 function tell(env: LearnContext, thrown: unknown): undefined {
   const error = localized(thrown, env.say);
   if (!(error instanceof LabError) || isAbortError(error)) throw error;
@@ -161,7 +161,7 @@ function predictions(env: LearnContext, { session, environment }: Stage): Choice
   return [...answers, ...always(env, environment.canSetSpeed)];
 }
 
-/** @param hasTried what the step asks for was not there, and may still come */
+/** @param hasTried a check has failed and may still succeed */
 function actions(env: LearnContext, { session, environment }: Stage, hasTried: boolean): Choice[] {
   const { say } = env;
   const { step, stepText, isSolvable, isNoticed, isLookedAt, mayTakeMs } = session;

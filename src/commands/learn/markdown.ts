@@ -34,9 +34,9 @@ export function renderMarkdown(markdown: string, chalk: ChalkInstance, width: nu
   return lines;
 }
 
-/** Stars that stand at the edges of words, as in a * b, are multiplication signs. */
+/** A star between spaces, as in a * b, is a multiplication sign. */
 const EMPHASIS = /(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])/g;
-/** In the place of `code`, whose stars are its own. */
+/** Replaces `code` while emphasis is rendered, because stars in code are literal. */
 const CODE = "\u0000";
 
 function inline(text: string, chalk: ChalkInstance): string {
@@ -78,11 +78,11 @@ function blockOf(chunk: string): Block {
   return { kind: "list", items };
 }
 
-/** What stands in Chinese text: characters, punctuation, quotation marks; around it, perhaps, the stars of **strong**. */
+/** Chinese characters, punctuation and quotation marks, possibly with the stars of **strong** around them. */
 const ENDS_WIDE = /[\u2018-\u201d\u2014\u2026\u3000-\u9fff\uff00-\uffef][,;:?!)]?\**$/;
 const BEGINS_WIDE = /^\**[\u2018-\u201d\u2014\u2026\u3000-\u9fff\uff00-\uffef]/;
 
-/** A line break is a space, but between two Chinese characters it is nothing. */
+/** Replaces a line break by a space, except between two Chinese characters. */
 function joinLines(lines: readonly string[]): string {
   return lines.reduce((text, line) => {
     const next = line.trim();

@@ -3,7 +3,7 @@ import type { Say } from "../../i18n/catalogue.js";
 import { fitted, textWidth, wrap } from "./text-width.js";
 
 export interface MenuEntry {
-  /** what the learner may type to come to it: `3f` */
+  /** what the learner can type to select it: `3f` */
   readonly key: string;
   readonly value: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface MenuEntry {
 }
 
 export interface MenuGroup {
-  /** without one its entries are not counted among what is above and below */
+  /** entries without a heading are not counted in the line about hidden entries */
   readonly heading?: string;
   readonly entries: readonly MenuEntry[];
 }
@@ -42,8 +42,8 @@ interface Row {
 }
 
 /**
- * The menu as the lines of one screen: none is wider than the terminal, all of them together leave one row free, and what does
- * not fit is counted, by group. Pure.
+ * Draws the menu for one screen: no line is wider than the terminal, one row stays free, and hidden entries are counted by
+ * group. Pure.
  */
 export function menuFrame(menu: Menu, active: number, size: FrameSize, options: FrameOptions): string[] {
   const { chalk, say, unicode } = options;
@@ -71,7 +71,7 @@ export function menuFrame(menu: Menu, active: number, size: FrameSize, options: 
   ];
 }
 
-/** What stays on the screen when a lab is chosen. Pure. */
+/** The line that stays on the screen after a choice. Pure. */
 export function chosenLine(menu: Menu, active: number, { columns }: FrameSize, options: FrameOptions): string {
   const { chalk, unicode } = options;
   const name = menu.groups.flatMap(({ entries }) => entries)[active]?.name ?? "";
@@ -82,8 +82,7 @@ export function chosenLine(menu: Menu, active: number, { columns }: FrameSize, o
 }
 
 /**
- * Where the cursor goes for what was typed: to the entry of this key, else to the first one whose key or name begins so.
- * Pure. @returns undefined: to none
+ * Finds the entry for typed text: the entry with this key, else the first one whose key or name begins with it. Pure.
  */
 export function entryTyped(menu: Menu, typed: string): number | undefined {
   const wanted = typed.trim().toLowerCase();
@@ -116,13 +115,13 @@ function rowsOf({ groups }: Menu): Row[] {
   ]);
 }
 
-/** The pointer stays in the middle, but at the ends of the list. */
+/** Keeps the pointer in the middle, except at the ends of the list. */
 function firstRow(rows: readonly Row[], active: number, page: number): number {
   const at = rows.findIndex(({ entry }) => entry === active);
   return Math.max(0, Math.min(at - Math.floor(page / 2), rows.length - page));
 }
 
-/** ` ↑ above: Chapters 8   ↓ below: Chapters 2, Incidents 12`; where that is too wide, arrows say it alone. */
+/** ` ↑ above: Chapters 8   ↓ below: Chapters 2, Incidents 12`; if that is too wide, arrows replace the words. */
 function hiddenLine(
   rows: readonly Row[],
   first: number,
@@ -144,7 +143,7 @@ function hiddenLine(
   return textWidth(whole) <= width ? whole : line((_, what) => what);
 }
 
-/** `Chapters 1, Incidents 12` @returns undefined: there is nothing */
+/** `Chapters 1, Incidents 12` @returns undefined for no rows */
 function countsIn(rows: readonly Row[], say: Say): string | undefined {
   const counts = new Map<string, number>();
   for (const { heading } of rows) if (heading !== undefined) counts.set(heading, (counts.get(heading) ?? 0) + 1);
@@ -153,7 +152,7 @@ function countsIn(rows: readonly Row[], say: Say): string | undefined {
   return parts.reduce((first, second) => say("menuAnd", { first, second }));
 }
 
-/** Rows kept for a description and the empty one above it: as many for each, so that the list stays where it is. */
+/** Rows for a description and the empty row above it: the same for each entry, so that the list does not move. */
 function reservedFor(width: number, room: number): number {
   if (room < 10) return 0;
   const lines = width > 140 ? 2 : width > 70 ? 3 : 4;

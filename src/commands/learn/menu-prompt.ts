@@ -1,7 +1,7 @@
 import { createPrompt, isBackspaceKey, isEnterKey, useEffect, useKeypress, useRef, useState } from "@inquirer/core";
 import { chosenLine, entryTyped, type FrameOptions, type FrameSize, type Menu, menuFrame } from "./menu-frame.js";
 
-/** A terminal to draw on; it says when its size has changed. */
+/** A terminal to draw on; it emits `resize`. */
 export interface MenuScreen extends NodeJS.WritableStream {
   readonly columns?: number;
   readonly rows?: number;
@@ -22,8 +22,7 @@ const ERASE_LINE_AND_DOWN = "\u001b[2K\u001b[B";
 /**
  * Lets the learner choose from a list that is longer than the screen.
  *
- * Differs: from inquirer's own list, which draws again at a key only, after the size it was begun with: the terminal has then
- * moved and broken the lines of the old frame.
+ * Differs: inquirer's own list redraws only after a key and keeps its first size, so a resized terminal breaks its lines.
  */
 export const menuPrompt = createPrompt<string, MenuConfig>(({ menu, active: start, screen, options }, done) => {
   const entries = menu.groups.flatMap((group) => group.entries);
@@ -34,7 +33,7 @@ export const menuPrompt = createPrompt<string, MenuConfig>(({ menu, active: star
   useEffect(() => {
     const onResize = () => {
       const now = sizeOf(screen);
-      // What the old frame has become nobody knows. Line by line: an erased screen goes into some terminals' history.
+      // The old frame has moved, so all lines are erased. Erasing the screen at once would add it to the history of some terminals.
       screen.write(HOME + ERASE_LINE_AND_DOWN.repeat(now.rows) + HOME);
       setSize(now);
     };
@@ -73,7 +72,7 @@ const MOVES: Readonly<Record<string, (active: number, count: number, page: numbe
   end: (_active, count) => count - 1,
 };
 
-/** A terminal that nobody has given a size says 0. */
+/** A terminal without a size reports 0. */
 function sizeOf({ columns, rows }: MenuScreen): FrameSize {
   return { columns: columns || 80, rows: rows || 24 };
 }

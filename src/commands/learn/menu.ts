@@ -7,22 +7,22 @@ import type { Menu, MenuEntry, MenuGroup } from "./menu-frame.js";
 import type { MenuScreen } from "./menu-prompt.js";
 import { type Choice, canAsk, choose, isPlain, promptContext } from "./prompt.js";
 
-/** What a menu is made of. */
+/** What `menuOf` needs. */
 export type MenuMaker = Pick<LearnContext, "library" | "say" | "language">;
 
-/** The menu, until the learner has had enough. */
+/** Shows the menu and runs labs until the learner quits. */
 export async function runMenu(env: LearnContext, options: InteractiveOptions): Promise<void> {
   let lab: LabSummary | undefined;
   for (;;) {
     lab = await chooseLab(env, lab);
     if (lab === undefined) return;
-    // With a lab comes its cluster: nobody waits for that code who only looks.
+    // Loaded late: it brings the cluster's code, which the menu does not need.
     const { runLab } = await import("./interactive.js");
     if ((await runLab(env, lab, options)) && !(await goOn(env))) return;
   }
 }
 
-/** The menu fills the screen: the lab's last words stay until they are read. */
+/** Waits for the learner, because the menu would replace the lab's last messages. */
 async function goOn(env: LearnContext): Promise<boolean> {
   const { say } = env;
   env.context.streams.stderr.write("\n");
@@ -53,7 +53,7 @@ async function chooseLab(env: LearnContext, last: LabSummary | undefined): Promi
   }
 }
 
-/** All labs with how far the learner is, in groups; and a way out. */
+/** Lists all labs in groups, with the learner's progress, and an entry to quit. */
 export function menuOf({ library, say, language }: MenuMaker, progress: Progress): Menu {
   const entry = (lab: LabSummary): MenuEntry => {
     const standing = `${say("minutes", { count: lab.minutes })}, ${standingInWords(lab, progress, say)}`;

@@ -5,7 +5,7 @@ export type Choice =
   | { readonly heading: string }
   | { readonly value: string; readonly name: string; readonly description?: string };
 
-/** Whether somebody can be asked. */
+/** Whether there is a terminal for prompts. */
 export function canAsk({ context }: LearnContext): boolean {
   return context.streams.stdin.isTTY === true && context.streams.stderr.isTTY === true;
 }
@@ -32,25 +32,25 @@ export async function choose(env: LearnContext, message: string, choices: readon
     throw new LocalizedError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
   }
   if (isPlain(env)) return chooseByNumber(env, message, choices);
-  // This prompt alone: all of inquirer takes longer to load than the rest of the menu.
+  // Loads this prompt alone, because all of inquirer takes longer to load than the rest of the menu.
   const { default: select, Separator } = await import("@inquirer/select");
   const items = choices.map((one) => ("heading" in one ? new Separator(one.heading) : one));
   const theme = { style: { keysHelpTip: () => env.say("keysHelp") } };
   return select({ message, choices: items, loop: false, theme, pageSize: pageSize(env) }, promptContext(env));
 }
 
-/** Rows that question, description and help leave for choices. */
+/** Rows for choices, below the question and above the help. */
 function pageSize({ context }: LearnContext): number {
   const { rows = 24 } = context.streams.stderr as { readonly rows?: number };
   return Math.max(5, rows - 6);
 }
 
-/** No cursor movement: as with screen readers, and where nothing is known of the terminal. */
+/** Whether the terminal cannot move the cursor, as with screen readers. */
 export function isPlain({ context }: LearnContext): boolean {
   return context.env["TERM"] === "dumb";
 }
 
-/** Lines only: choices with numbers, a question, an answer; again until it is one of them. */
+/** Prints numbered choices and asks until the answer is one of the numbers. */
 async function chooseByNumber(env: LearnContext, message: string, choices: readonly Choice[]): Promise<string> {
   const { stderr } = env.context.streams;
   const values: string[] = [];

@@ -12,10 +12,10 @@ export interface RenderOptions {
   readonly unicode: boolean;
 }
 
-/** Text is read better in a column than across a wide screen. */
+/** Wider text is hard to read. */
 const MAX_WIDTH = 90;
 
-/** What a lab tells, as text for a terminal. Waiting is not in it: that is one line which changes. */
+/** Renders a lab's messages for a terminal, except waits, which are one changing line. */
 export class LabRenderer {
   constructor(
     readonly options: RenderOptions,
@@ -116,7 +116,7 @@ export class LabRenderer {
     ];
   }
 
-  /** In ASCII the marks are signs too: a word would double what is said after it. */
+  /** Puts a check mark or a cross before the text. */
   #marked(ok: boolean, text: string): string[] {
     const { chalk, unicode } = this.options;
     const mark = ok ? chalk.green(unicode ? "✓" : "+") : chalk.yellow(unicode ? "✗" : "x");

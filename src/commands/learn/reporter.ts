@@ -3,7 +3,7 @@ import type { LearnContext } from "./context.js";
 import type { LabRenderer } from "./render.js";
 import { WaitingLine, type WaitKeys } from "./waiting.js";
 
-/** Tells on one stream what a lab tells. A wait is a line on stderr, gone as soon as there is something else to tell. */
+/** Prints a lab's messages on one stream. A wait is a line on stderr that disappears before the next message. */
 export class LabReporter {
   readonly #renderer: LabRenderer;
   readonly #waiting: WaitingLine;
@@ -13,7 +13,7 @@ export class LabReporter {
     this.#waiting = new WaitingLine(env);
   }
 
-  /** Said behind a wait on a terminal: which keys do something. */
+  /** Names the keys that work during a wait, for a terminal. */
   set keys(keys: WaitKeys) {
     this.#waiting.keys = keys;
   }
@@ -27,7 +27,7 @@ export class LabReporter {
     }
   }
 
-  /** Nothing is waited for any more. Safe to call twice. */
+  /** Removes the line of a wait. Safe to call twice. */
   stop(): void {
     this.#waiting.stop();
   }

@@ -66,11 +66,11 @@ interface Piece {
 interface Unit {
   readonly pieces: Piece[];
   width: number;
-  /** a space stands before it, unless it begins a line */
+  /** a space precedes it, unless it begins a line */
   readonly isSpaced: boolean;
 }
 
-/** What begins no line, and what ends none. */
+/** CLOSES cannot begin a line, and OPENS cannot end one. */
 const CLOSES =
   /^[,.;:?!)\]}%\u2019\u201d\u2026\u2014\u00b7\u3001\u3002\u300b\u300d\u300f\u3011\u3009\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff01]$/;
 const OPENS = /^[([{\u2018\u201c\u300a\u300c\u300e\u3010\u3008\uff08]$/;
@@ -99,7 +99,7 @@ function unitsOf(text: string): Unit[] {
   return units;
 }
 
-/** Between two characters without a space: where one of them is Chinese, and no punctuation is torn off. */
+/** Whether a line can break between two characters: one is Chinese, and punctuation stays with its text. */
 function mayBreak(before: Piece | undefined, piece: Piece): boolean {
   if (before === undefined || piece.width === 0) return false;
   return (before.width === 2 || piece.width === 2) && !CLOSES.test(piece.text) && !OPENS.test(before.text);

@@ -2,17 +2,14 @@ import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 import { nanoValue } from "../../apimachinery/quantity.js";
 
-/**
- * What the flags of `kubelab node` mean.
- * @throws InvalidArgumentError each of them: commander names the flag
- */
-
 /** Mirrors --cluster-dns, which takes a list with commas. */
 export function parseAddresses(text: string): string[] {
   const addresses = text.split(",").flatMap((one) => (one.trim() === "" ? [] : [one.trim()]));
   const wrong = addresses.find((address) => isIP(address) === 0);
   if (wrong === undefined) return addresses;
-  throw new InvalidArgumentError(`${JSON.stringify(wrong)} is no IP address; expected for example 10.96.0.10,1.1.1.1.`);
+  throw new InvalidArgumentError(
+    `${JSON.stringify(wrong)} is not an IP address; expected for example 10.96.0.10,1.1.1.1.`,
+  );
 }
 
 export function parseDomain(text: string): string {

@@ -1,20 +1,19 @@
 const DIGITS = "123456789";
 
-/** Something that can have a number. */
 interface Numbered {
   readonly id: string;
 }
 
 /**
- * Gives things the digits that choose them. A thing keeps its digit for its life, and the digit of what is gone goes to
- * another only when all others have been used: a key means what was read a moment before, or nothing.
+ * Assigns digits to containers and sandboxes. Each keeps its digit, and a freed digit is reused last, so that a key never
+ * selects something other than what the user has just read.
  */
 export class KeyNumbers<T extends Numbered> {
   readonly #thingOf = new Map<string, T>();
-  /** those that wait longest come first */
+  /** the longest unused first */
   readonly #free = [...DIGITS];
 
-  /** Takes the digits of what is not there any more, and gives digits to what has none. @returns who got one now */
+  /** Frees the digits of removed things and assigns digits to new ones. @returns those with a new digit */
   assign(things: readonly T[]): readonly T[] {
     const ids = new Set(things.map(({ id }) => id));
     for (const [digit, { id }] of this.#thingOf) {
@@ -30,13 +29,13 @@ export class KeyNumbers<T extends Numbered> {
     });
   }
 
-  /** @returns undefined: more things than digits */
+  /** @returns undefined when there were more things than digits */
   digitOf(id: string): string | undefined {
     for (const [digit, thing] of this.#thingOf) if (thing.id === id) return digit;
     return undefined;
   }
 
-  /** What had this digit when digits were given last: it may be gone since. */
+  /** The last thing with this digit. It may be gone. */
   thingOf(digit: string): T | undefined {
     return this.#thingOf.get(digit);
   }

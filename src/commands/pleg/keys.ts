@@ -9,8 +9,7 @@ const ID_LENGTH = 10;
 const TAB = "\t";
 
 /**
- * Reads keys until `q`, Ctrl-C, the end of the input or `signal`: digits choose a container or sandbox, letters do
- * something to it.
+ * Reads keys until `q`, Ctrl-C, the end of the input or `signal`: digits select a container or sandbox, letters act on it.
  * @throws AbortError for Ctrl-C
  */
 export async function serveKeys(deps: KeyDeps & { readonly lab: LabRuntime }, signal: AbortSignal): Promise<void> {
@@ -28,7 +27,7 @@ export async function serveKeys(deps: KeyDeps & { readonly lab: LabRuntime }, si
   }
 }
 
-/** What keys mean. */
+/** Interprets keys. */
 class Keyboard {
   readonly #numbers = new KeyNumbers<LabTarget>();
   #chosenId: string | undefined;
@@ -46,7 +45,7 @@ class Keyboard {
     return `${head}${keyLine(keys, columns - head.length)}`.slice(0, columns);
   }
 
-  /** Does what a key stands for; keys that stand for nothing show the help. */
+  /** Performs a key's action; an unknown key shows the help. */
   async press(key: string): Promise<void> {
     if (/^[1-9]$/.test(key)) {
       this.#chooseNumber(key);
@@ -58,7 +57,7 @@ class Keyboard {
     }
     const chosen = this.#chosen();
     const meant = this.lab.actions.filter((one) => one.key === key);
-    // One letter may mean one thing for a container and another for a sandbox.
+    // A letter can have different meanings for containers and sandboxes.
     const action = meant.find(({ on }) => on === "runtime" || on === chosen?.kind) ?? meant[0];
     if (action === undefined) this.tellHelp();
     else await this.#do(action, chosen);
@@ -85,14 +84,14 @@ class Keyboard {
       this.#say(`${this.#numbers.digitOf(made.id)} chooses ${labelOf(made)}`);
   }
 
-  /** What was chosen, as it is now; undefined: it is gone, or there has never been anything. */
+  /** The current state of the selection; undefined: it is gone, or nothing was selected. */
   #chosen(): LabTarget | undefined {
     const targets = this.lab.targets();
     this.#chosenId ??= targets.find(({ kind }) => kind === "container")?.id;
     return targets.find(({ id }) => id === this.#chosenId);
   }
 
-  /** What is done to a sandbox is done to that of the container that was chosen. */
+  /** An action on a sandbox applies to the sandbox of the selected container. */
   #targetOf({ on }: LabAction, chosen: LabTarget | undefined): LabTarget | undefined {
     if (on === chosen?.kind) return chosen;
     if (on !== "sandbox" || chosen === undefined) return undefined;
@@ -106,7 +105,7 @@ class Keyboard {
     else this.#complain(`${digit} was ${labelOf(meant)}, which is gone`, "Any other key shows what there is.");
   }
 
-  /** Also what is beyond the digits. */
+  /** Selects the next target, including those without a digit. */
   #chooseNext(): void {
     const targets = this.lab.targets();
     const at = targets.findIndex(({ id }) => id === this.#chosen()?.id);
@@ -143,10 +142,10 @@ class Keyboard {
       { actor: "user" },
     );
     if (rows.length === 0) {
-      this.#say("there is nothing yet that they could act on");
+      this.#say("there are no containers or sandboxes yet");
       return;
     }
-    // Last, as it is what changes: a screen of 24 lines may not hold both.
+    // Targets come last because they change, and a screen of 24 lines may not show both tables.
     this.trace.emit(
       { kind: "table", title: "What they act on (* now):", columns: ["key", "what", "state"], rows },
       { actor: "user" },
@@ -162,7 +161,7 @@ class Keyboard {
   }
 }
 
-/** Without the namespace, which is the same for all: a row fits 80 columns. */
+/** Leaves out the namespace, which is the same for all, so that a row fits 80 columns. */
 function labelOf({ pod, name, id }: LabTarget): string {
   return `${pod.replace(/^.*\//, "")} ${name} ${id.slice(0, ID_LENGTH)}`;
 }

@@ -15,7 +15,7 @@ export interface PlegCommandOptions {
   readonly speed?: number;
 }
 
-/** The relist period must leave the runtime some time. */
+/** A shorter period would keep the runtime busy. */
 const MIN_RELIST_PERIOD_MS = 10;
 
 /** @throws LabError USAGE for flags that contradict each other */
@@ -31,13 +31,13 @@ export function checkOptions(options: PlegCommandOptions): void {
   );
 }
 
-/** Who only asks for the version watches nothing. */
+/** --version-only exits at once, so flags for watching contradict it. */
 function checkVersionOnly({ versionOnly, evented, relistPeriod, http, duration }: PlegCommandOptions): void {
   if (versionOnly !== true) return;
   const flags = { "--evented": evented, "--relist-period": relistPeriod, "--http": http, "--duration": duration };
   const [other] = Object.entries(flags).find(([, value]) => value !== undefined) ?? [];
   if (other === undefined) return;
-  const message = `--version-only ends at once, and ${other} is about what would be watched`;
+  const message = `--version-only ends at once, and ${other} applies only to watching`;
   throw new LabError("USAGE", message, `Leave out ${other} or --version-only.`);
 }
 

@@ -19,7 +19,7 @@ export function versionResult({ endpoint, version }: CriClient): Result {
   };
 }
 
-/** What a run of PLEG came to. @param elapsedMs how long it ran, on its clock */
+/** The totals of a run. @param elapsedMs its length, on its clock */
 export function summaryResult(pleg: Pleg, client: CriClient, elapsedMs: number): Result {
   const { summary } = pleg;
   const pods = pleg.knownPods();
@@ -41,7 +41,7 @@ export function summaryResult(pleg: Pleg, client: CriClient, elapsedMs: number):
   return { text: lines.join("\n"), json: { runtime, elapsedMs, ...summary, pods: pods.length, health } };
 }
 
-/** What the stream of events has made unnecessary, counted and not guessed. */
+/** Counts the calls that the event stream made unnecessary. */
 function savings(pleg: Pleg, elapsedMs: number): readonly string[] {
   const { summary, evented } = pleg;
   const events = counted(summary.evented?.received ?? 0, "event");
@@ -54,7 +54,7 @@ function savings(pleg: Pleg, elapsedMs: number): readonly string[] {
   ];
 }
 
-/** A label, and sentences behind it, each on lines of its own. */
+/** A label and its sentences, each on its own lines. */
 function row(label: string, ...sentences: readonly string[]): string[] {
   const lines = sentences.flatMap((sentence) => wrap(sentence, WIDTH - LABEL_WIDTH));
   return lines.map((line, i) => `${(i === 0 ? `  ${label}` : "").padEnd(LABEL_WIDTH)}${line}`);

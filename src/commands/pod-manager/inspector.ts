@@ -13,7 +13,7 @@ import css from "./page.css?raw";
 import html from "./page.html?raw";
 import script from "./page.js?raw";
 
-/** What comes from the sources, and what becomes of mirror pods. */
+/** Selects facts about pod sources and mirror pods. */
 export function showsPodManager(fact: Fact, level: Level): Level | undefined {
   const file = fileOf(fact);
   if (file.startsWith("pkg/kubelet/config/") || file.startsWith("pkg/kubelet/pod/")) return level;
@@ -21,9 +21,9 @@ export function showsPodManager(fact: Fact, level: Level): Level | undefined {
 }
 
 /**
- * Serves the page and the lists until `signal` aborts. Nothing here changes anything.
+ * Serves the page and the lists until `signal` aborts. All of it is read-only.
  *
- *   GET /pods               the pods that should be here, as a PodList
+ *   GET /pods               the node's pods, as a PodList
  *   GET /mirror-pods        their mirror pods, as a PodList
  *   GET /uid-translations   static pod to mirror pod, and back
  */
@@ -66,10 +66,10 @@ function translations({ parts }: OpenInspector) {
   return { podToMirror: Object.fromEntries(toMirror), mirrorToPod: Object.fromEntries(mirrorToPod) };
 }
 
-/** More pods than a page is good for. */
+/** The page shows this many pods. */
 const MAX_PODS = 200;
 
-/** What the page shows. */
+/** The displayed state. */
 function podManagerState(inspector: OpenInspector) {
   const pods = listPods(inspector.parts);
   return {
@@ -83,7 +83,7 @@ function podManagerState(inspector: OpenInspector) {
 
 const FOLLOW_PERIOD_MS = 250;
 
-/** Tells of translations that come and go: the pod manager itself says nothing. */
+/** Reports new and removed translations, because the pod manager does not. */
 export async function followTranslations({ parts, trace, clock }: OpenInspector, signal: AbortSignal): Promise<void> {
   const upstream = { file: "pkg/kubelet/pod/pod_manager.go", func: "updatePodsInternal" };
   let before = new Map<string, string>();
@@ -109,7 +109,7 @@ export async function followTranslations({ parts, trace, clock }: OpenInspector,
   }
 }
 
-/** What can be done to pods while one looks: manifests only in a folder of the lab's own. */
+/** The keys. Manifests change only in the inspector's own folder. */
 export function podManagerKeys(inspector: OpenInspector): readonly InspectorKey[] {
   const { fixture } = inspector;
   const own: readonly InspectorKey[] = fixture.isOwnFolder
@@ -165,7 +165,7 @@ function tellPods({ parts, trace }: OpenInspector): void {
   trace.emit({ kind: "table", title: counted(rows.length, "pod"), columns, rows }, { actor: "user" });
 }
 
-/** What was there at the end. */
+/** The pods at the end. */
 export function podManagerResult(inspector: OpenInspector): { readonly text: string; readonly json: unknown } {
   const pods = listPods(inspector.parts);
   const text = pods.map(({ pod, kind, phase }) => `${pod} ${kind} ${phase}`).join("\n");

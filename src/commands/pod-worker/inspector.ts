@@ -15,14 +15,14 @@ import type { OpenInspector } from "../inspector/run.js";
 import { fileOf } from "../inspector/trace.js";
 import { deleteRegular } from "../pod-manager/inspector.js";
 
-/** So many changes at once cannot all be seen by a worker that is busy with the first. */
+/** Enough changes at once for a busy worker to merge them. */
 const FLOOD = 10;
 const TABLE_PERIOD_MS = 500;
 
-/** Workers, what drives them, and what they wait for. */
+/** Selects facts about workers, their updates and their waits. */
 export function showsPodWorkers(fact: Fact, level: Level): Level | undefined {
   const isOfWorkers = fileOf(fact) === "pkg/kubelet/pod_workers.go";
-  // What is merged, and which sync comes next, is what this inspector is for.
+  // Merged updates and the next sync are this inspector's topic.
   if (isOfWorkers) return level === 2 ? 1 : level;
   if (
     fact.kind === "note" &&
@@ -32,7 +32,7 @@ export function showsPodWorkers(fact: Fact, level: Level): Level | undefined {
   return fileOf(fact).startsWith("pkg/kubelet/container/") ? level : undefined;
 }
 
-/** A inspector's view of the workers: made before the kubelet is. */
+/** Observes the workers of a kubelet. It is created before the kubelet. */
 export class WorkerInspector {
   cache: WatchedCache | undefined;
   readonly hooks: KubeletHooks;
@@ -57,7 +57,7 @@ export class WorkerInspector {
     };
   }
 
-  /** What a POST of /setcache does. @param id a pod's UID, its mirror pod's, or its name @throws LabError USAGE */
+  /** Performs POST /setcache. @param id a pod's UID, its mirror pod's, or its name @throws LabError USAGE */
   release(id: string): string {
     const held = this.cache?.held ?? [];
     const parts = this.#parts;
@@ -65,7 +65,7 @@ export class WorkerInspector {
     const podUid = byName?.metadata.uid ?? parts?.podManager.translatePodUid(id) ?? id;
     if (this.cache?.release(podUid) === true) return podUid;
     const known = held.length === 0 ? "No worker is held now." : `Held are: ${held.join(", ")}.`;
-    if (id === "") throw new LabError("USAGE", "it is not said which worker goes on", `Write it as ?id=UID. ${known}`);
+    if (id === "") throw new LabError("USAGE", "the request names no worker", `Write it as ?id=UID. ${known}`);
     throw new LabError("USAGE", `no worker of a pod ${JSON.stringify(id)} is held`, known);
   }
 
@@ -93,7 +93,7 @@ export class WorkerInspector {
     await untilAborted(signal);
   }
 
-  /** Under -v 3 the table comes whenever something in it is another. */
+  /** From -v 3, shows the table after each change. */
   async #followTable(inspector: OpenInspector, signal: AbortSignal): Promise<void> {
     let before = "";
     while (!signal.aborted) {
@@ -165,7 +165,7 @@ export class WorkerInspector {
     }));
   }
 
-  /** For a column. */
+  /** A worker's activity, for a table. */
   #short({ podUid, activity }: PodWorkerView): string {
     if (activity.kind === "cache") return this.cache?.held.includes(podUid) === true ? "held" : "waits";
     return activity.kind === "idle" ? "idle" : workText(activity.work);

@@ -6,7 +6,7 @@ import type { InspectorKey } from "../inspector/key-table.js";
 import type { OpenInspector } from "../inspector/run.js";
 import { fileOf } from "../inspector/trace.js";
 
-/** Of the kubelet's packages those that a manifest goes through on its way. */
+/** The kubelet's packages that handle a manifest. */
 const STORY = [
   "pkg/kubelet/config/",
   "pkg/kubelet/pod/",
@@ -14,7 +14,7 @@ const STORY = [
   "pkg/kubelet/status/status_manager.go",
 ];
 
-/** File, static pod, mirror pod, status: and the events of the pods. */
+/** Selects facts about manifests, static pods, mirror pods and status, and events of pods. */
 export function showsStaticPods(fact: Fact, level: Level): Level | undefined {
   if (fact.kind === "event") return fact.object.startsWith("Pod/") ? level : undefined;
   const file = fileOf(fact);
@@ -22,12 +22,12 @@ export function showsStaticPods(fact: Fact, level: Level): Level | undefined {
   return decidesAboutMirror(fact) ? level : undefined;
 }
 
-/** The sync of a static pod takes care of its mirror pod. */
+/** Whether syncPod decided about a mirror pod. */
 export function decidesAboutMirror(fact: Fact): boolean {
   return fact.kind === "decision" && fact.upstream?.func === "syncPod";
 }
 
-/** What can be done to manifests and mirror pods while one looks: manifests only in a folder of the lab's own. */
+/** The keys. Manifests change only in the inspector's own folder. */
 export function staticPodKeys(inspector: OpenInspector): readonly InspectorKey[] {
   const { fixture } = inspector;
   const onMirror: readonly InspectorKey[] = [
@@ -85,7 +85,7 @@ function tellStaticPods(inspector: OpenInspector): void {
   inspector.trace.emit({ kind: "table", title: counted(rows.length, "static pod"), columns, rows }, { actor: "user" });
 }
 
-/** What was there at the end. */
+/** The static pods at the end. */
 export function staticPodResult(inspector: OpenInspector): { readonly text: string; readonly json: unknown } {
   const pods = rowsOf(inspector);
   const lines = pods.map(({ pod, uid, mirrorUid, phase }) => {

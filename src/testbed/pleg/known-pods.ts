@@ -8,7 +8,7 @@ export interface KnownPod extends PodRef {
 }
 
 /**
- * The pods of a cache that events keep up to date, while the last list may be minutes old.
+ * The pods of a cache that events keep up to date. The last list may be minutes old.
  * @param listed for pods whose inspection failed: the cache has only their error
  */
 export function cachedPods(cache: PodCache, listed: Iterable<KnownPod>): readonly KnownPod[] {
@@ -25,7 +25,7 @@ function podOf({ podUid, name, namespace, containerStatuses, sandboxStatuses }: 
     name,
     namespace,
     containers: containerStatuses.map(({ containerId, name, state }) => ({ containerId, name, state })),
-    // As lists have them: see ContainerState.
+    // The same states as in lists: see ContainerState.
     sandboxes: sandboxStatuses.map(({ sandboxId, state }) => ({
       containerId: sandboxId,
       state: state === "ready" ? "running" : "exited",

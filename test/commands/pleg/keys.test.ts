@@ -77,7 +77,7 @@ test("without anything to select, the help explains that", async () => {
   const { stdin, events, done } = setUp([]);
   stdin.write("?q");
   await done;
-  expect(only(events, "note").map(({ text }) => text)).toContain("there is nothing yet that they could act on");
+  expect(only(events, "note").map(({ text }) => text)).toContain("there are no containers or sandboxes yet");
   expect(only(events, "table").map(({ title }) => title)).not.toContain("What they act on (* now):");
 });
 

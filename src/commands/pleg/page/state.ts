@@ -2,10 +2,10 @@ import type { Pleg } from "../../../testbed/pleg/pleg.js";
 import type { LabAction, LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
 import { messageOf } from "../../../util/errors.js";
 
-/** What the page shows, and what `GET /state` answers. */
+/** The displayed state, and the answer of `GET /state`. */
 export interface PageState {
   readonly runtime: string;
-  /** none: this is a real runtime, which is only looked at */
+  /** empty for a real runtime, which is observed only */
   readonly actions: readonly LabAction[];
   readonly healthy: boolean;
   readonly health: string;
@@ -30,14 +30,14 @@ export interface PageEntry {
   readonly name: string;
   /** as PLEG saw it last */
   readonly known: string;
-  /** as the lab's runtime has it now; of a real runtime nobody asks */
+  /** the current state in the lab's runtime; null for a real runtime */
   readonly actual: string | null;
 }
 
-/** More pods than a page is good for. */
+/** The page shows this many pods. */
 const MAX_PODS = 200;
 
-/** What the page shows now: pods as PLEG knows them beside what the lab's runtime has. */
+/** Compares the pods that PLEG knows with the pods in the lab's runtime. */
 export function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | undefined): PageState {
   const targets = new Map(lab?.targets().map((target) => [target.id, target]) ?? []);
   const pods = pleg.knownPods();
