@@ -170,7 +170,7 @@ suiteNeeding(["kubectl"], "virtual pods, with kubectl", () => {
     await kubectl("wait", "--for=jsonpath={.status.message}=40 %: waiting", "pod/waits", "--timeout=20s");
     assert.equal(await said("waits"), "Running : 40 %: waiting");
     await kubectl("delete", "pod", "waits", "--timeout=20s");
-    await node.printed(/handler at work (?:→|->) Succeeded/);
+    await node.printed(/handler running (?:→|->) Succeeded/);
   });
 
   test("a pod past its activeDeadlineSeconds fails, even if its handler ignores the signal", async () => {
