@@ -72,7 +72,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.match(early.stdout, /sees .*[\s\S]*\n +wants /);
     const useless = await learner.type("next false-by-kubelet");
     assert.equal(useless.code, 2);
-    assert.match(useless.stderr, /step \w+ asks no question, so false-by-kubelet answers nothing\nIt runs a command/);
+    assert.match(useless.stderr, /step \w+ asks no question; false-by-kubelet is not needed\nIt runs a command/);
     const next = await learner.type("next");
     assert.equal(next.code, 0, next.stderr);
     assert.match(next.stdout, /\$ kubelab lease --node \w+[\s\S]*Step 2 of/);
@@ -129,7 +129,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     const learner = newLearner();
     const both = await Promise.all([learner.type("start tour --detach"), learner.type("start tour --detach")]);
     for (const { code, stderr } of both) assert.equal(code, 0, stderr);
-    assert.equal(both.filter(({ stderr }) => /lab tour is under way/.test(stderr)).length, 1);
+    assert.equal(both.filter(({ stderr }) => /lab tour was running/.test(stderr)).length, 1);
   });
 
   test("a second lab ends the first, and reports it; its progress stays", async () => {
@@ -137,7 +137,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     await learner.type("start heartbeats");
     const first = learner.session.pid;
     const second = await learner.type("start tokens");
-    assert.match(second.stderr, /lab heartbeats is under way/);
+    assert.match(second.stderr, /lab heartbeats was running/);
     assert.equal(learner.session.lab, "tokens");
     assert.notEqual(learner.session.pid, first);
     assert.deepEqual(Object.keys(learner.progress).sort(), ["heartbeats", "tokens"]);
@@ -173,18 +173,18 @@ describe("without a terminal, nothing ends silently", () => {
     // line, content of answers.yaml, exit code, stderr
     ["start hartbeats", undefined, 2, /no lab named hartbeats; did you mean heartbeats\?[\s\S]*learn list/],
     ["start qqqqqqqqq", undefined, 2, /no lab named qqqqqqqqq\n/],
-    ["next", undefined, 1, /no lab is under way[\s\S]*kubelab learn start/],
-    ["stop", undefined, 1, /no lab is under way/],
-    ["start heartbeats --answers answers.yaml", "a: b", 2, /--answers is for a run without questions[\s\S]*--yes/],
+    ["next", undefined, 1, /no lab is running[\s\S]*kubelab learn start/],
+    ["stop", undefined, 1, /no lab is running/],
+    ["start heartbeats --answers answers.yaml", "a: b", 2, /--answers is only for runs without questions[\s\S]*--yes/],
     [
       "start heartbeats --yes",
       undefined,
       2,
-      /no answer for step [\w-]+, [^\n]*\nAdd a line to the --answers file for each.*\n[\w-]+: [\w-]+ \| /,
+      /no answer for step [\w-]+, [^\n]*\nAdd a line for each to the --answers file.*\n[\w-]+: [\w-]+ \| /,
     ],
     ["start heartbeats --yes --answers missing.yaml", undefined, 2, /cannot read missing\.yaml/],
-    ["start heartbeats --yes --answers answers.yaml", "- a", 2, /no file of answers/],
-    ["start heartbeats --yes --answers answers.yaml", "a: [", 2, /no file of answers/],
+    ["start heartbeats --yes --answers answers.yaml", "- a", 2, /not a file of answers/],
+    ["start heartbeats --yes --answers answers.yaml", "a: [", 2, /not a file of answers/],
     [
       "start heartbeats --yes --answers answers.yaml",
       "silense: false-by-kubelet",
@@ -198,7 +198,7 @@ describe("without a terminal, nothing ends silently", () => {
       /it-burns is no choice|no answer for step/,
     ],
     ["import missing.json", undefined, 2, /cannot read missing\.json/],
-    ["import answers.yaml", "nonsense", 2, /is no progress of kubelab learn/],
+    ["import answers.yaml", "nonsense", 2, /is not a progress file of kubelab learn/],
     ["check-labs missing", undefined, 2, /cannot read missing/],
     ["reset hartbeats", undefined, 2, /did you mean heartbeats\?/],
   ];
@@ -219,7 +219,7 @@ describe("without a terminal, nothing ends silently", () => {
       encoding: "utf8",
       env: { PATH: process.env["PATH"], HOME: learner.home, XDG_STATE_HOME: join(learner.home, "state") },
     });
-    assert.match(ended.stderr, /no lab is under way/);
+    assert.match(ended.stderr, /no lab is running/);
     assert.equal(ended.status, 1);
   });
 
@@ -227,7 +227,7 @@ describe("without a terminal, nothing ends silently", () => {
     const learner = newLearner();
     const ended = await new CliProcess(learner.home, ["learn"]).ended;
     assert.equal(ended.code, 2);
-    assert.match(ended.stderr, /no terminal to ask on[\s\S]*learn list, start, next/);
+    assert.match(ended.stderr, /no terminal for questions[\s\S]*learn list, start, next/);
   });
 
   test("a broken progress file is kept aside, and a warning is printed", async () => {
@@ -236,7 +236,7 @@ describe("without a terminal, nothing ends silently", () => {
     writeFileSync(join(learner.folder, "progress.json"), "{");
     const ended = await learner.type("list");
     assert.equal(ended.code, 0);
-    assert.match(ended.stderr, /could not be read; it is kept as .*progress\.json\.broken-\d+/);
+    assert.match(ended.stderr, /is not readable; it is kept as .*progress\.json\.broken-\d+/);
   });
 
   test("a state folder that cannot be created, and a missing program: one line with a hint", async () => {
@@ -247,7 +247,7 @@ describe("without a terminal, nothing ends silently", () => {
     assert.match(unmade.stderr, /^error: cannot write .*a part of the path is a file.*\n.*XDG_STATE_HOME/);
     const missing = await learner.type("start csr", { PATH: learner.home });
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /error: csr did not start: openssl is not installed[^\n]*\nSee what there is/);
+    assert.match(missing.stderr, /error: csr did not start: this lab needs openssl, which is not installed[^\n]*\nList the labs/);
   });
 
   test("a progress file of a newer version is left alone", async () => {

@@ -145,7 +145,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nend: hangs\n");
     const { code, stderr } = await learn(...words);
     assert.equal(code, 1, stderr);
-    assert.match(stderr, /your cluster has this already.*nodes\/lab-node-1/);
+    assert.match(stderr, /your cluster already has objects that the lab would create.*nodes\/lab-node-1/);
     assert.deepEqual(await things(), before);
     await client.expect({ method: "DELETE", path: `${path}/lab-node-1` });
   });
@@ -175,7 +175,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     const lab = new CliProcess(home, words, { TMPDIR: temporary });
     await lab.printed(/Step 4 of/);
     const second = await learn("start", "streams", "--kubeconfig", kubeconfig, "--yes", "--answers", "streams.yaml");
-    assert.deepEqual([second.code, /lab tour is being played on mine just now/.test(second.stderr)], [1, true]);
+    assert.deepEqual([second.code, /lab tour is running on mine/.test(second.stderr)], [1, true]);
     await lab.kill("SIGKILL");
     assert.notDeepEqual(await things(), before);
     await using client = createClient(cluster.admin, { ...deps, actor: "user" });
@@ -185,19 +185,19 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     const other = ["start", "tokens", "--kubeconfig", kubeconfig, "--yes", "--answers", "answers.yaml"];
     const refused = await learn(...other);
     assert.equal(refused.code, 1, refused.stderr);
-    assert.match(refused.stderr, /lab tour was killed on mine, and this is left of it: .*nodes\/lab-node-2/);
+    assert.match(refused.stderr, /lab tour was killed on mine and left these objects: .*nodes\/lab-node-2/);
     assert.match(refused.stderr, /kubelab learn reset --kubeconfig \/.*admin\.conf/);
     assert.match(
       (await learn("next")).stderr,
-      /no lab is under way[\s\S]*Lab tour was killed on mine[\s\S]*learn reset --kub/,
+      /no lab is running[\s\S]*Lab tour was killed on mine[\s\S]*learn reset --kub/,
     );
     const unasked = await learn("reset", "--kubeconfig", kubeconfig);
     assert.equal(unasked.code, 2, unasked.stderr);
-    assert.match(unasked.stderr, /nodes\/lab-node-2,\s[\s\S]*Take away what lab tour has left on mine[\s\S]*--yes/);
+    assert.match(unasked.stderr, /nodes\/lab-node-2,\s[\s\S]*Delete what lab tour has left on mine[\s\S]*--yes/);
 
     const reset = await learn("reset", "--kubeconfig", kubeconfig, "--yes");
     assert.equal(reset.code, 0, reset.stderr);
-    assert.match(reset.stdout, /^tour: taken away: [\s\S]*nodes\/lab-node-1,\s[\s\S]*leases\/lab-node-2\n$/);
+    assert.match(reset.stdout, /^tour: deleted: [\s\S]*nodes\/lab-node-1,\s[\s\S]*leases\/lab-node-2\n$/);
     const path = "/api/v1/namespaces/kube-system/secrets/theirs";
     assert.equal((await client.request({ method: "DELETE", path })).status, 200);
     assert.deepEqual(await things(), before);
@@ -214,14 +214,14 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     const weak = join(home, "weak.conf");
     const { code, stderr } = await learn("start", "tokens", "--kubeconfig", weak, "--yes", "--answers", "answers.yaml");
     assert.equal(code, 4, stderr);
-    assert.match(stderr, /rights that you do not have there: create secrets, delete secrets/);
+    assert.match(stderr, /rights that you do not have on that cluster: create secrets, delete secrets/);
   });
 
   test("without a terminal and without --yes it does not begin; the line that it names does", async () => {
     const { code, stderr } = await learn("start", "tokens", "--kubeconfig", "admin.conf");
     assert.equal(code, 2);
     const [message, hint = "", ...answers] = stderr.trimEnd().split("\n");
-    assert.match(message ?? "", /on a terminal, or with --yes/);
+    assert.match(message ?? "", /needs a terminal, or --yes/);
     const [, command = ""] =
       /: kubelab (learn start tokens --kubeconfig .* --yes --answers answers\.yaml)$/.exec(hint) ?? [];
     const lines = answers.map((line) => line.replace(/ \|.*/, ""));

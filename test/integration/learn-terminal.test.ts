@@ -28,7 +28,7 @@ const labFolders = () => readdirSync(temporary).filter((name) => name.startsWith
 suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
   test("the name alone opens the menu; arrow keys choose a lab, and leave it again", async () => {
     await using terminal = open([]);
-    const menu = await terminal.shows(/What do you want to look into\?/);
+    const menu = await terminal.shows(/Which lab\?/);
     assert.match(menu, /Chapters/);
     assert.ok(widest(menu) <= 80);
     terminal.press("Down");
@@ -37,17 +37,17 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     const step = await terminal.shows(/What now\?[\s\S]*❯ run it/);
     assert.match(step, /leave the lab/);
     terminal.press("Enter");
-    await terminal.shows(/Step 2 of[\s\S]*❯ go on/);
+    await terminal.shows(/Step 2 of[\s\S]*❯ continue/);
     terminal.press("Up");
     for (let presses = 0; presses < 2; presses++) terminal.press("Down");
     await terminal.shows(/❯ leave the lab/);
     terminal.press("Enter");
-    await terminal.shows(/1 of \d+ steps done[\s\S]*What do you want to look into\?/);
+    await terminal.shows(/1 of \d+ steps done[\s\S]*Which lab\?/);
   });
 
   test("the menu is redrawn at each size, and counts the hidden rows", async () => {
     await using terminal = open(["learn"]);
-    assert.match(await terminal.shows(/What do you want to look into\?/), /below: Chapters \d, Incidents 12/);
+    assert.match(await terminal.shows(/Which lab\?/), /below: Chapters \d, Incidents 12/);
     const sizes = [
       [50, 15, /❯ 0 [\s\S]*↓ below: Chapters 1\d, Incidents 12/],
       [200, 50, /❯ 0 [\s\S]*i12 [^\n]*\n {2}quit/],
@@ -56,7 +56,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     for (const [columns, rows, pattern] of sizes) {
       terminal.resize(columns, rows);
       const screen = await terminal.shows(pattern);
-      assert.equal(screen.split("What do you want").length, 2, screen);
+      assert.equal(screen.split("Which lab?").length, 2, screen);
       assert.match(screen, /Enter takes it$/);
       for (const line of screen.split("\n").slice(0, 8)) assert.match(line, /^(\? | Chapters|❯ | {2}\d\w? )/);
     }
@@ -93,7 +93,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     const before = labFolders();
     await using terminal = open(["learn", "start", "wrong-ca-hash", "--speed", "1"]);
     for (let step = 1; step <= 2; step++) {
-      await terminal.shows(new RegExp(`Step ${step} of[\\s\\S]*❯ (run it|go on)`), true);
+      await terminal.shows(new RegExp(`Step ${step} of[\\s\\S]*❯ (run it|continue)`), true);
       terminal.press("Enter");
     }
     await terminal.shows(/Step 3 of[\s\S]*❯ sent/);
@@ -142,7 +142,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     await using terminal = open(["learn", "start", "heartbeats"], { env: { TERM: "dumb" } });
     await terminal.shows(/What now\?\s+1\) run it[\s\S]*Type a number from 1 to 3:$/);
     terminal.press("1", "Enter");
-    await terminal.shows(/Step 2 of[\s\S]*1\) go on[\s\S]*Type a number from 1 to 3:$/);
+    await terminal.shows(/Step 2 of[\s\S]*1\) continue[\s\S]*Type a number from 1 to 3:$/);
     terminal.press("9", "Enter");
     await terminal.shows(/to 3: 9\s+Type a number from 1 to 3:$/);
     terminal.press("C-c");

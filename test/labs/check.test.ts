@@ -37,7 +37,7 @@ const table: readonly (readonly [unknown, boolean, RegExp, RegExp?])[] = [
   [{ object: "/api/v1/nodes/n1", field: "status.gone" }, false, /is not set/, /to be set/],
   [{ object: "/api/v1/nodes/n1", field: "status.phase", exists: false }, false, /is Ready/, /not to be set/],
   [{ object: "/api/v1/nodes/n1", field: "status.phase", isNot: "Lost" }, true, /Ready/],
-  [{ object: "/api/v1/nodes/n1", field: "status.phase", isNot: "Ready" }, false, /Ready/, /else than Ready/],
+  [{ object: "/api/v1/nodes/n1", field: "status.phase", isNot: "Ready" }, false, /Ready/, /anything but Ready/],
   [{ object: "/api/v1/nodes/n1", field: "status.phase", matches: "^Re" }, true, /Ready/],
   [{ object: "/api/v1/nodes/n1", field: "status.phase", matches: "^x" }, false, /Ready/, /to match \/\^x\//],
   [{ object: "/api/v1/nodes/n1", field: "status.count", atLeast: 3 }, true, /is 3/],
@@ -71,7 +71,7 @@ const table: readonly (readonly [unknown, boolean, RegExp, RegExp?])[] = [
   [{ any: [{ object: "/api/v1/nodes/n9" }, { exit: "join", is: 3 }] }, true, /exit code 3/],
   [{ any: [{ object: "/api/v1/nodes/n9" }, { exit: "join", is: 1 }] }, false, /not exist; join/, /exist, or join/],
   [{ not: { exit: "join", is: 1 } }, true, /exit code 3/],
-  [{ not: { exit: "join", is: 3 } }, false, /exit code 3/, /else than this: join ended with exit code 3/],
+  [{ not: { exit: "join", is: 3 } }, false, /exit code 3/, /anything but this: join ended with exit code 3/],
 ];
 
 for (const [asked, ok, seen, want] of table) {

@@ -37,7 +37,7 @@ describe("a mistake is found, with its file and line", () => {
     ["lab.yaml", "kind: chapter", "kind: story", /kind/, 4],
     ["lab.yaml", "minutes: 5", "minutes: 500", /minutes/, 5],
     ["lab.yaml", "minutes: 5", "minutes: 5\ncolour: red", /colour/i, undefined],
-    ["lab.yaml", "minutes: 5", "minutes: 5\ncluster: any", /needs makes or cleanup/, 6],
+    ["lab.yaml", "minutes: 5", "minutes: 5\ncluster: any", /needs `makes` or `cleanup`/, 6],
     [
       "lab.yaml",
       "minutes: 5",
@@ -85,7 +85,7 @@ describe("a mistake is found, with its file and line", () => {
       "lab.yaml",
       "predict: [stays, goes]",
       "predict: [stays, leaves]",
-      /outcomes of choices that are none: goes/,
+      /outcomes for unknown choices: goes/,
       lineOf("lab.yaml", "id: guess"),
     ],
     ["lab.yaml", "within: 60s", "within: soon", /expected a duration/, lineOf("lab.yaml", "within:")],
@@ -314,9 +314,9 @@ test("two labs with one id or number: the second is none, and says of which", as
       problems.map(({ file, line, message }) => `${relative(root, file)}:${line}: ${message}`),
     ),
     [
-      "08-tiny/lab.yaml:2: a second lab with the id tiny: 07-tiny has it too",
-      "08-tiny/lab.yaml:3: a second lab with the number 7: 07-tiny has it too",
-      "09-other/lab.yaml:3: a second lab with the number 7: 07-tiny has it too",
+      "08-tiny/lab.yaml:2: the id tiny is used twice: 07-tiny has it too",
+      "08-tiny/lab.yaml:3: the number 7 is used twice: 07-tiny has it too",
+      "09-other/lab.yaml:3: the number 7 is used twice: 07-tiny has it too",
       "09-other/lab.yaml:5: minutes: expected number, found string",
     ],
   );
@@ -328,7 +328,7 @@ test("a folder beside the labs that is none is told once; hidden ones are not lo
   const compiled = await compileLabs(root);
   assert.deepEqual(
     compiled.flatMap(({ problems }) => problems.map(({ file, message }) => `${relative(root, file)}: ${message}`)),
-    ["drafts: no lab: expected lab.yaml, en.md and zh.md in it"],
+    ["drafts: not a lab: expected lab.yaml, en.md and zh.md in it"],
   );
 });
 

@@ -56,7 +56,7 @@ test("a newer version is refused, and left alone", async () => {
   writeFileSync(file, '{"version":2,"labs":{}}');
   await assert.rejects(loadProgress(file, 0), {
     code: "BAD_FILE",
-    message: /newer kubelab: its format is 2, known is 1/,
+    message: /newer kubelab: its format is 2, this kubelab knows 1/,
   });
   assert.equal(readFileSync(file, "utf8"), '{"version":2,"labs":{}}');
   assert.deepEqual(parseProgress('{"version":2}'), { kind: "newer", version: 2 });

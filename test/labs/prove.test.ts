@@ -22,12 +22,12 @@ test("a lab that holds: no problems, and all its commands were run", async () =>
 describe("a lab that is broken on purpose is caught", () => {
   const table: readonly (readonly [string, string, string, RegExp])[] = [
     // what is wrong, what stands there, what is put in its place, the problem
-    ["begins in another state", "is: 0 }", "is: 1 }", /look: tiny cannot begin: it wants .* 1; it sees .* 0/],
+    ["begins in another state", "is: 0 }", "is: 1 }", /look: tiny cannot start: expected .* 1, seen .* 0/],
     [
       "its set-up fails",
       "kubelab lab begin",
       "kubelab nonsense",
-      /look: `kubelab nonsense` ended with exit code 127, expected 0/,
+      /look: `kubelab nonsense` exited with 127, expected 0/,
     ],
     ["a command ends otherwise than said", "do: kubelab join {{node}}", "do: kubelab nonsense {{node}}", /^join: /],
     [

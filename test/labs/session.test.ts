@@ -61,9 +61,9 @@ describe("what a step needs before it is done", () => {
     assert.equal(environment.lines.length, before);
   });
   const WRONG: readonly (readonly [done: readonly string[], given: string, message: RegExp, hint: RegExp])[] = [
-    [["look", "join", "lines"], "burns", /^burns is no choice of step guess$/, /stays, goes/],
-    [["look", "join", "lines"], "stay", /^stay is no choice of step guess; did you mean stays\?$/, /stays, goes/],
-    [[], "stays", /^step look asks no question, so stays answers nothing$/, /to be read.*kubelab learn next/],
+    [["look", "join", "lines"], "burns", /^burns is not a choice of step guess$/, /stays, goes/],
+    [["look", "join", "lines"], "stay", /^stay is not a choice of step guess; did you mean stays\?$/, /stays, goes/],
+    [[], "stays", /^step look asks no question; stays is not needed$/, /text to read.*kubelab learn next/],
     [["look"], "stays", /^step join asks no question/, /runs a command.*kubelab learn next/],
     [["look", "join"], "stays", /^step lines asks no question/, /lines to look at.*kubelab learn next/],
     [["look", "join", "lines", "guess"], "stays", /^step back asks no question/, /what you have done.*learn check/],

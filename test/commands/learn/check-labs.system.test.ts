@@ -67,7 +67,7 @@ describe("learn check-labs", () => {
     ]) {
       assert.match(stdout, wanted);
     }
-    assert.match(stderr, new RegExp(`mistakes: ${places.length}; labs without: 0`));
+    assert.match(stderr, new RegExp(`mistakes: ${places.length}; labs without mistakes: 0`));
   });
 
   const wrong: readonly (readonly [name: string, folder: string, message: RegExp, hint: RegExp])[] = [

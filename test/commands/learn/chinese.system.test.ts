@@ -145,8 +145,8 @@ for (const [line, files = {}] of SITUATIONS) {
 }
 
 test("a line of English does not pass", () => {
-  assert.deepEqual(english("no lab is under way"), ["no lab is under way"]);
-  assert.deepEqual(english("错误：no lab is under way here"), ["错误：no lab is under way here"]);
+  assert.deepEqual(english("no lab is running"), ["no lab is running"]);
+  assert.deepEqual(english("错误：no lab is running here"), ["错误：no lab is running here"]);
   assert.deepEqual(english("开始一个:kubelab learn start ID"), []);
 });
 

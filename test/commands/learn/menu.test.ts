@@ -105,6 +105,6 @@ for (const [text, key] of typed) {
 
 test("the chosen lab is printed on one line", () => {
   const line = chosenLine(EN, at("3d"), { columns: 60, rows: 24 }, optionsIn("en"));
-  assert.match(line, /^✔ What do you want to look into\? 3d {2}The pod manager.*…$/);
+  assert.match(line, /^✔ Which lab\? 3d {2}The pod manager.*…$/);
   assert.ok(stringWidth(line) < 60);
 });

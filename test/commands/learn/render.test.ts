@@ -14,7 +14,7 @@ function rendered(message: LabMessage, unicode: boolean): string {
 
 describe("marks, where a terminal shows all signs and where it shows ASCII", () => {
   const table: readonly (readonly [message: LabMessage, unicode: string, ascii: string])[] = [
-    [{ kind: "verdict", ok: true, seen: "it is" }, "✓ as it should be: it is", "+ as it should be: it is"],
+    [{ kind: "verdict", ok: true, seen: "it is" }, "✓ correct: it is", "+ correct: it is"],
     [{ kind: "verdict", ok: false, seen: "none", want: "one" }, "✗ not yet", "x not yet"],
     [
       { kind: "answer", given: "a", right: "a", text: "it is" },

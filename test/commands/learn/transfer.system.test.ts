@@ -40,7 +40,7 @@ describe("progress in a file", () => {
     writeFileSync(file, "years of work");
     const { code, stderr } = await learn("export thesis.txt");
     assert.equal(code, 2);
-    assert.match(stderr, /^error: thesis\.txt is there already\n.*--force/);
+    assert.match(stderr, /^error: thesis\.txt already exists\n.*--force/);
     assert.equal(readFileSync(file, "utf8"), "years of work");
     assert.match((await learn("export thesis.txt --lang zh")).stderr, /thesis\.txt 已经存在\n.*--force/);
     assert.equal((await learn("export thesis.txt --force")).code, 0);
@@ -72,8 +72,8 @@ describe("progress in a file", () => {
     assert.equal(asked.code, 2, asked.stderr);
     assert.match(asked.stderr, /--yes/);
     assert.match((await learn("report --json")).stdout, /"tokens"/);
-    assert.match((await learn("reset --yes")).stdout, /all progress forgotten/);
+    assert.match((await learn("reset --yes")).stdout, /all progress deleted/);
     // Without progress there is no question.
-    assert.match((await learn("reset")).stdout, /all progress forgotten/);
+    assert.match((await learn("reset")).stdout, /all progress deleted/);
   });
 });

@@ -133,7 +133,7 @@ describe("what a lab makes on a cluster in use", () => {
   test("a name that is taken: nothing begins, and nothing is written", async () => {
     const cluster = new Cluster();
     cluster.add("/api/v1/nodes", "mine");
-    await assert.rejects(claim(cluster, ["/api/v1/nodes/mine"]), /this already.*nodes\/mine/);
+    await assert.rejects(claim(cluster, ["/api/v1/nodes/mine"]), /already has objects.*nodes\/mine/);
     assert.ok(cluster.client.requests.every(({ method }) => method === "GET"));
   });
 
