@@ -247,7 +247,10 @@ describe("without a terminal, nothing ends silently", () => {
     assert.match(unmade.stderr, /^error: cannot write .*a part of the path is a file.*\n.*XDG_STATE_HOME/);
     const missing = await learner.type("start csr", { PATH: learner.home });
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /error: csr did not start: this lab needs openssl, which is not installed[^\n]*\nList the labs/);
+    assert.match(
+      missing.stderr,
+      /error: csr did not start: this lab needs openssl, which is not installed[^\n]*\nList the labs/,
+    );
   });
 
   test("a progress file of a newer version is left alone", async () => {
