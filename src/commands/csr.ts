@@ -25,30 +25,8 @@ export function addCsrCommand(program: Command, context: CliContext): void {
   const subcommand = (name: string, description: string) =>
     addTargetOptions(addOutputOptions(csr.command(name).description(description)));
 
-  const create = addFileOptions(subcommand("create", "make a key and a request, and send it; prints the object's name"))
-    .option("--node <name>", "for a kubelet: O=system:nodes, CN=system:node:<name>")
-    .option("--cn <user>", "for a user (see --org)")
-    .addOption(new Option("--org <group>", "the user's groups; again, or with commas, for several").argParser(collect))
-    .option("--subject <text>", "any subject: /O=devs/CN=jane")
-    .option("--name <name>", "of the object (default: the server makes one up)")
-    .option("--signer <name>", "kube-apiserver-client-kubelet, kubelet-serving, kube-apiserver-client, or another")
-    .addOption(new Option("--usages <list>", "default: what the signer wants").argParser(collectUsages))
-    .addOption(new Option("--key-type <type>", "ECDSA P-256 or RSA 2048 (default: ec)").choices(["ec", "rsa"]))
-    .addOption(new Option("--dns <list>", "DNS names for the certificate").argParser(collectDns))
-    .addOption(new Option("--ip <list>", "IP addresses for the certificate").argParser(collectIps))
-    .addOption(new Option("--expiration <duration>", "how long it shall be valid: 10m, 24h").argParser(parseDuration))
-    .option("--print", "make key and request, print the object as YAML, send nothing")
-    .option("--dry-run", "as --print, and write no files either")
-    .option("--approve", "approve it at once")
-    .option("--wait", "wait for the certificate and write it")
-    .addOption(timeoutOption())
-    .action((options: CreateOptions) => runCreate(context, options));
-  addExamples(
-    create,
-    "kubelab csr create --node n1 --approve --wait",
-    "kubelab csr create --cn jane --org devs --prefix jane",
-    "kubelab csr create --node n1 --signer kubelet-serving --dns n1 --ip 10.0.0.5",
-    "kubelab csr create --cn jane --print | kubectl create -f -",
+  addCreateOptions(subcommand("create", "make a key and a request, and send it; prints the object's name")).action(
+    (options: CreateOptions) => runCreate(context, options),
   );
   const inspect = subcommand("inspect", "show a request or certificate byte by byte, and which signer would accept it")
     .argument(
@@ -79,6 +57,33 @@ export function addCsrCommand(program: Command, context: CliContext): void {
     .argument("<name>", "name of the CSR")
     .addOption(timeoutOption())
     .action((name: string, options: FetchOptions) => runFetch(context, name, options));
+}
+
+function addCreateOptions(command: Command): Command {
+  addExamples(
+    command,
+    "kubelab csr create --node n1 --approve --wait",
+    "kubelab csr create --cn jane --org devs --prefix jane",
+    "kubelab csr create --node n1 --signer kubelet-serving --dns n1 --ip 10.0.0.5",
+    "kubelab csr create --cn jane --print | kubectl create -f -",
+  );
+  return addFileOptions(command)
+    .option("--node <name>", "for a kubelet: O=system:nodes, CN=system:node:<name>")
+    .option("--cn <user>", "for a user (see --org)")
+    .addOption(new Option("--org <group>", "the user's groups; again, or with commas, for several").argParser(collect))
+    .option("--subject <text>", "any subject: /O=devs/CN=jane")
+    .option("--name <name>", "of the object (default: the server makes one up)")
+    .option("--signer <name>", "kube-apiserver-client-kubelet, kubelet-serving, kube-apiserver-client, or another")
+    .addOption(new Option("--usages <list>", "default: what the signer wants").argParser(collectUsages))
+    .addOption(new Option("--key-type <type>", "ECDSA P-256 or RSA 2048 (default: ec)").choices(["ec", "rsa"]))
+    .addOption(new Option("--dns <list>", "DNS names for the certificate").argParser(collectDns))
+    .addOption(new Option("--ip <list>", "IP addresses for the certificate").argParser(collectIps))
+    .addOption(new Option("--expiration <duration>", "validity of the certificate: 10m, 24h").argParser(parseDuration))
+    .option("--print", "make key and request, print the object as YAML, send nothing")
+    .option("--dry-run", "as --print, and write no files either")
+    .option("--approve", "approve it at once")
+    .option("--wait", "wait for the certificate and write it")
+    .addOption(timeoutOption());
 }
 
 function addFileOptions(command: Command): Command {

@@ -43,7 +43,12 @@ export function addNodeCommand(program: Command, context: CliContext): void {
     "kubelab node --server HOST:PORT --token T --ca-cert-hash sha256:...",
     "kubelab node --handler ./examples/handler.mjs --handler-timeout 5m",
   );
-  addServerOptions(addCapacityOptions(addKubeletOptions(addTargetOptions(addOutputOptions(command)), "node-1")))
+  addServerOptions(addCapacityOptions(addKubeletOptions(addTargetOptions(addOutputOptions(command)), "node-1")));
+  addNodeOptions(command).action((options: NodeCommandOptions) => runNode(context, options));
+}
+
+function addNodeOptions(command: Command): Command {
+  return command
     .option("--manifest-url <url>", "static pods: read from this URL every 20 s")
     .option(
       "--root-dir <folder>",
@@ -75,7 +80,7 @@ export function addNodeCommand(program: Command, context: CliContext): void {
         .default(DEFAULT_LOG_ROTATE_POLICY.maxSize, "10Mi"),
     )
     .addOption(
-      new Option("--container-log-max-files <number>", "so many files of it are kept")
+      new Option("--container-log-max-files <number>", "number of log files kept for each container")
         .argParser(parseLogFiles)
         .default(DEFAULT_LOG_ROTATE_POLICY.maxFiles),
     )
@@ -87,8 +92,7 @@ export function addNodeCommand(program: Command, context: CliContext): void {
     .option("--handler-command <cmd>", "the same by a shell command: the pod on stdin, logs on stdout, exit code")
     .addOption(
       new Option("--handler-timeout <time>", "of each pod's work (default: the pod's own)").argParser(parseDuration),
-    )
-    .action((options: NodeCommandOptions) => runNode(context, options));
+    );
 }
 
 async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {

@@ -55,17 +55,7 @@ export async function openEmbeddedEnvironment(
     const controlPlane = await startControlPlane({ clock, random: context.random, trace, kubeVersion });
     open.defer(() => controlPlane.close());
     const kubeconfig = clusterKubeconfig(context.env, clusterName);
-    const state: ClusterState = {
-      version: 1,
-      name: clusterName,
-      pid: process.pid,
-      url: controlPlane.url,
-      kubeconfig,
-      kubeVersion,
-      speed,
-      epochMs: clock.epochMs,
-      nodes: definition.nodes,
-    };
+    const state = stateOf(options, { url: controlPlane.url, kubeconfig, epochMs: clock.epochMs });
     const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
     const nodes = await LabNodes.open(
       { context, clock },
@@ -102,6 +92,13 @@ export async function openEmbeddedEnvironment(
     await close();
     throw error;
   }
+}
+
+function stateOf(
+  { clusterName, speed, definition: { kubeVersion, nodes } }: EmbeddedEnvironmentOptions,
+  place: Pick<ClusterState, "url" | "kubeconfig" | "epochMs">,
+): ClusterState {
+  return { version: 1, name: clusterName, pid: process.pid, kubeVersion, speed, nodes, ...place };
 }
 
 function targetOf(admin: RestConfig, clusterName: string, kubeVersion: string): Target {

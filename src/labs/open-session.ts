@@ -5,6 +5,7 @@ import { commandsOf } from "./commands.js";
 import type { LabContext, LabProcess } from "./context.js";
 import { type EmbeddedEnvironmentOptions, openEmbeddedEnvironment } from "./embedded-environment.js";
 import type { LabEnvironment } from "./environment.js";
+import type { Lab } from "./lab.js";
 import type { LabSummary } from "./library.js";
 import type { LabMessage } from "./message.js";
 import type { RealTarget } from "./own/cluster.js";
@@ -43,28 +44,14 @@ export async function openSession(
   summary: LabSummary,
   { speed, seed: wantedSeed, real, onMessage }: OpenSessionOptions,
 ): Promise<OpenSession> {
-  const { context, store, library, language } = env;
-  const found = await library.load(summary.id);
-  if (found === undefined)
-    throw new LocalizedError("USAGE", env.say("noLab", { id: summary.id }), env.say("noLabHint"));
-  const lab = real === undefined ? found : withNodesNamed(found, OWN_NODE_PREFIX);
-  for (const program of lab.definition.needs) {
-    if (isOnPath(program, context.env)) continue;
-    throw new LocalizedError("FAILED", env.say("programMissing", { program }), env.say("noLabHint"));
-  }
-  if (!isOnPath("kubectl", context.env) && commandsOf(lab.definition).some((line) => /\bkubectl /.test(line))) {
-    context.notice(env.say("kubectlMissing"));
-  }
+  const { context, store, language } = env;
+  const lab = await loadLab(env, summary.id, real);
   await clearLeftovers();
   const before = await store.of(summary);
   // Steps done earlier on the learner's own cluster are not repeated.
   const isAnew = real !== undefined || before === undefined || before.finishedAtMs !== undefined;
   const seed = wantedSeed ?? (isAnew ? Math.floor(context.random.float() * MAX_SEED) : before.seed);
-  const shown = {
-    columns: env.columns,
-    isColoured: env.isColoured("stderr"),
-    language,
-  };
+  const shown = { columns: env.columns, isColoured: env.isColoured("stderr"), language };
   const realPlace =
     real === undefined
       ? undefined
@@ -100,15 +87,24 @@ export async function openSession(
   } catch (error) {
     await close();
     if (!(error instanceof LabBroken)) throw error;
-    throw new LocalizedError(
-      "FAILED",
-      `${env.say("labBroken")}: ${error.message}`,
-      `kubelab learn reset ${summary.id}`,
-      {
-        cause: error,
-      },
-    );
+    const message = `${env.say("labBroken")}: ${error.message}`;
+    throw new LocalizedError("FAILED", message, `kubelab learn reset ${summary.id}`, { cause: error });
   }
+}
+
+/** @throws LabError USAGE if there is no such lab, FAILED if a program that it needs is not installed */
+async function loadLab({ context, library, say }: LabContext, id: string, real: RealTarget | undefined): Promise<Lab> {
+  const found = await library.load(id);
+  if (found === undefined) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
+  const lab = real === undefined ? found : withNodesNamed(found, OWN_NODE_PREFIX);
+  for (const program of lab.definition.needs) {
+    if (isOnPath(program, context.env)) continue;
+    throw new LocalizedError("FAILED", say("programMissing", { program }), say("noLabHint"));
+  }
+  if (!isOnPath("kubectl", context.env) && commandsOf(lab.definition).some((line) => /\bkubectl /.test(line))) {
+    context.notice(say("kubectlMissing"));
+  }
+  return lab;
 }
 
 /** Removes the lab's objects, also after Ctrl-C, and reports those that it cannot remove. */
