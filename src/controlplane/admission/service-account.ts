@@ -1,6 +1,7 @@
 import type { V1Pod, V1ServiceAccount } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { V1Container, V1PodSpec } from "../../apimachinery/api/pod.js";
+import { isMirrorPod, podReferences } from "../../apimachinery/corev1/pod-references.js";
 import { StatusError } from "../../apimachinery/errors.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import type { Clock } from "../../util/clock.js";
@@ -8,7 +9,6 @@ import type { Draft } from "../../util/draft.js";
 import { type Random, randomSuffix } from "../../util/random.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import { isMirrorPod, podReferences } from "../auth/pod-references.js";
 import type { Registry } from "../registry/registry.js";
 import { isNewPod } from "./attributes.js";
 

@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { podReferences } from "../../apimachinery/corev1/pod-references.js";
 import { ObjectCache, type ObjectResult } from "./object-cache.js";
 import type { ObjectCacheItemDeps, ObjectRef } from "./object-cache-item.js";
-import { referencedConfigMaps, referencedSecrets } from "./references.js";
 
 /**
  * The ConfigMaps, or the Secrets, that this node's pods reference, cached as long as a pod references them.
@@ -24,7 +24,8 @@ export class ObjectManager {
 
   /** Call for each version of a pod. */
   registerPod(pod: V1Pod): void {
-    const names = this.kind === "secret" ? referencedSecrets(pod) : referencedConfigMaps(pod);
+    const { secrets, configMaps } = podReferences(pod);
+    const names = this.kind === "secret" ? secrets : configMaps;
     this.#replace(pod, names);
     this.#registered.set(pod.metadata.uid, names);
   }

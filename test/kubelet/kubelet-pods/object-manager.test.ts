@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
+import { podReferences } from "../../../src/apimachinery/corev1/pod-references.js";
 import { binaryValues, ObjectManager, textValues } from "../../../src/kubelet/kubelet-pods/object-manager.js";
-import { referencedConfigMaps, referencedSecrets } from "../../../src/kubelet/kubelet-pods/references.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
 import { MemoryClient } from "../../support/memory-client.js";
 import { recordingTrace } from "../../support/trace.js";
@@ -61,8 +61,8 @@ test("objects: names come from environment, volumes and pull secrets", () => {
       { name: "c", projected: { sources: [{ configMap: { name: "cm5" } }, { secret: { name: "s4" } }] } },
     ],
   });
-  assert.deepEqual([...referencedConfigMaps(pod)].sort(), ["cm1", "cm2", "cm3", "cm4", "cm5"]);
-  assert.deepEqual([...referencedSecrets(pod)].sort(), ["pull", "s1", "s2", "s3", "s4"]);
+  assert.deepEqual([...podReferences(pod).configMaps].sort(), ["cm1", "cm2", "cm3", "cm4", "cm5"]);
+  assert.deepEqual([...podReferences(pod).secrets].sort(), ["pull", "s1", "s2", "s3", "s4"]);
 });
 
 test("objects: values of a secret are decoded, binary ones stay bytes", () => {

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AuthenticationV1TokenRequest, V1Node, V1PersistentVolumeClaim, V1Pod } from "@kubernetes/client-node";
 import type { KubeObject, OwnerReference } from "../../../apimachinery/api/meta.js";
+import { isMirrorPod, MIRROR_POD_ANNOTATION, podReferences } from "../../../apimachinery/corev1/pod-references.js";
 import { notFound, StatusError } from "../../../apimachinery/errors.js";
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { Registry } from "../../registry/registry.js";
 import { nodeNameOf } from "../authorization/node-identity.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../contracts.js";
-import { isMirrorPod, MIRROR_POD_ANNOTATION, podReferences } from "../pod-references.js";
 import { forbiddenLabelChanges } from "./node-labels.js";
 import { admissionForbidden, admittedName } from "./refuse.js";
 

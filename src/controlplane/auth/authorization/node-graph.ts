@@ -1,10 +1,10 @@
 import type { V1PersistentVolume, V1Pod, V1VolumeAttachment } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isMirrorPod, podReferences } from "../../../apimachinery/corev1/pod-references.js";
 import { StatusError } from "../../../apimachinery/errors.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { Registry } from "../../registry/registry.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
-import { isMirrorPod, podReferences } from "../pod-references.js";
 
 /** The kinds of objects that pods refer to by name. */
 type ReferredKind = "secret" | "configmap" | "pvc" | "serviceaccount" | "pod";

@@ -1,7 +1,7 @@
 import type { V1EphemeralContainer, V1Pod, V1Volume } from "@kubernetes/client-node";
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { V1Container } from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { KubeObject } from "../api/meta.js";
+import type { V1Container } from "../api/pod.js";
+import type { Wire } from "../wire.js";
 
 export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
 
