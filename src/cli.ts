@@ -39,7 +39,7 @@ async function start(argv: readonly string[]): Promise<number> {
   return lost === undefined || code !== 0 ? code : EXIT_FAILED;
 }
 
-/** A folder may be taken away while somebody stands in it, as a lab's is at its end: commands go on in /. */
+/** The current folder, or / if it was removed, for example at the end of a lab. */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -50,8 +50,8 @@ function currentFolder(): string {
 }
 
 /**
- * Aborts on the first Ctrl-C, SIGTERM or closed terminal, so that everything closes; the second one does not wait. A terminal
- * that closes says so more than once, by signals and where it is read: nobody is impatient then.
+ * Aborts on the first Ctrl-C, SIGTERM or closed terminal, so that everything closes. A second Ctrl-C or SIGTERM exits at
+ * once. A second SIGHUP does not, because a terminal that closes causes more than one event.
  */
 function interruption(): AbortSignal {
   const controller = new AbortController();
@@ -61,7 +61,7 @@ function interruption(): AbortSignal {
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
   process.stdin.on("error", () => controller.abort());
-  // A prompt that is open then throws where nobody can catch it.
+  // An open prompt then throws where no caller can catch the error.
   process.on("uncaughtException", (error: NodeJS.ErrnoException) => {
     if (error.syscall === "setRawMode" && error.code === "EIO") return controller.abort();
     process.stderr.write(`kubelab has a bug: ${error.stack ?? error}\n`);

@@ -38,7 +38,7 @@ export function addTargetOptions(command: Command): Command {
     .addOption(new Option("--real", "use the real cluster that kubectl would use"))
     .addOption(new Option("--cluster <name>", "join this running `kubelab cluster up --name`"))
     .addOption(new Option("-y, --yes", "do not ask before writing to a real cluster"))
-    .addOption(new Option("--kube-version <release>", "behave like this release (embedded only; 1.25)"))
+    .addOption(new Option("--kube-version <release>", "behave like this release (embedded only; default: 1.25)"))
     .addOption(
       new Option("--speed <factor>", "speed up every clock by this factor (embedded only)").argParser(parseSpeed),
     );

@@ -19,7 +19,7 @@ export function addClusterCommand(program: Command, context: CliContext): void {
     );
   const named = (name: string, description: string) =>
     addOutputOptions(cluster.command(name).description(description)).addOption(
-      new Option("--name <name>", "which one, when there are several").argParser(parseName).default(DEFAULT_CLUSTER),
+      new Option("--name <name>", "name of the cluster").argParser(parseName).default(DEFAULT_CLUSTER),
     );
 
   const up = named("up", "start it; Ctrl-C ends it")

@@ -67,8 +67,8 @@ export async function makeClustersFolder(env: Env): Promise<void> {
 }
 
 /**
- * Makes this process the only one that may run a cluster of this name: two that begin at once would find no state of each
- * other, and the one whose state is overwritten would run on with nobody to end it.
+ * Makes this process the only one that may run a cluster of this name. Without the lock, two processes that start
+ * together would overwrite each other's state, and no command could stop the first one.
  * @throws LabError BAD_FILE
  */
 export async function lockCluster(env: Env, name: string): Promise<LockOutcome> {
@@ -116,12 +116,12 @@ export async function clusterNames(env: Env): Promise<string[]> {
     .sort();
 }
 
-/** Whether the process is there and its port answers: after kill -9 the file stays, and a pid may be somebody else's. */
+/** Whether the process exists and its port answers. After kill -9 the file stays; the pid may be reused. */
 export async function isRunning(state: ClusterState): Promise<boolean> {
   try {
     process.kill(state.pid, 0);
   } catch (error) {
-    // EPERM: it runs, as somebody else.
+    // EPERM: it runs as another user.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
   return canConnect(new URL(state.url));

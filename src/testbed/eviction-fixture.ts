@@ -23,8 +23,8 @@ const ATTEMPTS = 20;
 const ATTEMPT_PAUSE_MS = 100;
 
 /**
- * What a cluster of one's own lacks to show an eviction: a second node that stays healthy (without one the controller
- * evicts nobody) and two pods, one that leaves after 20 s and one with the default patience of 300 s.
+ * Adds what an eviction needs: a second node that stays healthy (otherwise the controller evicts no pods) and two pods.
+ * One tolerates an unreachable node for 20 s, the other for the default 300 s.
  *
  * Only for a cluster that was started for this command. The neighbour's heartbeats go on until `signal` aborts.
  */
@@ -39,7 +39,7 @@ export async function startEvictionFixture(
   const neighbourName = `${nodeName}-neighbour`;
   const text = `Fixture: node ${neighbourName} stays healthy, and two pods run on ${nodeName}: "hasty" tolerates an unreachable node for 20 s, "patient" for the default 300 s.`;
   trace.emit({ kind: "note", text }, { actor: "user" });
-  // Its story is not the one told here: it goes to a trace that nobody reads.
+  // The neighbour's events go to a trace that is not shown.
   const quiet = { clock, random, trace: new Trace(clock) };
   const resources = { cpu: "4", memory: "8Gi", pods: "110" };
   const neighbour = new NodeAgent(target.admin, quiet, { nodeName: neighbourName, kubeVersion, resources });

@@ -78,7 +78,7 @@ export interface JoinPlan {
   readonly jitter: boolean;
   /** every question is answered with yes */
   readonly yes: boolean;
-  /** the name is this node's, whoever has had it before; default: a Node that is Ready keeps it */
+  /** take the name even from a Node that is Ready; default: refuse */
   readonly takesOver?: boolean;
   /** what the node registers with; default: nothing */
   readonly taints?: readonly Taint[];
@@ -90,7 +90,7 @@ export const LAB_TAINT: Taint = { key: "kubelab/lab", value: "own", effect: "NoS
 const MIN_CERT_DURATION_MS = 600_000;
 
 /**
- * Checks all that can be wrong with the flags, before a folder is touched or anybody is asked.
+ * Checks the flags before the command touches a folder or asks a question.
  * @param place.home where nodes' folders are kept when no --dir is given
  * @throws LabError USAGE
  */
@@ -163,7 +163,7 @@ function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
   if (caCertHash.length > 0) {
     return { kind: "by-hash", server: address, caCertHashes: caCertHash.map(parseCaCertHash) };
   }
-  throw usage("--server needs --ca-cert-hash: the token would be sent to whoever answers there", JOIN_HINT);
+  throw usage("--server needs --ca-cert-hash: without it, the token could go to another server", JOIN_HINT);
 }
 
 /** `host:port`, as kubeadm has it, or a URL. */
@@ -177,13 +177,13 @@ function usage(message: string, hint: string): LabError {
   return new LabError("USAGE", message, hint);
 }
 
-/** What a node claims to have that nobody has said anything of. */
+/** The resources that a node reports when no flag sets them. */
 const UNASKED_RESOURCES: NodeResources = { cpu: "100", memory: "32Gi", pods: "110" };
 /** How long a node waits for its certificate, on the cluster's clock, which may run fast. */
 export const JOIN_TIMEOUT_MS = 3_600_000;
 
 /**
- * How a node joins that comes with its cluster: nobody is asked.
+ * The plan of a node that starts with its cluster and joins without questions.
  * @param folder of its key, certificate and kubeconfig
  * @param token undefined: one is made for it
  */

@@ -47,7 +47,7 @@ export interface JoinSession {
 const AUTO_APPROVAL_PATIENCE_MS = 3_000;
 
 /**
- * Opens the node's folder: what is wrong with it is found before anybody is asked anything.
+ * Opens the node's folder. Reports its errors before the command asks a question.
  * @throws LabError BAD_FILE
  */
 export async function openStore(plan: JoinPlan): Promise<CertificateStore> {
@@ -215,7 +215,7 @@ async function requestAsNode(
   );
 }
 
-/** A request outlives the command that made it, unless its cluster does not. */
+/** The hint after a time-out. A CSR outlives the command, except in an embedded cluster, which ends with it. */
 function timedOutHint({ target, plan }: JoinSession, csrName: string): string {
   if (target?.kind === "embedded") {
     const other = plan.approval === "manual" ? ", or leave out --approve manual" : "";
@@ -227,7 +227,7 @@ function timedOutHint({ target, plan }: JoinSession, csrName: string): string {
   return `Approve it (${command}) and run the same command again: it goes on with this request.`;
 }
 
-/** Whoever approves, beside the wait of the node. What it throws ends the wait. */
+/** Approves the CSR while the node waits. An error ends the wait. */
 async function approve(
   session: JoinSession,
   csr: CertificateSigningRequest,
@@ -256,7 +256,7 @@ async function approve(
     const agreed = await context.confirm(question, { yes: plan.yes, flag: "--approve auto" });
     await administrator.judge(name, agreed ? "Approved" : "Denied", signal);
   } catch (error) {
-    // The certificate came meanwhile, or the wait has ended otherwise: nobody asks for a verdict any more.
+    // After an abort the wait is over, so the decision no longer matters.
     if (!signal.aborted) throw error;
   }
 }

@@ -128,7 +128,7 @@ function explainUnknown(trace: Trace, { nodeName, kubeVersion }: LapseOptions, s
   );
 }
 
-/** @returns false when it never comes: the controller evicts nobody while no node of the zone is healthy */
+/** @returns false if the taint never comes: the controller evicts no pods while no node of the zone is healthy */
 async function waitForNoExecute(
   deps: LapseDeps,
   { nodeName, kubeVersion, explain }: LapseOptions,

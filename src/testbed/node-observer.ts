@@ -9,7 +9,7 @@ import type { Level } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
 
 export interface ObserverDeps extends Ctx {
-  /** somebody who may watch nodes, pods and events: an administrator, not the node */
+  /** may watch nodes, pods and events: an administrator's client, not the node's */
   readonly client: KubeClient;
 }
 

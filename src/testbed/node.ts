@@ -40,7 +40,7 @@ export interface StartNodeOptions {
   readonly manifestUrl?: string;
   /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
   readonly port?: number;
-  /** the cluster signs the certificate of the kubelet's server, once somebody approves; default: the kubelet signs its own */
+  /** the cluster signs the kubelet's serving certificate after approval; default: the kubelet signs its own */
   readonly rotateServerCertificates?: boolean;
   /** name servers that pods are given; empty: the node's; default as kubeadm: 10.96.0.10 */
   readonly clusterDns?: readonly string[];

@@ -60,7 +60,7 @@ export class OwnNode {
     await this.deps.admin.expect({ method: "PATCH", path: this.#path, body, contentType, signal });
   }
 
-  /** The node goes, and the pods that nobody would end any more. */
+  /** Removes the node and its pods, which no kubelet would end any more. */
   async takeAway(): Promise<void> {
     const { target, admin, trace } = this.deps;
     const { nodeName } = this;

@@ -93,7 +93,7 @@ async function showStates(trace: Trace, content: PageContent, live: LiveEvents, 
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "somebody else listens there" : cause.message;
+      const why = cause.code === "EADDRINUSE" ? "another program listens there" : cause.message;
       const hint = "Name another port, or 0 for a free one: --http 127.0.0.1:0";
       reject(new LabError("USAGE", `the page cannot be served at ${host}:${port}: ${why}`, hint, { cause }));
     });

@@ -11,10 +11,10 @@ const TITLES: Readonly<Record<string, MessageKey>> = {
   "Commands:": "helpCommands",
 };
 
-/** The flags that only what begins a lab has a use for. */
+/** The flags that only `learn start` accepts. */
 const OF_PLAY: readonly (string | undefined)[] = ["--speed", "--seed"];
 
-/** What a subcommand takes of the flags of `learn`: others are refused there. */
+/** The flags of `learn` that a subcommand accepts. */
 function globalOptionsOf(command: Command): Option[] {
   const all = Object.assign(new Help(), { showGlobalOptions: true }).visibleGlobalOptions(command);
   return command.name() === "start" ? all : all.filter(({ long }) => !OF_PLAY.includes(long));
@@ -64,7 +64,7 @@ export class LearnHelp {
     command.addOption(option);
   }
 
-  /** @param key undefined: its name says enough */
+  /** @param key undefined: no description */
   argument(command: Command, name: string, key?: MessageKey): void {
     const argument = new Argument(name);
     this.#add((say) => {

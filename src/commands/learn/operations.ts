@@ -105,7 +105,7 @@ export async function status(here: LearnContext): Promise<void> {
   await ask(await openDetached(here), { op: "present" });
 }
 
-/** Time of the lab under way runs so many times as fast from now on. @throws LabError USAGE */
+/** Changes the speed of the current lab's clock. @throws LabError USAGE */
 export async function speed(here: LearnContext, word: string): Promise<void> {
   const lab = await openDetached(here);
   const { say, context } = lab.env;

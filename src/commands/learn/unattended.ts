@@ -87,7 +87,7 @@ function questionsOf({ steps }: LabDefinition): readonly PredictStep[] {
   return steps.flatMap((step) => ("predict" in step ? [step] : []));
 }
 
-/** Of a file of answers, with every choice: `levels: requests | bodies`. */
+/** The lines of an answers file, each with all choices: `levels: requests | bodies`. */
 function linesFor(questions: readonly PredictStep[]): readonly string[] {
   return questions.map(({ id, predict }) => `${id}: ${predict.join(" | ")}`);
 }

@@ -95,8 +95,8 @@ function groupsOf(
   if (serviceAccount !== undefined && groups.length === 0) {
     groups.push("system:serviceaccounts", `system:serviceaccounts:${serviceAccount.namespace}`);
   }
-  const everybody = username === "system:anonymous" ? UNAUTHENTICATED : AUTHENTICATED;
-  if (!groups.includes(AUTHENTICATED) && !groups.includes(UNAUTHENTICATED)) groups.push(everybody);
+  const defaultGroup = username === "system:anonymous" ? UNAUTHENTICATED : AUTHENTICATED;
+  if (!groups.includes(AUTHENTICATED) && !groups.includes(UNAUTHENTICATED)) groups.push(defaultGroup);
   return groups;
 }
 

@@ -123,7 +123,7 @@ export class VolumeManager {
         file: "pkg/volume/util/operationexecutor/operation_generator.go",
         func: "GenerateMountVolumeFunc",
       };
-      const to = isNew ? "mounted" : "written anew";
+      const to = isNew ? "mounted" : "updated";
       trace.emit({ kind: "state", subject, what: "volume", to, upstream }, { actor: "kubelet", level: 2 });
     } catch (error) {
       signal.throwIfAborted();
