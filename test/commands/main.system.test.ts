@@ -57,8 +57,8 @@ const wrong = [
   [["exec", "serve", "x"], /too many arguments for 'serve'.*\n\(add --help/],
   [["lease", "--stop-after", "1x"], /expected 1 or more renewals, or a time/],
   [["lease", "--stop-after", "0"], /expected 1 or more renewals, or a time/],
-  [["learn", "list", "--speed", "3"], /--speed is for what begins a lab/],
-  [["learn", "report", "--seed", "3"], /--seed is for what begins a lab/],
+  [["learn", "list", "--speed", "3"], /--speed is only for starting a lab/],
+  [["learn", "report", "--seed", "3"], /--seed is only for starting a lab/],
   [["learn", "start", "tour", "--yes", "--detach"], /--yes plays a lab to its end, and --detach leaves it/],
   [["cluster", "up", "--name", "../x"], /expected up to 40/],
 ] as const;

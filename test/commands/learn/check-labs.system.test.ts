@@ -63,7 +63,7 @@ describe("learn check-labs", () => {
       /minutes: /,
       /no command leese/,
       /zh\.md:\d+: .*later/,
-      /id heartbeats: 01-heartbeats has it too/,
+      /id heartbeats is used twice: 01-heartbeats has it too/,
     ]) {
       assert.match(stdout, wanted);
     }

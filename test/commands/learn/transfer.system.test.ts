@@ -52,7 +52,7 @@ describe("progress in a file", () => {
     assert.equal(missing.code, 2);
     assert.match(
       missing.stderr,
-      /^error: cannot write backup\/mine\.json: no such file or folder\n.*a folder that is there/,
+      /^error: cannot write backup\/mine\.json: no such file or folder\n.*an existing folder/,
     );
     assert.equal(existsSync(join(cwd, "backup")), false);
     mkdirSync(join(cwd, "backup"));
