@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../apimachinery/corev1/pod-references.js";
 
 /**
  * Pod sources, and the annotations by which the kubelet records them.
@@ -12,7 +13,7 @@ export type PodSource = "file" | "http" | "api";
 /** The source of a pod: `file`, `http` or `api`. */
 export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
 /** On a mirror pod: the hash of the static pod that it mirrors. */
-export const CONFIG_MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
+export const CONFIG_MIRROR_ANNOTATION = MIRROR_POD_ANNOTATION;
 /** When the kubelet first saw the pod. */
 export const CONFIG_FIRST_SEEN_ANNOTATION = "kubernetes.io/config.seen";
 /** On a static pod: the hash of its manifest. */

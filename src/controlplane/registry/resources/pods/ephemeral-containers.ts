@@ -1,4 +1,5 @@
 import type { V1Pod } from "@kubernetes/client-node";
+import { isMirrorPod } from "../../../../apimachinery/corev1/pod-references.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
@@ -6,7 +7,6 @@ import { isSet } from "../../../../util/records.js";
 import type { Strategy } from "../../definition.js";
 import { duplicate, forbidden, notFound, required } from "../field-errors.js";
 import { validateContainer } from "./container-validation.js";
-import { MIRROR_POD_ANNOTATION } from "./validation.js";
 
 /** Fields that a debugging container cannot have: the pod's life does not depend on it, and it has no resources. */
 const NOT_ALLOWED = ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] as const;
@@ -35,7 +35,7 @@ function validateEphemeralContainers({ spec }: Wire<V1Pod>): FieldError[] {
 function validateUpdate(pod: Wire<V1Pod>, old: Wire<V1Pod>): FieldError[] {
   const field = "spec.ephemeralContainers";
   const errors = validateEphemeralContainers(pod);
-  if (old.metadata.annotations?.[MIRROR_POD_ANNOTATION] !== undefined) {
+  if (isMirrorPod(old)) {
     errors.push(forbidden("", "static pods do not support ephemeral containers"));
   }
   const now = pod.spec?.ephemeralContainers ?? [];

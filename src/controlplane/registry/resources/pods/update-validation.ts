@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import type { V1Pod } from "@kubernetes/client-node";
 import { isDns1123Subdomain } from "../../../../apimachinery/api/names.js";
 import type { V1PodSpec, V1PodStatus, V1Toleration } from "../../../../apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../../../apimachinery/corev1/pod-references.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
@@ -10,7 +11,7 @@ import { duplicate, forbidden, goValue, invalidValue } from "../field-errors.js"
 import { validateImage } from "./container-validation.js";
 import { validateGateRemoval } from "./scheduling-gates.js";
 import { podSpecDiff } from "./spec-diff.js";
-import { MIRROR_POD_ANNOTATION, validateMirrorAnnotation, validatePod, validateTolerations } from "./validation.js";
+import { validateMirrorAnnotation, validatePod, validateTolerations } from "./validation.js";
 
 /** Mirrors ValidatePodUpdate and ValidatePodStatusUpdate in pkg/apis/core/validation/validation.go. */
 

@@ -6,6 +6,7 @@ import {
   isQualifiedName,
 } from "../../../../apimachinery/api/names.js";
 import type { V1PodSpec } from "../../../../apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../../../apimachinery/corev1/pod-references.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
@@ -15,8 +16,6 @@ import { validateContainers, validateInitContainers } from "./container-validati
 import { validateGatedNode, validateGates } from "./scheduling-gates.js";
 
 /** Mirrors ValidatePodCreate and ValidatePodSpec in pkg/apis/core/validation/validation.go, in their order. */
-
-export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
 
 const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
