@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { RUNTIME_PROCESS_VARIABLE } from "./test/support/runtime-process.js";
 import { SummaryReporter } from "./test/support/summary-reporter.js";
 
 /** Real programs, child processes, the whole CLI. */
@@ -7,8 +8,10 @@ const SYSTEM = ["test/integration/**/*.test.ts", "test/**/*.system.test.ts"];
 const PROOF = ["test/parity/**/*.test.ts", "test/**/*.proof.test.ts"];
 
 export default defineConfig({
+  // Where an embedded runtime finds the program of its process, which the tests' set-up bundles.
+  define: { KUBELAB_RUNTIME_PROCESS: `process.env.${RUNTIME_PROCESS_VARIABLE}` },
   test: {
-    globalSetup: ["test/support/temporary-folder.ts"],
+    globalSetup: ["test/support/temporary-folder.ts", "test/support/runtime-process.ts"],
     // Far more than any test needs: a busy machine must not turn a run red.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -22,6 +25,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "unit",
+          setupFiles: ["test/support/facts-have-reasons.ts"],
           include: ["test/**/*.test.ts"],
           exclude: [...SYSTEM, ...PROOF],
           // Files share their worker's modules. Loading src for each file would take most of the time.

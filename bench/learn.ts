@@ -1,8 +1,9 @@
-// `npm run bench:learn`: how long `kubelab learn` takes to show its menu on a terminal, beside an empty Node, and a check.
+// `npm run bench:learn`: how long `kubelab learn` takes to show its menu on a terminal and to check a step, and an empty Node.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sayIn } from "../src/i18n/catalogue.js";
 import { measure, median, printTable, spread } from "./measure.js";
 
 const RUNS = 9;
@@ -32,7 +33,7 @@ print(shown if text in seen else "nan")
 `;
 
 async function menuMs(): Promise<number> {
-  const argv = ["-c", ON_TERMINAL, "What do you want", process.execPath, "dist/cli.js", "learn"];
+  const argv = ["-c", ON_TERMINAL, sayIn("en")("menuTitle"), process.execPath, "dist/cli.js", "learn"];
   const child = spawn("python3", argv, { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...env } });
   let out = "";
   child.stdout.on("data", (chunk) => {
@@ -44,7 +45,7 @@ async function menuMs(): Promise<number> {
   return ms;
 }
 
-/** A whole process of `kubelab learn`: beside `list`, what `check` takes longer is the check itself. */
+/** Runs one `kubelab learn` command as a process. `check` minus `list` is the check itself. */
 async function checkMs(argv: readonly string[]): Promise<number> {
   const started = performance.now();
   const child = spawn(process.execPath, ["dist/cli.js", "learn", ...argv], {
@@ -52,7 +53,7 @@ async function checkMs(argv: readonly string[]): Promise<number> {
     env: { ...process.env, ...env },
   });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  // A check that does not hold ends with 1: it was asked all the same.
+  // A failed check exits with 1, which is a measurement as well.
   if (code !== 0 && (code !== 1 || argv[0] !== "check")) throw new Error(`learn ${argv.join(" ")} ended with ${code}`);
   return performance.now() - started;
 }
@@ -70,7 +71,7 @@ try {
   } finally {
     await checkMs(["stop"]);
   }
-  // Beside each other, so that what else the machine does meets both.
+  // In alternation, so that other load on the machine affects both. The first run warms up.
   for (let run = -1; run < RUNS; run++) {
     const ms = await menuMs();
     if (run < 0) continue;

@@ -1,23 +1,28 @@
 // Bundles the CLI: a small entry, and one chunk for each command, loaded when the command runs.
 // An unbundled @kubernetes/client-node costs 300 ms per start, and most commands never load it.
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
 import { build } from "esbuild";
-import { BANNER, programOptions, withModule } from "./bundle.mjs";
+import { BANNER, programOptions, RUNTIME_PROCESS, withModule } from "./bundle.mjs";
 import { thirdPartyNotices } from "./notices.mjs";
 
 const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
 
-const { metafile, outputFiles } = await build({
-  ...programOptions(version),
-  entryPoints: { cli: "src/cli.ts" },
-  outdir: "dist",
-  logLevel: "warning",
-  banner: BANNER,
-  metafile: true,
-  write: false,
-});
-const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
+const bundle = (entryPoints, outdir) =>
+  build({
+    ...programOptions(version),
+    entryPoints,
+    outdir,
+    logLevel: "warning",
+    banner: BANNER,
+    metafile: true,
+    write: false,
+  });
+// The runtime's process has a bundle of its own: with the chunks of the CLI, it would load twice as many files.
+const bundles = await Promise.all([
+  bundle({ cli: "src/cli.ts" }, "dist"),
+  bundle({ process: RUNTIME_PROCESS }, "dist/runtime"),
+]);
+const files = new Map(bundles.flatMap(({ outputFiles }) => outputFiles).map(({ path, text }) => [path, text]));
 // Only chunks of CommonJS packages call require().
 for (const [name, text] of files) {
   const rest = text.replace(`${BANNER.js}\n`, "");
@@ -25,9 +30,10 @@ for (const [name, text] of files) {
 }
 // Written in one go, so that a process that starts meanwhile rarely finds a half-written bundle.
 await rm(new URL("../dist", import.meta.url), { recursive: true, force: true });
-await mkdir("dist", { recursive: true });
-for (const [name, text] of files) await writeFile(join("dist", name), text);
-await writeFile("dist/THIRD-PARTY-NOTICES.txt", await thirdPartyNotices(metafile.outputs));
+await mkdir("dist/runtime", { recursive: true });
+for (const [path, text] of files) await writeFile(path, text);
+const outputs = Object.assign({}, ...bundles.map(({ metafile }) => metafile.outputs));
+await writeFile("dist/THIRD-PARTY-NOTICES.txt", await thirdPartyNotices(outputs));
 await chmod("dist/cli.js", 0o755);
 // The labs as the program reads them, checked here so that the program need not check them.
 await withModule("scripts/compile-labs.ts", ({ writeCompiledLabs }) => writeCompiledLabs("labs", "dist/labs"));

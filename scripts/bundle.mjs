@@ -11,10 +11,13 @@ export const BANNER = {
 /** What packages load only for features that are not used: tar's compressions (just-bash), gRPC's channelz (grpc-js). */
 const UNUSED = ["@mongodb-js/zstd", "node-liblzma", "@grpc/proto-loader"];
 
-/** Modules in place of what client-node imports: Node has URL built in, and the others are evaluated when they are used. */
+/**
+ * Modules in place of what client-node imports: Node has URL built in, kubeconfigs are parsed before client-node gets
+ * them, and the proxy is loaded when it is used.
+ */
 const CLIENT_NODE_IMPORTS = {
   "whatwg-url": "module.exports = { URL };",
-  "js-yaml": 'export default { load: (text, options) => require("js-yaml").load(text, options) };',
+  "js-yaml": "export default {};",
   "socks-proxy-agent": `export function SocksProxyAgent(...options) {
     return new (require("socks-proxy-agent").SocksProxyAgent)(...options);
   }`,
@@ -29,8 +32,8 @@ const CLIENT_NODE = {
         ? { path: join(resolveDir, path), sideEffects: false }
         : undefined,
     );
-    bundler.onResolve({ filter: /./ }, ({ path, namespace, resolveDir }) =>
-      path in CLIENT_NODE_IMPORTS && namespace === "file"
+    bundler.onResolve({ filter: /./ }, ({ path, namespace, importer, resolveDir }) =>
+      path in CLIENT_NODE_IMPORTS && namespace === "file" && importer.includes("/node_modules/")
         ? { path, namespace: "client-node", pluginData: resolveDir }
         : undefined,
     );
@@ -56,6 +59,12 @@ const RAW_TEXT = {
   },
 };
 
+/** The program of an embedded runtime's process. */
+export const RUNTIME_PROCESS = "src/runtime/host/process.ts";
+const RUNTIME_PROCESS_FILE = "runtime-process.mjs";
+/** @param path from the bundle that starts it */
+const runtimeProcessAt = (path) => ({ KUBELAB_RUNTIME_PROCESS: JSON.stringify(path) });
+
 /** Bundles run on the oldest Node that the program supports. */
 const FOR_NODE = { bundle: true, format: "esm", platform: "node", target: "node20.18" };
 /**
@@ -68,7 +77,11 @@ export function programOptions(version) {
     minify: true,
     legalComments: "none",
     splitting: true,
-    define: { KUBELAB_VERSION: JSON.stringify(version), KUBELAB_COMPILED_LABS: "true" },
+    define: {
+      KUBELAB_VERSION: JSON.stringify(version),
+      KUBELAB_COMPILED_LABS: "true",
+      ...runtimeProcessAt("./runtime/process.js"),
+    },
     external: UNUSED,
     plugins: [CLIENT_NODE, RAW_TEXT],
   };
@@ -82,17 +95,31 @@ export async function withModule(file, use) {
   const folder = await mkdtemp(join(tmpdir(), "kubelab-run-"));
   const outfile = join(folder, "main.mjs");
   try {
-    await build({
-      entryPoints: [file],
-      outfile,
-      ...FOR_NODE,
-      logLevel: "warning",
-      external: ["vitest", "esbuild", ...UNUSED],
-      banner: BANNER,
-      plugins: [RAW_TEXT],
-    });
+    const { metafile } = await bundleFile(file, outfile);
+    if ("src/runtime/host/runtime-process.ts" in metafile.inputs) await bundleRuntimeProcess(folder);
     await use(await import(pathToFileURL(outfile).href));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** @returns the file */
+export async function bundleRuntimeProcess(folder) {
+  const outfile = join(folder, RUNTIME_PROCESS_FILE);
+  await bundleFile(RUNTIME_PROCESS, outfile);
+  return outfile;
+}
+
+function bundleFile(file, outfile) {
+  return build({
+    entryPoints: [file],
+    outfile,
+    ...FOR_NODE,
+    logLevel: "warning",
+    metafile: true,
+    external: ["vitest", "esbuild", ...UNUSED],
+    define: runtimeProcessAt(`./${RUNTIME_PROCESS_FILE}`),
+    banner: BANNER,
+    plugins: [RAW_TEXT],
+  });
 }

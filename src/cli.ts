@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import type { Secrets } from "./trace/secrets.js";
 import { SystemRandom } from "./util/random.js";
 
 /** Put in by the build. */
@@ -28,13 +29,16 @@ async function start(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const { runCli } = await import("./commands/main.js");
+  const { Secrets } = await import("./trace/secrets.js");
+  const secrets = new Secrets();
   const code = await runCli(argv, VERSION, {
     env: process.env,
     cwd: currentFolder(),
     streams: { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
     random: new SystemRandom(),
     self: [process.execPath, process.argv[1] ?? "kubelab"],
-    signal: interruption(),
+    signal: interruption(secrets),
+    secrets,
   });
   return lost === undefined || code !== 0 ? code : EXIT_FAILED;
 }
@@ -53,7 +57,7 @@ function currentFolder(): string {
  * Aborts on the first Ctrl-C, SIGTERM or closed terminal, so that everything closes. A second Ctrl-C or SIGTERM exits at
  * once. A second SIGHUP does not, because a terminal that closes causes more than one event.
  */
-function interruption(): AbortSignal {
+function interruption(secrets: Secrets): AbortSignal {
   const controller = new AbortController();
   const onSignal = (name: NodeJS.Signals) => {
     if (controller.signal.aborted && name !== "SIGHUP") process.exit(EXIT_INTERRUPTED);
@@ -64,7 +68,7 @@ function interruption(): AbortSignal {
   // An open prompt then throws where no caller can catch the error.
   process.on("uncaughtException", (error: NodeJS.ErrnoException) => {
     if (error.syscall === "setRawMode" && error.code === "EIO") return controller.abort();
-    process.stderr.write(`kubelab has a bug: ${error.stack ?? error}\n`);
+    process.stderr.write(`kubelab has a bug: ${secrets.mask(String(error.stack ?? error))}\n`);
     process.exit(EXIT_BUG);
   });
   return controller.signal;

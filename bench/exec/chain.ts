@@ -2,7 +2,7 @@ import type { RemoteCommandProtocol } from "../../src/client-go/remotecommand/co
 import { openRemoteCommand } from "../../src/client-go/remotecommand/executor.js";
 import type { StreamClient } from "../../src/client-go/transport/fallback.js";
 import { streamQuery } from "../../src/commands/exec/stream-container.js";
-import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
+import { createCriClient } from "../../src/cri/remote/create-cri-client.js";
 import { startRuntime } from "../../src/runtime/start.js";
 import { startRuntimeServers } from "../../src/testbed/runtime-servers.js";
 import { Trace } from "../../src/trace/trace.js";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
+import { createCriClient } from "../../src/cri/remote/create-cri-client.js";
 import { KubeRuntime } from "../../src/kubelet/kuberuntime/kube-runtime.js";
 import { RemotePodReader } from "../../src/kubelet/kuberuntime/remote-pod-reader.js";
 import { Pleg } from "../../src/testbed/pleg/pleg.js";

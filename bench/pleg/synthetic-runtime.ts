@@ -1,16 +1,12 @@
 import type { Encoded } from "../../src/apimachinery/protobuf/fields.js";
+import { POD_UID_LABEL } from "../../src/cri/labels.js";
 import { ContainerStatusResponse, ListContainersResponse } from "../../src/cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../src/cri/messages/enums.js";
 import { ListPodSandboxResponse, PodSandboxStatusResponse } from "../../src/cri/messages/sandbox.js";
 import type { CallContext } from "../../src/cri/served-call.js";
 import { type CriHandlers, type CriServer, serveCri } from "../../src/cri/server.js";
 import { RpcError } from "../../src/cri/status.js";
-import {
-  newContainerAnnotations,
-  newContainerLabels,
-  newPodLabels,
-  POD_UID_LABEL,
-} from "../../src/kubelet/kuberuntime/labels.js";
+import { newContainerAnnotations, newContainerLabels, newPodLabels } from "../../src/kubelet/kuberuntime/labels.js";
 
 const CREATED_NS = 1_760_000_000_000_000_000n;
 const CONTAINERS_PER_POD = 2;

@@ -28,13 +28,16 @@ export interface GroupKind {
   readonly kind: string;
 }
 
+/** A message shows parts of the request. Differs: upstream returns them whole. */
+const MAX_MESSAGE_LENGTH = 512 * 1024;
+
 function failure(code: number, reason: string | undefined, message: string, details?: Status["details"]): StatusError {
   return new StatusError({
     kind: "Status",
     apiVersion: "v1",
     metadata: {},
     status: "Failure",
-    message,
+    message: message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)}...` : message,
     ...(reason === undefined ? {} : { reason }),
     ...(details === undefined ? {} : { details }),
     code,
@@ -100,16 +103,21 @@ export function badRequest(message: string): StatusError {
   return failure(400, "BadRequest", message);
 }
 
+/** The most errors that a message shows. Differs: upstream shows each of a million. */
+export const MAX_CAUSES = 100;
+
 /** 422 with one cause per error: `Node "x" is invalid: metadata.name: Invalid value: ...`; duplicates once. */
-export function invalid(kind: GroupKind, name: string, causes: readonly FieldError[]): StatusError {
+export function invalid(kind: GroupKind, name: string, errors: readonly FieldError[]): StatusError {
+  const causes = errors.slice(0, MAX_CAUSES);
   const lines = [...new Set(causes.map(fieldErrorText))];
+  if (errors.length > MAX_CAUSES) lines.push(`and ${errors.length - MAX_CAUSES} more`);
   const text = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
-  return failure(422, "Invalid", `${qualifiedKind(kind)} "${name}" is invalid: ${text}`, {
-    ...(name === "" ? {} : { name }),
+  return failure(422, "Invalid", `${qualifiedKind(kind)} "${cut(name)}" is invalid: ${text}`, {
+    ...(name === "" ? {} : { name: cut(name) }),
     ...(kind.group === "" ? {} : { group: kind.group }),
     kind: kind.kind,
     causes: causes.map(
-      (cause): StatusCause => ({ reason: cause.type, message: fieldErrorBody(cause), field: cause.field }),
+      (cause): StatusCause => ({ reason: cause.type, message: fieldErrorBody(cause), field: cut(cause.field) }),
     ),
   });
 }
@@ -138,7 +146,15 @@ function fieldErrorBody(error: FieldError): string {
 }
 
 function fieldErrorText(error: FieldError): string {
-  return `${error.field}: ${error.text}`;
+  return `${cut(error.field)}: ${error.text}`;
+}
+
+/** Values and fields of errors longer than this lose their end. Differs: upstream shows them whole. */
+const MAX_VALUE_LENGTH = 8 * 1024;
+
+/** The beginning of a long text from a request, for an error. */
+export function cut(text: string): string {
+  return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}...` : text;
 }
 
 export function methodNotAllowed(): StatusError {

@@ -2,7 +2,7 @@ import { badRequest } from "./errors.js";
 
 /**
  * Parses field selectors such as `spec.nodeName=n1,status.phase!=Running`, with upstream's messages.
- * Mirrors k8s.io/apimachinery/pkg/fields/selector.go (ParseSelector, UnescapeValue).
+ * Mirrors k8s.io/apimachinery/pkg/fields/selector.go (ParseSelector, EscapeValue, UnescapeValue).
  */
 export interface FieldTerm {
   readonly field: string;
@@ -58,4 +58,9 @@ function unescapeValue(value: string): string {
     } else out += character;
   }
   return out;
+}
+
+/** Mirrors EscapeValue. */
+export function escapeFieldValue(value: string): string {
+  return value.replace(/[\\,=]/g, "\\$&");
 }

@@ -11,7 +11,7 @@ type Operator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" | "gt" | "lt
 interface Requirement {
   readonly key: string;
   readonly operator: Operator;
-  readonly values: readonly string[];
+  readonly values: ReadonlySet<string>;
 }
 
 type TokenKind =
@@ -44,8 +44,24 @@ export type LabelSelector = (labels: Readonly<Record<string, string>> | undefine
 /** @throws StatusError 400 */
 export function parseLabelSelector(text: string): LabelSelector {
   const requirements = new Parser(scan(text)).parse();
-  return (labels = {}) => requirements.every((one) => meets(one, labels));
+  if (requirements.length <= MAX_SCANNED) return (labels = {}) => requirements.every((one) => meets(one, labels));
+  const byKey = new Map<string, Requirement[]>();
+  for (const one of requirements) {
+    const same = byKey.get(one.key);
+    if (same === undefined) byKey.set(one.key, [one]);
+    else same.push(one);
+  }
+  const needed = new Set(requirements.flatMap(({ key, operator }) => (ABSENT_MATCHES.has(operator) ? [] : [key])));
+  return (labels = {}) => {
+    for (const key of needed) if (!Object.hasOwn(labels, key)) return false;
+    return Object.keys(labels).every((key) => byKey.get(key)?.every((one) => meets(one, labels)) !== false);
+  };
 }
+
+/** A longer selector is indexed by key: an object costs as much as it has labels. */
+const MAX_SCANNED = 8;
+/** Operators that match an object without the label. */
+const ABSENT_MATCHES: ReadonlySet<Operator> = new Set(["!", "!=", "notin"]);
 
 function meets({ key, operator, values }: Requirement, labels: Readonly<Record<string, string>>): boolean {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
@@ -56,15 +72,16 @@ function meets({ key, operator, values }: Requirement, labels: Readonly<Record<s
       return value === undefined;
     case "!=":
     case "notin":
-      return value === undefined || !values.includes(value);
+      return value === undefined || !values.has(value);
     case "gt":
     case "lt": {
       if (value === undefined || !isInteger(value)) return false;
-      const bound = BigInt(values[0] ?? "0");
+      const [first = "0"] = values;
+      const bound = BigInt(first);
       return operator === "gt" ? BigInt(value) > bound : BigInt(value) < bound;
     }
     default:
-      return value !== undefined && values.includes(value);
+      return value !== undefined && values.has(value);
   }
 }
 
@@ -146,9 +163,9 @@ class Parser {
     const keyErrors = isQualifiedName(key);
     if (keyErrors.length > 0) failRequirement(`<nil>: Invalid value: ${JSON.stringify(key)}: ${keyErrors.join("; ")}`);
     const next = this.#peek().kind;
-    if (isNegated && (next === "end" || next === ",")) return { key, operator: "!", values: [] };
-    if (next === "end" || next === ",") return { key, operator: "exists", values: [] };
-    if (isNegated) return { key, operator: "!", values: [] };
+    if (isNegated && (next === "end" || next === ",")) return { key, operator: "!", values: NO_VALUES };
+    if (next === "end" || next === ",") return { key, operator: "exists", values: NO_VALUES };
+    if (isNegated) return { key, operator: "!", values: NO_VALUES };
     return requirement(key, this.#operator(), (operator) =>
       operator === "in" || operator === "notin" ? this.#values() : [this.#exactValue()],
     );
@@ -231,8 +248,10 @@ function requirement(key: string, operator: Operator, read: (operator: Operator)
     errors.push(`values[${index}][${key}]: Invalid value: ${JSON.stringify(value)}: ${messages.join("; ")}`);
   });
   if (errors.length > 0) failRequirement(errors.length === 1 ? String(errors[0]) : `[${errors.join(", ")}]`);
-  return { key, operator, values };
+  return { key, operator, values: new Set(values) };
 }
+
+const NO_VALUES: ReadonlySet<string> = new Set();
 
 function fail(message: string): never {
   throw badRequest(message);

@@ -9,10 +9,12 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   readonly streams: ProcessStreams;
   /** this program, for commands that run its other commands */
   readonly program: Program;
+  /** Whether progress lines are shown: on a terminal, without --json, --no-color and NO_COLOR. */
+  readonly showsProgress: boolean;
   /** Writes a line to stderr. */
   notice(line: string): void;
-  /** results, for stdout: text as it is, or one JSON document under --json */
-  print(result: { readonly text: string; readonly json: unknown }): void;
+  /** Writes a result to stdout: its text, or under --json one JSON document. */
+  print(result: CommandResult): void;
   /**
    * Clock and trace of this command, by its flags (--speed, -v, --trace, --no-color). Made on first use; closed by the
    * process edge after the command.
@@ -39,11 +41,19 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   useWords(words: EdgeWords): void;
 }
 
+/** What a command prints on stdout. */
+export interface CommandResult {
+  readonly text: string;
+  readonly json: unknown;
+  /** the text has sentences, which are wrapped for a terminal; default: text to paste or to parse, which stays as it is */
+  readonly isProse?: boolean;
+}
+
 /** The prefix of an error message, and the message after Ctrl-C. */
 export interface EdgeWords {
   readonly error: string;
   readonly interrupted: string;
 }
 
-/** Adds a command; its module is loaded only when it runs. */
-export type AddCommand = (program: Command, context: CliContext) => void;
+/** Gives a command its flags and its action. Its module is loaded only when the command line names it. */
+export type AddCommand = (command: Command, context: CliContext) => void;

@@ -12,65 +12,76 @@ export interface OutputOptions {
   readonly color: boolean;
 }
 
+/** Headings of the help for flags that several commands have. The flags of one command alone come first. */
+export const OUTPUT_GROUP = "Output:";
+const CLUSTER_GROUP = "Cluster:";
+const NODE_GROUP = "Node:";
+
 /** Adds --json, -v, --trace and --no-color. */
 export function addOutputOptions(command: Command): Command {
-  return addTraceOptions(command.addOption(new Option("--json", "print the result as one JSON document on stdout")));
+  command.optionsGroup(OUTPUT_GROUP).option("--json", "print the result as one JSON document on stdout");
+  return addTraceOptions(command);
 }
 
 /** Adds -v, --trace and --no-color, for a command whose stdout is another program's output. */
 export function addTraceOptions(command: Command): Command {
+  const levels = "trace: 0 errors, 1 steps, 2 requests, 3 servers' decisions, 4 bodies";
   return command
-    .addOption(
-      new Option("-v, --verbosity <level>", "trace: 0 errors, 1 steps, 2 requests, 3 servers' decisions, 4 bodies")
-        .argParser(parseVerbosity)
-        .default(1),
-    )
-    .addOption(new Option("-o, --trace <file>", "also keep the whole trace in this .ndjson file").argParser(parsePath))
-    .addOption(new Option("--no-color", "plain text (also: NO_COLOR)"));
+    .optionsGroup(OUTPUT_GROUP)
+    .option("-v, --verbosity <level>", levels, parseVerbosity, 1)
+    .option("-o, --trace <file>", "also write the trace to this .ndjson file", parsePath)
+    .option("--no-color", "plain text (also: NO_COLOR)")
+    .optionsGroup("");
 }
 
 /** Adds the flags that choose a cluster; see docs/targets.md. */
 export function addTargetOptions(command: Command): Command {
   return command
-    .addOption(new Option("--mock", "the embedded control plane (the default)"))
-    .addOption(new Option("--kubeconfig <file>", "use the real cluster of this kubeconfig").argParser(parsePath))
-    .addOption(new Option("--context <name>", "use the real cluster of this context"))
-    .addOption(new Option("--real", "use the real cluster that kubectl would use"))
-    .addOption(new Option("--cluster <name>", "join this running `kubelab cluster up --name`"))
-    .addOption(new Option("-y, --yes", "do not ask before writing to a real cluster"))
-    .addOption(new Option("--kube-version <release>", "behave like this release (embedded only; default: 1.25)"))
-    .addOption(
-      new Option("--speed <factor>", "speed up every clock by this factor (embedded only)").argParser(parseSpeed),
-    );
+    .optionsGroup(CLUSTER_GROUP)
+    .option("--mock", "the embedded control plane (the default)")
+    .option("--kubeconfig <file>", "use the real cluster of this kubeconfig", parsePath)
+    .option("--context <name>", "use the real cluster of this context")
+    .option("--real", "use the real cluster that kubectl would use")
+    .option("--cluster <name>", "use the running cluster of this name: see `kubelab cluster up`")
+    .option("-y, --yes", "do not ask before writing to a real cluster")
+    .option("--kube-version <release>", "behave like this release (embedded only; default: 1.25)")
+    .option("--speed <factor>", "run every clock this many times as fast (embedded only)", parseSpeed)
+    .optionsGroup("");
 }
 
 /** Adds the resources that a joining node reports. */
 export function addCapacityOptions(command: Command): Command {
   return command
+    .optionsGroup(NODE_GROUP)
     .option("--cpu <quantity>", "CPU capacity that the node reports", "100")
     .option("--memory <quantity>", "memory capacity that the node reports", "32Gi")
-    .option("--pods <number>", "pod capacity that the node reports", "110");
+    .option("--pods <number>", "pod capacity that the node reports", "110")
+    .optionsGroup("");
 }
 
 /** Adds the flags for joining a cluster without its administrator's kubeconfig. */
 export function addServerOptions(command: Command): Command {
+  const collect = (value: string, list: readonly string[] = []) => [...list, value];
   return command
+    .optionsGroup(CLUSTER_GROUP)
     .option("--server <url>", "join the cluster at this address, without a kubeconfig")
     .option("--token <token>", "bootstrap token (default: the administrator creates one)")
-    .addOption(
-      new Option("--ca-cert-hash <hash...>", "sha256:… of the public key of the cluster's CA, for --server").argParser(
-        (value: string, list: readonly string[] = []) => [...list, value],
-      ),
-    );
+    .option("--ca-cert-hash <hash...>", "for --server: sha256:… of the public key of the cluster's CA", collect)
+    .optionsGroup("");
 }
 
 /** Adds the flags of a node that renews its Lease, for every command that may have to join one. */
 export function addNodeOptions(command: Command): Command {
+  const folder = "~/.local/state/kubelab/nodes/<name>";
   command
+    .optionsGroup(NODE_GROUP)
     .option("--node <name>", "name of the node", "node-1")
-    .option("--dir <folder>", "kubelet.key, .pem and .config (default: ~/.local/state/kubelab/nodes/<name>)", parsePath)
+    .option("--dir <folder>", `folder of kubelet.key, .pem and .config (default: ${folder})`, parsePath)
     .addOption(new Option("--out-dir <folder>").hideHelp().argParser(parsePath));
-  return addCapacityOptions(command).option("--jitter", "renew the Lease up to 4 % late at random, as upstream does");
+  return addCapacityOptions(command)
+    .optionsGroup(NODE_GROUP)
+    .option("--jitter", "renew the Lease up to 4 % late at random, as upstream does")
+    .optionsGroup("");
 }
 
 /** Adds the flags of a kubelet that runs pods. */
@@ -82,15 +93,18 @@ export function addKubeletOptions(command: Command, nodeName: string): Command {
 }
 
 export function addDurationOption(command: Command): Command {
-  return command.addOption(new Option("--duration <time>", "end after this time").argParser(parseDuration));
+  return command.option("--duration <time>", "end after this time", parseDuration);
+}
+
+/** An option with a duration. @param preset its default, as users write it: `1h` */
+export function durationOption(flags: string, description: string, preset: string): Option {
+  return new Option(flags, description).argParser(parseDuration).default(parseDuration(preset), preset);
 }
 
 /** Picks the target flags from a command's options. */
 export function targetOptions(options: TargetOptions): TargetOptions {
   const { mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed } = options;
-  return {
-    ...defined({ mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed }),
-  };
+  return defined({ mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed });
 }
 
 function parseVerbosity(text: string): Level {
@@ -123,6 +137,9 @@ export function parsePath(text: string): string {
 
 const DURATION_UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** The longest duration of Go: an int64 of nanoseconds. */
+const MAX_DURATION_MS = 2 ** 63 / 1e6;
+
 /**
  * Parses a duration as Go writes it (`90s`, `10m`, `1h30m`, `0`), plus days (`2d`).
  * @returns milliseconds
@@ -134,5 +151,7 @@ export function parseDuration(text: string): number {
   if (parts.length === 0 || parts.map((part) => part[0]).join("") !== text) {
     throw new InvalidArgumentError("expected a duration such as 90s, 10m or 1h30m.");
   }
-  return parts.reduce((sum, part) => sum + Number(part[1]) * (DURATION_UNITS_MS[part[2] ?? ""] ?? 0), 0);
+  const durationMs = parts.reduce((sum, part) => sum + Number(part[1]) * (DURATION_UNITS_MS[part[2] ?? ""] ?? 0), 0);
+  if (durationMs <= MAX_DURATION_MS) return durationMs;
+  throw new InvalidArgumentError("expected a duration of at most 292 years.");
 }

@@ -2,17 +2,36 @@ import type { Ora } from "ora";
 import type { ProcessStreams, Progress, ProgressText } from "../testbed/context.js";
 import { columnsOf } from "./width.js";
 
-/** The spinner with the space after it, and the last column, at which some terminals wrap. */
-const BESIDE_TEXT = 3;
+/** The spinner and the space after it. */
+const SPINNER_WIDTH = 2;
+/** Some terminals wrap at the last column, so it stays free. */
+const BESIDE_TEXT = SPINNER_WIDTH + 1;
+const ERASE_LINE = "\u001b[2K";
+const UP = "\u001b[A";
+/** Until the program learns of a narrower terminal, the terminal cuts the line instead of wrapping it. */
+const WRAP_OFF = "\u001b[?7l";
+const WRAP_ON = "\u001b[?7h";
+
+export interface ProgressOptions {
+  /** false: nothing is shown */
+  readonly enabled: boolean;
+  /** false: ASCII only */
+  readonly unicode: boolean;
+}
+
+type TextWidth = typeof import("./text-width.js");
 
 /** Owns the last line of stderr: a spinner, with trace lines above it. Of several progress lines it shows the newest. */
 export class ProgressLine {
   #spinner: Ora | undefined;
+  #widths: TextWidth | undefined;
   readonly #lines: { text: ProgressText }[] = [];
+  /** the text on the screen */
+  #shown = "";
 
   constructor(
     readonly stream: ProcessStreams["stderr"],
-    readonly enabled: boolean,
+    readonly options: ProgressOptions,
   ) {}
 
   /** Writes text above the line. @param stream stdout may be the same terminal */
@@ -26,41 +45,63 @@ export class ProgressLine {
     const line = { text };
     this.#lines.push(line);
     this.#refresh();
-    if (this.enabled) void this.#show();
+    void this.show();
+    const stop = () => {
+      const at = this.#lines.indexOf(line);
+      if (at >= 0) this.#lines.splice(at, 1);
+      if (this.#lines.length === 0) this.clear();
+      else this.#refresh();
+    };
     return {
       update: (next) => {
         line.text = next;
         this.#refresh();
       },
-      stop: () => {
-        const at = this.#lines.indexOf(line);
-        if (at >= 0) this.#lines.splice(at, 1);
-        if (this.#lines.length === 0) this.clear();
-        else this.#refresh();
-      },
+      stop,
+      [Symbol.dispose]: stop,
     };
   }
 
   /** Removes the spinner and shows the cursor again. Safe to call twice. */
   clear(): void {
-    this.stream.off("resize", this.#refresh);
+    this.stream.off("resize", this.#resize);
     this.#spinner?.stop();
     this.#spinner = undefined;
   }
 
+  /** Shows the newest line, also again after `clear`. */
+  async show(): Promise<void> {
+    if (!this.options.enabled || this.#lines.length === 0) return;
+    // Loaded on demand: most commands end without a wait.
+    const [{ default: ora }, widths] = await Promise.all([import("ora"), import("./text-width.js")]);
+    if (this.#lines.length === 0 || this.#spinner !== undefined) return;
+    this.#widths = widths;
+    const spinner = this.options.unicode ? "dots" : "line";
+    const options = { spinner, stream: this.stream, isEnabled: true, discardStdin: false } as const;
+    this.#spinner = ora(options);
+    this.#refresh();
+    this.#spinner.start();
+    this.stream.on("resize", this.#resize);
+  }
+
   readonly #refresh = (): void => {
-    if (this.#spinner !== undefined) this.#spinner.text = this.#text;
+    if (this.#spinner === undefined) return;
+    this.#shown = this.#text;
+    this.#spinner.text = `${WRAP_OFF}${this.#shown}${WRAP_ON}`;
+  };
+
+  /** A terminal that became narrower has wrapped the old line; the spinner alone would erase only the last of its rows. */
+  readonly #resize = (): void => {
+    const width = SPINNER_WIDTH + (this.#widths?.textWidth(this.#shown) ?? 0);
+    const rows = Math.ceil(width / columnsOf(this.stream));
+    this.#refresh();
+    this.write(`${`${ERASE_LINE}${UP}`.repeat(Math.max(0, rows - 1))}${ERASE_LINE}\r`);
   };
 
   get #text(): string {
     const text = this.#lines.at(-1)?.text ?? "";
-    return typeof text === "string" ? text : text(columnsOf(this.stream) - BESIDE_TEXT);
-  }
-
-  async #show(): Promise<void> {
-    const { default: ora } = await import("ora");
-    if (this.#lines.length === 0 || this.#spinner !== undefined) return;
-    this.#spinner = ora({ text: this.#text, stream: this.stream, discardStdin: false }).start();
-    this.stream.on("resize", this.#refresh);
+    const columns = Math.max(1, columnsOf(this.stream) - BESIDE_TEXT);
+    if (typeof text !== "string") return text(columns);
+    return this.#widths?.fitted(text, columns, this.options.unicode ? "…" : "...") ?? text;
   }
 }

@@ -18,11 +18,7 @@ export async function askYesNo(
   signal: AbortSignal,
 ): Promise<boolean> {
   if (streams.stdin.isTTY !== true || streams.stderr.isTTY !== true) {
-    throw new LabError(
-      "USAGE",
-      `this needs an answer, and there is no terminal to ask on: ${question}`,
-      `Say it with ${flag}.`,
-    );
+    throw new LabError("USAGE", `there is no terminal to ask a question: ${question}`, `Answer it with ${flag}.`);
   }
   const { default: inquirer } = await import("inquirer");
   const prompt = inquirer.createPromptModule({

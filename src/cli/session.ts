@@ -2,13 +2,15 @@ import { resolve } from "node:path";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
 import { NdjsonSink } from "../trace/ndjson.js";
+import { Secrets } from "../trace/secrets.js";
 import { TerminalSink } from "../trace/terminal.js";
+import { printable, wrapBelowLabel } from "../trace/text.js";
 import { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
 import { chalkFor, hasUnicode } from "./colour.js";
-import type { CliContext, EdgeWords } from "./context.js";
+import type { CliContext, CommandResult, EdgeWords } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
 import { columnsOf } from "./width.js";
@@ -23,6 +25,7 @@ export class CliSession implements CliContext {
   readonly random;
   readonly self;
   readonly signal;
+  readonly secrets;
   readonly #clusterClock: Clock | undefined;
   #output = DEFAULT_OUTPUT;
   #words: EdgeWords = { error: "error: ", interrupted: "interrupted" };
@@ -40,6 +43,7 @@ export class CliSession implements CliContext {
     this.random = edge.random;
     this.self = edge.self;
     this.signal = edge.signal;
+    this.secrets = edge.secrets ?? new Secrets();
     this.#clusterClock = edge.clusterClock;
   }
 
@@ -64,9 +68,13 @@ export class CliSession implements CliContext {
     this.#progressLine().write(`${line}\n`);
   }
 
-  print(result: { readonly text: string; readonly json: unknown }): void {
-    const text = this.#output.json === true ? JSON.stringify(result.json, null, 2) : result.text;
-    if (text !== "") this.#progressLine().write(text.endsWith("\n") ? text : `${text}\n`, this.streams.stdout);
+  print({ text: plain, json, isProse = false }: CommandResult): void {
+    const { stdout } = this.streams;
+    const wrapped = (line: string) => (isProse && stdout.isTTY ? wrapBelowLabel(line, columnsOf(stdout)) : [line]);
+    // Names come from servers and runtimes. A pipe gets them unchanged.
+    const shown = stdout.isTTY ? printable(plain) : plain;
+    const text = this.#output.json ? JSON.stringify(json, null, 2) : shown.split("\n").flatMap(wrapped).join("\n");
+    if (text !== "") this.#progressLine().write(text.endsWith("\n") ? text : `${text}\n`, stdout);
   }
 
   session(options: ClockOptions): { clock: Clock; trace: Trace } {
@@ -78,7 +86,7 @@ export class CliSession implements CliContext {
     const joined = epochMs === undefined ? undefined : this.#clusterClock;
     const clock = joined ?? new SystemClock(speed, epochMs, epochClockMs);
     const { verbosity, trace: file } = this.#output;
-    const trace = new Trace(clock, verbosity >= 4 || file !== undefined);
+    const trace = new Trace(clock, verbosity >= 4 || file !== undefined, this.secrets);
     trace.addSink(
       new TerminalSink(
         {
@@ -147,15 +155,19 @@ export class CliSession implements CliContext {
     return target;
   }
 
+  /** The spinner is coloured and moves the cursor, so the terminal must allow both. */
+  get showsProgress(): boolean {
+    const isDrawable = this.streams.stderr.isTTY === true && this.env["TERM"] !== "dumb";
+    return isDrawable && this.#output.json !== true && this.chalk("stderr").level > 0;
+  }
+
   progress(text: ProgressText): Progress {
     return this.#progressLine().start(text);
   }
 
   #progressLine(): ProgressLine {
-    this.#progress ??= new ProgressLine(
-      this.streams.stderr,
-      this.streams.stderr.isTTY === true && this.env["TERM"] !== "dumb" && this.#output.json !== true,
-    );
+    const options = { enabled: this.showsProgress, unicode: hasUnicode(this.env) };
+    this.#progress ??= new ProgressLine(this.streams.stderr, options);
     return this.#progress;
   }
 
@@ -163,7 +175,11 @@ export class CliSession implements CliContext {
     if (options.yes === true || (this.env["KUBELAB_LAB_KUBECONFIG"] ?? "") !== "") return true;
     this.#progress?.clear();
     const { askYesNo } = await import("./prompts.js");
-    return askYesNo(question, options.flag, this.streams, this.signal);
+    try {
+      return await askYesNo(question, options.flag, this.streams, this.signal);
+    } finally {
+      void this.#progress?.show();
+    }
   }
 
   /** Closes the run's spinner and trace files. Safe to call twice. */

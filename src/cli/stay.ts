@@ -1,7 +1,7 @@
 import type { Clock } from "../util/clock.js";
+import { allUntilOneEnds } from "../util/concurrency.js";
 import { isAbortError } from "../util/errors.js";
-import { allUntilOneEnds } from "../util/loops.js";
-import type { CliContext } from "./context.js";
+import type { CliContext, CommandResult } from "./context.js";
 
 export type Loop = (signal: AbortSignal) => Promise<void>;
 
@@ -16,24 +16,15 @@ interface StayOptions {
 export async function stay(context: CliContext, options: StayOptions, loops: readonly Loop[]): Promise<void> {
   const { clock, durationMs, status } = options;
   const timer: readonly Loop[] = durationMs === undefined ? [] : [(inner) => clock.sleep(durationMs, inner)];
-  const line = status === undefined ? undefined : context.progress((columns) => fitted(status, columns));
-  try {
-    await allUntilOneEnds(context.signal, [...loops, ...timer]);
-  } finally {
-    line?.stop();
-  }
-}
-
-function fitted(status: string, columns: number): string {
-  const text = `${status}; Ctrl-C ends it`;
-  return text.length <= columns ? text : status.slice(0, columns);
+  using _line = status === undefined ? undefined : context.progress(`${status}; Ctrl-C ends it`);
+  await allUntilOneEnds(context.signal, [...loops, ...timer]);
 }
 
 /** Runs `body` and prints its result, also after Ctrl-C, which is the usual end of a command that stays. */
 export async function printAtEnd(
   context: CliContext,
   body: () => Promise<void>,
-  result: () => { readonly text: string; readonly json: unknown },
+  result: () => CommandResult,
 ): Promise<void> {
   let end: unknown;
   try {

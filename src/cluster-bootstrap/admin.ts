@@ -62,7 +62,7 @@ export async function deleteToken(deps: TokenDeps, tokenId: string): Promise<voi
   await deps.trace.step("user", `Delete Secret kube-system/${name}`, {}, async () => {
     const answer = await deps.client.request({ method: "DELETE", path: `${SECRETS_PATH}/${name}` });
     if (answer.status === 404) {
-      throw new LabError("REFUSED", `no token has the id ${tokenId}`, "List the tokens: kubelab token list");
+      throw new LabError("REFUSED", `no token has the ID ${tokenId}`, "List the tokens: kubelab token list");
     }
     if (!isSuccess(answer))
       throw refusal(answer, `DELETE ${SECRETS_PATH}/${name}`, identityInWords(deps.client.config));

@@ -113,6 +113,22 @@ function whyInvalid(
   return foreign === undefined ? undefined : `group ${foreign} does not begin with system:bootstrappers:`;
 }
 
+/** Parses `authentication,signing`. @throws LabError USAGE */
+export function parseUsages(text: string): TokenUsage[] {
+  return text.split(",").map((word) => {
+    const usage = TOKEN_USAGES.find((one) => one === word.trim());
+    if (usage !== undefined) return usage;
+    const hint = `The usages are ${TOKEN_USAGES.join(" and ")}.`;
+    throw new LabError("USAGE", `--usages: ${JSON.stringify(word)} is not a usage`, hint);
+  });
+}
+
+/** Parses groups that are separated by commas. @throws LabError USAGE */
+export function parseGroups(text: string): string[] {
+  const words = text.split(",").map((word) => word.trim());
+  return words.filter((word) => word !== "").map(checkGroup);
+}
+
 /** @throws LabError USAGE for a group that the API server would not accept: the whole token would be invalid */
 export function checkGroup(group: string): string {
   if (GROUP_PATTERN.test(group)) return group;

@@ -12,7 +12,7 @@ export interface BootstrapToken {
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
 /** Mirrors BootstrapTokenPattern in k8s.io/cluster-bootstrap/token/api/types.go. */
 export const TOKEN_PATTERN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
-const TOKEN_FORMAT = "six and sixteen lower-case letters or digits separated by a dot: abcdef.0123456789abcdef";
+const TOKEN_FORMAT = "six and sixteen lower-case letters or digits separated by a dot: [a-z0-9]{6}.[a-z0-9]{16}";
 
 /** Mirrors k8s.io/cluster-bootstrap/token/util (GenerateBootstrapToken). Uses node:crypto, because it is a credential. */
 export function generateToken(): BootstrapToken {

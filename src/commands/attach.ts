@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import type { V1Pod } from "../apimachinery/api/pod.js";
 import type { CliContext } from "../cli/context.js";
 import { targetOptions } from "../cli/options.js";
+import { hasRawMode } from "../cli/terminal-keys.js";
 import type { RemoteCommandOptions } from "../streaming/remote-command/session.js";
 import type { Trace } from "../trace/trace.js";
 import { addExamples } from "./examples.js";
 import { openStreamEnvironment } from "./exec/environment.js";
-import { hasTerminal } from "./exec/local-terminal.js";
 import { addRemoteOptions, type RemoteOptions } from "./exec/options.js";
 import { parsePodName } from "./exec/pod.js";
 import { streamContainer } from "./exec/stream-container.js";
@@ -14,10 +14,8 @@ import { streamContainer } from "./exec/stream-container.js";
 const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/attach/attach.go", func: "Run" };
 
 /** `kubelab attach`: connects to the streams of a container's first process. */
-export function addAttachCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("attach")
-    .summary("see the output of a container's process, and send it input")
+export function addAttachCommand(command: Command, context: CliContext): void {
+  command
     .description(
       "Connects to the first process of a container: to its output from now on, and with -i to its input. Ends when the process does, or with Ctrl-C, which leaves the process running.",
     )
@@ -51,7 +49,7 @@ function streamsOf(
   const tty = containers.find(({ name }) => name === container)?.["tty"] === true;
   if (isWanted && !tty)
     note(`No terminal: the container ${container} was created without one (tty: true in its spec).`);
-  if (tty && stdin && !hasTerminal(context.streams)) {
+  if (tty && stdin && !hasRawMode(context.streams)) {
     note("The container has a terminal, but stdin is not one: input is sent as if it were typed.");
   }
   return { stdin, stdout: true, stderr: !tty, tty };

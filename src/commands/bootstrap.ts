@@ -1,8 +1,16 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addNodeOptions, addOutputOptions, addServerOptions, addTargetOptions, parseDuration } from "../cli/options.js";
+import {
+  addNodeOptions,
+  addOutputOptions,
+  addServerOptions,
+  addTargetOptions,
+  durationOption,
+  parseDuration,
+} from "../cli/options.js";
+import { stay } from "../cli/stay.js";
 import { joinNode, openStore } from "../testbed/join.js";
-import { JOIN_TIMEOUT_MS, type JoinOptions, joinDefaults, planJoin } from "../testbed/join-plan.js";
+import { type JoinOptions, joinDefaults, planJoin } from "../testbed/join-plan.js";
 import { defined } from "../util/defined.js";
 import { bootstrapResult } from "./bootstrap/result.js";
 import { addExamples } from "./examples.js";
@@ -13,13 +21,10 @@ interface BootstrapCommandOptions extends JoinOptions {
 }
 
 /** `kubelab bootstrap`: TLS bootstrap from a token to a node that is Ready and has renewed its lease. */
-export function addBootstrapCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("bootstrap")
-    .summary("join a node: token, CSR, certificate, registration, first lease")
-    .description(
-      "Joins a node over HTTPS with a bootstrap token and a signed certificate, makes it Ready and renews its Lease once. After an interrupted run, the same command continues.",
-    );
+export function addBootstrapCommand(command: Command, context: CliContext): void {
+  command.description(
+    "Joins a node over HTTPS with a bootstrap token and a signed certificate, makes it Ready and renews its Lease once. After an interrupted run, the same command continues.",
+  );
   addExamples(
     command,
     "kubelab bootstrap",
@@ -29,18 +34,10 @@ export function addBootstrapCommand(program: Command, context: CliContext): void
   );
   addServerOptions(addNodeOptions(addTargetOptions(addOutputOptions(command))))
     .addOption(new Option("--approve <who>", "who approves the CSR").choices(["auto", "ask", "manual"]).default("auto"))
-    .addOption(
-      new Option("--timeout <duration>", "how long to wait for the certificate")
-        .argParser(parseDuration)
-        .default(JOIN_TIMEOUT_MS, "1h"),
-    )
-    .addOption(
-      new Option("--cert-duration <duration>", "requested lifetime of the certificate (10m or more)").argParser(
-        parseDuration,
-      ),
-    )
-    .option("--force", "get a new certificate even if the old one is valid")
-    .option("--keep", "stay: renew the Lease, report the status, rotate the certificate")
+    .addOption(durationOption("--timeout <duration>", "how long to wait for the certificate", "1h"))
+    .option("--cert-duration <duration>", "requested lifetime of the certificate (10m or more)", parseDuration)
+    .option("--force", "replace the node's certificate even if it is valid, or of another cluster")
+    .option("--keep", "stay until Ctrl-C: renew the Lease, report the status, rotate the certificate")
     .option("--insecure-skip-tls-verify", "do not verify the API server: any server can pretend to be it")
     .action((options: BootstrapCommandOptions) => runBootstrap(context, options));
 }
@@ -57,6 +54,8 @@ async function runBootstrap(context: CliContext, options: BootstrapCommandOption
     context.print(bootstrapResult(plan.nodeName, node, store, cluster));
     if (options.keep !== true) return;
     trace.emit({ kind: "note", text: "Keeping the node Ready until Ctrl-C." }, { actor: "kubelet" });
-    await node.agent.keep(store, defined({ expirationSeconds: plan.expirationSeconds }), context.signal);
+    const keep = defined({ expirationSeconds: plan.expirationSeconds });
+    const status = `${plan.nodeName} is kept Ready`;
+    await stay(context, { clock, status }, [(signal) => node.agent.keep(store, keep, signal)]);
   });
 }

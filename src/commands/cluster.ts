@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, parsePort, parseSpeed } from "../cli/options.js";
 import { runningCluster, runningClusterNames, stopCluster } from "../testbed/cluster.js";
@@ -10,32 +10,28 @@ import { bringUp, type UpOptions } from "./cluster/up.js";
 import { addExamples } from "./examples.js";
 
 /** `kubelab cluster up | down | status`: the embedded control plane for several commands, and for kubectl. */
-export function addClusterCommand(program: Command, context: CliContext): void {
-  const cluster = program
-    .command("cluster")
-    .summary("run the embedded control plane for other commands and kubectl")
-    .description(
-      "Runs the embedded control plane on loopback. Other kubelab commands without a target flag join it; kubectl reaches it with the kubeconfig that `up` writes.",
-    );
+export function addClusterCommand(cluster: Command, context: CliContext): void {
+  cluster.description(
+    "Runs the embedded control plane on loopback. Other kubelab commands without a target flag join it; kubectl reaches it with the kubeconfig that `up` writes.",
+  );
   const named = (name: string, description: string) =>
-    addOutputOptions(cluster.command(name).description(description)).addOption(
-      new Option("--name <name>", "name of the cluster").argParser(parseName).default(DEFAULT_CLUSTER),
+    addOutputOptions(cluster.command(name).description(description)).option(
+      "--name <name>",
+      "name of the cluster",
+      parseName,
+      DEFAULT_CLUSTER,
     );
 
-  const up = named("up", "start it; Ctrl-C ends it")
-    .addOption(new Option("--port <port>", "port of the API server; 0: a free one").argParser(parsePort).default(0))
+  const up = named("up", "start a cluster; Ctrl-C ends it")
+    .option("--port <port>", "port of the API server; 0: a free one", parsePort, 0)
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
-    .addOption(
-      new Option("--nodes <count>", "join node-1 to node-<count>, which run pods").argParser(parseNodes).default(0),
-    )
+    .option("--nodes <count>", "start with node-1 to node-<count>, which run pods", parseNodes, 0)
     .option("--kube-version <release>", "behave like this release", "1.25")
     .option(
       "--verify-kubelets",
-      "check nodes' serving certificates, as kube-apiserver with --kubelet-certificate-authority: logs and exec need `kubelab node --rotate-server-certificates`",
+      "verify nodes' serving certificates, as kube-apiserver does with --kubelet-certificate-authority: logs and exec then need `kubelab node --rotate-server-certificates`",
     )
-    .addOption(
-      new Option("--speed <factor>", "run its clock this many times as fast (default: 1)").argParser(parseSpeed),
-    )
+    .option("--speed <factor>", "run its clock this many times as fast (default: 1)", parseSpeed)
     .action((options: UpOptions) => bringUp(context, options));
   addExamples(
     up,
@@ -43,15 +39,22 @@ export function addClusterCommand(program: Command, context: CliContext): void {
     "kubelab cluster up --detach --nodes 3",
     "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
   );
-  named("down", "end it").action(({ name }: { name: string }) => bringDown(context, name));
-  named("status", "say whether it runs, where, and how its nodes are").action(({ name }: { name: string }) =>
+  named("down", "end a running cluster").action(({ name }: { name: string }) => bringDown(context, name));
+  named("status", "show whether a cluster runs, its address and its nodes").action(({ name }: { name: string }) =>
     printStatus(context, name),
   );
 }
 
 /** @throws LabError FAILED when it does not run; TIMED_OUT when it does not end */
 async function bringDown(context: CliContext, name: string): Promise<void> {
-  await stopCluster(context, await requireRunning(context, name, "There is nothing to end."));
+  const state = await requireRunning(context, name, "There is nothing to end.");
+  const { isKilled } = await stopCluster(context, state);
+  if (isKilled) {
+    note(
+      context,
+      `cluster ${name} (pid ${state.pid}) did not end within 5 s of SIGTERM: ended with SIGKILL, its files removed`,
+    );
+  }
   context.print({ text: `cluster ${name} is down`, json: { name, running: false } });
 }
 

@@ -16,12 +16,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "bootstrap",
-    summary: "join a node: token, CSR, certificate, registration, first lease",
+    summary: "join a node: token, CSR, certificate, registration",
     load: async () => (await import("./bootstrap.js")).addBootstrapCommand,
   },
   {
     name: "lease",
-    summary: "keep a node Ready, or stop and watch who declares it dead",
+    summary: "keep a node Ready, or stop its heartbeats and see what follows",
     load: async () => (await import("./lease.js")).addLeaseCommand,
   },
   {
@@ -31,7 +31,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "csr",
-    summary: "certificate signing requests by hand: create, inspect, approve",
+    summary: "certificate signing requests, step by step",
     load: async () => (await import("./csr.js")).addCsrCommand,
   },
   {
@@ -51,27 +51,27 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "attach",
-    summary: "see what a container's process writes, and type to it",
+    summary: "see the output of a container's process, and send it input",
     load: async () => (await import("./attach.js")).addAttachCommand,
   },
   {
     name: "logs",
-    summary: "print a container's log, and see from where it comes",
+    summary: "print a container's log, and see where it comes from",
     load: async () => (await import("./logs.js")).addLogsCommand,
   },
   {
     name: "port-forward",
-    summary: "let ports of this machine lead to ports of a pod",
+    summary: "forward local ports to ports of a pod",
     load: async () => (await import("./port-forward.js")).addPortForwardCommand,
   },
   {
     name: "static-pod",
-    summary: "watch a file become a static pod, with its mirror pod and status",
+    summary: "watch a file become a static pod with a mirror pod",
     load: async () => (await import("./static-pod.js")).addStaticPodCommand,
   },
   {
     name: "pod-manager",
-    summary: "see which pods a kubelet should have: a page, and /pods as JSON",
+    summary: "see which pods a kubelet should run: a page, and JSON",
     load: async () => (await import("./pod-manager.js")).addPodManagerCommand,
   },
   {

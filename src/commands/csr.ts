@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, parseDuration, parsePath } from "../cli/options.js";
+import { addOutputOptions, addTargetOptions, durationOption, parseDuration, parsePath } from "../cli/options.js";
 import { collect, collectDns, collectIps, collectUsages } from "./csr/plan.js";
 import {
   type CreateOptions,
@@ -14,27 +14,24 @@ import {
 } from "./csr/run.js";
 import { addExamples } from "./examples.js";
 
-/** `kubelab csr create | inspect | approve | deny | fetch`: how a certificate is asked for, step by step. */
-export function addCsrCommand(program: Command, context: CliContext): void {
-  const csr = program
-    .command("csr")
-    .summary("certificate signing requests by hand: create, inspect, approve")
-    .description(
-      "How a certificate is asked for, by the steps that openssl and kubectl would take: key, PKCS#10, base64, the object, approval, certificate.",
-    );
+/** `kubelab csr create | inspect | approve | deny | fetch`: how to get a certificate, step by step. */
+export function addCsrCommand(csr: Command, context: CliContext): void {
+  csr.description(
+    "Gets a certificate step by step and prints how openssl and kubectl do each: key, PKCS#10, base64, object, approval, certificate.",
+  );
   const subcommand = (name: string, description: string) =>
     addTargetOptions(addOutputOptions(csr.command(name).description(description)));
 
-  addCreateOptions(subcommand("create", "make a key and a request, and send it; prints the object's name")).action(
+  addCreateOptions(subcommand("create", "create a key and a request, send it, print its name")).action(
     (options: CreateOptions) => runCreate(context, options),
   );
   const inspect = subcommand("inspect", "show a request or certificate byte by byte, and which signer would accept it")
     .argument(
       "<file-or-name>",
-      "a PEM or DER file, an object's YAML, - for standard input, or the name of a CSR",
+      "a PEM or DER file, a CSR as YAML, - for standard input, or the name of a CSR",
       parsePath,
     )
-    .addOption(new Option("--usages <list>", "ask the signers with these usages").argParser(collectUsages))
+    .option("--usages <list>", "check the rules of the signers with these usages", collectUsages)
     .option("--ca <file>", "verify a certificate against this CA", parsePath)
     .action((what: string, options: InspectOptions) => runInspect(context, what, options));
   addExamples(
@@ -49,13 +46,12 @@ export function addCsrCommand(program: Command, context: CliContext): void {
   ] as const) {
     subcommand(name, `${name} requests: a decision is final`)
       .argument("<name...>", "names of CSRs")
-      .option("--reason <word>", "for the condition, in CamelCase")
-      .option("--message <text>", "for the condition")
+      .option("--reason <word>", "reason of the condition, in CamelCase")
+      .option("--message <text>", "message of the condition")
       .action((names: string[], options: DecideOptions) => runDecide(context, type, names, options));
   }
-  addFileOptions(subcommand("fetch", "wait for a certificate and write it beside its key; prints the file"))
+  addFileOptions(subcommand("fetch", "wait for a certificate, write it next to its key, print the file"))
     .argument("<name>", "name of the CSR")
-    .addOption(timeoutOption())
     .action((name: string, options: FetchOptions) => runFetch(context, name, options));
 }
 
@@ -67,33 +63,28 @@ function addCreateOptions(command: Command): Command {
     "kubelab csr create --node n1 --signer kubelet-serving --dns n1 --ip 10.0.0.5",
     "kubelab csr create --cn jane --print | kubectl create -f -",
   );
-  return addFileOptions(command)
+  command
     .option("--node <name>", "for a kubelet: O=system:nodes, CN=system:node:<name>")
     .option("--cn <user>", "for a user (see --org)")
-    .addOption(new Option("--org <group>", "the user's groups; again, or with commas, for several").argParser(collect))
+    .option("--org <group>", "a group of the user; several: repeat it, or use commas", collect)
     .option("--subject <text>", "any subject: /O=devs/CN=jane")
-    .option("--name <name>", "of the object (default: the server makes one up)")
+    .option("--name <name>", "name of the CSR (default: the server generates one)")
     .option("--signer <name>", "kube-apiserver-client-kubelet, kubelet-serving, kube-apiserver-client, or another")
-    .addOption(new Option("--usages <list>", "default: what the signer wants").argParser(collectUsages))
-    .addOption(new Option("--key-type <type>", "ECDSA P-256 or RSA 2048 (default: ec)").choices(["ec", "rsa"]))
-    .addOption(new Option("--dns <list>", "DNS names for the certificate").argParser(collectDns))
-    .addOption(new Option("--ip <list>", "IP addresses for the certificate").argParser(collectIps))
-    .addOption(new Option("--expiration <duration>", "validity of the certificate: 10m, 24h").argParser(parseDuration))
-    .option("--print", "make key and request, print the object as YAML, send nothing")
-    .option("--dry-run", "as --print, and write no files either")
+    .option("--usages <list>", "key usages (default: those that the signer expects)", collectUsages)
+    .addOption(new Option("--key-type <type>", "ECDSA P-256, which is the default, or RSA 2048").choices(["ec", "rsa"]))
+    .option("--dns <list>", "DNS names for the certificate", collectDns)
+    .option("--ip <list>", "IP addresses for the certificate", collectIps)
+    .option("--expiration <duration>", "validity of the certificate: 10m, 24h", parseDuration)
+    .option("--print", "create key and request, print the CSR as YAML, send nothing")
+    .option("--dry-run", "as --print, without writing files")
     .option("--approve", "approve it at once")
-    .option("--wait", "wait for the certificate and write it")
-    .addOption(timeoutOption());
+    .option("--wait", "wait for the certificate and write it");
+  return addFileOptions(command);
 }
 
 function addFileOptions(command: Command): Command {
   return command
-    .option("--out-dir <folder>", "where the files are: kubelet.key (0600), kubelet.csr, kubelet.pem", parsePath, ".")
-    .option("--prefix <word>", "file names begin with this", "kubelet");
-}
-
-function timeoutOption(): Option {
-  return new Option("--timeout <duration>", "how long to wait for approval and signature")
-    .argParser(parseDuration)
-    .default(60_000, "60s");
+    .addOption(durationOption("--timeout <duration>", "how long to wait for approval and signature", "60s"))
+    .option("--out-dir <folder>", "folder of kubelet.key, kubelet.csr and kubelet.pem", parsePath, ".")
+    .option("--prefix <word>", "first part of the file names", "kubelet");
 }

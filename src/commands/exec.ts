@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { targetOptions } from "../cli/options.js";
 import { addExamples } from "./examples.js";
@@ -7,12 +7,10 @@ import { type ExecOptions, runExec } from "./exec/run-exec.js";
 import { addServeCommand } from "./exec/serve.js";
 
 /** `kubelab exec`: a command in a container, and every hop on the way to it. */
-export function addExecCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("exec")
+export function addExecCommand(command: Command, context: CliContext): void {
+  command
     // Flags after `serve` belong to it, though exec has flags of the same names.
     .enablePositionalOptions()
-    .summary("run a command in a pod, and see every hop on the way there")
     .description(
       "Runs a command in a container of a pod, through API server, kubelet and container runtime. Prints its output to stdout and the hops to stderr, and exits with its exit code. Starts a cluster with the pods nettool and nginx if none runs.",
     )
@@ -29,9 +27,7 @@ export function addExecCommand(program: Command, context: CliContext): void {
     "kubelab exec --cri unix:///run/containerd/containerd.sock ID -- ls",
   );
   addRemoteOptions(command)
-    .addOption(
-      new Option("--cri <endpoint>", "start an API server and a kubelet's server in front of this real runtime"),
-    )
+    .option("--cri <endpoint>", "use this real runtime, with an API server and a kubelet's server in front of it")
     .action((pod: string, words: readonly string[], options: ExecOptions) => {
       const namesNamespace = command.getOptionValueSource("namespace") === "cli";
       return runExec(context, { pod, words, options, namesNamespace, target: targetOptions(options) });

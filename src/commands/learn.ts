@@ -31,8 +31,7 @@ interface LearnFlags {
 }
 
 /** `kubelab learn`: guided walkthroughs, with a menu on a terminal and with subcommands everywhere. */
-export function addLearnCommand(program: Command, context: CliContext): void {
-  const learn = program.command("learn");
+export function addLearnCommand(learn: Command, context: CliContext): void {
   const help = new LearnHelp(sayIn(languageOf(context.env)));
   const room: LearnRoom = { context, learn, help };
   help.root(

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addNodeOptions, addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
 import { createClient } from "../client-go/rest/create-client.js";
@@ -7,7 +7,7 @@ import { JOIN_TIMEOUT_MS, type JoinOptions, joinDefaults, planJoin } from "../te
 import { NodeObserver } from "../testbed/node-observer.js";
 import { type OutageSession, runOutage, type StopAfter } from "../testbed/node-outage.js";
 import { releaseOf } from "../testbed/server-release.js";
-import { allUntilOneEnds } from "../util/loops.js";
+import { allUntilOneEnds } from "../util/concurrency.js";
 import { addExamples } from "./examples.js";
 import { leaseResult } from "./lease/result.js";
 
@@ -17,13 +17,10 @@ interface LeaseCommandOptions extends Omit<JoinOptions, "approve" | "timeout"> {
 }
 
 /** `kubelab lease`: keep a node Ready, let it lapse, bring it back. */
-export function addLeaseCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("lease")
-    .summary("keep a node Ready, or stop and watch who declares it dead")
-    .description(
-      "Renews a node's Lease every 10 s and reports its status. Joins the node first if necessary. With --stop-after it stops its heartbeats and shows which component decides what; --revive shows the way back.",
-    );
+export function addLeaseCommand(command: Command, context: CliContext): void {
+  command.description(
+    "Renews a node's Lease every 10 s and reports its status. Joins the node first if necessary. With --stop-after it stops the heartbeats and shows how the cluster reacts; --revive shows how the node becomes Ready again.",
+  );
   addExamples(
     command,
     "kubelab lease --speed 10",
@@ -31,10 +28,8 @@ export function addLeaseCommand(program: Command, context: CliContext): void {
     "kubelab lease --node n1 --stop-after 30s --kubeconfig ~/.kube/config",
   );
   addNodeOptions(addTargetOptions(addOutputOptions(command)))
-    .addOption(
-      new Option("--stop-after <n>", "stop after n renewals (3), or after a time (30s)").argParser(parseStopAfter),
-    )
-    .option("--revive", "start renewing for a node that is NotReady, and show the way back")
+    .option("--stop-after <n>", "stop the heartbeats after n renewals or a time: 3, 30s", parseStopAfter)
+    .option("--revive", "start the heartbeats of a NotReady node, and show how it becomes Ready")
     .action((options: LeaseCommandOptions) => runLease(context, options));
 }
 
@@ -70,9 +65,10 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
 }
 
 /** Renews the Lease, reports the status and rotates the certificate until Ctrl-C. */
-async function keepReady({ node, trace, store, plan }: OutageSession, signal: AbortSignal): Promise<void> {
+async function keepReady({ context, node, trace, store, plan }: OutageSession, signal: AbortSignal): Promise<void> {
   await node.agent.start(signal);
   const text = `Keeping ${plan.nodeName} Ready until Ctrl-C. --stop-after 3 shows what happens when heartbeats stop.`;
   trace.emit({ kind: "note", text }, { actor: "kubelet" });
+  using _line = context.progress(`${plan.nodeName} is kept Ready; Ctrl-C ends it`);
   await node.agent.keep(store, {}, signal);
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { parseDuration, targetOptions } from "../cli/options.js";
 import { streamLog } from "../client-go/rest/stream.js";
@@ -21,22 +21,20 @@ interface LogsOptions extends PodOptions {
 const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/logs/logs.go", func: "RunLogs" };
 
 /** `kubelab logs`: a container's log, from the file on its node. */
-export function addLogsCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("logs")
-    .summary("print a container's log, and see where it comes from")
+export function addLogsCommand(command: Command, context: CliContext): void {
+  command
     .description(
       "Requests a container's log from the API server, which requests it from the kubelet, which reads the file that the runtime writes. Prints the log to stdout, and the hops to stderr.",
     )
     .argument("<pod>", "name of the pod");
   addExamples(command, "kubelab logs nginx", "kubelab logs nginx -f --tail 1", "kubelab logs mypod -c app --previous");
   addContainerOption(addPodOptions(command))
-    .addOption(new Option("-f, --follow", "keep printing new lines, until Ctrl-C"))
-    .addOption(new Option("-p, --previous", "the log of the container's previous instance"))
-    .addOption(new Option("--timestamps", "print the time before each line"))
-    .addOption(new Option("--tail <lines>", "only the last lines; -1: all").argParser(parseCountOrAll))
-    .addOption(new Option("--since <time>", "only lines newer than this: 30s, 5m; 0: all").argParser(parseDuration))
-    .addOption(new Option("--limit-bytes <bytes>", "at most this many bytes; 0: all").argParser(parseCount))
+    .option("-f, --follow", "keep printing new lines, until Ctrl-C")
+    .option("-p, --previous", "the log of the container's previous instance")
+    .option("--timestamps", "print the time before each line")
+    .option("--tail <lines>", "only the last lines; -1: all", parseCountOrAll)
+    .option("--since <time>", "only lines newer than this: 30s, 5m; 0: all", parseDuration)
+    .option("--limit-bytes <bytes>", "at most this many bytes; 0: all", parseCount)
     .action((pod: string, options: LogsOptions) => runLogs(context, pod, options));
 }
 

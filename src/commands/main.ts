@@ -1,9 +1,9 @@
-import { Command, CommanderError } from "commander";
-import type { OutputOptions } from "../cli/options.js";
+import { Command, CommanderError, Help } from "commander";
+import { OUTPUT_GROUP, type OutputOptions } from "../cli/options.js";
 import { CliSession } from "../cli/session.js";
 import { columnsOf } from "../cli/width.js";
 import type { Program, ProgramEdge } from "../testbed/context.js";
-import { wrap } from "../trace/text.js";
+import { printable, wrap } from "../trace/text.js";
 import { isAbortError, LabError } from "../util/errors.js";
 import { COMMANDS } from "./command-table.js";
 
@@ -60,17 +60,26 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     .version(version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .configureHelp({ helpWidth: Math.min(columnsOf(stdout), 100), minWidthToWrap: MIN_WIDTH_TO_WRAP })
+    .configureHelp({ helpWidth: Math.min(columnsOf(stdout), 100), minWidthToWrap: MIN_WIDTH_TO_WRAP, groupItems })
+    .addHelpText("after", "\nStart here: kubelab learn\nThe flags of a command: kubelab COMMAND --help")
     .showHelpAfterError("(add --help for the flags)")
     .hook("preAction", (_program, action) => session.useOutput(action.optsWithGlobals<OutputOptions>()));
   const words = argv.filter((word) => !word.startsWith("-"));
   const wanted = words[0] === "help" ? words[1] : words[0];
   for (const entry of COMMANDS) {
-    if (entry.name === wanted) (await entry.load())(program, session);
-    else program.command(entry.name).summary(entry.summary).description(entry.summary);
+    const command = program.command(entry.name).summary(entry.summary);
+    if (entry.name === wanted) (await entry.load())(command, session);
   }
   return program;
 }
+
+/** A command's own flags come first in its help, the flags for its output last. */
+const groupItems: Help["groupItems"] = (all, visible, groupOf) => {
+  const rank = (heading: string) => ["Options:", OUTPUT_GROUP].indexOf(heading);
+  const order = [0, -1, 1];
+  const groups = new Help().groupItems(all, visible, groupOf);
+  return new Map([...groups].sort(([a], [b]) => order.indexOf(rank(a)) - order.indexOf(rank(b))));
+};
 
 /** Prints an error on stderr: one sentence and a hint; a stack only for our own bugs. */
 function report(error: unknown, session: CliSession): number {
@@ -81,7 +90,10 @@ function report(error: unknown, session: CliSession): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   if (error instanceof LabError) {
     // Wrapped for a terminal only, because scripts search for the sentence.
-    const lines = (text: string) => (stderr.isTTY === true ? wrap(text, session.width) : [text]);
+    const lines = (text: string) => {
+      const masked = printable(session.secrets.mask(text));
+      return stderr.isTTY === true ? wrap(masked, session.width) : [masked];
+    };
     const [first = "", ...rest] = lines(`${words.error}${error.message}`);
     const message = [first.replace(words.error, chalk.red(words.error)), ...rest].join("\n");
     const hint = lines(error.hint).map((line) => chalk.dim(line));
@@ -93,7 +105,7 @@ function report(error: unknown, session: CliSession): number {
     return EXIT_INTERRUPTED;
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  stderr.write(`${chalk.red("kubelab has a bug:")} ${stack}\n`);
+  stderr.write(`${chalk.red("kubelab has a bug:")} ${printable(session.secrets.mask(stack))}\n`);
   return EXIT_BUG;
 }
 

@@ -17,10 +17,11 @@ import { openAdminKubeconfig } from "../testbed/admin-kubeconfig.js";
 import { openStore } from "../testbed/join.js";
 import { joinDefaults, planJoin } from "../testbed/join-plan.js";
 import { startNode } from "../testbed/node.js";
+import { SystemClock } from "../util/clock.js";
+import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
-import { untilAborted } from "../util/loops.js";
 import { pathFrom } from "../util/paths.js";
-import { endLeftWork, openHandler } from "../virtual/open-handler.js";
+import { endLeftWork, loadHandler, startHandler } from "../virtual/open-handler.js";
 import { addExamples } from "./examples.js";
 import { openJoinTarget } from "./join-target.js";
 import { parseAddresses, parseDomain, parseLogFiles, parseLogSize } from "./node/flags.js";
@@ -28,13 +29,10 @@ import { checkNodeOptions, type NodeCommandOptions, toJoinOptions } from "./node
 import { announceNode, nodeResult } from "./node/result.js";
 
 /** `kubelab node`: a small kubelet that joins a cluster and runs its pods. */
-export function addNodeCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("node")
-    .summary("a small kubelet: joins a cluster, runs pods, reports back")
-    .description(
-      "Joins a cluster as a node and runs what is bound to it: pods from the API server, from files and from a URL, in the embedded container runtime or any other with a CRI. Every decision is told.",
-    );
+export function addNodeCommand(command: Command, context: CliContext): void {
+  command.description(
+    "Joins a cluster as a node and runs what is bound to it: pods from the API server, from files and from a URL, in the embedded container runtime or in another one (--cri). Prints every decision.",
+  );
   addExamples(
     command,
     "kubelab node",
@@ -49,50 +47,37 @@ export function addNodeCommand(program: Command, context: CliContext): void {
 
 function addNodeOptions(command: Command): Command {
   return command
-    .option("--manifest-url <url>", "static pods: read from this URL every 20 s")
+    .option("--manifest-url <url>", "static pods: manifests from this URL, read every 20 s")
     .option(
       "--root-dir <folder>",
-      "certificate, logs and pods' files (default: ~/.local/state/kubelab/nodes/<name>)",
+      "folder of certificate, logs and pods' files (default: ~/.local/state/kubelab/nodes/<name>)",
       parsePath,
     )
-    .addOption(
-      new Option("--port <port>", "of the kubelet's server; 0: a free one (default: 10250, if it is free)").argParser(
-        parsePort,
-      ),
-    )
-    .addOption(
-      new Option("--cluster-dns <ips>", "name servers of pods; '': the node's own (default: 10.96.0.10)").argParser(
-        parseAddresses,
-      ),
-    )
-    .addOption(
-      new Option("--cluster-domain <domain>", "pods find services below it (default: cluster.local)").argParser(
-        parseDomain,
-      ),
-    )
+    .option("--port <port>", "port of the kubelet's server; 0: a free one (default: 10250, if it is free)", parsePort)
+    .option("--cluster-dns <ips>", "name servers of pods; '': the node's own (default: 10.96.0.10)", parseAddresses)
+    .option("--cluster-domain <domain>", "DNS domain of services (default: cluster.local)", parseDomain)
     .option(
       "--rotate-server-certificates",
-      "the cluster signs the server's certificate, when you approve its CSR (default: it signs its own)",
+      "the cluster signs the kubelet's serving certificate once you approve its CSR (default: self-signed)",
     )
     .addOption(
       new Option("--container-log-max-size <bytes>", "a container's log is rotated at this size")
         .argParser(parseLogSize)
         .default(DEFAULT_LOG_ROTATE_POLICY.maxSize, "10Mi"),
     )
-    .addOption(
-      new Option("--container-log-max-files <number>", "number of log files kept for each container")
-        .argParser(parseLogFiles)
-        .default(DEFAULT_LOG_ROTATE_POLICY.maxFiles),
+    .option(
+      "--container-log-max-files <number>",
+      "number of log files that are kept for each container",
+      parseLogFiles,
+      DEFAULT_LOG_ROTATE_POLICY.maxFiles,
     )
     .option(
       "--handler <file>",
-      "virtual pods: a module whose function does each pod's work, in place of containers",
+      "virtual pods: a function of this module does each pod's work, without containers",
       parsePath,
     )
-    .option("--handler-command <cmd>", "the same by a shell command: the pod on stdin, logs on stdout, exit code")
-    .addOption(
-      new Option("--handler-timeout <time>", "of each pod's work (default: the pod's own)").argParser(parseDuration),
-    );
+    .option("--handler-command <cmd>", "virtual pods by a shell command: it reads the pod on stdin and logs to stdout")
+    .option("--handler-timeout <time>", "time limit of each pod's work (default: the pod's own)", parseDuration);
 }
 
 async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
@@ -100,12 +85,14 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   checkNodeOptions(options);
   const store = await openStore(plan);
   await using _lock = await lockFolder(plan.folder);
+  const { cwd, env, random, signal } = context;
+  const handler = await loadHandler({ cwd, env, signal, clock: new SystemClock() }, options, plan.folder);
   await using opened = await openJoinTarget(context, "node", plan, options);
   const { target, clock, trace, kubeVersion } = opened;
   await trace.chapter("node", async () => {
     await endLeftWork(trace, plan.folder);
-    const { cwd, env, random, signal } = context;
-    await using handler = await openHandler({ cwd, env, random, signal, clock, trace }, options, plan.folder);
+    await using virtual =
+      handler === undefined ? undefined : await startHandler({ handler, random, clock, trace }, options);
     const { port, cri, clusterDns, clusterDomain, manifestUrl } = options;
     const manifestDir = options.manifestDir === undefined ? undefined : pathFrom(cwd, options.manifestDir);
     await using node = await startNode(
@@ -118,7 +105,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         rotateServerCertificates: options.rotateServerCertificates === true,
         logRotatePolicy: { maxSize: options.containerLogMaxSize, maxFiles: options.containerLogMaxFiles },
         ...defined({ port, cri, clusterDns, clusterDomain, manifestUrl, manifestDir }),
-        ...(handler === undefined ? {} : { cri: handler.endpoint, hooks: handler.hooks, isSimulated: true }),
+        ...(virtual === undefined ? {} : { cri: virtual.endpoint, hooks: virtual.hooks, isSimulated: true }),
       },
     );
     await using admin = await openAdminKubeconfig(plan.folder, target);

@@ -1,8 +1,9 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addDurationOption, addOutputOptions, parseSpeed } from "../cli/options.js";
 import { type Loop, printAtEnd, stay } from "../cli/stay.js";
-import { createCriClient } from "../kubelet/cri/create-cri-client.js";
+import { hasKeys } from "../cli/terminal-keys.js";
+import { createCriClient } from "../cri/remote/create-cri-client.js";
 import { RemotePodReader } from "../kubelet/kuberuntime/remote-pod-reader.js";
 import { parseKubeVersion } from "../release/facts.js";
 import { Pleg } from "../testbed/pleg/pleg.js";
@@ -10,20 +11,16 @@ import { openRuntime } from "../testbed/pleg/runtime-target.js";
 import { defined } from "../util/defined.js";
 import { addExamples } from "./examples.js";
 import { addHttpOption } from "./inspector/options.js";
-import { hasKeys } from "./inspector/terminal-keys.js";
 import { serveKeys } from "./pleg/keys.js";
 import { servePlegPage } from "./pleg/page/server.js";
 import { checkOptions, type PlegCommandOptions, parseRelistPeriod } from "./pleg/plan.js";
 import { summaryResult, versionResult } from "./pleg/result.js";
 
 /** `kubelab pleg`: how the kubelet finds out what happened to its containers. */
-export function addPlegCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("pleg")
-    .summary("watch how the kubelet notices what happens to containers")
-    .description(
-      "Lists the containers of a runtime again and again, compares the lists, and reports what happened: the kubelet's Pod Lifecycle Event Generator. Without --cri it starts an embedded runtime with two sample pods.",
-    );
+export function addPlegCommand(command: Command, context: CliContext): void {
+  command.description(
+    "The kubelet's Pod Lifecycle Event Generator: lists the containers of a runtime again and again, compares the lists, and reports what happened. Without --cri it starts an embedded runtime with two sample pods.",
+  );
   addExamples(
     command,
     "kubelab pleg",
@@ -31,18 +28,14 @@ export function addPlegCommand(program: Command, context: CliContext): void {
     "kubelab pleg --evented --duration 30s",
     "kubelab pleg --cri unix:///run/containerd/containerd.sock",
   );
-  addHttpOption(addDurationOption(addOutputOptions(command)), "serve a page there: 127.0.0.1:8080")
-    .addOption(new Option("--mock", "the embedded runtime (the default)"))
-    .addOption(
-      new Option("--cri <endpoint>", "a real runtime: unix:///path or tcp://host:port; it is observed, never changed"),
-    )
-    .addOption(new Option("--evented", "take events from the runtime too, and relist rarely"))
-    .addOption(new Option("--relist-period <time>", "time between two relists (1s)").argParser(parseRelistPeriod))
-    .addOption(new Option("--version-only", "print the name, version and API version of the runtime, and exit"))
-    .addOption(new Option("--kube-version <release>", "behave like the kubelet of this release").default("1.25"))
-    .addOption(
-      new Option("--speed <factor>", "run the clock this many times as fast (embedded only)").argParser(parseSpeed),
-    )
+  addHttpOption(addDurationOption(addOutputOptions(command)), "serve a page at this address: 127.0.0.1:8080")
+    .option("--mock", "the embedded runtime (the default)")
+    .option("--cri <endpoint>", "a real runtime, which is never changed: unix:///path or tcp://host:port")
+    .option("--evented", "also use the runtime's event stream, and relist rarely")
+    .option("--relist-period <time>", "time between two relists (default: 1s)", parseRelistPeriod)
+    .option("--version-only", "print the name, version and API version of the runtime, and exit")
+    .option("--kube-version <release>", "behave like the kubelet of this release", "1.25")
+    .option("--speed <factor>", "run the clock this many times as fast (embedded only)", parseSpeed)
     .action((options: PlegCommandOptions) => runPleg(context, options));
 }
 

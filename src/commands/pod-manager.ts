@@ -12,20 +12,20 @@ import {
 } from "./pod-manager/inspector.js";
 
 /** `kubelab pod-manager`: the pods that a kubelet should have, and which mirror pod belongs to which static pod. */
-export function addPodManagerCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("pod-manager")
-    .summary("see which pods a kubelet should have: a page, and /pods as JSON")
-    .description(
-      "Runs a kubelet and serves what its pod manager knows: regular, static and mirror pods, and the translation of their UIDs. GET /pods is the list as JSON; the page follows live.",
-    );
+export function addPodManagerCommand(command: Command, context: CliContext): void {
+  command.description(
+    "Runs a kubelet and serves what its pod manager knows: regular, static and mirror pods, and the translation of their UIDs. GET /pods returns the list as JSON; the page updates itself.",
+  );
   addExamples(
     command,
     "kubelab pod-manager --http 127.0.0.1:8080",
     "kubelab pod-manager --manifest-dir ./manifests",
     "curl -s http://127.0.0.1:8080/pods | jq '.items[].metadata.name'",
   );
-  addHttpOption(addInspectorOptions(command, "manager-node"), "where the page is (a free port of 127.0.0.1)");
+  addHttpOption(
+    addInspectorOptions(command, "manager-node"),
+    "address of the page (default: a free port of 127.0.0.1)",
+  );
   command.action((options: InspectorOptions) =>
     runInspector(context, {
       command: "pod-manager",

@@ -10,13 +10,10 @@ interface PodWorkerOptions extends InspectorOptions {
 }
 
 /** `kubelab pod-worker`: one worker per pod, what it does, what waits for it, and what it waits for. */
-export function addPodWorkerCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("pod-worker")
-    .summary("watch pod workers sync, wait, merge updates and end pods")
-    .description(
-      "Runs a kubelet and shows its pod workers: which state each pod is in, which updates are merged while a worker is busy, what a worker waits for. With --hold-cache each worker waits before GetNewerThan until you release it: by a key, or by POST /setcache?id=UID.",
-    );
+export function addPodWorkerCommand(command: Command, context: CliContext): void {
+  command.description(
+    "Runs a kubelet and shows its pod workers: which state each pod is in, which updates are merged while a worker is busy, what a worker waits for. With --hold-cache each worker waits before GetNewerThan until you release it: by a key, or by POST /setcache?id=UID.",
+  );
   addExamples(
     command,
     "kubelab pod-worker",
@@ -24,8 +21,11 @@ export function addPodWorkerCommand(program: Command, context: CliContext): void
     "curl -X POST 'http://127.0.0.1:8080/setcache?id=UID'",
     "kubelab pod-worker --yes --cri unix:///run/containerd/containerd.sock",
   );
-  addHttpOption(addInspectorOptions(command, "worker-node"), "workers as JSON, and POST /setcache, there")
-    .option("--hold-cache", "workers wait for their pod's status until they are released by hand")
+  addHttpOption(
+    addInspectorOptions(command, "worker-node"),
+    "serve the workers as JSON, and POST /setcache, at this address",
+  )
+    .option("--hold-cache", "workers wait for their pod's status until you release them")
     .action((options: PodWorkerOptions) => runPodWorker(context, options));
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { CliContext } from "../cli/context.js";
+import type { CliContext, CommandResult } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, targetOptions } from "../cli/options.js";
 import type { PortForwardProtocol } from "../client-go/portforward/dialer.js";
 import { forwardPorts, type ListeningPort } from "../client-go/portforward/portforward.js";
@@ -20,12 +20,10 @@ interface PortForwardOptions extends PodOptions {
 const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/portforward/portforward.go", func: "RunPortForward" };
 
 /** `kubelab port-forward`: local ports that lead to ports of a pod. */
-export function addPortForwardCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("port-forward")
-    .summary("forward local ports to ports of a pod")
+export function addPortForwardCommand(command: Command, context: CliContext): void {
+  command
     .description(
-      "Listens on this machine, and carries each connection through API server, kubelet and runtime to a port of the pod, until Ctrl-C. Reports for each connection when it opens, how many bytes it carries, and how it ends. --json prints one list when all ports listen, each as {address, local, remote}.",
+      "Listens on this machine and carries each connection through API server, kubelet and runtime to a port of the pod, until Ctrl-C. Reports when a connection opens, how many bytes it carries, and how it ends. --json prints one list once all ports listen, each as {address, local, remote}.",
     )
     .argument("<pod>", "name of the pod")
     .argument("<ports...>", "[LOCAL:]REMOTE, a number or a port's name; :REMOTE takes any free local port");
@@ -41,7 +39,7 @@ export function addPortForwardCommand(program: Command, context: CliContext): vo
     .addOption(
       new Option(
         "--protocol <name>",
-        "tunnel (SPDY in a WebSocket) or spdy; default: as kubectl of that release: spdy before 1.31, then tunnel with a fallback to spdy",
+        "tunnel (SPDY in a WebSocket) or spdy; without it, as kubectl does: spdy before 1.31, then tunnel with a fallback to spdy",
       ).choices(["tunnel", "spdy"]),
     )
     .addOption(framesOption())
@@ -85,7 +83,7 @@ function protocolsOf(
 }
 
 /** One document for all ports. Mirrors the lines of client-go/tools/portforward (listenOnPort). */
-function listeningResult(opened: readonly ListeningPort[]): { readonly text: string; readonly json: unknown } {
+function listeningResult(opened: readonly ListeningPort[]): CommandResult {
   const lines = opened.map(({ address, local, remote }) => {
     const host = address.includes(":") ? `[${address}]` : address;
     return `Forwarding from ${host}:${local} -> ${remote}`;

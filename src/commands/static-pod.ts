@@ -6,13 +6,10 @@ import { runInspector } from "./inspector/run.js";
 import { showsStaticPods, staticPodKeys, staticPodResult } from "./static-pod/inspector.js";
 
 /** `kubelab static-pod`: a file becomes a static pod, which gets a mirror pod, which shows its status. */
-export function addStaticPodCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("static-pod")
-    .summary("watch a file become a static pod, with its mirror pod and status")
-    .description(
-      "Runs a kubelet with a folder of manifests and shows what becomes of them: static pods, their mirror pods in the API, their status. Without --manifest-dir the folder is a temporary one with one manifest in it, and keys write, change, break and remove more.",
-    );
+export function addStaticPodCommand(command: Command, context: CliContext): void {
+  command.description(
+    "Runs a kubelet with a folder of manifests and shows what becomes of them: static pods, their mirror pods in the API, their status. Without --manifest-dir the folder is a temporary one with one manifest in it, and keys write, change, break and remove more.",
+  );
   addExamples(
     command,
     "kubelab static-pod",

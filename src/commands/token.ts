@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
+import { rfc3339 } from "../apimachinery/time.js";
 import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, parseDuration } from "../cli/options.js";
+import { addOutputOptions, addTargetOptions, durationOption } from "../cli/options.js";
 import {
   createToken,
   deleteToken,
@@ -9,18 +10,17 @@ import {
   listTokens,
   type TokenDeps,
 } from "../cluster-bootstrap/admin.js";
-import { checkGroup, DEFAULT_NODE_TOKEN_GROUP, TOKEN_USAGES, type TokenUsage } from "../cluster-bootstrap/secret.js";
 import {
-  type BootstrapToken,
-  formatToken,
-  generateToken,
-  parseToken,
-  parseTokenId,
-} from "../cluster-bootstrap/token.js";
-import { publicKeyHash } from "../pki/authority.js";
+  DEFAULT_NODE_TOKEN_GROUP,
+  parseGroups,
+  parseUsages,
+  TOKEN_USAGES,
+  type TokenUsage,
+} from "../cluster-bootstrap/secret.js";
+import { formatToken, generateToken, parseToken, parseTokenId } from "../cluster-bootstrap/token.js";
+import { joinCommandFor } from "../testbed/join-plan.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
 import { defined } from "../util/defined.js";
-import { LabError } from "../util/errors.js";
 import { withAdministrator } from "./administrator.js";
 import { addExamples } from "./examples.js";
 import { tokenTable } from "./token/table.js";
@@ -34,23 +34,16 @@ interface CreateOptions extends TargetOptions {
 }
 
 /** `kubelab token create | list | delete`: the administrator's first part of TLS bootstrap. */
-export function addTokenCommand(program: Command, context: CliContext): void {
-  const token = program
-    .command("token")
-    .summary("create, list and delete bootstrap tokens")
-    .description(
-      "Bootstrap tokens: what a machine authenticates with before it has a certificate. A token is a Secret in kube-system; its rights come from the RBAC bindings of its groups.",
-    );
+export function addTokenCommand(token: Command, context: CliContext): void {
+  token.description(
+    "Bootstrap tokens authenticate a machine that has no certificate yet. A token is a Secret in kube-system; its rights come from the RBAC bindings of its groups.",
+  );
   const subcommand = (name: string, description: string) =>
     addTargetOptions(addOutputOptions(token.command(name).description(description)));
 
-  const create = subcommand("create", "create a token and store its Secret; prints the token")
+  const create = subcommand("create", "create a token and its Secret, print the token")
     .argument("[token]", "the token to store (default: a random one)")
-    .addOption(
-      new Option("--ttl <duration>", "how long it is valid: 90m, 24h; 0: never expires")
-        .argParser(parseDuration)
-        .default(24 * 3_600_000, "24h"),
-    )
+    .addOption(durationOption("--ttl <duration>", "how long it is valid: 90m, 24h; 0: it never expires", "24h"))
     .addOption(
       new Option("--usages <list>", "what the token is valid for")
         .argParser(parseUsages)
@@ -61,7 +54,7 @@ export function addTokenCommand(program: Command, context: CliContext): void {
         .argParser(parseGroups)
         .default([DEFAULT_NODE_TOKEN_GROUP], DEFAULT_NODE_TOKEN_GROUP),
     )
-    .option("--description <text>", "a description for humans")
+    .option("--description <text>", "a description for other administrators")
     .option("--print-join-command", "print the command that joins a node with it")
     .action((text: string | undefined, options: CreateOptions) => runCreate(context, text, options));
   addExamples(
@@ -70,11 +63,11 @@ export function addTokenCommand(program: Command, context: CliContext): void {
     "kubelab token create --print-join-command",
     "kubelab token create abcdef.0123456789abcdef --description 'for node-7'",
   );
-  subcommand("list", "show all tokens, without their secrets").action((options: TargetOptions) =>
+  subcommand("list", "list all tokens, without their secrets").action((options: TargetOptions) =>
     runList(context, options),
   );
   subcommand("delete", "delete a token; nodes that have joined keep their certificates")
-    .argument("<token>", "the token or its id")
+    .argument("<token>", "the token, or its ID")
     .action((text: string, options: TargetOptions) => runDelete(context, text, options));
 }
 
@@ -82,35 +75,18 @@ async function runCreate(context: CliContext, text: string | undefined, options:
   // Usage errors are reported before a cluster is started or changed.
   const token = text === undefined ? generateToken() : parseToken(text);
   await withTokens(context, "token create", options, true, async (deps, target) => {
-    const expiration =
-      options.ttl === 0 ? undefined : new Date(deps.nowMs + options.ttl).toISOString().replace(/\.\d+Z$/, "Z");
+    const expiration = options.ttl === 0 ? undefined : rfc3339(deps.nowMs + options.ttl);
     const { usages, groups, description } = options;
-    await createToken(deps, {
-      token,
-      usages,
-      groups,
-      ...defined({ description, expiration }),
-    });
+    await createToken(deps, { token, usages, groups, ...defined({ description, expiration }) });
     explainToken(deps, token, expiration);
     await explainRights(deps, groups);
-    const joinCommand = joinCommandFor(target, token);
+    const joinCommand = joinCommandFor(target.admin, token);
+    const shown = { expiration: expiration ?? null, usages, groups, description: description ?? null };
     context.print({
       text: options.printJoinCommand === true ? joinCommand : formatToken(token),
-      json: {
-        token: formatToken(token),
-        expiration: expiration ?? null,
-        usages,
-        groups,
-        description: description ?? null,
-        joinCommand,
-      },
+      json: { token: formatToken(token), ...shown, joinCommand },
     });
   });
-}
-
-function joinCommandFor(target: Target, token: BootstrapToken): string {
-  const hash = target.admin.caPem === undefined ? "" : ` --ca-cert-hash ${publicKeyHash(target.admin.caPem)}`;
-  return `kubelab bootstrap --server ${target.admin.server} --token ${formatToken(token)}${hash}`;
 }
 
 async function runList(context: CliContext, options: TargetOptions): Promise<void> {
@@ -143,24 +119,4 @@ async function withTokens(
     const text = "This control plane ends with this command; `kubelab cluster up` keeps one for several commands.";
     trace.emit({ kind: "note", text }, { actor: "user" });
   });
-}
-
-function parseUsages(text: string): TokenUsage[] {
-  return text.split(",").map((word) => {
-    const usage = TOKEN_USAGES.find((one) => one === word.trim());
-    if (usage !== undefined) return usage;
-    throw new LabError(
-      "USAGE",
-      `--usages: ${JSON.stringify(word)} is not a usage`,
-      `Known are ${TOKEN_USAGES.join(" and ")}.`,
-    );
-  });
-}
-
-function parseGroups(text: string): string[] {
-  return text
-    .split(",")
-    .map((word) => word.trim())
-    .filter((word) => word !== "")
-    .map(checkGroup);
 }

@@ -2,28 +2,31 @@ import {
   createApiServerCertificate,
   createAuthority,
   createClientCertificate,
+  EMBEDDED_CA_UNIT,
   type KeyPair,
 } from "../pki/authority.js";
 import type { CertificateAuthority } from "../pki/issue.js";
 import type { UserInfo } from "../server/authentication/user.js";
+import type { HealthCheck } from "../server/healthz.js";
 import { LabError, messageOf } from "../util/errors.js";
 import { createAdmission } from "./admission/create-admission.js";
 import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
+import { checkStorage } from "./apiserver/health.js";
 import { createConnecters } from "./apiserver/proxy/connecters.js";
 import { KubeletConnections } from "./apiserver/proxy/kubelet-connection.js";
 import { traceAdmission } from "./apiserver/trace-admission.js";
 import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
-import { type RunningControllers, startControllers } from "./controllers/create-controllers.js";
+import { controllerChecks, type RunningControllers, startControllers } from "./controllers/create-controllers.js";
+import { writeInitialObjects, writeServerEndpoints } from "./initial-objects.js";
 import { createRegistry } from "./registry/create-registry.js";
 import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
+import { createActionHandlers } from "./registry/resources/action-handlers.js";
 import { bindingHandler } from "./registry/resources/pods/binding.js";
-import { createSpecialHandlers } from "./registry/resources/special-handlers.js";
 import { resourcesFor } from "./registry/table.js";
 import { createBinder } from "./scheduler/binder.js";
-import { seedCluster, seedEndpoints } from "./seed.js";
 import { MemoryStorage } from "./storage/memory.js";
 
 const DEFAULT_HOST = "127.0.0.1" as const;
@@ -47,15 +50,20 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
   const identities = await createIdentities(options);
   const parts = await createParts(options, identities.ca);
-  const apiServer = await listen(options, identities, parts);
+  let controllers: RunningControllers | undefined;
+  const components = [
+    ...controllerChecks(() => controllers),
+    { name: "storage", check: () => checkStorage(parts.storage) },
+  ];
+  const apiServer = await listen(options, identities, parts, components);
   const { host = DEFAULT_HOST, clock, random } = options;
   const { storage, registry } = parts;
   if (options.likeRecorded !== true) {
     const deps = { storage, random, definitions: registry.definitions, nowMs: clock.now() };
-    await seedEndpoints(deps, host, apiServer.port);
+    await writeServerEndpoints(deps, host, apiServer.port);
   }
   const url = `https://${host}:${apiServer.port}`;
-  const controllers = runControllers(options, identities.ca, parts, url);
+  controllers = runControllers(options, identities.ca, parts, url);
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= closeInOrder([
@@ -96,7 +104,8 @@ async function createIdentities({
   likeRecorded,
 }: ControlPlaneOptions): Promise<Identities> {
   const deps = { clock, random };
-  const ca = await createAuthority(deps, { commonName: "kubernetes", keyType: keyTypeOf({ likeRecorded }) });
+  const unit = likeRecorded ? {} : { organizationalUnit: [EMBEDDED_CA_UNIT] };
+  const ca = await createAuthority(deps, { commonName: "kubernetes", ...unit, keyType: keyTypeOf({ likeRecorded }) });
   const [serving, admin] = await Promise.all([
     createApiServerCertificate(ca, deps, host === DEFAULT_HOST ? {} : { sans: { ip: [host] } }),
     createClientCertificate(ca, deps, ADMIN),
@@ -123,7 +132,15 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
   const definitions = resourcesFor(kubeVersion);
   const withKubeadmJoin = options.likeRecorded !== true;
   const clientCaPem = ca.certificatePem;
-  await seedCluster({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin, clientCaPem });
+  await writeInitialObjects({
+    storage,
+    random,
+    definitions,
+    nowMs: clock.now(),
+    kubeVersion,
+    withKubeadmJoin,
+    clientCaPem,
+  });
   // Clients cannot read revisions of a half-made cluster.
   storage.compactReads(await storage.currentRevision());
   // Admission plugins read the registry, and the registry runs them, so the registry is passed lazily.
@@ -140,9 +157,11 @@ async function listen(
   options: ControlPlaneOptions,
   { ca, serving }: Identities,
   { storage, registry, auth, admission }: Parts,
+  components: readonly HealthCheck[],
 ): Promise<ApiServer & { readonly plainPort?: number }> {
   const { clock, random, trace, kubeVersion, host = DEFAULT_HOST, port = 0 } = options;
-  const specials = new Map([...auth.handlers, ...createSpecialHandlers({ clock, tokens: auth.tokens, admission })]);
+  const { tokens } = auth;
+  const actions = new Map([...auth.handlers, ...createActionHandlers({ clock, tokens, admission, components })]);
   const kubeletCaPem = options.kubeletCaPem ?? (options.verifyKubelets === true ? ca.certificatePem : undefined);
   const connections = new KubeletConnections({
     clientCertificate: () => createClientCertificate(ca, { clock, random }, KUBELET_CLIENT),
@@ -151,7 +170,7 @@ async function listen(
     ...(options.allowKubeletAddresses === undefined ? {} : { allowKubeletAddresses: options.allowKubeletAddresses }),
   });
   const connecters = createConnecters({ connections, clock, trace, kubeVersion });
-  const deps = { clock, random, trace, kubeVersion, registry, storage, auth, specials, connecters };
+  const deps = { clock, random, trace, kubeVersion, registry, storage, auth, actions, connecters };
   const apiServer = createApiServer(deps);
   try {
     const { plainHttpPort } = options;

@@ -1,6 +1,5 @@
 import type { FieldTable, InitFields } from "../apimachinery/protobuf/fields.js";
 import type { Actor, RpcFact } from "../trace/events.js";
-import { redactText } from "../trace/redact.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Endpoint } from "./endpoint.js";
@@ -49,7 +48,7 @@ class CallReport {
   }
 
   failed(failure: RpcFailure): void {
-    this.#emit({ code: failure.code, outcome: redactText(failure.message) });
+    this.#emit({ code: failure.code, outcome: failure.message });
   }
 
   cancelled(): void {

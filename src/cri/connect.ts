@@ -1,11 +1,10 @@
-import type { Decoded } from "../apimachinery/protobuf/fields.js";
 import { LabError } from "../util/errors.js";
 import type { CriChannel, CriDeps } from "./client.js";
 import { diagnoseEndpoint } from "./diagnose.js";
 import type { VersionResponse } from "./messages/runtime.js";
-import type { UnaryRpc } from "./rpc.js";
+import { v1alpha2Of } from "./rpc.js";
 import { RUNTIME_SERVICE } from "./services.js";
-import type { RpcFailure, RpcResult } from "./status.js";
+import type { RpcFailure } from "./status.js";
 
 /** The version that the kubelet requests. pkg/kubelet/kuberuntime/kuberuntime_manager.go (kubeRuntimeAPIVersion). */
 const KUBE_RUNTIME_API_VERSION = "0.1.0";
@@ -13,8 +12,8 @@ const KUBE_RUNTIME_API_VERSION = "0.1.0";
 /**
  * Gets the runtime's version: the first call on every connection, which shows whether the runtime is usable.
  *
- * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (validateServiceConnection, versionV1) as of v1.26, and
- * pkg/kubelet/kuberuntime/kuberuntime_manager.go (NewKubeGenericRuntimeManager: only this API version is accepted).
+ * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (validateServiceConnection, versionV1) as of v1.26. Accepts only this
+ * API version, like the kubelet's NewKubeGenericRuntimeManager.
  * Differs: makes one call instead of two; refuses a runtime that has only v1alpha2, where v1.25 falls back to it.
  * @param timeoutMs ms of the clock; the kubelet waits for two minutes (--runtime-request-timeout)
  * @throws LabError RUNTIME_UNREACHABLE, RUNTIME_FAILED
@@ -59,19 +58,9 @@ function verified(channel: CriChannel, response: VersionResponse): VersionRespon
   );
 }
 
-/** The same call of v1alpha2, whose messages had the same fields. */
-const OLD_VERSION: UnaryRpc<
-  typeof RUNTIME_SERVICE.version.request.fields,
-  typeof RUNTIME_SERVICE.version.response.fields
-> = {
-  ...RUNTIME_SERVICE.version,
-  service: "runtime.v1alpha2.RuntimeService",
-  path: "/runtime.v1alpha2.RuntimeService/Version",
-};
-
 async function tooOld(channel: CriChannel, timeoutMs: number, signal: AbortSignal): Promise<LabError> {
   const { url } = channel.endpoint;
-  const old: RpcResult<Decoded<typeof VersionResponse>> = await channel.call(OLD_VERSION, {}, { timeoutMs, signal });
+  const old = await channel.call(v1alpha2Of(RUNTIME_SERVICE.version), {}, { timeoutMs, signal });
   if (old.outcome === "ok") {
     return new LabError(
       "RUNTIME_UNREACHABLE",

@@ -1,31 +1,6 @@
 import { Encoded, type Field, type FieldTable, type MessageType } from "../apimachinery/protobuf/fields.js";
-import { redactText } from "../trace/redact.js";
-
-const MASK = "****";
-
-/**
- * Fields that may hold secrets, as `Message.field`. Values of environment variables; credentials; the verbose `info`, in
- * which runtimes repeat the whole environment; URLs of streams, which grant access to anyone who has them.
- */
-const SECRETS = new Set([
-  "KeyValue.value",
-  "AuthConfig.password",
-  "AuthConfig.auth",
-  "AuthConfig.identityToken",
-  "AuthConfig.registryToken",
-  "WindowsContainerSecurityContext.credentialSpec",
-  "WindowsSandboxSecurityContext.credentialSpec",
-  "PodSandboxStatusResponse.info",
-  "ContainerStatusResponse.info",
-  "ImageStatusResponse.info",
-  "StatusResponse.info",
-  "ExecResponse.url",
-  "AttachResponse.url",
-  "PortForwardResponse.url",
-]);
-
-/** kubectl keeps the whole pod in this annotation, environment included. */
-const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+import { MASK, redactArguments, redactText } from "../trace/redact-text.js";
+import { CRI_ARGUMENTS, OBJECT_ANNOTATIONS, SECRET_CRI_FIELDS } from "../trace/secret-fields.js";
 
 /**
  * A message as plain JSON for the trace, without secrets. Zero values are left out, as on the wire; 64 bit integers are
@@ -39,7 +14,9 @@ export function redactMessage<F extends FieldTable>(
   for (const [name, field] of Object.entries(message.fields)) {
     const item = value[name];
     if (isAbsent(item) || (field.kind.type === "map" && Object.keys(item as object).length === 0)) continue;
-    out[name] = SECRETS.has(`${message.name}.${name}`) ? masked(item) : plain(field, item);
+    const path = `${message.name}.${name}`;
+    const shown = CRI_ARGUMENTS.has(path) && Array.isArray(item) ? redactArguments(item) : item;
+    out[name] = SECRET_CRI_FIELDS.has(path) ? masked(shown) : plain(field, shown);
   }
   return out;
 }
@@ -74,6 +51,6 @@ function plain(field: Field, item: unknown): unknown {
   if (typeof item !== "object" || item === null) return item;
   if (kind.type === "message") return redactMessage(kind.of, item as Readonly<Record<string, unknown>>);
   return Object.fromEntries(
-    Object.entries(item).map(([key, text]) => [key, key === LAST_APPLIED ? MASK : redactText(String(text))]),
+    Object.entries(item).map(([key, text]) => [key, OBJECT_ANNOTATIONS.has(key) ? MASK : redactText(String(text))]),
   );
 }

@@ -39,3 +39,9 @@ export function rpcsOf(service: string) {
   }
   return { unary, stream };
 }
+
+/** The same call of CRI v1alpha2, whose messages have the same fields. */
+export function v1alpha2Of<R extends AnyRpc>(rpc: R): R {
+  const service = rpc.service.replace("runtime.v1.", "runtime.v1alpha2.");
+  return { ...rpc, service, path: `/${service}/${rpc.name}` };
+}

@@ -21,6 +21,8 @@ export type AnyHandler = (request: Values, context: CallContext) => unknown;
 export interface Route {
   readonly rpc: AnyRpc;
   readonly handler: AnyHandler;
+  /** is called after each response was written */
+  readonly responded: (byteCount: number) => void;
 }
 
 /** The reason for a handler's abort. Shared, because creating an error with a stack costs more than the call. */
@@ -62,13 +64,15 @@ class ServedCall implements CallContext {
 }
 
 /** Serves a method with one response. Mirrors google.golang.org/grpc/server.go (processUnaryRPC). */
-export function unaryCall({ rpc, handler }: Route): handleUnaryCall<Buffer, Buffer> {
+export function unaryCall({ rpc, handler, responded }: Route): handleUnaryCall<Buffer, Buffer> {
   return async (grpcCall, respond) => {
     const call = new ServedCall(rpc, grpcCall);
     try {
       const value = await handler(decoded(rpc, grpcCall.request), call);
       call.answered();
-      respond(null, encoded(rpc, value));
+      const response = encoded(rpc, value);
+      respond(null, response);
+      responded(response.length);
     } catch (error) {
       call.answered();
       respond(statusOf(error));
@@ -77,13 +81,16 @@ export function unaryCall({ rpc, handler }: Route): handleUnaryCall<Buffer, Buff
 }
 
 /** Serves a method with a stream of responses. Mirrors google.golang.org/grpc/server.go (processStreamingRPC). */
-export function streamingCall({ rpc, handler }: Route): handleServerStreamingCall<Buffer, Buffer> {
+export function streamingCall({ rpc, handler, responded }: Route): handleServerStreamingCall<Buffer, Buffer> {
   return async (grpcCall) => {
     const call = new ServedCall(rpc, grpcCall);
     try {
       for await (const value of handler(decoded(rpc, grpcCall.request), call) as AsyncIterable<unknown>) {
         if (call.isCancelled) break;
-        if (!grpcCall.write(encoded(rpc, value))) await drained(grpcCall);
+        const response = encoded(rpc, value);
+        const isRead = grpcCall.write(response);
+        responded(response.length);
+        if (!isRead) await drained(grpcCall);
       }
       call.answered();
       grpcCall.end();

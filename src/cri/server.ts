@@ -1,11 +1,20 @@
+import assert from "node:assert/strict";
+import type { Http2Server, ServerOptions } from "node:http2";
 import { createServer, type ListenOptions, type Server, type Socket } from "node:net";
-import { Server as GrpcServer, logVerbosity, ServerCredentials, setLogVerbosity } from "@grpc/grpc-js";
+import {
+  type ConnectionInjector,
+  Server as GrpcServer,
+  logVerbosity,
+  ServerCredentials,
+  setLogVerbosity,
+} from "@grpc/grpc-js";
 import type { DecodedFields } from "../apimachinery/protobuf/fields.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";
-import type { Rpc, Service } from "./rpc.js";
-import { type Answer, type AnyHandler, type CallContext, streamingCall, unaryCall } from "./served-call.js";
-import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
+import { type Rpc, type Service, v1alpha2Of } from "./rpc.js";
+import { type Answer, type AnyHandler, type CallContext, type Route, streamingCall, unaryCall } from "./served-call.js";
+import { IMAGE_SERVICE, isInV1alpha2, RUNTIME_SERVICE } from "./services.js";
+import { SESSION_LIMITS, SessionGuard, type SessionLimits } from "./session-guard.js";
 import { MAX_MESSAGE_BYTES, RpcError } from "./status.js";
 
 /**
@@ -29,25 +38,38 @@ export interface CriHandlers {
 export interface CriServer {
   /** with the actual port: `unix:///tmp/x.sock`, `tcp://127.0.0.1:4001` */
   readonly endpoint: string;
+  /** Bounds what clients can make the server hold. */
+  readonly guard: SessionGuard;
   /** Ends all calls and connections, and removes the socket file unless another server has replaced it. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Serves runtime.v1 on `unix:///path` (mode 0600) or `tcp://127.0.0.1:PORT` (0: any free port).
+ * Serves runtime.v1 and runtime.v1alpha2, as containerd 1.6 does, on `unix:///path` (mode 0600) or `tcp://127.0.0.1:PORT` (0: any free port).
  *
  * Replaces a socket file that has no server; keeps any other file.
  * @throws LabError USAGE for an invalid endpoint or one that other machines can reach, BAD_FILE if it cannot listen
  */
-export async function serveCri(handlers: CriHandlers, endpoint: string): Promise<CriServer> {
+export async function serveCri(
+  handlers: CriHandlers,
+  endpoint: string,
+  limits: SessionLimits = SESSION_LIMITS,
+): Promise<CriServer> {
   const parsed = parseEndpoint(endpoint);
   // grpc-js would print complaints about a client's headers on stderr, in the middle of a trace.
   setLogVerbosity(logVerbosity.NONE);
   const grpc = new GrpcServer(OPTIONS);
-  register(grpc, RUNTIME_SERVICE, handlers.runtime);
-  register(grpc, IMAGE_SERVICE, handlers.image);
-  return new RunningServer(grpc).listen(parsed);
+  const settings = { maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: MAX_HEADER_BYTES };
+  Object.assign(grpc["commonServerOptions"], { settings } satisfies ServerOptions);
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+  // grpc-js has no public access to its HTTP/2 server.
+  const [http2] = (grpc["http2Servers"] as ReadonlyMap<Http2Server, unknown>).keys();
+  assert(http2 !== undefined);
+  const guard = new SessionGuard(http2, limits);
+  register(grpc, guard, RUNTIME_SERVICE, handlers.runtime);
+  register(grpc, guard, IMAGE_SERVICE, handlers.image);
+  return new RunningServer(grpc, injector, guard).listen(parsed);
 }
 
 const OPTIONS = {
@@ -56,9 +78,26 @@ const OPTIONS = {
   "grpc.enable_channelz": 0,
 };
 
-function register(grpc: GrpcServer, service: Service, handlers: Readonly<Record<string, unknown>>): void {
-  for (const [name, rpc] of Object.entries(service)) {
-    const route = { rpc, handler: (handlers[name] ?? unimplemented) as AnyHandler };
+/** Largest sum of a request's header fields, each with 32 bytes more. grpc-js's default for metadata is the same. */
+const MAX_HEADER_BYTES = 16 * 1024;
+
+function register(
+  grpc: GrpcServer,
+  guard: SessionGuard,
+  service: Service,
+  handlers: Readonly<Record<string, unknown>>,
+): void {
+  const rpcs = Object.entries(service).flatMap(([name, rpc]) =>
+    isInV1alpha2(rpc)
+      ? ([
+          [name, rpc],
+          [name, v1alpha2Of(rpc)],
+        ] as const)
+      : ([[name, rpc]] as const),
+  );
+  for (const [name, rpc] of rpcs) {
+    const handler = (handlers[name] ?? unimplemented) as AnyHandler;
+    const route: Route = { rpc, handler, responded: (byteCount) => guard.responded(byteCount) };
     if (rpc.isStream) grpc.register(rpc.path, streamingCall(route), asIs, asIs, "serverStream");
     else grpc.register(rpc.path, unaryCall(route), asIs, asIs, "unary");
   }
@@ -81,8 +120,11 @@ class RunningServer implements CriServer {
   #bound: Bound | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(readonly grpc: GrpcServer) {
-    const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+  constructor(
+    readonly grpc: GrpcServer,
+    injector: ConnectionInjector,
+    readonly guard: SessionGuard,
+  ) {
     this.#server = createServer({ noDelay: true }, (socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));

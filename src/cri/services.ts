@@ -90,7 +90,7 @@ import {
   StreamPodSandboxStatsRequest,
   StreamPodSandboxStatsResponse,
 } from "./messages/stats.js";
-import { rpcsOf } from "./rpc.js";
+import { type AnyRpc, rpcsOf } from "./rpc.js";
 
 const runtime = rpcsOf("runtime.v1.RuntimeService");
 const images = rpcsOf("runtime.v1.ImageService");
@@ -174,3 +174,16 @@ export const IMAGE_SERVICE = {
   removeImage: images.unary("RemoveImage", RemoveImageRequest, RemoveImageResponse),
   imageFsInfo: images.unary("ImageFsInfo", ImageFsInfoRequest, ImageFsInfoResponse),
 } as const;
+
+const NOT_IN_V1ALPHA2: readonly AnyRpc[] = [
+  RUNTIME_SERVICE.checkpointContainer,
+  RUNTIME_SERVICE.listMetricDescriptors,
+  RUNTIME_SERVICE.listPodSandboxMetrics,
+  RUNTIME_SERVICE.runtimeConfig,
+  RUNTIME_SERVICE.updatePodSandboxResources,
+];
+
+/** Whether CRI v1alpha2 has the call. Kubelets up to v1.25 fall back to it, and v1.26 dropped it. */
+export function isInV1alpha2(rpc: AnyRpc): boolean {
+  return !rpc.isStream && !NOT_IN_V1ALPHA2.includes(rpc);
+}

@@ -61,12 +61,12 @@ export async function prepareRequest(
     async () => {
       const pem = createCertificateRequest(key, plan);
       if (files !== undefined) await writeFileAtomic(files.request, pem);
-      byHand(trace, opensslRequest(plan, files));
+      showEquivalentCommand(trace, opensslRequest(plan, files));
       return pem;
     },
   );
   const object = trace.step("user", "Wrap it into a CertificateSigningRequest object", {}, () => {
-    byHand(trace, `base64 -w0 ${files?.request ?? "kubelet.csr"}   # is spec.request`);
+    showEquivalentCommand(trace, `base64 -w0 ${files?.request ?? "kubelet.csr"}   # is spec.request`);
     const usages = plan.usages ?? usualUsages(plan.signerName, key);
     const wrapped = csrObject(requestPem, { ...plan, usages });
     explainSigner(trace, wrapped);
@@ -84,12 +84,12 @@ async function makeKey(trace: Trace, type: KeyType | undefined, files: RequestFi
     { actor: "user" },
   );
   const command = key.asymmetricKeyType === "rsa" ? "genrsa 2048" : "ecparam -genkey -name prime256v1 -noout";
-  if (!isReused) byHand(trace, `openssl ${command} > ${files.key}`);
+  if (!isReused) showEquivalentCommand(trace, `openssl ${command} > ${files.key}`);
   return key;
 }
 
 /** Reports the command line that does the same. */
-export function byHand(trace: Trace, command: string): void {
+export function showEquivalentCommand(trace: Trace, command: string): void {
   trace.emit({ kind: "note", text: `equivalent command: ${command}` }, { actor: "user" });
 }
 
@@ -154,7 +154,7 @@ export async function submitRequest(
 ): Promise<CertificateSigningRequest> {
   const { client, trace } = deps;
   return trace.step("user", "Send it: the API server adds the requester and stores it", {}, async () => {
-    byHand(trace, kubectlCreate(prepared));
+    showEquivalentCommand(trace, kubectlCreate(prepared));
     const { csr, isNew } = await createOrGet(client, prepared.object, signal);
     if (isNew) return csr;
     const { name } = csr.metadata;

@@ -5,7 +5,7 @@ import { identityInWords } from "../client-go/rest/identity.js";
 import { CSRS, objectPath } from "../client-go/rest/paths.js";
 import type { Trace } from "../trace/trace.js";
 import { LabError } from "../util/errors.js";
-import { byHand, explainSigner } from "./create.js";
+import { explainSigner, showEquivalentCommand } from "./create.js";
 
 export interface Decision {
   readonly type: "Approved" | "Denied";
@@ -59,7 +59,7 @@ export async function decide(
       }
       refuseOpposite(csr, decision);
       if (attempt === 1 && decision.type === "Approved") explainSigner(trace, csr);
-      if (attempt === 1) byHand(trace, `kubectl certificate ${verb.toLowerCase()} ${name}`);
+      if (attempt === 1) showEquivalentCommand(trace, `kubectl certificate ${verb.toLowerCase()} ${name}`);
       const path = objectPath(CSRS, name, "approval");
       const body = withDecision(csr, decision);
       const answer = await client.request<CertificateSigningRequest>({ method: "PUT", path, body, signal });
@@ -85,7 +85,11 @@ export async function getCsr(
   const answer = await client.request<CertificateSigningRequest>({ method: "GET", path, signal });
   if (isSuccess(answer)) return answer.body;
   if (answer.status === 404) {
-    throw new LabError("REFUSED", `there is no CSR ${name}`, "List them: kubectl get csr");
+    throw new LabError(
+      "REFUSED",
+      `there is no CSR ${name}`,
+      "List the CSRs of a cluster: kubectl get csr. Without a target flag, this uses the cluster of `kubelab cluster up`.",
+    );
   }
   throw refusal(answer, `GET ${path}`, identityInWords(client.config));
 }

@@ -6,7 +6,7 @@ import { parseCertificateRequestPem } from "../pki/csr.js";
 import { publicKeyDer } from "../pki/keys.js";
 import { nameText } from "../pki/name.js";
 import { LabError } from "../util/errors.js";
-import { byHand } from "./create.js";
+import { showEquivalentCommand } from "./create.js";
 import { type RequestFiles, readKeyFile, writeCertificate } from "./files.js";
 
 /**
@@ -40,7 +40,7 @@ export async function fetchCertificate(
     waitForCertificate(deps, csr, options, signal),
   );
   await deps.trace.step("user", "Write the certificate", {}, async () => {
-    byHand(
+    showEquivalentCommand(
       deps.trace,
       `kubectl get csr ${name} -o jsonpath='{.status.certificate}' | base64 -d > ${files.certificate}`,
     );

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
 import { type Certificate, parseCertificatePem } from "../pki/certificate.js";
 import { parseCertificateRequest } from "../pki/csr.js";
@@ -7,6 +6,7 @@ import { walkDer } from "../pki/der-walk.js";
 import { decodePem } from "../pki/pem.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError } from "../util/files.js";
+import { readFileAtMost } from "../util/read-at-most.js";
 
 /** The DER to inspect, and its origin. */
 export interface InspectSource {
@@ -26,16 +26,16 @@ export interface InspectSource {
  * @returns undefined if there is no such file, and `name` may be the name of a CSR
  * @throws LabError BAD_FILE
  */
-export async function readSource(path: string, name: string): Promise<InspectSource | undefined> {
-  const bytes = await readIfFile(path);
+export async function readSource(path: string, name: string, signal: AbortSignal): Promise<InspectSource | undefined> {
+  const bytes = await readIfFile(path, signal);
   if (bytes !== undefined) return sourceFromBytes(bytes, name);
   if (!/\/|\.(pem|csr|crt|cer|der|key|ya?ml|json)$/.test(name)) return undefined;
   throw new LabError("BAD_FILE", `there is no file ${name}`, "Name a PEM file, or a CSR of the cluster.");
 }
 
 /** Reads the CA of `--ca`. @throws LabError BAD_FILE */
-export async function readCa(path: string): Promise<Certificate> {
-  const bytes = await readIfFile(path);
+export async function readCa(path: string, signal: AbortSignal): Promise<Certificate> {
+  const bytes = await readIfFile(path, signal);
   try {
     return parseCertificatePem(bytes?.toString("utf8") ?? "");
   } catch (cause) {
@@ -44,10 +44,11 @@ export async function readCa(path: string): Promise<Certificate> {
   }
 }
 
-async function readIfFile(path: string): Promise<Buffer | undefined> {
+async function readIfFile(path: string, signal: AbortSignal): Promise<Buffer | undefined> {
   try {
-    return await readFile(path);
+    return await readFileAtMost(path, signal);
   } catch (cause) {
+    signal.throwIfAborted();
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new LabError("BAD_FILE", `cannot read ${path}: ${describeFileError(cause)}`, "Check the path.", { cause });
   }
@@ -122,10 +123,10 @@ function cutOffBlock(text: string): Omit<InspectSource, "title"> | undefined {
 }
 
 async function parseObject(text: string): Promise<CertificateSigningRequest | undefined> {
-  const { parse } = await import("../util/yaml.js");
+  const { parseYaml } = await import("../apimachinery/yaml.js");
   let value: unknown;
   try {
-    value = parse(text);
+    value = parseYaml(text);
   } catch {
     return undefined; // Not YAML either: the caller reports what was expected.
   }

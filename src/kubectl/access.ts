@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { parseYaml } from "../apimachinery/yaml.js";
 import { MessageError } from "../i18n/message-error.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
-import { parse } from "../util/yaml.js";
+import { readFileAtMost } from "../util/read-at-most.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
 import { objectText } from "./output.js";
 import { findResource } from "./resources.js";
@@ -60,7 +60,10 @@ async function whoAmI({ client, signal }: Session, line: KubectlLine): Promise<s
 /** `config view [--raw] [--minify] [-o F]`: prints the file. */
 export async function config(session: Session, line: KubectlLine): Promise<string> {
   if (line.words[0] !== "view") throw unknown(`config ${line.words[0] ?? ""}`);
-  const document = parse(await readFile(session.kubeconfig, "utf8")) as Record<string, unknown>;
+  const document = parseYaml((await readFileAtMost(session.kubeconfig, session.signal)).toString()) as Record<
+    string,
+    unknown
+  >;
   return objectText(line.flags["raw"] === undefined ? masked(document) : document, text(line, "output") ?? "yaml", []);
 }
 

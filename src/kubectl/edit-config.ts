@@ -1,7 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { writeFileAtomic } from "../util/files.js";
-import { parse, stringify } from "../util/yaml.js";
+import { parseYaml } from "../apimachinery/yaml.js";
+import { readIfThere, writeFileAtomic } from "../util/files.js";
+import { readFileAtMost } from "../util/read-at-most.js";
+import { stringify } from "../util/yaml.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
 import type { KubectlContext } from "./session.js";
 
@@ -18,8 +19,8 @@ type Document = Record<string, unknown> & { "current-context"?: string };
  */
 export async function editConfig(context: KubectlContext, line: KubectlLine, path: string): Promise<string> {
   const [what, name = ""] = line.words;
-  const content = await readFile(path, "utf8").catch(() => "");
-  const document = (parse(content) ?? { apiVersion: "v1", kind: "Config" }) as Document;
+  const content = (await readIfThere(path, context.signal)) ?? "";
+  const document = (parseYaml(content) ?? { apiVersion: "v1", kind: "Config" }) as Document;
   const current = document["current-context"] ?? "";
   let said: string;
   if (what === "use-context") {
@@ -63,5 +64,5 @@ async function fileField(context: KubectlContext, line: KubectlLine, name: strin
   if (file === undefined) return {};
   const path = file.startsWith("/") ? file : join(context.cwd, file);
   if (line.flags["embed-certs"] === undefined) return { [name]: path };
-  return { [`${name}-data`]: (await readFile(path)).toString("base64") };
+  return { [`${name}-data`]: (await readFileAtMost(path, context.signal)).toString("base64") };
 }

@@ -67,11 +67,16 @@ async function runLine(context: KubectlContext, argv: readonly string[]): Promis
     return;
   }
   const chosen = text(line, "context");
-  const { config: found } = await loadKubeconfig(kubeconfig, defined({ context: chosen }));
+  const { config: found } = await loadKubeconfig(kubeconfig, defined({ context: chosen, signal: context.signal }));
   const token = text(line, "token");
   const asks: RestConfig = token === undefined ? found : { ...found, token };
   const { clock } = context.session({});
-  const deps = { clock, trace: new Trace(clock), random: context.random, actor: "user" } as const;
+  const deps = {
+    clock,
+    trace: new Trace(clock, false, context.secrets),
+    random: context.random,
+    actor: "user",
+  } as const;
   await using client = createClient(asks, deps);
   const authorize = async (headers: AskingHeaders) => {
     await asks.authorize?.(headers);

@@ -1,16 +1,17 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { KubeObject } from "../apimachinery/api/meta.js";
+import { parseYamlDocuments } from "../apimachinery/yaml.js";
 import { CSRS, objectPath, PODS } from "../client-go/rest/paths.js";
 import { fileErrorMessage } from "../i18n/file-error.js";
-import { MessageError } from "../i18n/message-error.js";
+import { type Message, MessageError } from "../i18n/message-error.js";
 import { defined } from "../util/defined.js";
-import { parseAllDocuments } from "../util/yaml.js";
+import { messageOf } from "../util/errors.js";
+import { pathFrom } from "../util/paths.js";
+import { readAtMost, readFileAtMost } from "../util/read-at-most.js";
 import { type KubectlLine, text, unknown } from "./arguments.js";
 import { objectText } from "./output.js";
 import { namedBy } from "./read.js";
 import { nameOf, pathOf, refOf, resourceOf } from "./resources.js";
-import type { Session } from "./session.js";
+import type { KubectlContext, Session } from "./session.js";
 
 /** `kubectl create -f`, `apply -f`, `replace -f`; `create namespace NAME`; `create --raw PATH -f`. */
 export async function writeFiles(session: Session, line: KubectlLine): Promise<string> {
@@ -57,9 +58,8 @@ async function writeOne(session: Session, verb: string, object: KubeObject): Pro
 async function readObjects({ context }: Session, files: readonly string[]): Promise<readonly KubeObject[]> {
   const objects: KubeObject[] = [];
   for (const file of files) {
-    const content = file === "-" ? await readAll(context.streams.stdin) : await readText(join(context.cwd, file), file);
-    for (const document of parseAllDocuments(content)) {
-      const value: unknown = document.toJS();
+    const content = await readText(context, file);
+    for (const value of documentsOf(content, file)) {
       if (typeof value === "object" && value !== null) objects.push(value as KubeObject);
     }
   }
@@ -68,20 +68,26 @@ async function readObjects({ context }: Session, files: readonly string[]): Prom
   return objects;
 }
 
-async function readText(path: string, file: string): Promise<string> {
+async function readText({ streams, cwd, signal }: KubectlContext, file: string): Promise<string> {
   try {
-    return await readFile(file.startsWith("/") ? file : path, "utf8");
+    const bytes = file === "-" ? readAtMost(streams.stdin) : readFileAtMost(pathFrom(cwd, file), signal);
+    return (await bytes).toString();
   } catch (cause) {
-    throw new MessageError("BAD_FILE", ["pathUnreadable", { file, why: fileErrorMessage(cause) }], ["nameAFile"], {
-      cause,
-    });
+    signal.throwIfAborted();
+    throw unreadable(file, fileErrorMessage(cause), cause);
   }
 }
 
-async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
-  let content = "";
-  for await (const chunk of stream) content += String(chunk);
-  return content;
+function documentsOf(content: string, file: string): readonly unknown[] {
+  try {
+    return parseYamlDocuments(content);
+  } catch (cause) {
+    throw unreadable(file, { verbatim: messageOf(cause) }, cause);
+  }
+}
+
+function unreadable(file: string, why: Message, cause: unknown): MessageError {
+  return new MessageError("BAD_FILE", ["pathUnreadable", { file, why }], ["nameAFile"], { cause });
 }
 
 /** `kubectl run NAME --image I [-- args]`. */

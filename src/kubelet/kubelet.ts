@@ -1,9 +1,11 @@
 import { join } from "node:path";
+import type { NodeObject } from "../apimachinery/api/node.js";
 import type { V1Pod, V1PodStatus } from "../apimachinery/api/pod.js";
 import { unitValue } from "../apimachinery/quantity.js";
 import { Backoff } from "../client-go/backoff.js";
 import { Informer } from "../client-go/cache/informer.js";
 import { collectionPath, NODES, SERVICES } from "../client-go/rest/paths.js";
+import type { CriClient } from "../cri/remote/create-cri-client.js";
 import { factFor } from "../release/facts.js";
 import type { Ctx } from "../trace/ctx.js";
 import { AsyncQueue } from "../util/async-queue.js";
@@ -12,7 +14,6 @@ import { PodConfig } from "./config/pod-config.js";
 import { SourcesReady } from "./config/sources.js";
 import { PodCache } from "./container/cache.js";
 import type { PodStatus } from "./container/runtime.js";
-import type { CriClient } from "./cri/create-cri-client.js";
 import type { ServiceObject } from "./envvars/service-env.js";
 import { ApiPodEventRecorder } from "./events/pod-recorder.js";
 import { generateApiPodStatus } from "./kubelet-pods/api-pod-status.js";
@@ -32,7 +33,6 @@ import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY } from "./logs/container
 import { DEFAULT_CLUSTER_DNS, DnsConfigurer } from "./network/dns.js";
 import type { NodeAgent } from "./node.js";
 import { NODE_OS } from "./nodestatus/machine.js";
-import type { NodeObject } from "./nodestatus/node.js";
 import type { KubeletOptions, WorkerPodCache } from "./options.js";
 import type { PodLifecycleEvent } from "./pleg/events.js";
 import { GenericPleg } from "./pleg/generic.js";
@@ -55,7 +55,7 @@ import { PodCidr } from "./sync/pod-cidr.js";
 import { PodDirs } from "./sync/pod-dirs.js";
 import { PodHandlers } from "./sync/pod-handlers.js";
 import { KubeletPodSyncer } from "./sync/pod-syncer.js";
-import { forwardToPod } from "./sync/probe-forward.js";
+import { forwardToPod, podAt } from "./sync/probe-forward.js";
 import { ReclaimedPods } from "./sync/reclaimed-pods.js";
 import { RuntimeState } from "./sync/runtime-state.js";
 import { RuntimeUp } from "./sync/runtime-up.js";
@@ -157,6 +157,7 @@ export class Kubelet extends KubeletBase {
       ...this.ctx,
       getUrl: (uid, port, signal) => this.runtime.getPortForward(uid, [port], signal),
     }),
+    podAt: (address) => podAt(this.podCache, this.podManager, address),
     others: new NetworkDialer(),
   });
   readonly prober: ProbeManager = new ProbeManager(

@@ -1,10 +1,11 @@
+import type { NodeObject, NodeStatus, Taint } from "../apimachinery/api/node.js";
 import { runCertificateManager } from "../client-go/certificate/manager.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { SwitchingClient } from "../client-go/rest/switching-client.js";
 import type { Ctx } from "../trace/ctx.js";
+import { allUntilOneEnds, waitAtMost } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
-import { allUntilOneEnds, waitAtMost } from "../util/loops.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import { kubeletClientCertificate } from "./certificate/kubelet.js";
 import { NodeEventRecorder } from "./events/node-recorder.js";
@@ -12,7 +13,6 @@ import { LeaseController } from "./nodelease/controller.js";
 import type { LeaseOutcome } from "./nodelease/lease-observer.js";
 import { NodeStatusHeartbeat } from "./nodestatus/heartbeat.js";
 import { readMachineFacts } from "./nodestatus/machine.js";
-import type { NodeObject, NodeStatus, Taint } from "./nodestatus/node.js";
 import { registerWithApiServer } from "./nodestatus/register.js";
 import type { NodeResources } from "./nodestatus/resources.js";
 import {

@@ -1,7 +1,7 @@
 import { ChildAbort } from "../util/abort.js";
+import { allUntilOneEnds, orAborted, waitAtMost } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { isAbortError, messageOf } from "../util/errors.js";
-import { allUntilOneEnds, orAborted, waitAtMost } from "../util/loops.js";
 import { Kubelet, type KubeletDeps } from "./kubelet.js";
 import type { KubeletOptions } from "./options.js";
 import { KUBELET_PORT } from "./server/server.js";
@@ -144,7 +144,10 @@ class KubeletRun {
     return this.#running;
   }
 
-  /** Registers the node and reports its first status and lease. */
+  /**
+   * Registers the node and reports its first status and lease.
+   * Differs: no event NodeAllocatableEnforced, because nothing enforces the limits of node allocatable.
+   */
   async register(): Promise<void> {
     const { deps, options, signal } = this.kubelet;
     const { agent, trace } = deps;
@@ -153,7 +156,6 @@ class KubeletRun {
       agent.birthCry();
       await agent.register(signal);
     }
-    agent.recordEvent("Normal", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods");
     await this.#untilReady(START_PATIENCE_MS);
     const problems = this.problems();
     if (problems.length > 0) {

@@ -19,7 +19,7 @@ export type Waiting = (verdict: Verdict & { ok: false }, leftMs: number) => void
 
 /**
  * Repeats a check until it holds, or until its `within` is over on the lab's clock.
- * @param times.wall limits the rate of checks on a fast clock
+ * @param times.wall the wall clock: limits how often a check runs when the lab's clock is fast
  * @param patience aborts when the caller stops waiting; the last result counts
  * @param times.patienceMs the least time to wait, in ms of the wall clock, for busy machines on which a fast clock runs
  * ahead

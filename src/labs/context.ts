@@ -1,11 +1,11 @@
 import type { Language, Say } from "../i18n/catalogue.js";
-import type { ProcessContext, Program, Questions } from "../testbed/context.js";
+import type { ProcessContext, Program, ProgressReporter, Questions } from "../testbed/context.js";
 import type { SystemClock } from "../util/clock.js";
 import type { LabLibrary } from "./library.js";
 import type { ProgressStore } from "./progress-store.js";
 
 /** The process, as far as labs need it. */
-export interface LabProcess extends ProcessContext, Questions {
+export interface LabProcess extends ProcessContext, Questions, ProgressReporter {
   /** runs a lab's `kubelab` lines in this process */
   readonly program: Program;
   /** Writes a line to stderr. */

@@ -17,7 +17,7 @@ import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
 import { makeEnvironment, type Reader } from "./make-environment.js";
 import { LabNodes } from "./nodes.js";
-import { labFolderPrefix } from "./process-leftovers.js";
+import { labFolderPrefix } from "./orphaned-processes.js";
 import type { LabDefinition } from "./schema.js";
 
 export interface EmbeddedEnvironmentOptions extends Reader {

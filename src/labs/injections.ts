@@ -1,6 +1,7 @@
 import { GRPC_CODES, type GrpcCode } from "../cri/status.js";
 import { MessageError } from "../i18n/message-error.js";
-import type { ContainerSnapshot, RuntimeControl, SandboxSnapshot } from "../runtime/control/control.js";
+import type { ContainerSnapshot, RemoteControl, SandboxSnapshot } from "../runtime/control/control.js";
+import { PULL_FAULTS } from "../runtime/images/pull-fault.js";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import type { InjectionArguments } from "./environment.js";
@@ -13,7 +14,6 @@ export interface InjectionDeps {
   setSpeed(factor: number): Promise<void>;
 }
 
-const PULL_FAULTS = ["not-found", "denied", "unreachable", "rate-limited"] as const;
 const CONDITIONS = ["NetworkReady", "RuntimeReady"] as const;
 
 /** Performs an injection; see `INJECTIONS`. @throws LabError USAGE for an unknown object; the control's RpcError */
@@ -41,15 +41,18 @@ async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: In
     case "kill-container": {
       const exitCode = number(args, "exitCode");
       const signal = text(args, "signal");
-      return control.killContainer(containerOf(control, args, "running").containerId, {
+      const { containerId } = await containerOf(control, args, "running");
+      return control.killContainer(containerId, {
         oom: args["oom"] === true,
         ...defined({ exitCode, signal }),
       });
     }
-    case "remove-container":
-      return control.removeContainer(containerOf(control, args, undefined).containerId, args["silently"] === true);
+    case "remove-container": {
+      const { containerId } = await containerOf(control, args, undefined);
+      return control.removeContainer(containerId, args["silently"] === true);
+    }
     case "sandbox-not-ready":
-      return control.setSandboxNotReady(sandboxOf(control, args).sandboxId);
+      return control.setSandboxNotReady((await sandboxOf(control, args)).sandboxId);
     case "pull-fault": {
       const how = args["how"] === undefined ? undefined : oneOf(args, "how", PULL_FAULTS);
       return control.setPullFault(text(args, "image") ?? "", how);
@@ -63,7 +66,7 @@ async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: In
   }
 }
 
-function setFault(control: RuntimeControl, args: InjectionArguments): void {
+async function setFault(control: RemoteControl, args: InjectionArguments): Promise<void> {
   const { hangs } = args;
   const delayMs = number(args, "delayMs");
   const count = number(args, "count");
@@ -75,13 +78,13 @@ function setFault(control: RuntimeControl, args: InjectionArguments): void {
     ...defined({ delayMs, count }),
     ...(code === undefined ? {} : { fail: { code, message } }),
   };
-  control.setFault(text(args, "rpc") ?? "*", isFault ? fault : undefined);
+  await control.setFault(text(args, "rpc") ?? "*", isFault ? fault : undefined);
 }
 
 /** The newest sandbox of the pod; prefers a ready one. @throws LabError USAGE */
-function sandboxOf(control: RuntimeControl, args: InjectionArguments): SandboxSnapshot {
+async function sandboxOf(control: RemoteControl, args: InjectionArguments): Promise<SandboxSnapshot> {
   const pod = text(args, "pod") ?? "";
-  const { sandboxes } = control.snapshot();
+  const { sandboxes } = await control.snapshot();
   const [found] = sandboxes
     .filter(({ name }) => name === pod)
     .sort((a, b) => Number(b.state === "ready") - Number(a.state === "ready") || b.attempt - a.attempt);
@@ -91,13 +94,13 @@ function sandboxOf(control: RuntimeControl, args: InjectionArguments): SandboxSn
 }
 
 /** The newest container of the pod with this name, if given. @throws LabError USAGE */
-function containerOf(
-  control: RuntimeControl,
+async function containerOf(
+  control: RemoteControl,
   args: InjectionArguments,
   state: ContainerSnapshot["state"] | undefined,
-): ContainerSnapshot {
+): Promise<ContainerSnapshot> {
   const wanted = text(args, "container");
-  const sandbox = sandboxOf(control, args);
+  const sandbox = await sandboxOf(control, args);
   const [found] = sandbox.containers
     .filter((one) => (wanted === undefined || one.name === wanted) && (state === undefined || one.state === state))
     .sort((a, b) => b.attempt - a.attempt);

@@ -1,9 +1,9 @@
 import { createWriteStream, type WriteStream } from "node:fs";
 import { join } from "node:path";
+import type { Taint } from "../apimachinery/api/node.js";
 import { MessageError } from "../i18n/message-error.js";
-import type { Taint } from "../kubelet/nodestatus/node.js";
 import type { ControlServer } from "../runtime/control/http.js";
-import type { RunningRuntime } from "../runtime/start.js";
+import type { HostedRuntime } from "../runtime/host/host.js";
 import { planUnasked } from "../testbed/join-plan.js";
 import type { RunningNode } from "../testbed/node.js";
 import type { Target } from "../testbed/target.js";
@@ -45,10 +45,11 @@ export class LabNodes implements AsyncDisposable {
   static async open(session: Session, options: LabNodesOptions): Promise<LabNodes> {
     const nodes = new LabNodes();
     try {
-      for (let i = 1; i <= options.count; i++) {
-        const machine = await LabMachine.open(session, `${options.prefix}${i}`, options);
-        nodes.#machines.set(machine.name, machine);
-      }
+      const names = Array.from({ length: options.count }, (_, i) => `${options.prefix}${i + 1}`);
+      const opening = names.map((name) => LabMachine.open(session, name, options));
+      const opened = await Promise.allSettled(opening);
+      for (const one of opened) if (one.status === "fulfilled") nodes.#machines.set(one.value.name, one.value);
+      await Promise.all(opening);
       await Promise.all([...nodes.#machines.values()].map((machine) => machine.start()));
       return nodes;
     } catch (error) {
@@ -101,7 +102,7 @@ export class LabMachine {
     readonly session: Session,
     readonly name: string,
     readonly options: LabNodesOptions,
-    readonly runtime: RunningRuntime,
+    readonly runtime: HostedRuntime,
     readonly control: ControlServer,
     readonly log: WriteStream,
   ) {}
@@ -109,19 +110,12 @@ export class LabMachine {
   static async open(session: Session, name: string, options: LabNodesOptions): Promise<LabMachine> {
     const folder = join(options.folder, name);
     await makeFolder(join(folder, "manifests"));
-    const { startRuntime } = await import("../runtime/start.js");
+    const { hostRuntime } = await import("../runtime/host/host.js");
     const { serveControl } = await import("../runtime/control/http.js");
-    const { clock, context } = session;
+    const { clock } = session;
     const { pullMs } = options.settings;
     const rootDir = join(folder, "runtime");
-    const runtime = await startRuntime({
-      rootDir,
-      clock,
-      trace: new Trace(clock),
-      random: context.random,
-      traceLevel: 4,
-      pullMs,
-    });
+    const runtime = await hostRuntime({ rootDir, clock, trace: new Trace(clock), traceLevel: 4, pullMs });
     const control = await serveControl(runtime.control, "127.0.0.1:0");
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
     // The lab's folder may be removed before the last write.
@@ -171,12 +165,13 @@ export class LabMachine {
   /** Simulates a power failure: stops the kubelet and the runtime. */
   async powerOff(): Promise<void> {
     await this.stop();
-    for (const { sandboxId, state } of this.runtime.control.snapshot().sandboxes) {
-      if (state === "ready") this.runtime.control.setSandboxNotReady(sandboxId);
+    const { control } = this.runtime;
+    for (const { sandboxId, state } of (await control.snapshot()).sandboxes) {
+      if (state === "ready") await control.setSandboxNotReady(sandboxId);
     }
-    const running = this.runtime.control.snapshot().sandboxes.flatMap(({ containers }) => containers);
+    const running = (await control.snapshot()).sandboxes.flatMap(({ containers }) => containers);
     for (const { containerId, state } of running) {
-      if (state === "running") await this.runtime.control.killContainer(containerId);
+      if (state === "running") await control.killContainer(containerId);
     }
   }
 
@@ -192,11 +187,11 @@ export class LabMachine {
     const trace = new Trace(clock);
     const { columns, settings } = this.options;
     const format = plainText({ width: () => columns, verbosity: settings.verbosity, startMs: clock.now() });
-    trace.addSink(new TerminalSink(format, { write: (text) => this.#tell(text) }));
+    trace.addSink(new TerminalSink(format, { write: (text) => this.#write(text) }));
     return trace;
   }
 
-  #tell(text: string): void {
+  #write(text: string): void {
     this.told = this.told.length > MAX_TOLD ? this.told.slice(-MAX_TOLD / 2) + text : this.told + text;
     this.log.write(text);
   }

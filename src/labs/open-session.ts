@@ -8,9 +8,9 @@ import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import type { LabSummary } from "./library.js";
 import type { LabMessage } from "./message.js";
+import { stopOrphanedProcesses } from "./orphaned-processes.js";
 import type { RealTarget } from "./own/cluster.js";
 import { OWN_NODE_PREFIX, openOwnEnvironment } from "./own/environment.js";
-import { clearLeftovers } from "./process-leftovers.js";
 import { isOnPath } from "./programs.js";
 import { LabSession } from "./session.js";
 import { trackProgress } from "./track.js";
@@ -46,7 +46,7 @@ export async function openSession(
 ): Promise<OpenSession> {
   const { context, store, language } = env;
   const lab = await loadLab(env, summary.id, real);
-  await clearLeftovers();
+  await stopOrphanedProcesses();
   const before = await store.of(summary);
   // Steps done earlier on the learner's own cluster are not repeated.
   const isAnew = real !== undefined || before === undefined || before.finishedAtMs !== undefined;

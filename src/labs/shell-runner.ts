@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { PassThrough } from "node:stream";
 import type { Program } from "../testbed/context.js";
+import { onAbort } from "../util/abort.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
-import { noteRunning } from "./process-leftovers.js";
+import { noteRunning } from "./orphaned-processes.js";
 import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "./runner.js";
 import { plainWords } from "./runner.js";
 
@@ -42,15 +43,10 @@ export class LabRunner implements CommandRunner {
 
   async run(line: string, onOutput: OutputListener | undefined, signal: AbortSignal): Promise<CommandResult> {
     const command = this.#start(line, onOutput);
-    const onAbort = () => void command.stop();
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      const result = await command.ended;
-      signal.throwIfAborted();
-      return result;
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
+    using _ = onAbort(signal, () => void command.stop());
+    const result = await command.ended;
+    signal.throwIfAborted();
+    return result;
   }
 
   keep(line: string, onOutput: OutputListener | undefined): KeptCommand {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import type { Random } from "../util/random.js";
 import { type Certificate, parseCertificatePem } from "./certificate.js";
 import { type CertificateAuthority, issueCertificate, issueSelfSigned } from "./issue.js";
@@ -34,9 +35,13 @@ function validFromMs({ speed = 1 }: Clock, nowMs: number): number {
   return nowMs - BACKDATE_MS * Math.max(1, speed);
 }
 
+/** The organizational unit in the CA of an embedded cluster, which tells its certificates from those of real clusters. */
+export const EMBEDDED_CA_UNIT = "kubelab";
+
 export interface AuthorityOptions {
   /** `kubernetes` for the cluster's CA */
   readonly commonName: string;
+  readonly organizationalUnit?: readonly string[];
   /** default `ec`; `rsa` is kubeadm's default and takes about 0.1 s */
   readonly keyType?: KeyType;
   /** default ten years */
@@ -45,13 +50,13 @@ export interface AuthorityOptions {
 
 /** Creates a CA. Mirrors k8s.io/client-go/util/cert/cert.go (NewSelfSignedCACert). */
 export async function createAuthority(deps: PkiDeps, options: AuthorityOptions): Promise<CertificateAuthority> {
-  const { commonName, keyType = "ec", validityMs = CA_VALIDITY_MS } = options;
+  const { commonName, organizationalUnit, keyType = "ec", validityMs = CA_VALIDITY_MS } = options;
   const key = await generatePrivateKey(keyType);
   const nowMs = deps.clock.now();
   const certificatePem = issueSelfSigned(
     key,
     {
-      subject: { commonName, organization: [] },
+      subject: { commonName, organization: [], ...defined({ organizationalUnit }) },
       spkiDer: publicKeyDer(key),
       usages: ["digital signature", "key encipherment", "cert sign"],
       sans: { ...NO_SANS, dns: [commonName] },

@@ -1,21 +1,20 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { CallContext } from "../cri/served-call.js";
 import { type CriHandlers, serveCri } from "../cri/server.js";
 import { SIGKILL } from "../shell/process/signals.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
-import { LabError } from "../util/errors.js";
-import { describeFileError, makeFolder } from "../util/files.js";
 import type { Random } from "../util/random.js";
 import { SeededRandom } from "../util/seeded-random.js";
+import { makeTemporaryFolder } from "../util/temporary-folder.js";
 import { imageCalls } from "./calls/image-calls.js";
 import { runtimeCalls } from "./calls/runtime-calls.js";
 import type { RuntimeControl } from "./control/control.js";
 import { CoreControl } from "./control/core-control.js";
 import { Faults } from "./control/faults.js";
 import { parseReference } from "./images/reference.js";
+import { makeRoot } from "./root-folder.js";
 import { Containers } from "./state/containers.js";
 import { RuntimeCore } from "./state/core.js";
 import { Sandboxes } from "./state/sandboxes.js";
@@ -67,7 +66,7 @@ const DEFAULT_STREAMING_ADDRESS = "127.0.0.1:0";
  */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const ownRoot = options.rootDir === undefined;
-  const rootDir = options.rootDir ?? (await mkdtemp(join(tmpdir(), "kubelab-runtime-")));
+  const rootDir = options.rootDir ?? (await makeTemporaryFolder("runtime"));
   if (!ownRoot) await makeRoot(rootDir);
   const runtime = createRuntime(options, rootDir);
   try {
@@ -88,17 +87,6 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   } catch (error) {
     if (ownRoot) await rm(rootDir, { recursive: true, force: true });
     throw error;
-  }
-}
-
-async function makeRoot(rootDir: string): Promise<void> {
-  try {
-    await makeFolder(rootDir);
-  } catch (cause) {
-    const why = describeFileError(cause);
-    throw new LabError("BAD_FILE", `cannot make the folder ${rootDir}: ${why}`, "Name another with --root-dir.", {
-      cause,
-    });
   }
 }
 

@@ -49,7 +49,8 @@ export async function runChecks(
   return { isHealthy, text: `${lines.join("\n")}\n${endpoint} check ${isHealthy ? "passed" : "failed"}\n` };
 }
 
-async function failureOf({ check }: HealthCheck): Promise<string | undefined> {
+/** Why a check fails; undefined when it passes. */
+export async function failureOf({ check }: HealthCheck): Promise<string | undefined> {
   try {
     await check?.();
     return undefined;

@@ -7,6 +7,7 @@ import {
 } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
+import { onAbort } from "../util/abort.js";
 import { connectTcp } from "../util/connect-tcp.js";
 import { type TlsIdentity, type TlsServer, TlsSessions } from "../util/tls-sessions.js";
 import { StreamError } from "./bytes.js";
@@ -71,12 +72,11 @@ export async function dialUpgrade(
       headers: { ...(headers as Record<string, string | string[]>), Connection: "Upgrade", Upgrade: protocol },
       ...connection,
     });
-    const onAbort = () => {
+    const link = onAbort(signal, () => {
       reject(signal.reason);
       request.destroy();
-    };
-    const settled = () => signal.removeEventListener("abort", onAbort);
-    signal.addEventListener("abort", onAbort, { once: true });
+    });
+    const settled = () => link[Symbol.dispose]();
     // The listener stays, because `destroy` causes an error in a waiting request.
     request.on("error", (cause) => {
       settled();

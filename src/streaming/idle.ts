@@ -1,5 +1,8 @@
 import type { Clock, Timer } from "../util/clock.js";
 
+/** Mirrors pkg/kubelet/cri/streaming/server.go (DefaultConfig: StreamIdleTimeout). */
+export const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;
+
 /** Reports once that nothing has happened for too long. */
 export class IdleWatch {
   #lastMs: number;

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { onAbort } from "../util/abort.js";
 import type { Clock } from "../util/clock.js";
 import { readBeforeFailing } from "./last-words.js";
 
@@ -39,21 +40,19 @@ export function joinSockets(
   signal: AbortSignal,
 ): Promise<Joined> {
   return new Promise((resolve) => {
-    const abort = () => {
-      client.destroy();
-      server.destroy();
-    };
     let open = 2;
     const closed = () => {
       open--;
       if (open > 0) return;
-      signal.removeEventListener("abort", abort);
+      link[Symbol.dispose]();
       resolve({ fromClient: fromClient.bytes, toClient: toClient.bytes });
     };
     const fromClient = passOn(client, server, heads.client, endSoon, closed);
     const toClient = passOn(server, client, heads.server, (stream) => endAndLinger(stream, clock), closed);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
+    const link = onAbort(signal, () => {
+      client.destroy();
+      server.destroy();
+    });
   });
 }
 

@@ -1,10 +1,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { type NodeObject, nodeCondition } from "../apimachinery/api/node.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { collectionPath, NODES } from "../client-go/rest/paths.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
-import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
+import { removeAbandonedMemoryMedia } from "../kubelet/volumes/memory-medium.js";
 import { quieterTrace } from "../trace/quieter.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
@@ -69,6 +70,7 @@ export async function startNodes(
     for (const { kept } of nodes) await kept;
     await Promise.all(nodes.map(({ joined }) => joined.agent.close()));
     await rm(folder, { recursive: true, force: true });
+    await removeAbandonedMemoryMedia();
   };
   try {
     const token = await administrator.makeToken("the nodes of this cluster", "auto", JOIN_TIMEOUT_MS);
@@ -150,7 +152,7 @@ export async function listNodes(
   const path = collectionPath(NODES);
   const { items } = await client.expect<{ readonly items: readonly NodeObject[] }>({ method: "GET", path, signal });
   return items.map((node) => {
-    const ready = conditionOf(node, "Ready")?.status === "True" ? "Ready" : "NotReady";
+    const ready = nodeCondition(node, "Ready")?.status === "True" ? "Ready" : "NotReady";
     const status = node.spec?.["unschedulable"] === true ? `${ready},SchedulingDisabled` : ready;
     return { name: node.metadata.name ?? "", status };
   });

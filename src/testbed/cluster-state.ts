@@ -2,8 +2,9 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { LabError } from "../util/errors.js";
-import { describeFileError, makeFolder, writeFileAtomic } from "../util/files.js";
+import { describeFileError, makeFolder, removeTemporariesOf, writeFileAtomic } from "../util/files.js";
 import { type LockOutcome, tryLock } from "../util/pid-lock.js";
+import { isAlive, markOf } from "../util/processes.js";
 import { stateFolder } from "./state-folder.js";
 
 /** What a running `kubelab cluster up` leaves in the state folder for other commands to find. */
@@ -11,6 +12,8 @@ export interface ClusterState {
   readonly version: 1;
   readonly name: string;
   readonly pid: number;
+  /** distinguishes the process from a later one with the same number; "" on systems other than Linux */
+  readonly processStart?: string;
   /** `https://127.0.0.1:PORT` */
   readonly url: string;
   /** path of the administrator's kubeconfig (0600) */
@@ -73,12 +76,23 @@ export async function makeClustersFolder(env: Env): Promise<void> {
  */
 export async function lockCluster(env: Env, name: string): Promise<LockOutcome> {
   await makeClustersFolder(env);
-  return tryLock(join(clustersFolder(env), `${name}.lock`), "Name another folder with XDG_STATE_HOME.");
+  const answer = await tryLock(join(clustersFolder(env), `${name}.lock`), "Name another folder with XDG_STATE_HOME.");
+  if (answer.outcome === "taken") await removeTemporaryFiles(env, name);
+  return answer;
+}
+
+/**
+ * Removes half-written state files and kubeconfigs, which contain a client's key. Only the holder of the lock writes them, so
+ * the process that wrote them has been killed.
+ */
+async function removeTemporaryFiles(env: Env, name: string): Promise<void> {
+  for (const target of [stateFile(env, name), clusterKubeconfig(env, name)]) await removeTemporariesOf(target);
 }
 
 export async function writeClusterState(env: Env, state: ClusterState): Promise<void> {
   await makeClustersFolder(env);
-  await writeFileAtomic(stateFile(env, state.name), `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  const text = JSON.stringify({ ...state, processStart: await markOf(state.pid) }, null, 2);
+  await writeFileAtomic(stateFile(env, state.name), `${text}\n`, { mode: 0o600 });
 }
 
 /** Removes the state, the kubeconfig and what the nodes had; it is fine if they are gone already. */
@@ -116,15 +130,14 @@ export async function clusterNames(env: Env): Promise<string[]> {
     .sort();
 }
 
-/** Whether the process exists and its port answers. After kill -9 the file stays; the pid may be reused. */
+/**
+ * Whether the cluster's process exists. It removes its state before it ends, and can be too busy to answer. Without a start
+ * time, its port must answer: after kill -9 the state stays, and another process may get the number.
+ */
 export async function isRunning(state: ClusterState): Promise<boolean> {
-  try {
-    process.kill(state.pid, 0);
-  } catch (error) {
-    // EPERM: it runs as another user.
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
-  }
-  return canConnect(new URL(state.url));
+  const { pid, processStart = "", url } = state;
+  if (!(await isAlive(pid))) return false;
+  return processStart === "" ? canConnect(new URL(url)) : processStart === (await markOf(pid));
 }
 
 function canConnect(url: URL): Promise<boolean> {

@@ -2,9 +2,9 @@ import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import type { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
+import { untilAborted } from "../util/concurrency.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
-import { untilAborted } from "../util/loops.js";
 import type { ClusterNodes } from "./cluster-nodes.js";
 import {
   type ClusterState,
@@ -157,14 +157,30 @@ export async function runningClusterNames(env: ProcessContext["env"]): Promise<r
   return running;
 }
 
-/** Ends a cluster's process and waits until it has cleaned up. @throws LabError TIMED_OUT */
-export async function stopCluster({ env, signal }: ProcessContext, { name, pid }: ClusterState): Promise<void> {
-  process.kill(pid, "SIGTERM");
+/**
+ * Ends a cluster's process and waits until it has cleaned up. Kills a process that does not end, and removes its files.
+ * @returns whether it was killed
+ * @throws LabError TIMED_OUT when it does not end and may not be the cluster's process
+ */
+export async function stopCluster(
+  context: ProcessContext,
+  state: ClusterState,
+): Promise<{ readonly isKilled: boolean }> {
+  const { name, pid, processStart = "" } = state;
   const clock = new SystemClock();
+  process.kill(pid, "SIGTERM");
+  // A stopped process handles the signal only after it continues.
+  process.kill(pid, "SIGCONT");
   for (let waitedMs = 0; waitedMs < STOP_TIMEOUT_MS; waitedMs += STOP_POLL_MS) {
-    if ((await readClusterState(env, name)) === undefined) return;
-    await clock.sleep(STOP_POLL_MS, signal);
+    if ((await readClusterState(context.env, name)) === undefined) return { isKilled: false };
+    await clock.sleep(STOP_POLL_MS, context.signal);
   }
-  const message = `cluster ${name} (pid ${pid}) did not end within 5 s`;
-  throw new LabError("TIMED_OUT", message, `End it by hand: kill -9 ${pid}`);
+  if (processStart === "") {
+    const message = `cluster ${name} (pid ${pid}) did not end within 5 s`;
+    throw new LabError("TIMED_OUT", message, `End it by hand: kill -9 ${pid}`);
+  }
+  if (await isRunning(state)) process.kill(pid, "SIGKILL");
+  while (await isRunning(state)) await clock.sleep(STOP_POLL_MS, context.signal);
+  await removeClusterState(context.env, name);
+  return { isKilled: true };
 }

@@ -1,3 +1,4 @@
+import type { Secrets } from "../trace/secrets.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
 
@@ -10,11 +11,13 @@ export interface ProcessContext {
   readonly self: readonly string[];
   /** aborts on Ctrl-C and SIGTERM */
   readonly signal: AbortSignal;
+  /** the secret values that this process has seen: its traces share them, and its crash reports mask them */
+  readonly secrets?: Secrets;
 }
 
 /** The streams of the process, or a test's. */
 export interface ProcessStreams {
-  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
   readonly stdout: NodeJS.WritableStream & {
     readonly isTTY?: boolean;
     readonly columns?: number;
@@ -47,13 +50,13 @@ export interface Questions {
 }
 
 /** What joining a node needs of the process. */
-export type NodeContext = Pick<ProcessContext, "random" | "signal"> & Questions;
+export type NodeContext = Pick<ProcessContext, "random" | "signal"> & Questions & ProgressReporter;
 
 /** Text for one line, or a function that fits it to a number of columns. */
 export type ProgressText = string | ((columns: number) => string);
 
-/** One line at the bottom of a terminal: what a command waits for, or its keys. Without a terminal it is not shown. */
-export interface Progress {
+/** One line at the bottom of a terminal: what a command waits for, or its keys. Disposing stops it. */
+export interface Progress extends Disposable {
   /** `waiting for the node to be declared Unknown: 31 s left` */
   update(text: ProgressText): void;
   stop(): void;
@@ -61,6 +64,6 @@ export interface Progress {
 
 /** Shows progress lines. */
 export interface ProgressReporter {
-  /** Starts a progress line; the caller stops it in `finally`. Trace lines appear above it. */
+  /** Starts a progress line; write `using`, so that it also ends with an error. Trace lines appear above it. */
   progress(text: ProgressText): Progress;
 }

@@ -1,9 +1,11 @@
 import { join } from "node:path";
-import { type BootstrapToken, parseToken } from "../cluster-bootstrap/token.js";
-import { parseCaCertHash } from "../kubelet/certificate/discovery.js";
+import type { Taint } from "../apimachinery/api/node.js";
+import type { RestConfig } from "../client-go/rest/client.js";
+import { parseCaCertHash } from "../cluster-bootstrap/discovery.js";
+import { type BootstrapToken, formatToken, parseToken } from "../cluster-bootstrap/token.js";
 import { checkNodeName } from "../kubelet/certificate/node-identity.js";
-import type { Taint } from "../kubelet/nodestatus/node.js";
 import { checkResources, type NodeResources } from "../kubelet/nodestatus/resources.js";
+import { publicKeyHash } from "../pki/authority.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
@@ -131,6 +133,12 @@ export function planJoin(options: JoinOptions, place: JoinDefaults): JoinPlan {
     yes: options.yes === true,
     ...defined({ taints: place.taints }),
   };
+}
+
+/** The command that joins a node to this cluster with the token. */
+export function joinCommandFor({ server, caPem }: RestConfig, token: BootstrapToken): string {
+  const hash = caPem === undefined ? "" : ` --ca-cert-hash ${publicKeyHash(caPem)}`;
+  return `kubelab bootstrap --server ${server} --token ${formatToken(token)}${hash}`;
 }
 
 const JOIN_HINT = "`kubelab token create --print-join-command` prints the whole command.";

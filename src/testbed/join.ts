@@ -1,21 +1,22 @@
 import type { CertificateSigningRequest } from "../apimachinery/api/certificates.js";
 import type { RestConfig } from "../client-go/rest/client.js";
+import { discoverCluster } from "../cluster-bootstrap/discovery.js";
 import type { BootstrapToken } from "../cluster-bootstrap/token.js";
 import { type BootstrapResult, loadClientCert } from "../kubelet/certificate/bootstrap.js";
 import { type CertificateStore, openCertificateStore } from "../kubelet/certificate/certificate-store.js";
-import { discoverCluster } from "../kubelet/certificate/discovery.js";
 import { type BootstrapDecision, needsBootstrap } from "../kubelet/certificate/needs-bootstrap.js";
 import { movedTo, noteMove } from "../kubelet/certificate/node-kubeconfig.js";
 import { NodeAgent } from "../kubelet/node.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
-import { untilAborted } from "../util/loops.js";
 import { openAdminKubeconfig } from "./admin-kubeconfig.js";
 import { Administrator } from "./administrator.js";
 import type { NodeContext } from "./context.js";
 import type { JoinPlan } from "./join-plan.js";
+import { checkReplaceable } from "./replaceable.js";
 import type { Target } from "./target.js";
 
 /** A node that has an identity, and an agent that acts with it; the agent has done nothing yet. */
@@ -81,6 +82,10 @@ export async function joinNode(session: JoinSession): Promise<JoinedNode> {
 export async function prepareNode(session: JoinSession): Promise<PreparedNode> {
   const { context, plan, trace, clock, kubeVersion } = session;
   const decision = await decide(session);
+  const { store, target } = session;
+  if (decision.needed && !plan.force && target !== undefined) {
+    await checkReplaceable(store, plan.nodeName, clusterOf(target, plan));
+  }
   await askFirst(session, decision);
   const moved = decision.needed ? undefined : whereItIsNow(session, decision.config);
   const own = decision.needed
@@ -140,6 +145,7 @@ async function bootstrap(session: JoinSession): Promise<BootstrapResult> {
   const { target, trace, clock, context, plan } = session;
   if (target === undefined) {
     const cluster = await discover(session);
+    if (!plan.force) await checkReplaceable(session.store, plan.nodeName, cluster);
     return requestAsNode(session, cluster, requireToken(plan), undefined);
   }
   const administrator = new Administrator(target, { trace, clock, random: context.random });
@@ -185,7 +191,8 @@ async function askFirst({ context, plan, trace, target }: JoinSession, decision:
   trace.emit({ kind: "note", text: decision.needed ? asAdmin + asNode : asNode }, { actor: "user" });
   const question = `Join node ${plan.nodeName} to ${target.description}?`;
   const agreed = await context.confirm(question, { yes: plan.yes, flag: "--yes" });
-  if (!agreed) throw new LabError("DECLINED", "nothing was changed: you did not agree", "Say --yes to go on unasked.");
+  if (!agreed)
+    throw new LabError("DECLINED", "nothing was changed: you did not agree", "Use --yes to skip the question.");
 }
 
 async function requestAsNode(
@@ -263,12 +270,13 @@ async function approve(
 
 /** Prints what to do in another terminal, and keeps its kubeconfig there until the wait ends. */
 async function printKubectlLine(
-  { plan, target, trace }: JoinSession,
+  { context, plan, target, trace }: JoinSession,
   csrName: string,
   signal: AbortSignal,
 ): Promise<void> {
   await using kubeconfig = await openAdminKubeconfig(plan.folder, target);
   const text = `The request waits for your approval. In another terminal:\n  ${kubeconfig.kubectl} certificate approve ${csrName}`;
   trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  using _line = context.progress("waiting for the approval; Ctrl-C ends it");
   await untilAborted(signal);
 }

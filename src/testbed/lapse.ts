@@ -1,11 +1,12 @@
 import type { KubeList } from "../apimachinery/api/meta.js";
+import { type NodeObject, nodeCondition, taintText } from "../apimachinery/api/node.js";
 import type { KubeClient } from "../client-go/rest/client.js";
 import { collectionPath, NODES } from "../client-go/rest/paths.js";
-import { conditionOf, type NodeObject, taintText } from "../kubelet/nodestatus/node.js";
 import { constantsFor, factFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
+import { isSet } from "../util/records.js";
 import type { ProgressReporter } from "./context.js";
 import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "./node-observer.js";
 
@@ -52,7 +53,7 @@ export async function watchLapse(deps: LapseDeps, options: LapseOptions, signal:
     {
       kind: "decision",
       what: `${nodeName} falls silent: no more renewals, no more status`,
-      why: "the kubelet decides nothing now; the node lifecycle controller does, by the clock",
+      why: "the kubelet is silent; now the node lifecycle controller decides, by the clock",
       constants: constantsFor(kubeVersion, "nodeMonitorGracePeriod", "nodeMonitorPeriod"),
       upstream: { file: FILE, func: "monitorNodeHealth" },
     },
@@ -76,8 +77,8 @@ async function countdown(
   signal: AbortSignal,
 ): Promise<void> {
   const { observer, clock, trace, context } = deps;
-  const isUnknown = () => conditionOf(observer.view.node ?? EMPTY_NODE, "Ready")?.status === "Unknown";
-  const progress = context.progress(`${nodeName} is silent`);
+  const isUnknown = () => nodeCondition(observer.view.node ?? EMPTY_NODE, "Ready")?.status === "Unknown";
+  using progress = context.progress(`${nodeName} is silent`);
   const seen = new AbortController();
   const limited = AbortSignal.any([signal, seen.signal]);
   const tick = async () => {
@@ -89,7 +90,7 @@ async function countdown(
       }
       const left = Math.max(0, Math.ceil((graceMs - silentMs) / SECOND));
       const rest =
-        left > 0 ? `${left} s of the grace period left` : "the grace period is over: Unknown at the next check";
+        left > 0 ? `${left} s of the grace period left` : "the grace period is over; Unknown at the next check";
       const text = `${nodeName} silent for ${Math.floor(silentMs / SECOND)} s: ${rest}`;
       progress.update(text);
       if (silentMs >= told * 10 * SECOND) {
@@ -109,7 +110,6 @@ async function countdown(
     });
   } finally {
     seen.abort();
-    progress.stop();
   }
 }
 
@@ -156,7 +156,7 @@ async function waitForNoExecute(
     return true;
   }
   const nodes = await client.expect<KubeList<NodeObject>>({ method: "GET", path: collectionPath(NODES), signal });
-  const healthy = nodes.items.filter((node) => conditionOf(node, "Ready")?.status === "True").length;
+  const healthy = nodes.items.filter((node) => nodeCondition(node, "Ready")?.status === "True").length;
   trace.emit(
     {
       kind: "decision",
@@ -201,15 +201,11 @@ async function watchEvictions(
   const startMs = clock.now();
   const soon = timers.filter(({ dueMs }) => dueMs !== undefined && dueMs - startMs <= EVICTION_PATIENCE_MS);
   const evictedAfter = new Map<string, number>();
-  const progress = context.progress(`waiting for ${soon.length} evictions`);
-  try {
-    for (const timer of soon) {
-      progress.update(`pod ${timer.pod} is evicted in ${Math.ceil(((timer.dueMs ?? 0) - clock.now()) / SECOND)} s`);
-      await observer.until((view) => view.evicted.has(timer.pod), signal);
-      evictedAfter.set(timer.pod, Math.round((clock.now() - options.silentSinceMs) / SECOND));
-    }
-  } finally {
-    progress.stop();
+  using progress = context.progress(`waiting for ${soon.length} evictions`);
+  for (const timer of soon) {
+    progress.update(`pod ${timer.pod} is evicted in ${Math.ceil(((timer.dueMs ?? 0) - clock.now()) / SECOND)} s`);
+    await observer.until((view) => view.evicted.has(timer.pod), signal);
+    evictedAfter.set(timer.pod, Math.round((clock.now() - options.silentSinceMs) / SECOND));
   }
   return timers.map(({ pod }) => ({ pod, evictedAfterSeconds: evictedAfter.get(pod) }));
 }
@@ -217,6 +213,6 @@ async function watchEvictions(
 function timerOf(pod: string, object: PodObject, taints: ReturnType<typeof taintsOf>, nowMs: number) {
   const seconds = tolerationSeconds(object, taints);
   const added = taints.find(({ effect }) => effect === "NoExecute")?.timeAdded;
-  const fromMs = added === undefined ? nowMs : Date.parse(added);
+  const fromMs = isSet(added) ? Date.parse(added) : nowMs;
   return { pod, seconds, dueMs: seconds === undefined ? undefined : fromMs + seconds * SECOND };
 }

@@ -1,11 +1,12 @@
 import type { KubeObject } from "../apimachinery/api/meta.js";
+import { type NodeObject, nodeCondition, type Taint, taintText } from "../apimachinery/api/node.js";
 import { matchingTolerations, minTolerationSeconds } from "../apimachinery/corev1/tolerations.js";
 import { type ReflectEvent, reflect } from "../client-go/cache/reflect.js";
 import type { KubeClient } from "../client-go/rest/client.js";
 import { collectionPath, EVENTS, NODES, PODS } from "../client-go/rest/paths.js";
-import { conditionOf, type NodeObject, type Taint, taintText } from "../kubelet/nodestatus/node.js";
 import type { Ctx } from "../trace/ctx.js";
 import type { Level } from "../trace/trace.js";
+import { orAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 
 export interface ObserverDeps extends Ctx {
@@ -103,14 +104,10 @@ export class NodeObserver {
   async until(isWanted: (view: NodeView) => boolean, signal: AbortSignal): Promise<void> {
     while (!isWanted(this.view)) {
       signal.throwIfAborted();
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          signal.removeEventListener("abort", wake);
-          resolve();
-        };
-        signal.addEventListener("abort", wake, { once: true });
-        this.#waiters.push(wake);
+      const changed = new Promise<void>((resolve) => {
+        this.#waiters.push(resolve);
       });
+      await orAborted(changed, signal);
     }
   }
 
@@ -128,15 +125,17 @@ export class NodeObserver {
     this.#node = event.object;
     if (before === undefined) return;
     for (const condition of event.object.status?.conditions ?? []) {
-      const from = conditionOf(before, condition.type)?.status;
+      const from = nodeCondition(before, condition.type)?.status;
       if (from === condition.status) continue;
       const to = `${condition.status} (${condition.reason}: ${condition.message})`;
-      this.#retell(`Node ${this.nodeName}`, condition.type, to, from);
+      this.#reportChange(`Node ${this.nodeName}`, condition.type, to, from);
     }
     const had = taintsOf(before).map(taintText);
     const has = taintsOf(event.object).map(taintText);
-    for (const taint of has) if (!had.includes(taint)) this.#retell(`Node ${this.nodeName}`, "taint", `+ ${taint}`);
-    for (const taint of had) if (!has.includes(taint)) this.#retell(`Node ${this.nodeName}`, "taint", `- ${taint}`);
+    for (const taint of has)
+      if (!had.includes(taint)) this.#reportChange(`Node ${this.nodeName}`, "taint", `+ ${taint}`);
+    for (const taint of had)
+      if (!has.includes(taint)) this.#reportChange(`Node ${this.nodeName}`, "taint", `- ${taint}`);
   }
 
   #seePod(event: ReflectEvent<PodObject>): void {
@@ -154,7 +153,7 @@ export class NodeObserver {
     if (before === undefined) return;
     const from = readyOf(before);
     const to = readyOf(object);
-    if (from !== to && to !== undefined) this.#retell(`Pod ${podKey}`, "Ready", to, from);
+    if (from !== to && to !== undefined) this.#reportChange(`Pod ${podKey}`, "Ready", to, from);
     const { deletionTimestamp } = object.metadata;
     if (deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined) {
       this.#evicted.add(podKey);
@@ -179,7 +178,7 @@ export class NodeObserver {
   }
 
   /** What controllers do: where they speak in this process, they have told it. */
-  #retell(subject: string, what: string, to: string, from?: string): void {
+  #reportChange(subject: string, what: string, to: string, from?: string): void {
     this.#state(subject, what, to, from, this.options.isOnlyWitness ? 1 : 2);
   }
 
@@ -200,7 +199,7 @@ function readyOf(pod: PodObject): string | undefined {
 /**
  * How long a pod stays on a node with these taints: the shortest tolerationSeconds of the first toleration of each.
  *
- * Mirrors pkg/controller/nodelifecycle/scheduler/taint_manager.go (processPodOnNode). Pure.
+ * The same rule as the taint eviction controller's. Pure.
  * @returns seconds; 0: at once; undefined: for ever
  */
 export function tolerationSeconds(pod: PodObject, taints: readonly Taint[]): number | undefined {

@@ -1,11 +1,10 @@
+import { type NodeObject, nodeCondition } from "../apimachinery/api/node.js";
 import { isSuccess, refusal } from "../client-go/rest/answers.js";
 import type { KubeClient } from "../client-go/rest/client.js";
 import { identityInWords } from "../client-go/rest/identity.js";
 import { NODES, objectPath } from "../client-go/rest/paths.js";
-import { conditionOf, type NodeObject } from "../kubelet/nodestatus/node.js";
 import type { Trace } from "../trace/trace.js";
 import { LabError } from "../util/errors.js";
-import type { ProgressReporter } from "./context.js";
 import { startEvictionFixture } from "./eviction-fixture.js";
 import type { JoinSession, PreparedNode } from "./join.js";
 import { type LapseResult, watchLapse } from "./lapse.js";
@@ -17,7 +16,6 @@ import type { Target } from "./target.js";
 export type StopAfter = { readonly renewals: number } | { readonly ms: number };
 
 export interface OutageSession extends JoinSession {
-  readonly context: JoinSession["context"] & ProgressReporter;
   readonly target: Target;
   /** the administrator's */
   readonly client: KubeClient;
@@ -61,7 +59,9 @@ export async function runOutage(
         const until = AbortSignal.any([signal, ending.signal]);
         ({ neighbour } = await startEvictionFixture(deps, node.agent, { nodeName, kubeVersion }, until));
       }
+      using _line = context.progress(heartbeatText(nodeName, stopAfter));
       await keepFor(session, stopAfter, signal);
+      _line.stop();
       const silentSinceMs = node.agent.lastHeartbeatMs ?? clock.now();
       lapse = await watchLapse(session, { nodeName, kubeVersion, silentSinceMs, explain: !isFresh }, signal);
     } else {
@@ -69,12 +69,19 @@ export async function runOutage(
       await observer.until((view) => view.node !== undefined, signal);
     }
     if (options.revive !== true) return { lapse, revival: null };
+    using _line = context.progress(`bringing ${nodeName} back`);
     const deps = { agent: node.agent, observer, clock, trace };
     return { lapse, revival: await revive(deps, { nodeName, kubeVersion }, signal) };
   } finally {
     ending.abort();
     await neighbour;
   }
+}
+
+function heartbeatText(nodeName: string, stopAfter: StopAfter): string {
+  if ("ms" in stopAfter) return `${nodeName} sends heartbeats; it stops after ${Math.round(stopAfter.ms / 1000)} s`;
+  const { renewals } = stopAfter;
+  return `${nodeName} sends heartbeats; it stops after ${renewals} ${renewals === 1 ? "renewal" : "renewals"}`;
 }
 
 /** @throws LabError REFUSED when there is no such Node */
@@ -86,7 +93,7 @@ async function isReady(client: KubeClient, nodeName: string, trace: Trace, signa
     throw new LabError("REFUSED", `there is no Node ${nodeName} to revive`, hint);
   }
   if (!isSuccess(answer)) throw refusal(answer, `GET ${path}`, identityInWords(client.config));
-  const ready = conditionOf(answer.body, "Ready");
+  const ready = nodeCondition(answer.body, "Ready");
   const isReady = ready?.status === "True";
   const what = `${nodeName} is ${isReady ? "Ready: there is nothing to revive" : "not Ready: revive it"}`;
   const why = ready === undefined ? "it has no condition Ready" : `${ready.reason}: ${ready.message}`;

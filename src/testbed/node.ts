@@ -1,12 +1,11 @@
 import { join } from "node:path";
+import type { CriClient } from "../cri/remote/create-cri-client.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
-import { type CriClient, createCriClient } from "../kubelet/cri/create-cri-client.js";
 import type { KubeletHooks } from "../kubelet/kubelet.js";
 import type { LogRotatePolicy } from "../kubelet/logs/container-log-manager.js";
 import type { NodeMachine } from "../kubelet/options.js";
 import { type RunningKubelet, startKubelet } from "../kubelet/run.js";
-import type { RunningRuntime } from "../runtime/start.js";
-import { quieterTrace } from "../trace/quieter.js";
+import type { HostedRuntime } from "../runtime/host/host.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
@@ -15,9 +14,10 @@ import { writeFileAtomic } from "../util/files.js";
 import type { NodeContext } from "./context.js";
 import { type JoinedNode, openStore, prepareNode } from "./join.js";
 import type { JoinPlan } from "./join-plan.js";
+import { type NodeRuntimeOptions, openNodeRuntime } from "./node-runtime.js";
 import type { Target } from "./target.js";
 
-export interface StartNodeOptions {
+export interface StartNodeOptions extends NodeRuntimeOptions {
   /** name, folder of key and certificate, capacity, how it joins */
   readonly plan: JoinPlan;
   readonly kubeVersion: string;
@@ -29,10 +29,6 @@ export interface StartNodeOptions {
   readonly joined?: JoinedNode;
   /** pods' files and logs go below; default: the folder of the certificate */
   readonly rootDir?: string;
-  /** a CRI endpoint; undefined: an embedded runtime is started for this node, and ends with it */
-  readonly cri?: string;
-  /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
-  readonly machineRuntime?: RunningRuntime;
   /** what runs at `cri` is no container runtime of this machine: its pods see a folder in place of the machine */
   readonly isSimulated?: boolean;
   readonly hooks?: KubeletHooks;
@@ -47,8 +43,6 @@ export interface StartNodeOptions {
   /** empty: none; default `cluster.local` */
   readonly clusterDomain?: string;
   readonly logRotatePolicy?: LogRotatePolicy;
-  /** ms that the embedded runtime needs to pull an image; default: its own */
-  readonly pullMs?: number;
 }
 
 /** A small kubelet that has joined a cluster, with its runtime. */
@@ -57,7 +51,7 @@ export interface RunningNode {
   readonly kubelet: RunningKubelet;
   readonly cri: CriClient;
   /** only of an embedded one: what can be done behind the kubelet's back */
-  readonly runtime: RunningRuntime | undefined;
+  readonly runtime: HostedRuntime | undefined;
   /** Unix ms */
   readonly certificateNotAfterMs: number;
   /** Rejects when the kubelet cannot go on; never resolves before `close`. */
@@ -82,19 +76,15 @@ export async function startNode(
   const close = () => opened.close();
   try {
     const store = options.store ?? (await openStore(plan));
-    const runtime =
-      options.machineRuntime ?? (options.cri === undefined ? await startEmbeddedRuntime(session, options) : undefined);
-    if (runtime !== undefined && options.machineRuntime === undefined) opened.defer(() => runtime.close());
-    const endpoint = options.cri ?? runtime?.endpoint ?? "";
-    const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, context.signal);
-    opened.defer(() => cri.close());
-    // What PLEG asks every second would drown the rest.
-    const pollingDeps = { clock, trace: quieterTrace(trace, clock, 3), actor: "kubelet" } as const;
-    const polling = await createCriClient(endpoint, pollingDeps, {}, context.signal);
-    opened.defer(() => polling.close());
+    const opening = openNodeRuntime({ clock, trace, signal: context.signal }, options);
+    const settled = opening.catch(() => undefined);
+    opened.defer(async () => (await settled)?.close());
+    // A runtime that the user named must answer before the node joins; an embedded one starts meanwhile.
+    if (options.cri !== undefined) await opening;
     const { joined } = options;
     const prepared = joined ?? (await prepareNode({ context, clock, trace, plan, kubeVersion, target, store }));
     if (joined === undefined) opened.defer(() => prepared.agent.close());
+    const { runtime, cri, polling } = await opening;
     const rootDir = options.rootDir ?? plan.folder;
     const kubelet = await startKubelet(
       { agent: prepared.agent, cri, polling, store, clock, trace, random: context.random, ...hooksOf(options) },
@@ -147,20 +137,4 @@ async function simulatedMachine(rootDir: string, nodeName: string): Promise<Node
   const hostsFile = join(rootDir, "hosts");
   await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n127.0.0.1\t${nodeName}\n`);
   return { hostPaths: { kind: "below", root: join(rootDir, "host") }, hostsFile, resolvConf: "" };
-}
-
-/** Its socket is in a folder of its own: paths of sockets are short. */
-async function startEmbeddedRuntime(
-  { context, clock, trace }: { readonly context: NodeContext; readonly clock: Clock; readonly trace: Trace },
-  { pullMs }: StartNodeOptions,
-): Promise<RunningRuntime> {
-  const { startRuntime } = await import("../runtime/start.js");
-  return startRuntime({
-    clock,
-    trace,
-    random: context.random,
-    // The kubelet tells the story here; what the runtime does about it is for who wants more.
-    traceLevel: 2,
-    ...defined({ pullMs }),
-  });
 }

@@ -24,7 +24,7 @@ export class RequestTrace {
 
   constructor(out: Trace, clock: Clock) {
     this.#out = out;
-    this.trace = new Trace(clock, out.wantsBodies);
+    this.trace = new Trace(clock, out.wantsBodies, out.secrets);
     const levelNow = () => this.#level;
     this.trace.addSink({
       get level(): Level {

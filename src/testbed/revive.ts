@@ -1,5 +1,5 @@
+import { nodeCondition, taintText } from "../apimachinery/api/node.js";
 import type { NodeAgent } from "../kubelet/node.js";
-import { conditionOf, taintText } from "../kubelet/nodestatus/node.js";
 import { constantsFor, factFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
@@ -44,7 +44,7 @@ export async function revive(
   }
   const monitorMs = factFor("nodeMonitorPeriod", kubeVersion);
   await clock.sleep(monitorMs, signal);
-  const status = conditionOf(observer.view.node ?? { apiVersion: "v1", kind: "Node", metadata: {} }, "Ready")?.status;
+  const status = nodeCondition(observer.view.node ?? { apiVersion: "v1", kind: "Node", metadata: {} }, "Ready")?.status;
   trace.emit(
     {
       kind: "decision",
@@ -57,7 +57,7 @@ export async function revive(
   );
   const upstream = { file: "pkg/kubelet/kubelet_node_status.go", func: "updateNodeStatus" };
   await trace.step("kubelet", `Report the status of ${nodeName}`, { upstream }, () => agent.heartbeat.update(signal));
-  await observer.until((view) => conditionOf(view.node ?? NO_NODE, "Ready")?.status === "True", signal);
+  await observer.until((view) => nodeCondition(view.node ?? NO_NODE, "Ready")?.status === "True", signal);
   const readyAfterSeconds = since();
   const done = new AbortController();
   const patience = clock.sleep(6 * monitorMs, AbortSignal.any([signal, done.signal])).catch(() => {});

@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import type { V1Pod } from "../apimachinery/api/pod.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import type { ControlPlane } from "../controlplane/control-plane.js";
 import { startControlPlane } from "../controlplane/start.js";
+import type { CriClient } from "../cri/remote/create-cri-client.js";
 import { selfSignedServingPair } from "../kubelet/certificate/serving.js";
-import type { CriClient } from "../kubelet/cri/create-cri-client.js";
 import { KubeletAuth } from "../kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../kubelet/server/kubelet-host.js";
 import { KubeletServer } from "../kubelet/server/server.js";
@@ -14,6 +12,7 @@ import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { Disposables } from "../util/disposables.js";
 import type { Random } from "../util/random.js";
+import { makeTemporaryFolder } from "../util/temporary-folder.js";
 import { registerNode, registerPod } from "./register.js";
 import { answered, listSandboxPods, type SandboxPod, toApiPod, toKubeletPod } from "./sandbox-pods.js";
 
@@ -78,7 +77,7 @@ export async function startRuntimeServers(
     const sandboxes = await listSandboxPods(cri, signal);
     const { runtimeName } = cri.version;
     const pods = sandboxes.map((one) => toApiPod(one, NODE_NAME, runtimeName));
-    const folder = await mkdtemp(join(tmpdir(), "kubelab-kubelet-"));
+    const folder = await makeTemporaryFolder("kubelet");
     opened.defer(() => rm(folder, { recursive: true, force: true }));
     const pair = plainHttp
       ? undefined

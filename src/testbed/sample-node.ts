@@ -1,16 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import type { V1Pod } from "../apimachinery/api/pod.js";
 import type { KubeClient } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { collectionPath, EVENTS, NODES, PODS } from "../client-go/rest/paths.js";
+import { removeAbandonedMemoryMedia } from "../kubelet/volumes/memory-medium.js";
+import { ChildAbort } from "../util/abort.js";
 import type { Clock } from "../util/clock.js";
 import { SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
+import { makeTemporaryFolder } from "../util/temporary-folder.js";
 import type { NodeContext } from "./context.js";
 import type { JoinPlan } from "./join-plan.js";
-import { type RunningNode, startNode } from "./node.js";
+import { type RunningNode, type StartNodeOptions, startNode } from "./node.js";
 import { untilAccount } from "./register.js";
 import type { RequestTrace } from "./request-trace.js";
 import { SAMPLE_PODS } from "./sample-pods.js";
@@ -45,19 +46,21 @@ export async function startSampleNode(
   target: Target,
   podNames: readonly string[],
   readiness: Readiness,
-  options: { readonly port?: number; readonly pullMs?: number } = {},
+  { port = 0, ...runtime }: Pick<StartNodeOptions, "port" | "cri" | "isSimulated"> = {},
 ): Promise<SampleNode> {
   const { trace } = story;
-  const folder = await mkdtemp(join(tmpdir(), "kubelab-exec-"));
+  const { kubeVersion } = target;
+  const folder = await makeTemporaryFolder("exec");
   await using client = createClient(target.admin, { clock, trace, random: context.random, actor: "user" });
   const starting = startNode(
     { context, clock, trace },
     // Simulated pulls take no time here.
-    { plan: planOf(folder), kubeVersion: target.kubeVersion, target, port: options.port ?? 0, pullMs: 0 },
+    { plan: planOf(folder), kubeVersion, target, port, pullMs: 0, ...runtime },
   );
   const close = async () => {
     await (await starting.catch(() => undefined))?.close();
     await rm(folder, { recursive: true, force: true });
+    await removeAbandonedMemoryMedia();
   };
   try {
     // Not before the node takes pods: one that the scheduler has tried in vain waits for a second before its next turn.
@@ -109,12 +112,13 @@ async function untilReady(
 ): Promise<void> {
   const waiting = new Set(podNames);
   const [path, isThere] = readiness === "started" ? [EVENTS, startedPod] : [PODS, runningPod];
-  const timeout = new AbortController();
+  using timeout = new ChildAbort(signal);
   const limit = new AbortController();
-  const onAbort = () => timeout.abort();
-  signal.addEventListener("abort", onAbort, { once: true });
   // On the wall clock, because a lab's clock may run fast but this machine does not.
-  new SystemClock().sleep(START_TIMEOUT_MS, limit.signal).then(onAbort, () => {}); // ended: it was in time
+  new SystemClock().sleep(START_TIMEOUT_MS, limit.signal).then(
+    () => timeout.abort(),
+    () => {},
+  ); // ended: it was in time
   try {
     const events = client.watch(collectionPath({ ...path, namespace: NAMESPACE }), {}, timeout.signal);
     for await (const { object } of events) {
@@ -128,7 +132,6 @@ async function untilReady(
       "Look with -v 3 at what their kubelet does.",
     );
   } finally {
-    signal.removeEventListener("abort", onAbort);
     limit.abort();
   }
 }

@@ -1,8 +1,8 @@
 import type { V1Pod } from "../apimachinery/api/pod.js";
 import { ContainerState, PodSandboxState } from "../cri/messages/enums.js";
+import type { CriClient } from "../cri/remote/create-cri-client.js";
 import type { RpcResult } from "../cri/status.js";
 import { buildContainerId, type Pod } from "../kubelet/container/runtime.js";
-import type { CriClient } from "../kubelet/cri/create-cri-client.js";
 import { RuntimeCallError } from "../kubelet/kuberuntime/kube-runtime.js";
 
 /** A running container of a runtime, and the pod of its sandbox. */

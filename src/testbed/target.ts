@@ -41,7 +41,7 @@ export interface Target {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** What opening a target needs of a command. */
-export interface TargetHost extends Pick<ProcessContext, "cwd" | "env" | "random"> {
+export interface TargetHost extends Pick<ProcessContext, "cwd" | "env" | "random" | "signal"> {
   /** the command's clock and trace: a joined cluster sets the speed */
   session(options: ClockOptions): { readonly clock: Clock; readonly trace: Trace };
 }
@@ -64,7 +64,7 @@ export async function openTarget(
   traceFor: (trace: Trace, clock: Clock) => Trace = (own) => own,
 ): Promise<Target> {
   const options = labCluster(host.env, given);
-  if (chooseTarget(options) === "real") return openReal(host.env, host.cwd, options);
+  if (chooseTarget(options) === "real") return openReal(host, options);
   const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
   const { running, passedBy } = await findRunningCluster(host.env, options);
   if (running !== undefined) {
@@ -73,7 +73,7 @@ export async function openTarget(
   }
   const { clock, trace } = host.session(defined({ speed: options.speed }));
   if (passedBy !== undefined) {
-    const text = `Cluster ${passedBy.name} runs v${passedBy.kubeVersion} at speed ${passedBy.speed}, which does not match the flags: this command starts a control plane of its own.`;
+    const text = `Cluster ${passedBy.name} ${conflictOf(passedBy, options)}: this command starts a control plane of its own.`;
     trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   }
   return startEmbedded({ clock, random: host.random, trace: traceFor(trace, clock) }, kubeVersion);
@@ -133,7 +133,7 @@ interface RunningClusters {
 /**
  * The running `kubelab cluster up` to join: the one that --cluster or KUBELAB_CLUSTER names, else the one named `kubelab`,
  * else any.
- * @throws LabError CLUSTER_UNREACHABLE when the one that is named does not run
+ * @throws LabError CLUSTER_UNREACHABLE if the named cluster does not run; USAGE if it has another speed or release than the flags
  */
 async function findRunningCluster(env: Env, options: TargetOptions): Promise<RunningClusters> {
   let passedBy: ClusterState | undefined;
@@ -142,28 +142,46 @@ async function findRunningCluster(env: Env, options: TargetOptions): Promise<Run
   for (const name of names) {
     const state = await readClusterState(env, name);
     if (state === undefined || !(await isRunning(state))) continue;
-    const isAnotherSpeed = options.speed !== undefined && options.speed !== state.speed;
-    const isAnotherRelease =
-      options.kubeVersion !== undefined && parseKubeVersion(options.kubeVersion) !== state.kubeVersion;
-    if (!isAnotherSpeed && !isAnotherRelease) return { running: state };
+    if (conflictOf(state, options) === undefined) return { running: state };
     passedBy ??= state;
   }
   if (wanted === undefined) return defined({ passedBy });
-  const why = passedBy === undefined ? "is not running" : `runs v${passedBy.kubeVersion} at speed ${passedBy.speed}`;
-  throw new LabError(
-    "CLUSTER_UNREACHABLE",
-    `cluster ${wanted} ${why}`,
-    passedBy === undefined
-      ? `Start it: ${upCommand(wanted)}`
-      : `See what runs: kubelab cluster status --name ${wanted}`,
-  );
+  if (passedBy === undefined) {
+    throw new LabError(
+      "CLUSTER_UNREACHABLE",
+      `cluster ${wanted} is not running`,
+      `Start it: ${upCommand(wanted, options)}`,
+    );
+  }
+  const hint = `Leave out the flag, or start a cluster of your own with it: ${upCommand("NAME", options)}`;
+  throw new LabError("USAGE", `cluster ${wanted} ${conflictOf(passedBy, options)}`, hint);
+}
+
+/** `runs at speed 1, but --speed 10 was given` @returns undefined if the cluster fits the flags */
+function conflictOf(state: ClusterState, { speed, kubeVersion }: TargetOptions): string | undefined {
+  const wanted = kubeVersion === undefined ? state.kubeVersion : parseKubeVersion(kubeVersion);
+  const has = [
+    ...(speed === undefined || speed === state.speed ? [] : [[`at speed ${state.speed}`, `--speed ${speed}`]]),
+    ...(wanted === state.kubeVersion ? [] : [[`v${state.kubeVersion}`, `--kube-version ${wanted}`]]),
+  ];
+  if (has.length === 0) return undefined;
+  const [is, given] = [0, 1].map((part) => has.map((one) => one[part]).join(" and "));
+  return `runs ${is}, but ${given} was given`;
 }
 
 export const DEFAULT_CLUSTER = "kubelab";
 
 /** What starts the cluster of this name, to paste. */
-export function upCommand(name: string): string {
-  return `kubelab cluster up --detach${name === DEFAULT_CLUSTER ? "" : ` --name ${name}`}`;
+export function upCommand(
+  name: string,
+  { speed, kubeVersion }: Pick<TargetOptions, "speed" | "kubeVersion"> = {},
+): string {
+  const flags = [
+    ...(name === DEFAULT_CLUSTER ? [] : [`--name ${name}`]),
+    ...(speed === undefined ? [] : [`--speed ${speed}`]),
+    ...(kubeVersion === undefined ? [] : [`--kube-version ${kubeVersion}`]),
+  ];
+  return ["kubelab cluster up --detach", ...flags].join(" ");
 }
 
 function preferDefault(names: readonly string[]): string[] {
@@ -195,11 +213,11 @@ async function startEmbedded(
 }
 
 /** A cluster of the learner's, by kubectl's own loading rules. */
-async function openReal(env: Env, cwd: string, given: TargetOptions): Promise<Target> {
+async function openReal({ env, cwd, signal }: TargetHost, given: TargetOptions): Promise<Target> {
   const kubeconfig = given.kubeconfig === undefined ? undefined : pathFrom(cwd, given.kubeconfig);
   const options = kubeconfig === undefined ? given : { ...given, kubeconfig };
   const { loadRealKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
-  const { config, contextName } = await loadRealKubeconfig(env, options);
+  const { config, contextName } = await loadRealKubeconfig(env, { ...options, signal });
   const real = target("real", config, `real cluster ${contextName} at ${config.server}`, "1.25");
   return kubeconfig === undefined ? real : { ...real, kubeconfigPath: kubeconfig };
 }

@@ -2,6 +2,7 @@ import type { CachedStatus } from "../kubelet/container/cache.js";
 import type { WorkerPodCache } from "../kubelet/options.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { orAborted } from "../util/concurrency.js";
 
 const UPSTREAM = { file: "pkg/kubelet/container/cache.go", func: "GetNewerThan" };
 
@@ -44,10 +45,10 @@ export class WatchedCache implements WorkerPodCache {
     const startMs = this.deps.clock.now();
     const answer = this.deps.inner.getNewerThan(podUid, minTimeMs, signal);
     if (await isSettled(answer)) return answer;
-    this.#tell(podUid, "goes on", `waits for a status newer than ${timeText(minTimeMs)}`);
+    this.#report(podUid, "goes on", `waits for a status newer than ${timeText(minTimeMs)}`);
     const found = await answer;
     const tookMs = this.deps.clock.now() - startMs;
-    this.#tell(podUid, "waits", `goes on after ${tookMs} ms: the cache has a newer status`);
+    this.#report(podUid, "waits", `goes on after ${tookMs} ms: the cache has a newer status`);
     return found;
   }
 
@@ -56,29 +57,26 @@ export class WatchedCache implements WorkerPodCache {
     const held = this.#held.get(podUid);
     if (held === undefined) return false;
     this.#held.delete(podUid);
-    this.#tell(podUid, "is held", "released by hand");
+    this.#report(podUid, "is held", "released by hand");
     held.release();
     return true;
   }
 
-  #hold(podUid: string, newerThanMs: number, signal: AbortSignal | undefined): Promise<void> {
+  async #hold(podUid: string, newerThanMs: number, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const onAbort = () => {
-        this.#held.delete(podUid);
-        reject(signal?.reason);
-      };
-      const release = () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      };
+    const released = new Promise<void>((release) => {
       this.#held.set(podUid, { release, newerThanMs });
-      signal?.addEventListener("abort", onAbort, { once: true });
-      this.#tell(podUid, "goes on", `is held before GetNewerThan(${timeText(newerThanMs)})`);
     });
+    this.#report(podUid, "goes on", `is held before GetNewerThan(${timeText(newerThanMs)})`);
+    try {
+      await (signal === undefined ? released : orAborted(released, signal));
+    } catch (error) {
+      this.#held.delete(podUid);
+      throw error;
+    }
   }
 
-  #tell(podUid: string, from: string, to: string): void {
+  #report(podUid: string, from: string, to: string): void {
     const subject = `worker of ${this.deps.podName(podUid) ?? podUid}`;
     const fact = { kind: "state", subject, what: "GetNewerThan", from, to, upstream: UPSTREAM } as const;
     this.deps.trace.emit(fact, { actor: "kubelet" });

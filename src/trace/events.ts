@@ -2,7 +2,8 @@
  * The events of a trace. Each one reports a fact at the place where it happened.
  *
  * A renderer (terminal, ndjson, ...) turns events into lines; nothing here knows how they look. Secrets are masked
- * before an event is made (`trace/redact.ts`).
+ * when an event is made: bodies by their kind (`redact-body.ts`), every text by what it looks like and by the values that this
+ * process has seen (`secrets.ts`).
  */
 
 /** The component that acted. `user` is the person at the keyboard, or the administrator that kubelab stands in for. */

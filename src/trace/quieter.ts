@@ -7,7 +7,7 @@ import { type Level, Trace } from "./trace.js";
  * or not part of the main story.
  */
 export function quieterTrace(trace: Trace, clock: Clock, atLeast: Level): Trace {
-  const quiet = new Trace(clock, trace.wantsBodies);
+  const quiet = new Trace(clock, trace.wantsBodies, trace.secrets);
   quiet.addSink({
     get level(): Level {
       return trace.wants(atLeast) ? 4 : 0;

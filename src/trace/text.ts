@@ -24,6 +24,18 @@ export function wrap(text: string, width: number): string[] {
   return text.split("\n").flatMap((paragraph) => wrapParagraph(paragraph, limit));
 }
 
+/**
+ * Breaks a line such as `  label  sentence`; its further lines begin below the sentence. A line with a word that is wider than
+ * the text stays whole, because a broken path or URL cannot be copied.
+ */
+export function wrapBelowLabel(line: string, width: number): string[] {
+  const label = /^ *(?:[^ ]+ {2,})?/.exec(line)?.[0] ?? "";
+  const rest = line.slice(label.length);
+  const room = width - label.length;
+  if (rest.split(" ").some((word) => word.length > room)) return [line];
+  return wrap(rest, room).map((part, i) => `${i === 0 ? label : " ".repeat(label.length)}${part}`);
+}
+
 function wrapParagraph(paragraph: string, limit: number): string[] {
   const lines: string[] = [];
   let line: string | undefined;

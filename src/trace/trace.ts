@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../util/clock.js";
 import type { Actor, Fact, StepFact, TraceEvent } from "./events.js";
+import { Secrets } from "./secrets.js";
 
 /**
  * The lowest `-v` that shows an event: 0 outcome and errors, 1 steps, decisions and states (the default), 2 requests
@@ -55,10 +56,12 @@ export class Trace {
   /**
    * @param clock stamps the events
    * @param wantsBodies whether request events carry (redacted) bodies: true under `-v 4` and for trace files
+   * @param secrets the values that every event is searched for; a trace that feeds another shares its own
    */
   constructor(
     readonly clock: Clock,
     readonly wantsBodies = false,
+    readonly secrets = new Secrets(),
   ) {}
 
   addSink(sink: TraceSink): void {
@@ -86,7 +89,7 @@ export class Trace {
       level: options.level ?? LEVELS[fact.kind],
       ...(scope?.chapter === undefined ? {} : { chapter: scope.chapter }),
       ...(causedBy === undefined ? {} : { causedBy }),
-      ...fact,
+      ...(this.#sinks.length === 0 ? fact : this.secrets.maskAll(fact)),
     };
     for (const sink of this.#sinks) sink.write(event);
     return event;

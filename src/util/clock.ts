@@ -26,6 +26,15 @@ export interface Timer {
   stop(): void;
 }
 
+/** A system clock's time and speed at one moment, from which another process of this machine derives the same clock. */
+export interface ClockReading {
+  readonly speed: number;
+  /** Unix ms on the clock */
+  readonly clockMs: number;
+  /** the machine's monotonic time at that moment, in ms */
+  readonly monotonicMs: number;
+}
+
 /** setTimeout takes at most a signed 32 bit count of milliseconds (24.8 days), so longer sleeps are split. */
 const MAX_TIMER_MS = 2_000_000_000;
 
@@ -41,6 +50,7 @@ export class SystemClock implements Clock {
   #startMonotonicMs = performance.now();
   /** wakes sleepers that must recompute their remaining time */
   readonly #wakers = new Set<() => void>();
+  readonly #speedListeners = new Set<() => void>();
 
   constructor(speed = 1, epochMs = Date.now(), epochClockMs = epochMs) {
     this.#speed = speed;
@@ -74,12 +84,32 @@ export class SystemClock implements Clock {
 
   /** Changes the speed. The time does not jump; sleepers wait for their remaining time at the new speed. */
   setSpeed(speed: number): void {
-    this.#startMs = this.#exactMs();
+    this.#continueFrom(this.#exactMs(), speed);
+    for (const listener of [...this.#speedListeners]) listener();
+  }
+
+  #continueFrom(clockMs: number, speed: number): void {
+    this.#startMs = clockMs;
     this.#startMonotonicMs = performance.now();
     this.#speed = speed;
     this.#epochMs = Date.now();
-    this.#epochClockMs = Math.round(this.#startMs);
+    this.#epochClockMs = Math.round(clockMs);
     for (const wake of [...this.#wakers]) wake();
+  }
+
+  /** Calls `listener` after each change of the speed, until it is disposed of. */
+  onSpeedChange(listener: () => void): Disposable {
+    this.#speedListeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#speedListeners.delete(listener) };
+  }
+
+  get reading(): ClockReading {
+    return { speed: this.#speed, clockMs: this.#exactMs(), monotonicMs: monotonicMs() };
+  }
+
+  /** Shows the time of the clock that was read, at its speed. */
+  follow({ speed, clockMs, monotonicMs: readMs }: ClockReading): void {
+    this.#continueFrom(clockMs + (monotonicMs() - readMs) * speed, speed);
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -91,6 +121,11 @@ export class SystemClock implements Clock {
     const leftMs = () => (untilMs - this.#exactMs()) / this.#speed;
     return new WallTimer(Math.max(0, ms) / this.#speed, leftMs, this.#wakers, onTime);
   }
+}
+
+/** Monotonic time that all processes of this machine share; `performance.now()` starts with its process. */
+function monotonicMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
 }
 
 /** Implements a clock's sleep with its timer. */

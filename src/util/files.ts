@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, statSync } from "node:fs";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LabError, messageOf } from "./errors.js";
+import { readFileAtMost } from "./read-at-most.js";
 
 export interface WriteOptions {
   /** permission bits of the new file, also if it replaces another: 0o600 for keys; default 0o644 */
@@ -40,10 +41,21 @@ export async function writeFileAtomic(
   }
 }
 
+/** Removes the temporary files of processes that were killed in `writeFileAtomic`. No process may be writing the file. */
+export async function removeTemporariesOf(path: string): Promise<void> {
+  const prefix = `.${basename(path)}.`;
+  const names = await readdir(dirname(path)).catch(() => []);
+  for (const name of names) {
+    if (name.startsWith(prefix) && /^[0-9a-f]{8}\.tmp$/.test(name.slice(prefix.length))) {
+      await rm(join(dirname(path), name), { force: true });
+    }
+  }
+}
+
 /** The text of a file; undefined if it does not exist. @throws LabError BAD_FILE if it cannot be read */
-export async function readIfThere(path: string): Promise<string | undefined> {
+export async function readIfThere(path: string, signal?: AbortSignal): Promise<string | undefined> {
   try {
-    return await readFile(path, "utf8");
+    return (await readFileAtMost(path, signal)).toString();
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new LabError("BAD_FILE", `cannot read ${path}: ${describeFileError(cause)}`, "Check its permissions.", {

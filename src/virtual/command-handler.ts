@@ -15,7 +15,7 @@ import {
 import { failed, type HandlerOutcome, readOutcome, readProgress, SUCCEEDED } from "./outcome.js";
 
 /** The file descriptor on which a command reports progress and results: JSON, one object per line. */
-const SAYINGS_FD = 3;
+const REPORT_FD = 3;
 /** A longer line is dropped. */
 const MAX_LINE = 64 * 1024;
 /** Reading from the pipes pauses while more pieces of output than this wait to be written. */
@@ -80,12 +80,12 @@ class RunningCommand {
     const { pid } = this.#child;
     const forget = pid === undefined ? undefined : notes?.begun(pid);
     const [stdin, stdout, stderr] = this.#child.stdio;
-    const sayings = (this.#child.stdio[SAYINGS_FD] ?? null) as Readable | null;
-    this.#outputs = [stdout, stderr, sayings].filter((one): one is Readable => one !== null);
+    const reports = (this.#child.stdio[REPORT_FD] ?? null) as Readable | null;
+    this.#outputs = [stdout, stderr, reports].filter((one): one is Readable => one !== null);
     this.#read(stdout, "stdout");
     this.#read(stderr, "stderr");
-    sayings?.on("data", (chunk: Buffer) => {
-      this.#heard(chunk.toString());
+    reports?.on("data", (chunk: Buffer) => {
+      this.#readReports(chunk.toString());
       this.#mayPause();
     });
     // A command does not have to read its pod.
@@ -116,14 +116,14 @@ class RunningCommand {
     if (this.events.size === 0) for (const one of this.#outputs) one.resume();
   }
 
-  #heard(text: string): void {
+  #readReports(text: string): void {
     const lines = (this.#line + text).split("\n");
     const rest = lines.pop() ?? "";
     this.#line = rest.length > MAX_LINE ? "" : rest;
-    for (const line of lines) this.#said(line);
+    for (const line of lines) this.#takeReport(line);
   }
 
-  #said(line: string): void {
+  #takeReport(line: string): void {
     let value: unknown;
     try {
       value = JSON.parse(line);
@@ -142,7 +142,7 @@ class RunningCommand {
 
   #over(end: CommandEnd): void {
     this.#end ??= end;
-    if (this.#line !== "") this.#said(this.#line);
+    if (this.#line !== "") this.#takeReport(this.#line);
     this.#line = "";
     this.events.close();
   }

@@ -6,6 +6,7 @@ import { AsyncQueue } from "../util/async-queue.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError } from "../util/files.js";
+import { MAX_FILE_BYTES } from "../util/read-at-most.js";
 import {
   ABANDONED_EXIT_CODE,
   CANCELLED_EXIT_CODE,
@@ -80,7 +81,9 @@ export class ModuleHandler implements PodHandler {
 
   async #fileProblem(): Promise<string | undefined> {
     try {
-      return (await stat(this.path)).isFile() ? undefined : "it is not a file";
+      const file = await stat(this.path);
+      if (!file.isFile()) return "it is not a file";
+      return file.size > MAX_FILE_BYTES ? `it has more than ${MAX_FILE_BYTES / 1048576} MiB` : undefined;
     } catch (error) {
       return describeFileError(error);
     }

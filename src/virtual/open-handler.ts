@@ -15,13 +15,12 @@ export interface HandlerOptions {
   readonly handlerTimeout?: number;
 }
 
-export interface OpenHandlerDeps {
+export interface LoadHandlerDeps {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  readonly random: Random;
+  /** real time: it limits how long the module may take to load */
   readonly clock: Clock;
-  readonly trace: Trace;
 }
 
 /** Environment variables that a command inherits; its pod adds others. */
@@ -36,29 +35,25 @@ export async function endLeftWork(trace: Trace, nodeFolder: string): Promise<voi
   trace.emit({ kind: "note", text }, { actor: "user" });
 }
 
+/** Starts the runtime of virtual pods. */
+export async function startHandler(
+  deps: { readonly handler: PodHandler; readonly random: Random; readonly clock: Clock; readonly trace: Trace },
+  { handlerTimeout }: HandlerOptions,
+): Promise<VirtualRuntime> {
+  const text = `Virtual pods: each pod of this node is one call of ${deps.handler.description}.`;
+  deps.trace.emit({ kind: "note", text }, { actor: "user" });
+  const { startVirtualRuntime } = await import("./virtual-runtime.js");
+  return startVirtualRuntime(deps, { timeoutMs: handlerTimeout });
+}
+
 /**
- * Starts the runtime of virtual pods if the options name a handler.
+ * Loads and checks the handler that the options name, before a cluster is started or joined.
  * @param nodeFolder an existing folder that this process has locked
  * @returns undefined without a handler: pods have containers
  * @throws LabError BAD_FILE for an invalid handler module
  */
-export async function openHandler(
-  { random, ...deps }: OpenHandlerDeps,
-  options: HandlerOptions,
-  nodeFolder: string,
-): Promise<(VirtualRuntime & { readonly description: string }) | undefined> {
-  const handler = await handlerOf(deps, options, nodeFolder);
-  if (handler === undefined) return undefined;
-  const text = `Virtual pods: each pod of this node is one call of ${handler.description}.`;
-  const { clock, trace } = deps;
-  trace.emit({ kind: "note", text }, { actor: "user" });
-  const { startVirtualRuntime } = await import("./virtual-runtime.js");
-  const runtime = await startVirtualRuntime({ handler, clock, trace, random }, { timeoutMs: options.handlerTimeout });
-  return { ...runtime, description: handler.description };
-}
-
-async function handlerOf(
-  { cwd, env, signal, clock }: Omit<OpenHandlerDeps, "random">,
+export async function loadHandler(
+  { cwd, env, signal, clock }: LoadHandlerDeps,
   { handler, handlerCommand }: HandlerOptions,
   nodeFolder: string,
 ): Promise<PodHandler | undefined> {

@@ -1,6 +1,5 @@
-import type { V1PodStatus } from "../apimachinery/api/pod.js";
+import { replaceOrAppend, type V1PodStatus } from "../apimachinery/api/pod.js";
 import { forTerminalPhase } from "../kubelet/status/generate.js";
-import { replaceOrAppend } from "../kubelet/status/merge.js";
 import { progressText } from "./outcome.js";
 import type { VirtualPod } from "./virtual-pod.js";
 
@@ -8,7 +7,7 @@ import type { VirtualPod } from "./virtual-pod.js";
  * Puts a handler's progress and result into its pod's status: progress becomes the status's message, the end of the
  * handler ends the pod. The restart policy is ignored, because a function is called once.
  *
- * Mirrors what PodSyncHandlers do in generateAPIPodStatus in pkg/kubelet/kubelet_pods.go. Pure.
+ * It does what a PodSyncHandler does upstream. Pure.
  * @param status the status as generated from the containers alone
  */
 export function withWork(status: V1PodStatus, work: VirtualPod | undefined): V1PodStatus {

@@ -86,7 +86,7 @@ export class VirtualPod {
     try {
       for await (const event of handler.run(task, { abort: this.#abort.signal, kill: this.#kill.signal })) {
         if (event.kind === "log") log.write(event.stream, event.bytes);
-        else if (event.kind === "progress") this.#tellProgress(event.progress);
+        else if (event.kind === "progress") this.#reportProgress(event.progress);
         else outcome = event.outcome;
       }
     } catch (error) {
@@ -122,7 +122,7 @@ export class VirtualPod {
     return failed("HandlerTimeout", why, TIMED_OUT_EXIT_CODE);
   }
 
-  #tellProgress(progress: HandlerProgress): void {
+  #reportProgress(progress: HandlerProgress): void {
     this.#progress = progress;
     const text = `${this.options.podText}: ${progressText(progress)}`;
     this.deps.trace.emit({ kind: "note", text }, { actor: "runtime", level: 2 });

@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { serveCri } from "../cri/server.js";
 import type { Kubelet, KubeletHooks } from "../kubelet/kubelet.js";
 import type { Ctx } from "../trace/ctx.js";
 import type { Clock } from "../util/clock.js";
 import { isAbortError } from "../util/errors.js";
+import { makeTemporaryFolder } from "../util/temporary-folder.js";
 import type { PodHandler } from "./handler.js";
 import { withWork } from "./pod-status.js";
 import { virtualRuntimeCalls } from "./runtime-calls.js";
@@ -48,7 +48,7 @@ export async function startVirtualRuntime(
   deps: VirtualRuntimeDeps,
   options: VirtualRuntimeOptions,
 ): Promise<VirtualRuntime> {
-  const folder = await mkdtemp(join(tmpdir(), "kubelab-handler-"));
+  const folder = await makeTemporaryFolder("handler");
   const link = new KubeletLink(deps.clock);
   const pods = new VirtualPods(
     {
@@ -100,10 +100,10 @@ class KubeletLink {
     }
     if (this.#waiting.has(podUid)) return;
     this.#waiting.add(podUid);
-    void this.#tellLater(podUid);
+    void this.#notifyLater(podUid);
   }
 
-  async #tellLater(podUid: string): Promise<void> {
+  async #notifyLater(podUid: string): Promise<void> {
     try {
       await this.clock.sleep(PROGRESS_PERIOD_MS, this.#stop.signal);
     } catch (error) {

@@ -20,7 +20,7 @@ for (const [text, why] of malformed) {
       (error: Error & { code?: string; hint?: string }) =>
         error.code === "USAGE" &&
         error.message.includes(why) &&
-        error.hint?.includes("abcdef.0123456789abcdef") === true,
+        error.hint?.includes("[a-z0-9]{6}.[a-z0-9]{16}") === true,
     );
   });
 }

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, test } from "vitest";
+import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
 import { nearestRelease } from "../../src/testbed/server-release.js";
 import { makeAuthority, makeLeaf, startHttpsServer, status } from "../support/https-server.js";
 import { runInProcess } from "../support/run-cli.js";
@@ -16,7 +17,11 @@ const folder = () => mkdtempSync(join(tmpdir(), "kubelab-cli-"));
 describe("invalid arguments: exit 2 before a folder is created or a question is asked", () => {
   const table: readonly [string, readonly string[], RegExp][] = [
     ["a node's name", ["--node", "Node_1"], /cannot be a node's name.*RFC 1123/s],
-    ["a malformed token", ["--token", "abcdef"], /token is malformed: it has no dot.*abcdef\.0123456789abcdef/s],
+    [
+      "a malformed token",
+      ["--token", "abcdef"],
+      /token is malformed: it has no dot.*separated by a dot: \[a-z0-9\]\{6\}\.\[a-z0-9\]\{16\}/s,
+    ],
     ["a capital in the token", ["--token", "ABCDEF.0123456789abcdef"], /upper-case/],
     ["--server without a token", ["--server", "https://h", "--ca-cert-hash", HASH], /--server needs --token/],
     ["--server without a hash", ["--server", "https://h", "--token", TOKEN], /--server needs --ca-cert-hash/],
@@ -107,6 +112,39 @@ describe("files that cannot be used: exit 2 before any request", () => {
     const forced = await runInProcess(["bootstrap", "--dir", dir, "--force"]);
     assert.equal(forced.code, 0, forced.stderr);
     assert.deepEqual(readdirSync(dir).sort(), ["kubelet.config", "kubelet.key", "kubelet.pem"]);
+  });
+
+  test("the certificate of another real cluster is replaced with --force only", async () => {
+    const dir = folder();
+    const ca = await makeAuthority();
+    const { keyPem, certificatePem } = await makeLeaf(ca, { commonName: "system:node:node-1" });
+    const server = "https://10.0.0.1:6443";
+    const names = { cluster: "c", user: "u", context: "c" };
+    const credentials = { clientCertificatePem: certificatePem, clientKeyPem: keyPem };
+    const kubeconfig = kubeconfigText({ server, caPem: ca.certificatePem, ...credentials }, names);
+    const files = { "kubelet.key": keyPem, "kubelet.pem": certificatePem, "kubelet.config": kubeconfig };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
+    for (const line of [`bootstrap --dir ${dir}`, `lease --dir ${dir}`, `node --root-dir ${dir}`]) {
+      const { code, stderr } = await runInProcess(line.split(" "));
+      assert.equal(code, 2, stderr);
+      assert.match(
+        stderr,
+        /kubelet\.pem belongs to another cluster at https:\/\/10\.0\.0\.1:6443: CN=test-ca issued it/,
+      );
+      assert.match(stderr, /kubelab bootstrap --force/);
+      for (const [name, text] of Object.entries(files)) assert.equal(readFileSync(join(dir, name), "utf8"), text);
+    }
+    const forced = await runInProcess(["bootstrap", "--dir", dir, "--force"]);
+    assert.equal(forced.code, 0, forced.stderr);
+  });
+
+  test("the files of an embedded cluster, which is gone, are replaced", async () => {
+    const dir = folder();
+    for (let run = 0; run < 2; run++) {
+      const { code, stderr } = await runInProcess(["bootstrap", "--dir", dir]);
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /yes: bootstrap with a token/);
+    }
   });
 
   test("garbage in kubelet.key is not called another certificate's key", async () => {

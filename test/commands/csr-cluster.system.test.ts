@@ -122,7 +122,7 @@ describe("step by step on a running cluster", () => {
 
     writeFileSync(join(folder, "ca.pem"), cluster.caPem);
     const inspected = await run(folder, "inspect kubelet.pem --ca ca.pem");
-    assert.match(inspected.stdout, /verified +signed by CN=kubernetes/);
+    assert.match(inspected.stdout, /verified +signed by OU=kubelab, CN=kubernetes/);
     const issued = await run(folder, "inspect jane-1 --json");
     const facts = new Map<string, string>(JSON.parse(issued.stdout).facts);
     assert.equal(facts.get("state"), "Approved,Issued");

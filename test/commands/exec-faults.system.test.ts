@@ -10,7 +10,7 @@ import type { StreamClient } from "../../src/client-go/transport/fallback.js";
 import { podPath } from "../../src/commands/exec/pod.js";
 import { runRemote } from "../../src/commands/exec/remote.js";
 import { streamQuery } from "../../src/commands/exec/stream-container.js";
-import { type CriClient, createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
+import { type CriClient, createCriClient } from "../../src/cri/remote/create-cri-client.js";
 import { type RunningRuntime, startRuntime } from "../../src/runtime/start.js";
 import type { ProcessStreams } from "../../src/testbed/context.js";
 import { type RuntimeServers, startRuntimeServers } from "../../src/testbed/runtime-servers.js";

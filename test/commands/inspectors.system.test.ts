@@ -12,13 +12,13 @@ const POD = {
   spec: { containers: [{ name: "c", image: "i" }] },
 };
 
-/** Runs a window until it has printed this, then interrupts it. */
+/** Runs an inspector until its node is up and it has printed this, then interrupts it. */
 async function until(argv: readonly string[], said: RegExp) {
   const stop = new AbortController();
   const run = await runInProcess(argv, {
     signal: stop.signal,
     onStderr: (text) => {
-      if (said.test(text)) stop.abort();
+      if (said.test(text) && /is\s+up,\s+and\s+reads\s+manifests/.test(text)) stop.abort();
     },
   });
   const stderr = run.stderr.replaceAll(/\s+/g, " ");
@@ -94,5 +94,6 @@ for (const [line, message] of wrong) {
     assert.deepEqual([code, stdout], [2, ""], stderr);
     assert.match(stderr.replaceAll(/\s+/g, " "), new RegExp(message.source.replaceAll("\\n?.*", ".*")));
     assert.equal(stderr.match(/✗|error:/g)?.length ?? 1, 1, stderr);
+    if (line.startsWith("node ")) assert.doesNotMatch(stderr, /control plane/);
   });
 }

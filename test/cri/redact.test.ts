@@ -4,6 +4,7 @@ import { Container } from "../../src/cri/messages/container.js";
 import {
   CreateContainerRequest,
   ExecResponse,
+  ExecSyncRequest,
   ExecSyncResponse,
   ListContainersResponse,
 } from "../../src/cri/messages/container-calls.js";
@@ -39,6 +40,18 @@ const table = [
     "verbose info goes: runtimes repeat the environment in it",
     redactMessage(PodSandboxStatusResponse, { info: { info: '{"env":["TOKEN=s3cret"]}' }, timestamp: 5n }),
     { info: { info: "****" }, timestamp: "5" },
+  ],
+  [
+    "values of flags in command lines go",
+    redactMessage(CreateContainerRequest, {
+      config: { command: ["app", "--token", "s3cret"], args: ["--password=s3cret"] },
+    }),
+    { config: { command: ["app", "--token", "****"], args: ["--password=****"] } },
+  ],
+  [
+    "the same in exec",
+    redactMessage(ExecSyncRequest, { containerId: "c", cmd: ["curl", "-H", "Authorization: Bearer s3cret"] }),
+    { containerId: "c", cmd: ["curl", "-H", "Authorization: Bearer ****"] },
   ],
   ["URLs of streams go", redactMessage(ExecResponse, { url: "http://127.0.0.1:1/exec/abc" }), { url: "****" }],
   [

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
 import { describe, onTestFinished, test } from "vitest";
 import { RUNTIME_SERVICE } from "../../src/cri/services.js";
 import { MAX_MESSAGE_BYTES } from "../../src/cri/status.js";
 import { untilTrue } from "../support/fake-clock.js";
+import { encodeField, Flag, type FrameHead, FrameType, frame, message, PREFACE } from "./raw-http2.js";
 import { startRuntime, VERSION } from "./support.js";
 
 type Handlers = Parameters<typeof startRuntime>[0];
@@ -20,37 +22,6 @@ function openClient(port: number, initialWindowSize = 65_535): ClientHttp2Sessio
   client.on("error", () => {});
   onTestFinished(() => client.destroy());
   return client;
-}
-
-function message(bytes: Buffer, flag = 0, length = bytes.length): Buffer {
-  const prefix = Buffer.alloc(5);
-  prefix[0] = flag;
-  prefix.writeUInt32BE(length, 1);
-  return Buffer.concat([prefix, bytes]);
-}
-
-const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-const FrameType = { DATA: 0, HEADERS: 1, SETTINGS: 4, PUSH_PROMISE: 5, GOAWAY: 7, CONTINUATION: 9 } as const;
-const Flag = { END_STREAM: 1, END_HEADERS: 4 } as const;
-
-function frame(type: number, flags: number, id: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head[3] = type;
-  head[4] = flags;
-  head.writeUInt32BE(id, 5);
-  return Buffer.concat([head, payload]);
-}
-
-/** A header field as HPACK's literal without indexing. Both texts have at most 126 bytes. */
-function encodeField(name: string, value: string): Buffer {
-  return Buffer.concat([Buffer.of(0, name.length), Buffer.from(name), Buffer.of(value.length), Buffer.from(value)]);
-}
-
-interface FrameHead {
-  readonly type: number;
-  readonly flags: number;
-  readonly id: number;
 }
 
 /** Whether the server has sent such a frame. */
@@ -93,10 +64,20 @@ describe("what a server answers", () => {
   const table: readonly (readonly [string, Buffer, OutgoingHttpHeaders, http: number, grpc: string | undefined])[] = [
     ["a call", message(Buffer.alloc(0)), {}, 200, "0"],
     ["an unknown method", message(Buffer.alloc(0)), { ":path": "/runtime.v1.RuntimeService/Nothing" }, 200, "12"],
+    ["a call of v1alpha2", message(Buffer.alloc(0)), { ":path": "/runtime.v1alpha2.RuntimeService/Version" }, 200, "0"],
+    [
+      "a newer call",
+      message(Buffer.alloc(0)),
+      { ":path": "/runtime.v1alpha2.RuntimeService/RuntimeConfig" },
+      200,
+      "12",
+    ],
+    ["an unknown service", message(Buffer.alloc(0)), { ":path": "/runtime.v2.RuntimeService/Version" }, 200, "12"],
     ["another content type", Buffer.from("{}"), { "content-type": "application/json" }, 415, undefined],
     ["a request without a message", Buffer.alloc(0), {}, 200, "12"],
     ["an invalid message", message(Buffer.from([0xff, 0xff])), {}, 200, "13"],
     ["a compressed message", message(Buffer.from([1]), 1), {}, 200, "13"],
+    ["a gzipped message", message(gzipSync(Buffer.alloc(0)), 1), { "grpc-encoding": "gzip" }, 200, "12"],
     ["an invalid timeout", message(Buffer.alloc(0)), { "grpc-timeout": "soon" }, 200, "13"],
     ["a message over the limit", message(Buffer.alloc(0), 0, MAX_MESSAGE_BYTES + 1), {}, 200, "8"],
   ];

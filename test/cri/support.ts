@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type CriChannel, openCriChannel } from "../../src/cri/client.js";
 import { type CriHandlers, type CriServer, serveCri } from "../../src/cri/server.js";
+import type { SessionLimits } from "../../src/cri/session-guard.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { recordingTrace } from "../support/trace.js";
@@ -24,10 +25,10 @@ export const VERSION = { version: "0.1.0", runtimeName: "fake", runtimeVersion: 
 /** A runtime, closed after the test. */
 export async function startRuntime(
   runtime: CriHandlers["runtime"],
-  options: { readonly image?: CriHandlers["image"]; readonly endpoint?: string } = {},
+  options: { readonly image?: CriHandlers["image"]; readonly endpoint?: string; readonly limits?: SessionLimits } = {},
 ): Promise<CriServer> {
   const handlers = { runtime: { version: () => VERSION, ...runtime }, image: options.image ?? {} };
-  const server = await serveCri(handlers, options.endpoint ?? socketUrl());
+  const server = await serveCri(handlers, options.endpoint ?? socketUrl(), options.limits);
   onTestFinished(() => server.close());
   return server;
 }

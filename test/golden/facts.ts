@@ -1,6 +1,7 @@
 import { Backoff, type BackoffOptions } from "../../src/client-go/backoff.js";
 import { NODE_LEASES } from "../../src/client-go/rest/paths.js";
 import { checkGroup, TOKEN_SECRET_TYPE, tokenSecretName } from "../../src/cluster-bootstrap/secret.js";
+import { RUNTIME_REQUEST_TIMEOUT_MS } from "../../src/cri/remote/remote-runtime.js";
 import { WAIT_FOR_API_SERVER_SYNC_PERIOD_MS } from "../../src/kubelet/config/apiserver.js";
 import { setPodDefaults } from "../../src/kubelet/config/decode.js";
 import {
@@ -9,7 +10,6 @@ import {
   FILE_WATCH_RETRY_MS,
 } from "../../src/kubelet/config/file.js";
 import { HTTP_CHECK_FREQUENCY_MS, HTTP_TIMEOUT_MS } from "../../src/kubelet/config/http.js";
-import { RUNTIME_REQUEST_TIMEOUT_MS } from "../../src/kubelet/cri/remote-runtime.js";
 import { IMAGE_BACK_OFF } from "../../src/kubelet/images/image-manager.js";
 import { CONTAINER_BACK_OFF } from "../../src/kubelet/kuberuntime/do-back-off.js";
 import { DEFAULT_GC_POLICY } from "../../src/kubelet/kuberuntime/generic-runtime.js";

@@ -103,7 +103,16 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     assert.equal(up.code, 2);
     assert.match(up.stderr, /is running already, v1\.25, not v1\.32/);
     const list = await runCliProcess(home, "token", "list", "--kube-version", "1.32");
-    assert.match(list.stderr.replace(/\s+/g, " "), /does not match the flags.*on embedded control plane v1\.32/);
+    assert.match(
+      list.stderr.replace(/\s+/g, " "),
+      /Cluster kubelab runs v1\.25, but --kube-version 1\.32 was given: .*on embedded control plane v1\.32/,
+    );
+    const named = await runCliProcess(home, "token", "list", "--cluster", "kubelab", "--speed", "10");
+    assert.equal(named.code, 2);
+    assert.match(
+      named.stderr,
+      /cluster kubelab runs at speed \d+, but --speed 10 was given\n.*kubelab cluster up --detach --name NAME --speed 10/,
+    );
   });
 
   test("the scheduler binds a pod to one of them, which runs it", () => {
@@ -199,6 +208,62 @@ describe("kubelab cluster up in the foreground", () => {
       assert.deepEqual(leftovers(home), []);
     });
   }
+
+  for (const [what, made, killed] of [
+    ["a stopped cluster ends by itself", "SIGSTOP", undefined],
+    ["a cluster that does not respond is killed", "SIGUSR2", /did not end within 5 s of SIGTERM: ended with SIGKILL/],
+  ] as const) {
+    test(`down: ${what}, and no files are left`, async () => {
+      const home = newHome();
+      // Blocks the event loop as soon as the process gets SIGUSR2.
+      const busy = join(home, "busy.cjs");
+      writeFileSync(busy, 'process.on("SIGUSR2", () => { for (;;); });');
+      const up = new CliProcess(home, ["cluster", "up"], { NODE_OPTIONS: `--require ${busy}` });
+      await up.printed(/kubectl --kubeconfig/);
+      const { pid } = up.child;
+      assert(pid !== undefined);
+      process.kill(pid, made);
+      const down = await runCliProcess(home, "cluster", "down");
+      assert.equal(down.code, 0, down.stderr);
+      if (killed !== undefined) assert.match(down.stderr.replace(/\s+/g, " "), killed);
+      const { signal } = await up.ended;
+      assert.equal(signal, killed === undefined ? null : "SIGKILL");
+      assert.deepEqual(
+        leftovers(home).filter((name) => name !== "kubelab.lock"),
+        [],
+      );
+    });
+  }
+
+  test("down: a process that has got the number of a killed cluster is left alone", async () => {
+    const home = newHome();
+    const other = new CliProcess(home, ["cluster", "up", "--name", "other"]);
+    await other.printed(/kubectl --kubeconfig/);
+    const state = JSON.parse(readFileSync(join(clustersFolder(home), "other.json"), "utf8")) as object;
+    const reused = { ...state, name: "kubelab", processStart: "1" };
+    writeFileSync(join(clustersFolder(home), "kubelab.json"), JSON.stringify(reused));
+    const down = await runCliProcess(home, "cluster", "down");
+    assert.equal(down.code, 1);
+    assert.match(down.stderr, /ended without cleaning up/);
+    assert.equal((await runCliProcess(home, "cluster", "status", "--name", "other")).code, 0);
+    await other.kill("SIGTERM");
+  });
+
+  test("a half-written kubeconfig of a killed cluster is removed at the next start", async () => {
+    const home = newHome();
+    await runCliProcess(home, "cluster", "up", "--detach");
+    const { pid } = JSON.parse(readFileSync(join(clustersFolder(home), "kubelab.json"), "utf8")) as StatusJson;
+    process.kill(pid, "SIGKILL");
+    await gone(pid);
+    for (const name of [".kubelab.kubeconfig.0123abcd.tmp", ".kubelab.json.0123abcd.tmp", ".two.json.0123abcd.tmp"]) {
+      writeFileSync(join(clustersFolder(home), name), "key");
+    }
+    const up = new CliProcess(home, ["cluster", "up"]);
+    await up.printed(/kubectl --kubeconfig/);
+    await up.kill("SIGTERM");
+    // A cluster of another name may be writing its files.
+    assert.deepEqual(leftovers(home), [".two.json.0123abcd.tmp"]);
+  });
 
   test("--detach: --trace writes the cluster's own trace, and -v has no effect", async () => {
     const home = newHome();

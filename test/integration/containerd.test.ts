@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, test } from "vitest";
 import { ContainerState, NamespaceMode, PodSandboxState } from "../../src/cri/messages/enums.js";
+import { createCriClient } from "../../src/cri/remote/create-cri-client.js";
 import { expectOk } from "../../src/cri/status.js";
-import { createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { FakeClock } from "../support/fake-clock.js";

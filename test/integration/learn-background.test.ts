@@ -227,7 +227,7 @@ describe("without a terminal, nothing ends silently", () => {
     const learner = newLearner();
     const ended = await new CliProcess(learner.home, ["learn"]).ended;
     assert.equal(ended.code, 2);
-    assert.match(ended.stderr, /no terminal for questions[\s\S]*learn list, start, next/);
+    assert.match(ended.stderr, /no terminal for questions[\s\S]*learn list, start ID, check/);
   });
 
   test("a broken progress file is kept aside, and a warning is printed", async () => {

@@ -48,6 +48,39 @@ const POD = {
   },
 };
 
+/** Lists what it sees of its volumes as user 1000. */
+const VOLUMES_POD = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "volumes" },
+  spec: {
+    hostNetwork: true,
+    nodeName: "node-1",
+    tolerations: [{ operator: "Exists" }],
+    restartPolicy: "Never",
+    securityContext: { runAsUser: 1000, fsGroup: 1001 },
+    volumes: [
+      { name: "keys", secret: { secretName: "keys", defaultMode: 0o440 } },
+      { name: "memory", emptyDir: { medium: "Memory" } },
+    ],
+    containers: [
+      {
+        name: "c",
+        ...image,
+        command: [
+          "sh",
+          "-c",
+          "cat /keys/password; echo; ls -lnL /keys/password; cat /proc/mounts; echo > /memory/new; ls -ln /memory/new",
+        ],
+        volumeMounts: [
+          { name: "keys", mountPath: "/keys" },
+          { name: "memory", mountPath: "/memory" },
+        ],
+      },
+    ],
+  },
+};
+
 suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node on containerd", () => {
   const home = newHome();
   const processes: CliProcess[] = [];
@@ -133,6 +166,27 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
       );
       expect(ends).toContain("Killing");
       expect((await second.kill("SIGINT")).code).toBe(130);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "volumes: fsGroup reads a secret that only its owner and group can read; emptyDir Memory is a tmpfs",
+    async () => {
+      const node = start("node", "--cri", containerd.endpoint);
+      await node.printed(/^kubectl/m);
+      const folder = mkdtempSync(join(home, "volumes-"));
+      writeFileSync(join(folder, "pod.json"), JSON.stringify(VOLUMES_POD));
+      await kubectl("create", "secret", "generic", "keys", "--from-literal=password=s3cret");
+      await kubectl("create", "-f", join(folder, "pod.json"));
+      await kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/volumes", "--timeout=40s");
+      const log = await kubectl("logs", "volumes");
+      expect(log).toMatch(/^s3cret$/m);
+      expect(log).toMatch(/^-r--r----- +1 0 +1001 .* \/keys\/password$/m);
+      expect(log).toMatch(/^\S+ \/memory tmpfs /m);
+      expect(log).toMatch(/^-rw-r--r-- +1 1000 +1001 .* \/memory\/new$/m);
+      await kubectl("delete", "pod", "volumes", "--timeout=60s");
+      await node.kill("SIGINT");
     },
     LIMIT_MS,
   );

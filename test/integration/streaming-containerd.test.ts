@@ -180,15 +180,21 @@ suiteNeeding(
       assert.equal(await words(ours), await words(theirs));
     });
 
+    const TERMINAL = { stdin: true, stderr: false, tty: true };
     const LEFT: readonly (readonly [readonly string[], Partial<RemoteCommandOptions>])[] = [
       [["sleep", "77"], {}],
       [["sleep", "88"], { stdin: true, stderr: false, tty: true }],
       [["yes"], {}],
       [["cat"], { stdin: true }],
+      [["sh", "-c", "while :; do :; done"], {}],
+      [["sh", "-c", "trap '' PIPE HUP; while :; do echo deaf; sleep 0.1; done"], {}],
+      [["sh", "-c", "while :; do :; done"], TERMINAL],
+      [["cat"], TERMINAL],
+      [["sh", "-i"], TERMINAL],
     ];
 
     for (const [cmd, more] of LEFT) {
-      test(`what remains of ${cmd.join(" ")} after the client leaves: the same`, async () => {
+      test(`what remains of ${cmd.join(" ")}${more.tty === true ? " on a terminal" : ""} after the client leaves: the same`, async () => {
         const isLeft = async (cri: CriDriver) => {
           const containerId = await cri.run();
           const options = { stdin: false, stdout: true, stderr: true, tty: false, ...more };

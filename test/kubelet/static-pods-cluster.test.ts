@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/apimachinery/api/meta.js";
 import type { V1Pod } from "../../src/apimachinery/api/pod.js";
+import { isMirrorPod } from "../../src/apimachinery/corev1/pod-references.js";
 import { issuedCertificate, requestCertificate } from "../../src/client-go/certificate/csr.js";
 import type { KubeClient } from "../../src/client-go/rest/client.js";
 import { createClient } from "../../src/client-go/rest/create-client.js";
@@ -12,7 +13,7 @@ import { PodConfig } from "../../src/kubelet/config/pod-config.js";
 import { MirrorClient } from "../../src/kubelet/pod/mirror-client.js";
 import { PodManager } from "../../src/kubelet/pod/pod-manager.js";
 import { StatusManager } from "../../src/kubelet/status/manager.js";
-import { isMirrorPod, type PodUpdate } from "../../src/kubelet/types/pod-update.js";
+import type { PodUpdate } from "../../src/kubelet/types/pod-update.js";
 import { generatePrivateKey, privateKeyPem } from "../../src/pki/keys.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";

@@ -11,10 +11,14 @@ import {
 import { loadSync } from "@grpc/proto-loader";
 import { afterAll, beforeAll, test } from "vitest";
 import { criProtoText } from "../../src/cri/proto-text.js";
+import { v1alpha2Of } from "../../src/cri/rpc.js";
+import { RUNTIME_SERVICE } from "../../src/cri/services.js";
+import { expectOk } from "../../src/cri/status.js";
 import { type RunningRuntime, startRuntime } from "../../src/runtime/start.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
+import { openChannel } from "../cri/support.js";
 import { newFolder } from "./lab.js";
 
 /**
@@ -164,4 +168,17 @@ test("invalid UTF-8 and unknown fields cause no error", async () => {
   });
   assert.ok(broken !== null, "what is no message is refused");
   await ask(runtime, "Version");
+});
+
+test("clients of v1alpha2 and v1 see the same sandboxes", async () => {
+  const { channel } = openChannel(running.endpoint);
+  const { version, runPodSandbox } = RUNTIME_SERVICE;
+  const answer = expectOk(await channel.call(v1alpha2Of(version), {}, {}), "get the version");
+  assert.equal(answer.runtimeApiVersion, "v1alpha2");
+  assert.equal((await ask(runtime, "Version"))["runtime_api_version"], "v1");
+  const config = { metadata: { name: "old", namespace: "default", uid: "u-old", attempt: 0 } };
+  const { podSandboxId } = expectOk(await channel.call(v1alpha2Of(runPodSandbox), { config }, {}), "run a sandbox");
+  const { items } = await ask(runtime, "ListPodSandbox", { filter: { id: podSandboxId } });
+  assert.equal((items as readonly unknown[]).length, 1);
+  await ask(runtime, "RemovePodSandbox", { pod_sandbox_id: podSandboxId });
 });

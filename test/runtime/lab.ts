@@ -35,7 +35,10 @@ export class RuntimeLab {
 
   constructor(options: Partial<RuntimeOptions> = {}) {
     const deps = { clock: this.clock, random: new SystemRandom(), trace: this.recorded.trace };
-    this.runtime = createRuntime({ ...deps, images: ["busybox", "nginx", "stress"], ...options }, "/nonexistent");
+    this.runtime = createRuntime(
+      { ...deps, images: ["agnhost", "busybox", "nginx", "stress"], ...options },
+      "/nonexistent",
+    );
     this.core = this.runtime.core;
     this.containers = new Containers(this.core);
     this.sandboxes = new Sandboxes(this.core, this.containers);
@@ -99,6 +102,7 @@ export async function loadPrograms(): Promise<void> {
     import("../../src/shell/language/run.js"),
     import("../../src/shell/language/utilities.js"),
     import("../../src/shell/language/as-program.js"),
+    import("../../src/shell/programs/agnhost/agnhost.js"),
     import("../../src/shell/programs/nginx.js"),
     import("../../src/shell/programs/fetch.js"),
     import("../../src/shell/programs/stress.js"),

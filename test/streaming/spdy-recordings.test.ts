@@ -165,7 +165,7 @@ for (const { title, path, frames } of SESSIONS) {
             : undefined;
       if (one.frame === "DATA" && one.data) await writer?.write(Buffer.from(one.data));
     }
-    const status = parseErrorStream(dataOf(sent, streamOf("error")), true);
+    const status = parseErrorStream(dataOf(sent, streamOf("error")), "v4.channel.k8s.io");
     assert.ok(status !== undefined);
     const finishing = session.finish(status);
     received.push(...(await peer.rest()));

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type CriClient, createCriClient } from "../../src/kubelet/cri/create-cri-client.js";
+import { type CriClient, createCriClient } from "../../src/cri/remote/create-cri-client.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { LabError } from "../../src/util/errors.js";
@@ -17,6 +17,7 @@ const run = promisify(execFile);
 export const SANDBOX_IMAGE = "registry.k8s.io/pause:3.6";
 export const BUSYBOX_IMAGE = "docker.io/library/busybox:test";
 
+const BRIDGE = "kubelab0";
 const START_TIMEOUT_MS = 30_000;
 
 /** A containerd for one test: with its own folders, socket and port, apart from the machine's. */
@@ -40,21 +41,33 @@ export interface TestContainerd {
   stop(): Promise<void>;
 }
 
+interface ContainerdOptions {
+  /** more image archives */
+  readonly images?: readonly Buffer[];
+  /** the folder of the plugins bridge, host-local and loopback; without one, pods use the host's network */
+  readonly cniPlugins?: string;
+}
+
 /** Starts containerd and imports the images. Needs root, containerd, ctr, runc and a static busybox. */
-export async function startContainerd(): Promise<TestContainerd> {
+export async function startContainerd(options: ContainerdOptions = {}): Promise<TestContainerd> {
+  const { images = [], cniPlugins } = options;
   const folder = mkdtempSync(join(tmpdir(), "kubelab-containerd-"));
   const socket = join(folder, "containerd.sock");
   const port = await freePort();
-  writeFileSync(join(folder, "config.toml"), configuration(folder, socket, port));
+  writeFileSync(join(folder, "config.toml"), configuration(folder, socket, port, cniPlugins));
   mkdirSync(join(folder, "cni"), { recursive: true });
+  if (cniPlugins !== undefined)
+    writeFileSync(join(folder, "cni", "10-bridge.conflist"), JSON.stringify(bridge(folder)));
   const daemon = new Daemon(folder);
   const endpoint = `unix://${socket}`;
   try {
     daemon.start();
     const client = await connect(endpoint, daemon);
-    const archive = join(folder, "busybox.tar");
-    writeFileSync(archive, busyboxImage([SANDBOX_IMAGE, BUSYBOX_IMAGE]));
-    await run("ctr", ["-a", socket, "-n", "k8s.io", "images", "import", archive]);
+    const archive = join(folder, "image.tar");
+    for (const image of [busyboxImage([SANDBOX_IMAGE, BUSYBOX_IMAGE]), ...images]) {
+      writeFileSync(archive, image);
+      await run("ctr", ["-a", socket, "-n", "k8s.io", "images", "import", archive]);
+    }
     const goDown = () => daemon.stop();
     const comeBack = async () => {
       daemon.start();
@@ -79,6 +92,8 @@ export async function startContainerd(): Promise<TestContainerd> {
         await removeSandboxes(client);
         await client.close();
         await daemon.stop();
+        // CNI leaves its bridge; a run that made no pod has none.
+        if (cniPlugins !== undefined) await run("ip", ["link", "delete", BRIDGE]).catch(() => {});
         rmSync(folder, { recursive: true, force: true });
       },
     };
@@ -90,10 +105,10 @@ export async function startContainerd(): Promise<TestContainerd> {
 }
 
 /**
- * restrict_oom_score_adj: without CAP_SYS_RESOURCE no container would start. There is no network plugin: pods use the
- * host's network.
+ * restrict_oom_score_adj: without CAP_SYS_RESOURCE no container would start.
  */
-function configuration(folder: string, socket: string, port: number): string {
+function configuration(folder: string, socket: string, port: number, cniPlugins: string | undefined): string {
+  const plugins = cniPlugins === undefined ? "" : `bin_dir = "${cniPlugins}"`;
   return `version = 2
 root = "${folder}/root"
 state = "${folder}/state"
@@ -109,11 +124,19 @@ disabled_plugins = ["io.containerd.snapshotter.v1.zfs", "io.containerd.snapshott
   disable_tcp_service = false
   [plugins."io.containerd.grpc.v1.cri".cni]
     conf_dir = "${folder}/cni"
+    ${plugins}
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "native"
 [plugins."io.containerd.internal.v1.opt"]
   path = "${folder}/opt"
 `;
+}
+
+/** A network of pods that this machine reaches, and nothing else. */
+function bridge(folder: string): object {
+  const ipam = { type: "host-local", dataDir: join(folder, "ipam"), ranges: [[{ subnet: "10.88.0.0/24" }]] };
+  const plugin = { type: "bridge", bridge: BRIDGE, isGateway: true, ipMasq: false, ipam };
+  return { cniVersion: "0.4.0", name: "kubelab", plugins: [plugin] };
 }
 
 class Daemon {

@@ -7,7 +7,8 @@ export class FakeProgress implements ProgressReporter {
   progress(text: ProgressText): Progress {
     const id = Symbol();
     this.#open.set(id, text);
-    return { update: (next) => this.#open.set(id, next), stop: () => this.#open.delete(id) };
+    const stop = () => this.#open.delete(id);
+    return { update: (next) => this.#open.set(id, next), stop, [Symbol.dispose]: stop };
   }
 
   lines(columns: number): string[] {

@@ -42,25 +42,35 @@ const digestOf = (bytes: Buffer): string => `sha256:${createHash("sha256").updat
 /** The applets of the busybox in the image. */
 const APPLETS = ["sh", "sleep", "true", "false", "echo", "cat", "ls", "env", "kill", "test"];
 
+/** What an image has in addition to its busybox. */
+interface ImageContent {
+  readonly applets?: readonly string[];
+  readonly files?: readonly TarEntry[];
+  readonly entrypoint?: readonly string[];
+  readonly cmd?: readonly string[];
+}
+
 /**
- * An OCI image archive with only a static busybox, under the given names: the input of `ctr images import`.
- * @param busybox its path: Debian's busybox-static has /bin/busybox
+ * An OCI image archive with a static busybox, under the given names: the input of `ctr images import`. Debian's
+ * busybox-static has /bin/busybox.
  */
-export function busyboxImage(names: readonly string[], busybox = "/bin/busybox"): Buffer {
+export function busyboxImage(names: readonly string[], content: ImageContent = {}): Buffer {
+  const { applets = APPLETS, files = [], entrypoint, cmd = ["/bin/sleep", "1000000"] } = content;
   const layer = tar([
     { name: "bin/" },
-    { name: "bin/busybox", bytes: readFileSync(busybox) },
-    ...APPLETS.map((applet) => ({ name: `bin/${applet}`, link: "busybox" })),
+    { name: "bin/busybox", bytes: readFileSync("/bin/busybox") },
+    ...applets.map((applet) => ({ name: `bin/${applet}`, link: "busybox" })),
     { name: "tmp/" },
     { name: "etc/" },
     { name: "etc/passwd", bytes: Buffer.from("root:x:0:0:root:/:/bin/sh\n") },
+    ...files,
   ]);
   const json = (value: unknown) => Buffer.from(JSON.stringify(value));
   const architecture = process.arch === "x64" ? "amd64" : process.arch;
   const config = json({
     architecture,
     os: "linux",
-    config: { Env: ["PATH=/bin"], Cmd: ["/bin/sleep", "1000000"] },
+    config: { Env: ["PATH=/bin"], ...(entrypoint === undefined ? {} : { Entrypoint: entrypoint }), Cmd: cmd },
     rootfs: { type: "layers", diff_ids: [digestOf(layer)] },
   });
   const blob = (mediaType: string, bytes: Buffer) => ({ mediaType, digest: digestOf(bytes), size: bytes.length });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { redactBody, redactText } from "../../src/trace/redact.js";
+import { redactBody } from "../../src/trace/redact-body.js";
+import { redactArguments, redactText } from "../../src/trace/redact-text.js";
 
 const KEY = ["-----BEGIN EC PRIVATE KEY-----", "MHcCAQEE", "-----END EC PRIVATE KEY-----"].join("\n");
 const JWT = `${Buffer.from('{"alg":"RS256"}').toString("base64url")}.${Buffer.from('{"sub":"system"}').toString("base64url")}.c2ln`;
@@ -11,11 +12,35 @@ const texts = [
   ["a bearer header goes", "Authorization: Bearer s3cr3t.x-y", "Authorization: Bearer ****"],
   ["a JWT goes", `got ${JWT}`, "got ****"],
   ["a host name passes", "at abcdef.example.com:6443", "at abcdef.example.com:6443"],
+  ["a flag's value goes", "curl --token=s3cr3t, --db-password s3cr3t-x", "curl --token=****, --db-password ****"],
+  [
+    "a query with arguments loses them",
+    "POST /exec?command=sh&command=--token%3Ds3cr3t&command=--password&command=s3cr3t-x&command=Authorization%3A+Bearer+s3cr3t",
+    "POST /exec?command=sh&command=--token%3D****&command=--password&command=****&command=Authorization%3A+Bearer+****",
+  ],
+  [
+    "a password in a URL goes",
+    "postgres://me:s3cr3t@db/x?password=s3cr3t&a=b",
+    "postgres://me:****@db/x?password=****&a=b",
+  ],
+  ["basic authentication goes", "-H 'Authorization: Basic bWU6cw=='", "-H 'Authorization: Basic ****'"],
+  [
+    "names of flags pass",
+    "--token-ttl 24h, --token TOKEN, a bearer token, a Secret bootstrap-token abc",
+    "--token-ttl 24h, --token TOKEN, a bearer token, a Secret bootstrap-token abc",
+  ],
+  ["a masked token keeps its half", "--token abcdef.0123456789abcdef", "--token abcdef.****"],
   ["a base64 private key goes", Buffer.from(KEY).toString("base64"), "****"],
 ] as const;
 for (const [name, text, want] of texts) {
   test(`redact: ${name}`, () => assert.equal(redactText(text), want));
 }
+
+test("redact: arguments lose the values of secret flags", () => {
+  const words = ["app", "--token", "x", "--api-key=y", "-v", "2", "PGPASSWORD=z", "--token-file", "/f"];
+  const want = ["app", "--token", "****", "--api-key=****", "-v", "2", "PGPASSWORD=****", "--token-file", "/f"];
+  assert.deepEqual(redactArguments(words), want);
+});
 
 test("redact: a certificate in base64 stays", () => {
   const pem = Buffer.from("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n").toString("base64");

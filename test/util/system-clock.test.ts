@@ -46,6 +46,31 @@ test("clocks with the same speed, epoch and epoch time show the same time", asyn
   assert.equal(joined.now(), 1_032_000);
 });
 
+test("a clock that follows another one, which differs in start and speed, shows the same time", async () => {
+  const clock = new SystemClock(10, 500_000, 1_000_000);
+  const follower = new SystemClock(1);
+  let changes = 0;
+  const listening = clock.onSpeedChange(() => {
+    changes++;
+    follower.follow(clock.reading);
+  });
+  clock.setSpeed(60);
+  assert.deepEqual([changes, follower.speed], [1, 60]);
+  // The reading takes the monotonic time of the system, which the fake timers do not move.
+  assert.ok(Math.abs(follower.now() - clock.now()) < 60_000);
+  let isAwake = false;
+  const sleeping = follower.sleep(600_000).then(() => {
+    isAwake = true;
+  });
+  clock.setSpeed(600_000);
+  await vi.advanceTimersByTimeAsync(2);
+  assert.equal(isAwake, true);
+  await sleeping;
+  listening[Symbol.dispose]();
+  clock.setSpeed(1);
+  assert.equal(changes, 2);
+});
+
 test("an abort ends a sleep, and leaves no timer", async () => {
   const stop = new AbortController();
   const sleeping = new SystemClock(1).sleep(60_000, stop.signal);

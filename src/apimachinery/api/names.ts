@@ -10,7 +10,6 @@ const DNS1035_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE = `(${QUALIFIED_NAME})?`;
 const CONFIG_MAP_KEY = "[-._a-zA-Z0-9]+";
-const C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*";
 const ENV_VAR_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*";
 const PORT_NAME_CHARACTERS = /^[-a-z0-9]+$/;
 
@@ -25,7 +24,6 @@ const REGEXPS = {
   qualifiedName: whole(QUALIFIED_NAME),
   labelValue: whole(LABEL_VALUE),
   configMapKey: whole(CONFIG_MAP_KEY),
-  cIdentifier: whole(C_IDENTIFIER),
   envVarName: whole(ENV_VAR_NAME),
 };
 
@@ -99,6 +97,11 @@ export function isQualifiedName(value: string): string[] {
   return messages;
 }
 
+/** The rule for label keys, but with upper case in the prefix. */
+export function isAnnotationKey(value: string): string[] {
+  return isQualifiedName(value.toLowerCase());
+}
+
 export function isLabelValue(value: string): string[] {
   const messages = value.length > 63 ? [maxLengthMessage(63)] : [];
   if (REGEXPS.labelValue.test(value)) return messages;
@@ -132,13 +135,6 @@ export function isEnvVarName(value: string): string[] {
     messages.push(regexMessage(text, ENV_VAR_NAME, "my.env-name", "MY_ENV.NAME", "MyEnvName1"));
   }
   return [...messages, ...chDirMessages(value)];
-}
-
-export function isCIdentifier(value: string): string[] {
-  if (REGEXPS.cIdentifier.test(value)) return [];
-  const text =
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'";
-  return [regexMessage(text, C_IDENTIFIER, "my_name", "MY_NAME", "MyName")];
 }
 
 /** Names of container and service ports. Mirrors IsValidPortName. */

@@ -1,4 +1,5 @@
 import type * as api from "@kubernetes/client-node";
+import { isRecord, isSet } from "../../util/records.js";
 import type { Wire } from "../wire.js";
 import type { KubeObject, ObjectMeta } from "./meta.js";
 
@@ -17,20 +18,65 @@ export type V1PodCondition = Wire<api.V1PodCondition>;
 export type V1ContainerStatus = Wire<api.V1ContainerStatus>;
 export type V1ContainerState = Wire<api.V1ContainerState>;
 export type V1ContainerStateTerminated = Wire<api.V1ContainerStateTerminated>;
+export type EphemeralContainerSpec = Wire<api.V1EphemeralContainer>;
+/** A container of any kind: regular, init or ephemeral. */
+export type ContainerSpec = V1Container | EphemeralContainerSpec;
 
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown";
-export type ConditionStatus = "True" | "False" | "Unknown";
 
 /**
  * Reads an API object as a pod.
- * @returns undefined if it lacks a name, a namespace or a uid
+ * @returns undefined if its name, namespace or uid is missing or cannot be a file's name, or if its spec or status has another
+ * shape, which a real API server does not send
  */
 export function asPod(object: KubeObject): V1Pod | undefined {
   const { name, namespace, uid } = object.metadata;
-  if (typeof name !== "string" || typeof namespace !== "string" || typeof uid !== "string") return undefined;
-  const spec = (object["spec"] ?? {}) as V1PodSpec;
-  const status = (object["status"] ?? {}) as V1PodStatus;
-  return { ...object, metadata: { ...object.metadata, name, namespace, uid }, spec, status };
+  if (!isPathSegment(name) || !isPathSegment(namespace) || !isPathSegment(uid)) return undefined;
+  const { spec = {}, status = {} } = object;
+  if (!isRecord(spec) || !isRecord(status)) return undefined;
+  const lists = [spec["containers"], spec["initContainers"], spec["ephemeralContainers"], spec["volumes"]];
+  if (!lists.every((items) => !isSet(items) || (Array.isArray(items) && items.every(isNamed)))) return undefined;
+  const metadata = { ...object.metadata, name, namespace, uid };
+  return { ...object, metadata, spec: spec as V1PodSpec, status: status as V1PodStatus };
+}
+
+/** Mirrors IsValidPathSegmentName in k8s.io/apimachinery/pkg/api/validation/path/name.go. */
+function isPathSegment(text: unknown): text is string {
+  return typeof text === "string" && text !== "." && text !== ".." && !/[/%\0]/.test(text);
+}
+
+function isNamed(item: unknown): boolean {
+  return isRecord(item) && typeof item["name"] === "string";
+}
+
+interface HasSpec {
+  readonly spec?: V1PodSpec | undefined;
+}
+
+export function containersOf({ spec }: HasSpec): readonly V1Container[] {
+  return spec?.containers ?? [];
+}
+
+export function initContainersOf({ spec }: HasSpec): readonly V1Container[] {
+  return spec?.initContainers ?? [];
+}
+
+export function ephemeralContainersOf({ spec }: HasSpec): readonly EphemeralContainerSpec[] {
+  return spec?.ephemeralContainers ?? [];
+}
+
+/** Containers of all kinds: init, regular, ephemeral. */
+export function allContainersOf(pod: HasSpec): readonly ContainerSpec[] {
+  return [...initContainersOf(pod), ...containersOf(pod), ...ephemeralContainersOf(pod)];
+}
+
+/** A sidecar is an init container with restartPolicy Always. Mirrors IsRestartableInitContainer in pkg/api/v1/pod/util.go. */
+export function isRestartableInitContainer({ restartPolicy }: ContainerSpec): boolean {
+  return restartPolicy === "Always";
+}
+
+export function sidecarsOf(pod: HasSpec): readonly V1Container[] {
+  return initContainersOf(pod).filter(isRestartableInitContainer);
 }
 
 /** Mirrors IsPodTerminal in pkg/api/v1/pod/util.go. */
@@ -41,4 +87,33 @@ export function isPodPhaseTerminal(phase: V1PodStatus["phase"]): boolean {
 /** Mirrors GetPodConditionFromList in pkg/api/v1/pod/util.go. */
 export function findCondition(conditions: V1PodStatus["conditions"], type: string): V1PodCondition | undefined {
   return conditions?.find((condition) => condition.type === type);
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly lastTransitionTime?: string | null | undefined;
+}
+
+/**
+ * Replaces the condition of the same type, or appends it. The transition time changes only with the status. Pure.
+ * Mirrors UpdatePodCondition in pkg/api/v1/pod/util.go.
+ * @param now RFC 3339
+ */
+export function withCondition<T extends Condition>(
+  conditions: readonly T[] | undefined,
+  condition: T,
+  now: string,
+): T[] {
+  const before = conditions?.find(({ type }) => type === condition.type);
+  const isSameStatus = before?.status === condition.status;
+  return replaceOrAppend(conditions, {
+    ...condition,
+    lastTransitionTime: (isSameStatus ? before.lastTransitionTime : undefined) ?? now,
+  });
+}
+
+export function replaceOrAppend<T extends Condition>(conditions: readonly T[] = [], condition: T): T[] {
+  const i = conditions.findIndex(({ type }) => type === condition.type);
+  return i < 0 ? [...conditions, condition] : conditions.with(i, condition);
 }

@@ -3,6 +3,7 @@ import type { KubeObject } from "../api/meta.js";
 import type { V1Container } from "../api/pod.js";
 import type { Wire } from "../wire.js";
 
+/** On a mirror pod: the hash of the static pod that it mirrors. */
 export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
 
 /** The names of objects in the pod's namespace that a pod refers to. */
@@ -73,6 +74,7 @@ function secretNames(volume: Wire<V1Volume>): readonly (string | undefined)[] {
   ];
 }
 
+/** Reports whether the pod is the API server's copy of a static pod. */
 export function isMirrorPod(pod: KubeObject): boolean {
   return pod.metadata.annotations?.[MIRROR_POD_ANNOTATION] !== undefined;
 }

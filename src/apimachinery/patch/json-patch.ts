@@ -20,7 +20,7 @@ export class JsonPatchError extends Error {
   override readonly name = "JsonPatchError";
 }
 
-/** The JSON size limit of all copy operations. Mirrors JSONPatchMaxCopyBytes in k8s.io/apiserver/pkg/server/config.go. */
+/** The JSON size limit of all copy operations. The API server's JSONPatchMaxCopyBytes. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 /** @throws JsonPatchError */

@@ -4,7 +4,7 @@ import { countKeys, decodeWalking, isDecodingError } from "../scheme/decode.js";
 import { goFormat, goKind, goQuote } from "../scheme/go-text.js";
 import { duplicateFields, parseJson } from "../scheme/json-syntax.js";
 import { problemsOf, unstructuredTypeError } from "../scheme/problems.js";
-import { countKeysInText, decodeText, strictDecodingError } from "../scheme/request.js";
+import { countKeysInText, decodeText, MAX_STRICT_ERRORS, strictDecodingError } from "../scheme/request.js";
 import type { DecodedBody, FieldValidation, KindRef } from "../scheme/schema.js";
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from "./json-patch.js";
 import { applyMergePatch } from "./merge-patch.js";
@@ -51,6 +51,8 @@ export function applyPatch(
 }
 
 const MAX_JSON_PATCH_OPERATIONS = 10_000;
+/** An error shows a longer patch without its end. Differs: upstream shows all of it. */
+const MAX_SHOWN_LENGTH = 64 * 1024;
 const JSON_PATCH_KEYS = new Set(["op", "path", "from", "value"]);
 
 function jsonPatch(kind: KindRef, current: KubeObject, text: string, validation: FieldValidation): DecodedBody {
@@ -140,11 +142,13 @@ function judge(
 ): DecodedBody {
   if (validation === "Ignore" || strictErrors.length === 0) return { object, warnings: [] };
   if (validation === "Warn") return { object, warnings: strictErrors };
-  throw invalidPatch(typeof shown === "string" ? shown : shown(), strictDecodingError(strictErrors));
+  const shownErrors = strictErrors.slice(0, MAX_STRICT_ERRORS);
+  throw invalidPatch(typeof shown === "string" ? shown : shown(), strictDecodingError(shownErrors));
 }
 
 /** Mirrors errors.NewInvalid with an empty kind: the message begins with a space. */
-function invalidPatch(shown: string, problem: string): StatusError {
+function invalidPatch(patch: string, problem: string): StatusError {
+  const shown = patch.length > MAX_SHOWN_LENGTH ? `${patch.slice(0, MAX_SHOWN_LENGTH)}...` : patch;
   const message = `Invalid value: ${goQuote(shown)}: ${problem}`;
   return statusError(422, "Invalid", ` "" is invalid: patch: ${message}`, {
     causes: [{ reason: "FieldValueInvalid", message, field: "patch" }],

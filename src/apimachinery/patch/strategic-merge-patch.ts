@@ -72,11 +72,12 @@ function retainKeys(current: Json, patch: Json): void {
   const keys = patch[RETAIN_KEYS];
   delete patch[RETAIN_KEYS];
   if (!Array.isArray(keys)) throw badRetainKeys();
+  const retained = new Set<unknown>(keys);
   for (const [key, value] of Object.entries(patch)) {
     const isDirective = key.startsWith(DELETE_FROM_PRIMITIVE_LIST) || key.startsWith(SET_ELEMENT_ORDER);
-    if (value !== null && !isDirective && !keys.includes(key)) throw badRetainKeys();
+    if (value !== null && !isDirective && !retained.has(key)) throw badRetainKeys();
   }
-  for (const key of Object.keys(current)) if (!keys.includes(key)) delete current[key];
+  for (const key of Object.keys(current)) if (!retained.has(key)) delete current[key];
 }
 
 /** Merges the list that a `$setElementOrder/x` refers to, and sorts it by that order. Mirrors mergePatchIntoOriginal. */
@@ -146,18 +147,27 @@ function mergeList(
   if (current.length === 0 && patch.length === 0) return [];
   const mergeKey = field.mergeKey ?? "";
   if (!checkElements(current, patch)) {
-    if (isDeletion) return current.filter((element) => !patch.includes(element));
+    if (isDeletion) {
+      const deleted = new Set(patch);
+      return current.filter((element) => !deleted.has(element));
+    }
     return inOrder([...new Set([...current, ...patch])], patch, current, "");
   }
   if (mergeKey === "") throw new StrategicPatchError("cannot merge lists without merge key for type string");
   const { kept, changes } = listDirectives(current as Json[], patch as Json[], mergeKey);
   const itemType = field.type.type === "array" ? field.type.items : ANY;
   const merged = [...kept];
+  // The first element counts if the list has two of the same key.
+  const positions = new Map<unknown, number>();
+  const note = (element: Json, at: number) => {
+    if (Object.hasOwn(element, mergeKey) && !positions.has(element[mergeKey])) positions.set(element[mergeKey], at);
+  };
+  merged.forEach(note);
   for (const element of changes) {
     if (!Object.hasOwn(element, mergeKey)) throw noMergeKey(element, mergeKey);
-    const at = merged.findIndex((other) => Object.hasOwn(other, mergeKey) && other[mergeKey] === element[mergeKey]);
-    const found = merged[at];
-    if (found === undefined) merged.push(element);
+    const at = positions.get(element[mergeKey]);
+    const found = at === undefined ? undefined : merged[at];
+    if (at === undefined || found === undefined) note(element, merged.push(element) - 1);
     else merged[at] = mergeMap(found, element, itemType);
   }
   return inOrder(merged, changes, kept, mergeKey);
@@ -176,19 +186,21 @@ function checkElements(current: readonly unknown[], patch: readonly unknown[]): 
 /** Applies `{$patch: delete}` and `{$patch: replace}` in the list. Mirrors mergeSliceWithSpecialElements. */
 function listDirectives(current: Json[], patch: readonly Json[], mergeKey: string): { kept: Json[]; changes: Json[] } {
   const changes: Json[] = [];
-  let kept = current;
+  let deleted: Set<unknown> | undefined;
   let replaces = false;
   for (const element of patch) {
     if (!Object.hasOwn(element, DIRECTIVE)) changes.push(element);
     else if (element[DIRECTIVE] === "delete") {
       if (!Object.hasOwn(element, mergeKey)) throw noMergeKey(element, mergeKey);
-      kept = kept.filter((other) => other[mergeKey] !== element[mergeKey]);
+      deleted ??= new Set();
+      deleted.add(element[mergeKey]);
     } else if (element[DIRECTIVE] === "replace") replaces = true;
     else if (element[DIRECTIVE] === "merge") {
       throw new StrategicPatchError("merging lists cannot yet be specified in the patch");
     } else throw unknownPatchType(element[DIRECTIVE], element);
   }
-  return replaces ? { kept: changes, changes: [] } : { kept, changes };
+  if (replaces) return { kept: changes, changes: [] };
+  return { kept: current.filter((other) => deleted?.has(other[mergeKey]) !== true), changes };
 }
 
 const ANY: FieldType = { type: "any" };

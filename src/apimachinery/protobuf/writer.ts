@@ -1,3 +1,5 @@
+import { BYTES, VARINT } from "./reader.js";
+
 /** Methods of Node's Buffer that its types omit. */
 interface WritingBuffer extends Buffer {
   utf8Write(text: string, at: number, length: number): number;
@@ -118,6 +120,24 @@ export class Writer {
     this.#reserve(value.length);
     this.#at -= value.length;
     this.#bytes.set(value, this.#at);
+  }
+
+  varintField(number: number, value: bigint | number): void {
+    this.int64(value);
+    this.uint32((number << 3) | VARINT);
+  }
+
+  textField(number: number, text: string): void {
+    this.string(text);
+    this.uint32((number << 3) | BYTES);
+  }
+
+  /** @param fill writes the field's content, the last part first */
+  field(number: number, fill: () => void): void {
+    const before = this.length;
+    fill();
+    this.uint32(this.length - before);
+    this.uint32((number << 3) | BYTES);
   }
 
   #reserve(count: number): void {

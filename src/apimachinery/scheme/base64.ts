@@ -12,6 +12,8 @@ export function canonicalBase64(text: string): string | undefined {
 }
 
 /**
+ * Words the error of an invalid base64 text.
+ *
  * Mirrors CorruptInputError in Go's encoding/base64.
  * Differs: always names the first character outside the alphabet, or the last group of four.
  */

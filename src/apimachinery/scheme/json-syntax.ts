@@ -5,15 +5,21 @@ import { goQuote } from "./go-text.js";
  * end the process. Differs: Go's decoder allows 10,000.
  */
 export const MAX_DEPTH = 500;
-/** A shorter text cannot exceed the limit. */
-const SHALLOW_LENGTH = MAX_DEPTH;
+/**
+ * The limit for values in one text. Two bytes of a text can become an object with all its defaults: an object that etcd
+ * would store has far fewer values. Differs: upstream has no such limit.
+ */
+export const MAX_VALUES = 250_000;
+/** A shorter text cannot exceed the limits. */
+const SHORT_LENGTH = MAX_DEPTH;
 
 /**
  * Parses a JSON text from outside.
  * @param fail creates the error from Go's message
  */
 export function parseJson(text: string, fail: (problem: string) => Error): unknown {
-  if (text.length > SHALLOW_LENGTH && isTooDeep(text)) throw fail("exceeded max depth");
+  const excess = text.length > SHORT_LENGTH ? excessOf(text) : undefined;
+  if (excess !== undefined) throw fail(excess);
   try {
     return JSON.parse(text);
   } catch {
@@ -22,14 +28,19 @@ export function parseJson(text: string, fail: (problem: string) => Error): unkno
   }
 }
 
-/** Scans the text once, reading only brackets and strings. */
-function isTooDeep(text: string): boolean {
+/** Which limit a text exceeds. Scans it once, reading only brackets, commas and strings. */
+function excessOf(text: string): string | undefined {
   let depth = 0;
+  let values = 1;
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
       case OPEN_BRACE:
       case OPEN_BRACKET:
-        if (++depth > MAX_DEPTH) return true;
+        if (++depth > MAX_DEPTH) return "exceeded max depth";
+        values++;
+        break;
+      case COMMA:
+        values++;
         break;
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
@@ -39,8 +50,10 @@ function isTooDeep(text: string): boolean {
         i = endOfString(text, i);
     }
   }
-  return false;
+  return values > MAX_VALUES ? TOO_MANY_VALUES : undefined;
 }
+
+export const TOO_MANY_VALUES = `exceeded max number of values of ${MAX_VALUES}`;
 
 /** Reports whether a value that was not parsed from text is nested deeper. Keeps its own stack. */
 export function isDeeper(value: unknown, maxDepth: number): boolean {
@@ -67,6 +80,7 @@ function isEscaped(text: string, at: number): boolean {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
@@ -101,7 +115,7 @@ class JsonSyntaxError extends Error {
 
 const LITERAL = /true|false|null|-?\d[\d.eE+-]*/y;
 
-/** Walks through a JSON text whose depth `isTooDeep` has checked. */
+/** Walks through a JSON text whose depth `excessOf` has checked. */
 class Scanner {
   readonly duplicates = new Set<string>();
   #at = 0;

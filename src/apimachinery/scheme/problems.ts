@@ -22,7 +22,7 @@ interface Place {
 }
 
 /** The message for a value of the wrong type. */
-type Wording = (type: FieldType, value: unknown, place: Place) => string;
+export type Wording = (type: FieldType, value: unknown, place: Place) => string;
 
 /**
  * Finds the details of what the decoder only detected: why a value does not fit its type, and unknown fields.
@@ -32,12 +32,38 @@ type Wording = (type: FieldType, value: unknown, place: Place) => string;
  */
 export function problemsOf(type: string, value: unknown, wording: Wording = jsonTypeError): Problems {
   const unknownFields: string[] = [];
+  const fail = (message: string, cause?: Error) => {
+    throw cause === undefined || cause instanceof ShapeError ? new ShapeError(message) : cause;
+  };
+  try {
+    visitAll(type, value, { wording, misfit: fail, unknown: (path) => unknownFields.push(path) });
+  } catch (error) {
+    if (!isDecodingError(error)) throw error;
+    return { error: error.message, unknownFields: [] };
+  }
+  return { error: undefined, unknownFields: unknownFields.map((path) => `unknown field ${goQuote(path)}`) };
+}
+
+/** A message for each value that does not fit its type, in the order of the value. Ignores unknown fields. */
+export function typeProblems(type: string, value: unknown, wording: Wording): string[] {
+  const problems: string[] = [];
+  visitAll(type, value, { wording, misfit: (message) => problems.push(message), unknown: () => undefined });
+  return problems;
+}
+
+interface Visitor {
+  readonly wording: Wording;
+  /** @param cause the decoder's error about a scalar */
+  misfit(message: string, cause?: Error): void;
+  unknown(path: string): void;
+}
+
+function visitAll(type: string, value: unknown, { wording, misfit, unknown }: Visitor): void {
   const visit = (type: FieldType, value: unknown, place: Place): void => {
     if (value === null || value === undefined) return;
     if (type.type === "array" ? !Array.isArray(value) : isObjectType(type) && goKind(value) !== "object") {
-      throw new ShapeError(wording(type, value, place));
-    }
-    if (type.type === "array") {
+      misfit(wording(type, value, place));
+    } else if (type.type === "array") {
       (value as unknown[]).forEach((item, index) => {
         visit(type.items, item, { ...place, path: `${place.path}[${index}]` });
       });
@@ -54,7 +80,7 @@ export function problemsOf(type: string, value: unknown, wording: Wording = json
       const type = fields.get(key);
       const path = joined(place.path, key);
       const names = joined(place.names, key);
-      if (type === undefined) unknownFields.push(`unknown field ${goQuote(path)}`);
+      if (type === undefined) unknown(path);
       else visit(type, item, { path, names, field: `${typeSchema(ref).goName}.${names}` });
     }
   };
@@ -62,18 +88,12 @@ export function problemsOf(type: string, value: unknown, wording: Wording = json
     try {
       SCALAR_DECODERS[type.type](value, { unknown: false, keys: 0 });
     } catch (error) {
-      if (!(error instanceof ShapeError)) throw error;
+      if (!isDecodingError(error)) throw error;
       const isBadBase64 = type.type === "bytes" && typeof value === "string";
-      throw new ShapeError(isBadBase64 ? base64Error(value) : wording(type, value, place));
+      misfit(isBadBase64 ? base64Error(value) : wording(type, value, place), error);
     }
   };
-  try {
-    visit({ type: "object", ref: type }, value, { path: "", field: "", names: "" });
-  } catch (error) {
-    if (!isDecodingError(error)) throw error;
-    return { error: error.message, unknownFields: [] };
-  }
-  return { error: undefined, unknownFields };
+  visit({ type: "object", ref: type }, value, { path: "", field: "", names: "" });
 }
 
 type ScalarFieldType = Exclude<FieldType, { type: "object" | "array" | "map" }>;

@@ -14,14 +14,21 @@ import { checkGroupVersionKind, checkMetaKind, type GroupVersionKind } from "./s
  * k8s.io/apimachinery/pkg/runtime/serializer/json/json.go (Decode).
  * @param text JSON; a YAML body is converted first
  * @param kind the kind that the path accepts; a body may omit kind and apiVersion
+ * @param yamlErrors strict errors of the conversion from YAML
  * @throws StatusError 400
  */
-export function decodeRequestBody(text: string, kind: KindRef, validation: FieldValidation = "Warn"): DecodedBody {
+export function decodeRequestBody(
+  text: string,
+  kind: KindRef,
+  validation: FieldValidation = "Warn",
+  yamlErrors: readonly string[] = [],
+): DecodedBody {
   const value = parse(text, (problem) => unrecognized(kind, problem, text));
   const actual = interpret(value, kind, (problem) => unrecognized(kind, problem, text));
   const wrongKind = checkGroupVersionKind(actual, kind);
   if (wrongKind !== undefined) throw wrongKind;
-  return decodeText(text, value, kind.schema, validation, (problem) => cannotBeHandled(actual, kind, problem));
+  const fail = (problem: string) => cannotBeHandled(actual, kind, problem);
+  return decodeText(text, value, kind.schema, validation, fail, yamlErrors);
 }
 
 /** `Node in version "v1" cannot be handled as a Node: ...` */
@@ -51,7 +58,7 @@ export function decodeDeleteOptions(text: string, apiVersion = "v1"): KubeObject
   return decodeText(text, value, "DeleteOptions", "Ignore", internalError).object;
 }
 
-const MAX_STRICT_ERRORS = 100;
+export const MAX_STRICT_ERRORS = 100;
 
 /**
  * Decodes a text of a known type, and reports unknown and duplicate fields.
@@ -63,6 +70,7 @@ export function decodeText(
   type: string,
   validation: FieldValidation,
   fail: (problem: string) => Error,
+  yamlErrors: readonly string[] = [],
 ): DecodedBody {
   const walk = { unknown: false, keys: 0 };
   let object: KubeObject;
@@ -75,7 +83,7 @@ export function decodeText(
   if (validation === "Ignore") return { object, warnings: [] };
   const unknown = walk.unknown ? problemsOf(type, value).unknownFields : [];
   const duplicates = countKeysInText(text) === walk.keys ? [] : duplicateFields(text);
-  const strictErrors = [...unknown, ...duplicates].slice(0, MAX_STRICT_ERRORS);
+  const strictErrors = [...yamlErrors, ...unknown, ...duplicates].slice(0, MAX_STRICT_ERRORS);
   if (validation === "Strict" && strictErrors.length > 0) throw fail(strictDecodingError(strictErrors));
   return { object, warnings: strictErrors };
 }

@@ -20,7 +20,7 @@ export interface InformerOptions<T> extends ReflectOptions {
 /**
  * The objects of one kind, kept up to date by list and watch.
  *
- * Mirrors k8s.io/client-go/tools/cache (Informer) as NewMainKubelet in pkg/kubelet/kubelet.go uses it.
+ * Mirrors k8s.io/client-go/tools/cache (Informer).
  */
 export class Informer<T extends KubeObject = KubeObject> {
   /** by `namespace/name` */
@@ -37,10 +37,6 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.synced = new Promise((resolve) => {
       this.#resolveSynced = resolve;
     });
-  }
-
-  get hasSynced(): boolean {
-    return this.#hasSynced;
   }
 
   get objects(): readonly T[] {

@@ -2,6 +2,7 @@ import { isStatus, type KubeList, type KubeObject, type WatchEvent } from "../..
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
+import { isRecord } from "../../util/records.js";
 import type { KubeClient, KubeRequest } from "../rest/client.js";
 
 /**
@@ -102,7 +103,11 @@ async function listAll<T extends KubeObject>(
   let next: string | undefined;
   for (;;) {
     const query: KubeRequest["query"] = { ...selectors(options), limit: PAGE_SIZE, continue: next };
-    const page: KubeList<T> = await client.expect<KubeList<T>>({ method: "GET", path: options.path, query, signal });
+    const page: unknown = await client.expect({ method: "GET", path: options.path, query, signal });
+    if (!isList<T>(page)) {
+      const hint = "Check that the address leads to an API server.";
+      throw new LabError("REFUSED", `the response to GET ${options.path} is not a list`, hint);
+    }
     const { apiVersion, kind } = page;
     // Items of a list have no kind of their own on the wire; events of a watch do.
     const itemKind = { apiVersion, kind: kind.replace(/List$/, "") };
@@ -110,6 +115,13 @@ async function listAll<T extends KubeObject>(
     next = page.metadata.continue === "" ? undefined : page.metadata.continue;
     if (next === undefined) return { ...page, items };
   }
+}
+
+/** Whether a response is a list of objects. Their other fields are not checked. */
+function isList<T extends KubeObject>(page: unknown): page is KubeList<T> {
+  if (!isRecord(page) || typeof page["kind"] !== "string" || !isRecord(page["metadata"])) return false;
+  const items = page["items"] ?? [];
+  return Array.isArray(items) && items.every((item) => isRecord(item) && isRecord(item["metadata"]));
 }
 
 function watchFrom<T extends KubeObject>(

@@ -32,7 +32,7 @@ export class ManagerObserver {
     this.#emit({
       kind: "decision",
       what: `rotate the ${this.config.name} in ${roughly(deadlineMs - this.ctx.clock.now())}`,
-      why: `that is at ${share} % of its life of ${roughly(lifeMs)}, a random share`,
+      why: `at ${share} % of its ${roughly(lifeMs)}; the share is random, 70 to 90 %`,
       constants: constantsFor(this.config.kubeVersion, "rotationDeadlineMin", "rotationDeadlineMax"),
       upstream: { file: FILE, func: "nextRotationDeadline" },
     });

@@ -83,10 +83,10 @@ export async function parseKubeconfig(text: string, path: string): Promise<Kubec
 async function parseYaml(text: string, path: string): Promise<unknown> {
   try {
     if (text.trimStart().startsWith("{")) return JSON.parse(text);
-    const { parse } = await import("../../util/yaml.js");
+    const { parseYaml: parse } = await import("../../apimachinery/yaml.js");
     return parse(text);
   } catch (error) {
-    const line = (error as { linePos?: readonly { readonly line: number }[] }).linePos?.[0]?.line;
+    const { line } = error as { readonly line?: number };
     throw damaged(path, `is not readable YAML${line === undefined ? "" : ` (line ${line})`}`);
   }
 }

@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Cluster, User } from "@kubernetes/client-node";
 import { LabError } from "../../util/errors.js";
+import { readFileAtMost } from "../../util/read-at-most.js";
 import type { AskingHeaders, RestConfig } from "../rest/client.js";
 import {
   chooseContext,
@@ -28,9 +28,9 @@ export interface LoadedKubeconfig {
  */
 export async function loadKubeconfig(
   path: string,
-  options: { readonly context?: string } = {},
+  options: { readonly context?: string; readonly signal?: AbortSignal } = {},
 ): Promise<LoadedKubeconfig> {
-  return toConfig(await readFileAt(path), options.context);
+  return toConfig(await readFileAt(path, options.signal), options.context);
 }
 
 /**
@@ -42,21 +42,22 @@ export async function loadKubeconfig(
  */
 export async function loadRealKubeconfig(
   env: Readonly<Record<string, string | undefined>>,
-  options: { readonly kubeconfig?: string; readonly context?: string },
+  options: { readonly kubeconfig?: string; readonly context?: string; readonly signal?: AbortSignal },
 ): Promise<LoadedKubeconfig> {
-  if (options.kubeconfig !== undefined) return toConfig(await readFileAt(options.kubeconfig), options.context);
+  const { kubeconfig, context, signal } = options;
+  if (kubeconfig !== undefined) return toConfig(await readFileAt(kubeconfig, signal), context);
   const listed = (env["KUBECONFIG"] ?? "").split(":").filter((path) => path !== "");
   const paths = listed.length > 0 ? listed : [join(env["HOME"] ?? ".", ".kube", "config")];
   const found: Kubeconfig[] = [];
   for (const path of paths) {
     try {
-      found.push(await readFileAt(path));
+      found.push(await readFileAt(path, signal));
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
   }
   const [first, ...others] = found;
-  if (first !== undefined) return toConfig(mergeKubeconfigs(first, ...others), options.context);
+  if (first !== undefined) return toConfig(mergeKubeconfigs(first, ...others), context);
   throw new LabError(
     "BAD_FILE",
     `there is no kubeconfig: ${paths.join(", ")} does not exist`,
@@ -75,16 +76,22 @@ export async function certificateAuthorityOf(text: string, what: string): Promis
   return pem("certificate-authority", clusters[0]?.fields["certificate-authority-data"], undefined, what);
 }
 
-async function readFileAt(path: string): Promise<Kubeconfig> {
-  return readKubeconfig(await readText(path, `kubeconfig ${path}`), path, dirname(resolve(path)));
+async function readFileAt(path: string, signal?: AbortSignal): Promise<Kubeconfig> {
+  return readKubeconfig(await readText(path, `kubeconfig ${path}`, signal), path, dirname(resolve(path)));
 }
 
-async function readText(path: string, what: string): Promise<string> {
+async function readText(path: string, what: string, signal?: AbortSignal): Promise<string> {
   try {
-    return await readFile(path, "utf8");
+    return (await readFileAtMost(path, signal)).toString();
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    const why = code === "ENOENT" ? "does not exist" : code === "EISDIR" ? "is a folder" : `cannot be read (${code})`;
+    signal?.throwIfAborted();
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const known = new Map([
+      ["ENOENT", "does not exist"],
+      ["EISDIR", "is a folder"],
+      ["EFBIG", `cannot be read: ${message}`],
+    ]);
+    const why = known.get(code ?? "") ?? `cannot be read (${code})`;
     throw new LabError("BAD_FILE", `${what} ${why}`, "Check the path and its permissions.", { cause });
   }
 }

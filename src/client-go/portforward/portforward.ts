@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { PortForwardClientSession } from "../../streaming/port-forward/session.js";
+import { orAborted } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
-import { orAborted } from "../../util/loops.js";
 import { type Attempt, connectStreams, type StreamClient } from "../transport/fallback.js";
 import { frameObserver } from "../transport/frames.js";
 import { carry } from "./connection.js";

@@ -7,7 +7,7 @@ import type {
 } from "../../streaming/remote-command/session.js";
 import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/abort.js";
-import { orAborted } from "../../util/loops.js";
+import { orAborted } from "../../util/concurrency.js";
 import { type Counter, copyInput, copyOutput } from "../transport/copy.js";
 import { type Attempt, connectStreams, type StreamClient } from "../transport/fallback.js";
 import { frameObserver } from "../transport/frames.js";

@@ -2,25 +2,21 @@ import type { Status } from "../../apimachinery/api/meta.js";
 import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
 import { type DialOptions, dialUpgrade, type RefusedUpgrade, type UpgradedSocket } from "../../streaming/dial.js";
 import type { FrameObserver } from "../../streaming/frame-report.js";
-import { readBounded } from "../../streaming/read-bounded.js";
 import type {
   NegotiatedProtocol,
   RemoteCommandClientSession,
   RemoteCommandOptions,
   TerminalSize,
 } from "../../streaming/remote-command/session.js";
-import {
-  carriesStatus,
-  SPDY_REMOTE_COMMAND_PROTOCOLS,
-  streamTypes,
-} from "../../streaming/remote-command/spdy-protocols.js";
-import { parseErrorStream } from "../../streaming/remote-command/status-text.js";
+import { SPDY_REMOTE_COMMAND_PROTOCOLS, streamTypes } from "../../streaming/remote-command/spdy-protocols.js";
 import { terminalSizeText } from "../../streaming/remote-command/terminal-size.js";
 import { PROTOCOL_VERSION_HEADER, SPDY_31 } from "../../streaming/spdy/accept.js";
 import { SpdyConnection } from "../../streaming/spdy/connection.js";
 import type { SpdyStream } from "../../streaming/spdy/stream.js";
+import { onAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { readStatus } from "./read-status.js";
 
 export interface SpdyRemoteCommandOptions {
   readonly options: RemoteCommandOptions;
@@ -41,9 +37,6 @@ export interface ConnectedRemoteCommand {
   readonly outcome: "connected";
   readonly session: RemoteCommandClientSession;
 }
-
-/** A Status has some hundred bytes, and with a runtime's message some thousand. */
-const MAX_STATUS_BYTES = 1 << 20;
 
 /**
  * Requests a remote command over SPDY.
@@ -90,9 +83,7 @@ export async function spdyRemoteCommand(
 ): Promise<RemoteCommandClientSession> {
   const { socket, head, headers } = upgraded;
   const connection = new SpdyConnection(socket, "client", { clock, observer }, { head });
-  const leave = () => void connection.close();
-  signal.addEventListener("abort", leave, { once: true });
-  if (signal.aborted) leave();
+  using _ = onAbort(signal, () => void connection.close());
   try {
     if (!(headers.upgrade ?? "").toLowerCase().includes(SPDY_31.toLowerCase())) {
       throw new StreamError(`unable to upgrade connection: the server speaks ${headers.upgrade ?? "nothing"}`);
@@ -108,8 +99,6 @@ export async function spdyRemoteCommand(
     void connection.close();
     signal.throwIfAborted();
     throw error;
-  } finally {
-    signal.removeEventListener("abort", leave);
   }
 }
 
@@ -131,20 +120,9 @@ class SpdyClientSession implements RemoteCommandClientSession {
     this.stderr = streams.get("stderr")?.incoming;
     // Servers send nothing on these streams; drops anything that comes.
     for (const type of ["stdin", "resize"]) streams.get(type)?.inbox.drop();
-    this.status = this.#readStatus(streams.get("error"));
+    this.status = readStatus(streams.get("error")?.incoming, subprotocol);
     // The result is no longer of interest after `close`.
     this.status.catch(() => {});
-  }
-
-  async #readStatus(error: SpdyStream | undefined): Promise<Status> {
-    const { bytes, failure } = await readBounded(error?.incoming, MAX_STATUS_BYTES);
-    // Some servers reset the connection after the result of the command.
-    if (failure !== undefined && bytes.length === 0) throw failure;
-    const text = bytes.toString();
-    const status = parseErrorStream(text, carriesStatus(this.protocol.subprotocol));
-    if (status !== undefined) return status;
-    if (text === "") throw new StreamError("the connection ended without a status");
-    throw new StreamError(`the error stream does not carry a Status: ${text.slice(0, 200)}`);
   }
 
   async resize(size: TerminalSize): Promise<void> {

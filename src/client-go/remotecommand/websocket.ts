@@ -1,6 +1,5 @@
 import type { Status } from "../../apimachinery/api/meta.js";
-import type { ByteQueue } from "../../streaming/byte-queue.js";
-import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
+import type { ByteReader, ByteWriter } from "../../streaming/bytes.js";
 import type { FrameObserver } from "../../streaming/frame-report.js";
 import type {
   NegotiatedProtocol,
@@ -8,14 +7,13 @@ import type {
   RemoteCommandOptions,
   TerminalSize,
 } from "../../streaming/remote-command/session.js";
-import { parseErrorStream } from "../../streaming/remote-command/status-text.js";
 import { terminalSizeText } from "../../streaming/remote-command/terminal-size.js";
 import { CHANNEL, channelName } from "../../streaming/remote-command/websocket-channels.js";
 import { ChannelConnection } from "../../streaming/websocket/channels.js";
 import type { ConnectedWebSocket } from "../../streaming/websocket/connect.js";
-import { hasStatus } from "../../streaming/websocket/subprotocols.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { readStatus } from "./read-status.js";
 
 export interface WebSocketRemoteCommandOptions {
   readonly options: RemoteCommandOptions;
@@ -27,8 +25,6 @@ export interface WebSocketRemoteCommandOptions {
 const HEARTBEAT = { periodMs: 5_000, deadlineMs: 61_000 };
 /** A closing client does not wait long for the server's answer. */
 const CLOSE_ANSWER_MS = 1_000;
-/** A Status has some hundred bytes, and with a runtime's message some thousand. */
-const MAX_STATUS_BYTES = 1 << 20;
 
 /**
  * The client's side of a remote command over a connected WebSocket (`connectWebSocket`).
@@ -66,31 +62,9 @@ class WebSocketClientSession implements RemoteCommandClientSession {
     this.stdin = options.stdin ? connection.writer(CHANNEL.stdin, "client") : undefined;
     this.stdout = options.stdout ? connection.reader(CHANNEL.stdout) : undefined;
     this.stderr = options.stderr && !options.tty ? connection.reader(CHANNEL.stderr) : undefined;
-    this.status = this.#readStatus(connection.reader(CHANNEL.error));
+    this.status = readStatus(connection.reader(CHANNEL.error), this.protocol.subprotocol);
     // The result is no longer of interest after `close`.
     this.status.catch(() => {});
-  }
-
-  /** The error channel is complete when the server closes the connection, which it does after all output. */
-  async #readStatus(errors: ByteQueue): Promise<Status> {
-    const { subprotocol } = this.protocol;
-    const pieces: Uint8Array[] = [];
-    let byteCount = 0;
-    try {
-      for await (const piece of errors) {
-        byteCount += piece.length;
-        if (byteCount > MAX_STATUS_BYTES) throw new StreamError("the error channel carries more than a Status");
-        pieces.push(piece);
-      }
-    } catch (error) {
-      // Some servers end the connection without a close after the result of the command.
-      if (byteCount === 0 || byteCount > MAX_STATUS_BYTES) throw error;
-    }
-    const text = Buffer.concat(pieces).toString();
-    const status = parseErrorStream(text, hasStatus(subprotocol));
-    if (status !== undefined) return status;
-    if (text === "") throw new StreamError("the connection ended without a status");
-    throw new StreamError(`the error channel does not carry a Status: ${text.slice(0, 200)}`);
   }
 
   async resize(size: TerminalSize): Promise<void> {

@@ -1,9 +1,18 @@
 import type { IncomingMessage } from "node:http";
+import { LabError } from "../../util/errors.js";
+import { ByteCollector } from "../../util/read-at-most.js";
 
-/** The whole body of a response: parsed if its header names JSON, otherwise as text. */
-export async function readBody(response: IncomingMessage): Promise<unknown> {
-  const chunks = await readChunks(response);
-  const text = (chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))?.toString("utf8") ?? "";
+/** An API server's lists come in pages, so that a response of this size comes from another server. Go's client has no limit. */
+const MAX_BODY_BYTES = 128 * 1024 * 1024;
+/** Mirrors defaultMaxBytes in k8s.io/apimachinery/pkg/runtime/serializer/streaming/streaming.go (NewDecoder). */
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The whole body of a response: parsed if its header names JSON, otherwise as text.
+ * @throws LabError REFUSED for a body above the limit; Node's error
+ */
+export async function readBody(response: IncomingMessage, maxBytes = MAX_BODY_BYTES): Promise<unknown> {
+  const text = (await readBytes(response, maxBytes))?.toString("utf8") ?? "";
   if (text === "" || !isJson(response)) return text;
   try {
     return JSON.parse(text);
@@ -14,15 +23,33 @@ export async function readBody(response: IncomingMessage): Promise<unknown> {
 }
 
 /** Uses events: iterating over a response, which nearly always is one chunk, would take longer than parsing it. */
-function readChunks(response: IncomingMessage): Promise<Buffer[]> {
+function readBytes(response: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    response.on("data", (chunk: Buffer) => chunks.push(chunk));
-    response.once("end", () => resolve(chunks));
+    let first: Buffer | undefined;
+    let all: ByteCollector | undefined;
+    response.on("data", (chunk: Buffer) => {
+      if (first === undefined) first = chunk;
+      else {
+        if (all === undefined) {
+          all = new ByteCollector();
+          all.push(first);
+        }
+        all.push(chunk);
+      }
+      if ((all ?? first).length <= maxBytes) return;
+      reject(tooLarge("the body of a response", maxBytes));
+      response.destroy();
+    });
+    response.once("end", () => resolve(all?.bytes() ?? first));
     // The server's end of a broken response is an error; our own destroy() only closes it.
     response.once("error", reject);
     response.once("close", () => reject(Object.assign(new Error("aborted"), { code: "ECONNRESET" })));
   });
+}
+
+function tooLarge(what: string, maxBytes: number): LabError {
+  const limit = `${maxBytes / 1024 / 1024} MiB`;
+  return new LabError("REFUSED", `${what} has more than ${limit}`, "Check that the address leads to an API server.");
 }
 
 function isJson(response: IncomingMessage): boolean {
@@ -34,20 +61,29 @@ const LINE_FEED = 10;
 /**
  * Yields the lines of a stream with one document per line (a watch). The pieces of an unfinished line are joined once, so
  * that a large object is not copied for each piece.
+ * @throws LabError REFUSED for a line above the limit
  */
-export async function* readLines(response: IncomingMessage): AsyncGenerator<string> {
-  let pieces: Buffer[] = [];
+export async function* readLines(response: IncomingMessage, maxBytes = MAX_EVENT_BYTES): AsyncGenerator<string> {
+  let pieces: ByteCollector | undefined;
+  const joined = (last: Buffer): string => {
+    if (pieces === undefined) return last.toString("utf8");
+    pieces.push(last);
+    const line = pieces.bytes().toString("utf8");
+    pieces = undefined;
+    return line;
+  };
   for await (const chunk of response) {
     let rest = chunk as Buffer;
     for (let end = rest.indexOf(LINE_FEED); end >= 0; end = rest.indexOf(LINE_FEED)) {
-      const last = rest.subarray(0, end);
-      const line = (pieces.length === 0 ? last : Buffer.concat([...pieces, last])).toString("utf8");
-      pieces = [];
+      const line = joined(rest.subarray(0, end));
       rest = rest.subarray(end + 1);
       if (line.trim() !== "") yield line;
     }
-    if (rest.length > 0) pieces.push(rest);
+    if (rest.length === 0) continue;
+    pieces ??= new ByteCollector();
+    pieces.push(rest);
+    if (pieces.length > maxBytes) throw tooLarge("an event of a watch", maxBytes);
   }
-  const left = Buffer.concat(pieces).toString("utf8");
+  const left = joined(Buffer.alloc(0));
   if (left.trim() !== "") yield left;
 }

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { isStatus, type KubeObject, type WatchEvent } from "../../apimachinery/api/meta.js";
 import type { Actor, RequestFact } from "../../trace/events.js";
-import { redactBody, redactText } from "../../trace/redact.js";
+import { redactBody } from "../../trace/redact-body.js";
 import type { Trace } from "../../trace/trace.js";
+import { ChildAbort, onAbort } from "../../util/abort.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import { Deadlines } from "../../util/deadlines.js";
-import { isAbortError, messageOf } from "../../util/errors.js";
+import { isAbortError, LabError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
+import { isRecord } from "../../util/records.js";
 import { SmallSet } from "../../util/small-set.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
 import { readBody, readLines } from "./body.js";
@@ -60,6 +62,7 @@ class TracedClient implements KubeClient {
     this.#deps = deps;
     this.#transport = new HttpTransport(config);
     this.#identity = identityInWords(config);
+    deps.trace.secrets.learn(config.token);
     this.#userAgent = deps.userAgent ?? `kubelab (${process.platform}/${process.arch})`;
     if (config.insecureSkipTlsVerify === true) {
       const text = `WARNING: the certificate of ${config.server} is not verified: it may be another server.`;
@@ -90,7 +93,12 @@ class TracedClient implements KubeClient {
   async expect<T = unknown>(request: KubeRequest): Promise<T> {
     const response = await this.request<T>(request);
     if (isSuccess(response)) return response.body;
-    throw refusal(response, `${request.method} ${request.path}`, this.#identity);
+    throw this.#refusal(response, request);
+  }
+
+  /** A server's message can repeat a secret that it was sent. */
+  #refusal(answer: KubeResponse, { method, path }: KubeRequest): LabError {
+    return refusal(this.#deps.trace.secrets.maskAll(answer), `${method} ${path}`, this.#identity);
   }
 
   async *watch<T extends KubeObject = KubeObject>(
@@ -99,19 +107,18 @@ class TracedClient implements KubeClient {
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent<T>> {
     const request: KubeRequest = { method: "GET", path, query: { ...query, watch: true }, signal };
-    const cut = new AbortController();
-    const stop = () => cut.abort(signal.reason);
     if (signal.aborted) return;
-    signal.addEventListener("abort", stop, { once: true });
+    using cut = new ChildAbort(signal);
     try {
       for await (const line of readLines(await this.#openWatch({ ...request, signal: cut.signal }))) {
-        yield parseEvent(line) as WatchEvent<T>;
+        const event = parseEvent(line) as WatchEvent<T>;
+        this.#deps.trace.secrets.learnBody(path, event);
+        yield event;
       }
     } catch (error) {
       if (signal.aborted || (isAbortError(error) && this.#closing.signal.aborted)) return;
       throw explainTransportError(error, this.#context(request));
     } finally {
-      signal.removeEventListener("abort", stop);
       cut.abort();
     }
   }
@@ -131,7 +138,7 @@ class TracedClient implements KubeClient {
       }
       const answer = { status: response.statusCode ?? 0, headers: response.headers, body: await readBody(response) };
       report.answered(answer);
-      throw refusal(answer, `${request.method} ${request.path}`, this.#identity);
+      throw this.#refusal(answer, request);
     } catch (error) {
       wait.done();
       throw report.failed(wait.explain(error));
@@ -158,8 +165,7 @@ class TracedClient implements KubeClient {
   #waitFor(request: KubeRequest) {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = request;
     const controller = new AbortController();
-    const onAbort = () => controller.abort(signal?.reason);
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const link = signal && onAbort(signal, () => controller.abort(signal.reason));
     this.#live.add(controller);
     const limit = {
       deadlineMs: this.#deadlines.clock.now() + timeoutMs,
@@ -167,14 +173,13 @@ class TracedClient implements KubeClient {
     };
     this.#deadlines.add(limit);
     if (this.#closing.signal.aborted) controller.abort(this.#closing.signal.reason);
-    else if (signal?.aborted === true) onAbort();
     return {
       signal: controller.signal,
       headCame: () => this.#deadlines.remove(limit),
       explain: (error: unknown): unknown =>
         controller.signal.aborted ? controller.signal.reason : explainTransportError(error, this.#context(request)),
       done: () => {
-        signal?.removeEventListener("abort", onAbort);
+        link?.[Symbol.dispose]();
         this.#live.delete(controller);
         this.#deadlines.remove(limit);
       },
@@ -193,6 +198,7 @@ class TracedClient implements KubeClient {
     const { trace, clock, random, actor } = this.#deps;
     const startMs = clock.now();
     const auditId = random.uuid();
+    trace.secrets.learnBody(request.path, request.body);
     let isReported = false;
     const emit = (rest: Partial<RequestFact>) => {
       if (isReported) return;
@@ -205,7 +211,9 @@ class TracedClient implements KubeClient {
         identity: this.#identity,
         durationMs: clock.now() - startMs,
         auditId,
-        ...(trace.wantsBodies && request.body !== undefined ? { requestBody: redactBody(request.body) } : {}),
+        ...(trace.wantsBodies && request.body !== undefined
+          ? { requestBody: redactBody(request.body, request.path) }
+          : {}),
         ...rest,
       };
       trace.emit(fact, { actor });
@@ -213,16 +221,17 @@ class TracedClient implements KubeClient {
     return {
       auditId,
       answered: (answer: KubeResponse): void => {
+        trace.secrets.learnBody(request.path, answer.body);
         const outcome = outcomeInWords(answer);
         const wantsBody = trace.wantsBodies && answer.body !== undefined;
         emit({
           status: answer.status,
           ...(outcome === undefined ? {} : { outcome }),
-          ...(wantsBody ? { responseBody: redactBody(answer.body) } : {}),
+          ...(wantsBody ? { responseBody: redactBody(answer.body, request.path) } : {}),
         });
       },
       failed: (error: unknown): unknown => {
-        emit({ failure: redactText(isAbortError(error) ? "cancelled" : messageOf(error)) });
+        emit({ failure: isAbortError(error) ? "cancelled" : messageOf(error) });
         return error;
       },
     };
@@ -239,21 +248,30 @@ class TracedClient implements KubeClient {
   }
 }
 
-/** An incomplete line means that the connection ended in the middle of it. */
+/**
+ * An incomplete line means that the connection ended in the middle of it.
+ * @throws LabError REFUSED for a line that is not an event
+ */
 function parseEvent(line: string): unknown {
+  let event: unknown;
   try {
-    return JSON.parse(line);
+    event = JSON.parse(line);
   } catch (cause) {
     throw Object.assign(new Error("the watch broke off inside an event", { cause }), { code: "ECONNRESET" });
   }
+  const object = isRecord(event) ? event["object"] : undefined;
+  if (isRecord(event) && isRecord(object) && (event["type"] === "ERROR" || isRecord(object["metadata"]))) return event;
+  throw new LabError("REFUSED", "the watch sent something that is not an event", NOT_AN_API_SERVER);
 }
+
+const NOT_AN_API_SERVER = "Check that the address leads to an API server.";
 
 /** `NotFound: leases "n1" not found`, or the length of a list; undefined for an object. */
 function outcomeInWords(answer: KubeResponse): string | undefined {
   if (answer.body === undefined) return "watching";
   if (!isSuccess(answer)) {
     const reason = statusReason(answer);
-    const message = redactText(statusMessage(answer));
+    const message = statusMessage(answer);
     return reason === undefined || reason === message ? message : `${reason}: ${message}`;
   }
   const body = answer.body as { kind?: unknown; items?: unknown } | null;

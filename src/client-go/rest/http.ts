@@ -1,6 +1,7 @@
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
 import type { TLSSocket } from "node:tls";
+import { onAbort } from "../../util/abort.js";
 import { LabError } from "../../util/errors.js";
 import type { TlsServer, TlsSessions } from "../../util/tls-sessions.js";
 import type { AskingHeaders, RestConfig } from "./client.js";
@@ -75,9 +76,8 @@ export class HttpTransport {
       const agent = exchange.isWatch === true ? this.#watchAgent : this.#agent;
       const request = httpsRequest({ ...this.#options, agent, method, path: this.#basePath + exchange.path, headers });
       // Stays registered until the response has ended, because an abort also ends a body that is still arriving, such as a watch.
-      const onAbort = () => request.destroy(signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
-      request.once("close", () => signal.removeEventListener("abort", onAbort));
+      const link = onAbort(signal, () => request.destroy(signal.reason));
+      request.once("close", () => link[Symbol.dispose]());
       request.once("response", resolve);
       request.on("error", (error) => {
         const stale = request.reusedSocket && (error as { code?: unknown }).code === "ECONNRESET";

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
+import { onAbort } from "../../util/abort.js";
 
 /** The number of bytes copied. */
 export interface Counter {
@@ -27,7 +28,7 @@ async function* inputPieces(stdin: NodeJS.ReadableStream, signal: AbortSignal): 
   };
   // A closed terminal or an unreadable file counts as the end of input.
   stdin.on("data", onData).once("end", onEnd).once("close", onEnd).once("error", onEnd);
-  signal.addEventListener("abort", onEnd, { once: true });
+  using _ = onAbort(signal, onEnd);
   if ((stdin as { readableEnded?: boolean }).readableEnded === true) isOver = true;
   try {
     while (!signal.aborted) {
@@ -44,7 +45,6 @@ async function* inputPieces(stdin: NodeJS.ReadableStream, signal: AbortSignal): 
     }
   } finally {
     stdin.off("data", onData).off("end", onEnd).off("close", onEnd).off("error", onEnd);
-    signal.removeEventListener("abort", onEnd);
     stdin.pause();
   }
 }

@@ -1,6 +1,6 @@
 import type { FrameObserver, FrameReport } from "../../streaming/frame-report.js";
 import type { FrameFact } from "../../trace/events.js";
-import { redactText } from "../../trace/redact.js";
+import type { Secrets } from "../../trace/secrets.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 
@@ -13,21 +13,21 @@ const HEAD_LENGTH = 32;
  */
 export function frameObserver(trace: Trace, hidesInput: boolean): FrameObserver {
   const options = { actor: "user", level: 0, ...defined({ causedBy: trace.cause }) } as const;
-  return (frame) => void trace.emit(frameFact(frame, hidesInput), options);
+  return (frame) => void trace.emit(frameFact(frame, hidesInput, trace.secrets), options);
 }
 
 /** Pure. */
-function frameFact(report: FrameReport, hidesInput: boolean): FrameFact {
+function frameFact(report: FrameReport, hidesInput: boolean, secrets: Secrets): FrameFact {
   const { head: bytes, channel, ...frame } = report;
   // A frame without a channel may carry input too.
   const isHidden = hidesInput && (channel === "stdin" || channel === undefined);
-  const head = frame.length === 0 || isHidden || bytes.length === 0 ? undefined : printableHead(bytes);
+  const head = frame.length === 0 || isHidden || bytes.length === 0 ? undefined : printableHead(bytes, secrets);
   return { kind: "frame", ...frame, ...defined({ channel, head }) };
 }
 
-/** Shows unprintable characters as dots, as a hex dump does. */
-function printableHead(bytes: Uint8Array): string {
+/** Shows unprintable characters as dots, as a hex dump does. Masks secrets before it cuts. */
+function printableHead(bytes: Uint8Array, secrets: Secrets): string {
   const text = Buffer.from(bytes).toString("utf8");
-  const shown = redactText(text).replace(/[^\x20-\x7e\n\t]/g, ".");
+  const shown = secrets.mask(text).replace(/[^\x20-\x7e\n\t]/g, ".");
   return shown.length > HEAD_LENGTH ? `${shown.slice(0, HEAD_LENGTH)}...` : shown;
 }

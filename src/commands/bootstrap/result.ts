@@ -1,8 +1,14 @@
+import type { CommandResult } from "../../cli/context.js";
 import type { CertificateStore } from "../../kubelet/certificate/certificate-store.js";
 import type { JoinedNode } from "../../testbed/join.js";
 
 /** The result of `kubelab bootstrap`. @param cluster its description */
-export function bootstrapResult(nodeName: string, node: JoinedNode, store: CertificateStore, cluster: string) {
+export function bootstrapResult(
+  nodeName: string,
+  node: JoinedNode,
+  store: CertificateStore,
+  cluster: string,
+): CommandResult {
   const { renewTime, csrName, skippedBootstrap } = node;
   const user = `system:node:${nodeName}`;
   const notAfter = new Date(node.notAfterMs).toISOString().replace(".000", "");
@@ -25,5 +31,5 @@ export function bootstrapResult(nodeName: string, node: JoinedNode, store: Certi
     lease: { renewTime },
     files: { key: store.keyPath, certificate: store.certificatePath, kubeconfig: store.kubeconfigPath },
   };
-  return { text, json };
+  return { text, json, isProse: true };
 }

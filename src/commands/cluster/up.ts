@@ -29,7 +29,11 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
   if ("running" in claim) return printIfSame(context, claim.running, options);
   await using _lock = claim.lock;
   const session = context.session(defined({ speed: options.speed }));
-  await runCluster({ context, ...session }, options, (state) => printRunning(context, state, "is ready"));
+  using line = context.progress(`starting cluster ${options.name}`);
+  await runCluster({ context, ...session }, options, (state) => {
+    printRunning(context, state, "is ready");
+    line.update(`cluster ${options.name} runs; Ctrl-C ends it`);
+  });
 }
 
 async function bringUpDetached(context: CliContext, given: UpOptions): Promise<void> {
@@ -49,6 +53,7 @@ async function bringUpDetached(context: CliContext, given: UpOptions): Promise<v
   if (await printRunningIfSame()) return;
   const logFile = clusterLog(context.env, name);
   await makeClustersFolder(context.env);
+  using _line = context.progress(`starting cluster ${name} in the background`);
   const outcome = await startDetached(context, {
     args: ["cluster", "up", "-v", "0", ...flagsOf(given, trace)],
     logFile,

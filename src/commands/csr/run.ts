@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { addAbortSignal, PassThrough } from "node:stream";
-import { buffer } from "node:stream/consumers";
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
 import type { CliContext } from "../../cli/context.js";
 import type { WaitDeps } from "../../client-go/certificate/wait.js";
@@ -14,6 +13,8 @@ import { type InspectSource, readCa, readSource, sourceFromBytes, sourceFromObje
 import type { Target, TargetOptions } from "../../testbed/target.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import { describeFileError } from "../../util/files.js";
+import { readAtMost } from "../../util/read-at-most.js";
 import { withAdministrator } from "../administrator.js";
 import { type FileOptions, flagsText, noteNext, targetFlags } from "./next.js";
 import { type PlanOptions, planFrom } from "./plan.js";
@@ -97,7 +98,7 @@ export async function runDecide(
       // The decisions before a refused one stay, so they are printed.
       const word = type.toLowerCase();
       const text = decided.map(({ name, isNew }) => `CSR ${name} ${isNew ? word : `was ${word} before`}`).join("\n");
-      if (decided.length > 0) context.print({ text, json: decided });
+      if (decided.length > 0) context.print({ text, json: decided, isProse: true });
     }
   });
 }
@@ -125,12 +126,8 @@ async function waitWithProgress(
 ): Promise<void> {
   const flags = flagsText(targetFlags(options));
   const hints = { timedOut: (name: string) => `Approve it: kubelab csr approve ${name}${flags}` };
-  const progress = context.progress(`waiting for the certificate of CSR ${csr.metadata.name}`);
-  try {
-    await fetchCertificate(deps, csr, files, { timeoutMs: options.timeout, hints }, context.signal);
-  } finally {
-    progress.stop();
-  }
+  using _line = context.progress(`waiting for the certificate of CSR ${csr.metadata.name}; Ctrl-C ends it`);
+  await fetchCertificate(deps, csr, files, { timeoutMs: options.timeout, hints }, context.signal);
 }
 
 export interface InspectOptions extends TargetOptions {
@@ -144,7 +141,7 @@ const REPORT_WIDTH = 80;
 /** `csr inspect`: shows a file, standard input (`-`) or a CSR object of the cluster, field by field. */
 export async function runInspect(context: CliContext, what: string, options: InspectOptions): Promise<void> {
   const { usages } = options;
-  const ca = options.ca === undefined ? undefined : await readCa(resolve(context.cwd, options.ca));
+  const ca = options.ca === undefined ? undefined : await readCa(resolve(context.cwd, options.ca), context.signal);
   const show = (source: InspectSource, nowMs: number) => {
     const inspection = inspect(source, { nowMs, ...defined({ usages, ca }) });
     const width = Math.max(REPORT_WIDTH, context.streams.stdout.columns ?? REPORT_WIDTH);
@@ -156,7 +153,7 @@ export async function runInspect(context: CliContext, what: string, options: Ins
   const source =
     what === "-"
       ? await sourceFromBytes(await readStdin(context), "standard input")
-      : await readSource(resolve(context.cwd, what), what);
+      : await readSource(resolve(context.cwd, what), what, context.signal);
   if (source !== undefined) {
     const { clock, trace } = context.session(options);
     const [flag] = targetFlags(options);
@@ -173,7 +170,12 @@ async function readStdin({ streams, signal }: CliContext): Promise<Buffer> {
   const input = addAbortSignal(signal, new PassThrough());
   streams.stdin.pipe(input);
   try {
-    return await buffer(input);
+    return await readAtMost(input);
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new LabError("BAD_FILE", `cannot read standard input: ${describeFileError(cause)}`, "Pass one PEM file.", {
+      cause,
+    });
   } finally {
     streams.stdin.unpipe(input);
     streams.stdin.pause();

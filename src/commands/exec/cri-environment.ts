@@ -1,5 +1,5 @@
 import type { CliContext } from "../../cli/context.js";
-import { createCriClient } from "../../kubelet/cri/create-cri-client.js";
+import { createCriClient } from "../../cri/remote/create-cri-client.js";
 import { parseKubeVersion } from "../../release/facts.js";
 import { RequestTrace } from "../../testbed/request-trace.js";
 import { startRuntimeServers } from "../../testbed/runtime-servers.js";

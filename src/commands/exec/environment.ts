@@ -1,11 +1,14 @@
 import type { CliContext } from "../../cli/context.js";
 import type { StreamClient } from "../../client-go/transport/fallback.js";
+import type { RunningRuntime } from "../../runtime/start.js";
 import type { ProgressReporter } from "../../testbed/context.js";
 import { RequestTrace } from "../../testbed/request-trace.js";
 import type { Readiness, SampleNode, SampleNodeSession } from "../../testbed/sample-node.js";
 import { SAMPLE_PODS } from "../../testbed/sample-pods.js";
 import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { Disposables } from "../../util/disposables.js";
 import type { PodName } from "./pod.js";
 
 /** A cluster with the requested pod, if the command can start it. */
@@ -32,30 +35,41 @@ export async function openStreamEnvironment(
   readiness: Readiness = "started",
 ): Promise<StreamEnvironment> {
   let story: RequestTrace | undefined;
-  const target = await context.openTarget(command, options, (trace, clock) => {
-    story = new RequestTrace(trace, clock);
-    return story.trace;
-  });
+  let runtime: RunningRuntime | undefined;
+  const opened = new Disposables();
   try {
-    const { clock, trace } = context.session({});
     const isSimulated = pod.namespace === "default" && SAMPLE_PODS.has(pod.name);
-    const node =
-      story !== undefined && isSimulated
-        ? await startSamplePod(context, { context, clock, story }, target, pod.name, readiness)
-        : undefined;
+    const target = await context.openTarget(command, options, (trace, clock) => {
+      story = new RequestTrace(trace, clock);
+      return story.trace;
+    });
+    opened.defer(() => target.close());
+    const { clock, trace } = context.session({});
+    if (story !== undefined && isSimulated) {
+      runtime = await startPodRuntime(context, story.trace, clock);
+      opened.defer(async () => runtime?.close());
+      const node = await startSamplePod({ context, clock, story }, target, pod.name, readiness, runtime.endpoint);
+      opened.defer(() => node.close());
+    }
     const client = { config: target.admin, clock, random: context.random, trace, story };
-    const close = async () => {
-      await node?.close();
-      await target.close();
-    };
     if (story === undefined) noteRemoteServers(trace, target);
     const kubeVersion = target.kind === "real" ? undefined : target.kubeVersion;
-    const isPodStarted = node !== undefined;
+    const isPodStarted = runtime !== undefined;
+    const close = () => opened.close();
     return { client, unknownPodHint: unknownPodHint(target), kubeVersion, isPodStarted, [Symbol.asyncDispose]: close };
   } catch (error) {
-    await target.close();
+    await opened.close();
     throw error;
   }
+}
+
+/**
+ * Starts a runtime whose pulls take no time. It stays in this process: the cluster ends with this command, and has no
+ * other pod that a container could disturb. A process of its own would take a tenth of a second longer.
+ */
+async function startPodRuntime({ random }: CliContext, trace: Trace, clock: Clock): Promise<RunningRuntime> {
+  const { startRuntime } = await import("../../runtime/start.js");
+  return startRuntime({ clock, trace, random, traceLevel: 2, pullMs: 0 });
 }
 
 /** The servers of another process report their hops there. */
@@ -67,19 +81,15 @@ function noteRemoteServers(trace: Trace, { kind }: Target): void {
 
 /** Loads the node on demand: a command on a running cluster needs neither kubelet nor runtime. */
 async function startSamplePod(
-  reporter: ProgressReporter,
-  session: SampleNodeSession,
+  session: SampleNodeSession & { readonly context: ProgressReporter },
   target: Target,
   podName: string,
   readiness: Readiness,
+  cri: string,
 ): Promise<SampleNode> {
-  const progress = reporter.progress(`starting a node, and the pod ${podName} on it`);
-  try {
-    const { startSampleNode } = await import("../../testbed/sample-node.js");
-    return await startSampleNode(session, target, [podName], readiness);
-  } finally {
-    progress.stop();
-  }
+  using _line = session.context.progress(`starting a node, and the pod ${podName} on it`);
+  const { startSampleNode } = await import("../../testbed/sample-node.js");
+  return await startSampleNode(session, target, [podName], readiness, { cri, isSimulated: true });
 }
 
 function unknownPodHint({ kind, kubeconfigPath }: Target): string {

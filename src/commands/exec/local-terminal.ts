@@ -1,12 +1,6 @@
 import type { TerminalSize } from "../../streaming/remote-command/session.js";
 import type { ProcessStreams } from "../../testbed/context.js";
-
-type RawInput = ProcessStreams["stdin"] & { setRawMode?(isRaw: boolean): unknown };
-
-/** Whether stdin is a terminal that can be set to raw mode, which a remote terminal needs. */
-export function hasTerminal({ stdin }: Pick<ProcessStreams, "stdin">): boolean {
-  return stdin.isTTY === true && typeof (stdin as RawInput).setRawMode === "function";
-}
+import { onAbort } from "../../util/abort.js";
 
 /**
  * The local terminal while it shows a remote one: in raw mode it sends every key, also Ctrl-C, to the remote side.
@@ -19,7 +13,7 @@ export class LocalTerminal implements Disposable {
   constructor(readonly streams: Pick<ProcessStreams, "stdin" | "stdout">) {}
 
   enter(): void {
-    (this.streams.stdin as RawInput).setRawMode?.(true);
+    this.streams.stdin.setRawMode?.(true);
     this.#isRaw = true;
   }
 
@@ -27,7 +21,7 @@ export class LocalTerminal implements Disposable {
   restore(): void {
     if (!this.#isRaw) return;
     this.#isRaw = false;
-    (this.streams.stdin as RawInput).setRawMode?.(false);
+    this.streams.stdin.setRawMode?.(false);
   }
 
   /** Yields the current size, and then each change until `signal` aborts. A slow consumer gets only the latest size. */
@@ -39,9 +33,8 @@ export class LocalTerminal implements Disposable {
       hasChanged = true;
       wake();
     };
-    const onAbort = () => wake();
     stdout.on("resize", onResize);
-    signal.addEventListener("abort", onAbort, { once: true });
+    using _ = onAbort(signal, () => wake());
     try {
       while (!signal.aborted) {
         if (hasChanged) {
@@ -56,7 +49,6 @@ export class LocalTerminal implements Disposable {
       }
     } finally {
       stdout.off("resize", onResize);
-      signal.removeEventListener("abort", onAbort);
     }
   }
 

@@ -39,23 +39,24 @@ export function addPodOptions(command: Command): Command {
 }
 
 export function addNamespaceOption(command: Command): Command {
-  return command.addOption(new Option("-n, --namespace <name>", "the pod's namespace").default("default"));
+  return command.option("-n, --namespace <name>", "the pod's namespace", "default");
 }
 
 export function addContainerOption(command: Command): Command {
-  return command.addOption(
-    new Option("-c, --container <name>", "container of the pod (default: from its annotation, else the first)"),
+  return command.option(
+    "-c, --container <name>",
+    "container of the pod (default: from its annotation, else the first)",
   );
 }
 
 export function addRemoteOptions(command: Command): Command {
   return addContainerOption(addPodOptions(command))
-    .addOption(new Option("-i, --stdin", "send this command's stdin"))
-    .addOption(new Option("-t, --tty", "with a terminal: sends every key, also Ctrl-C"))
+    .option("-i, --stdin", "send stdin to the command")
+    .option("-t, --tty", "use a terminal: every key is sent, also Ctrl-C")
     .addOption(
       new Option(
         "--protocol <name>",
-        "v5 or v4 (WebSocket), or spdy; default: as kubectl of that release: spdy before 1.30, then v5 with a fallback to spdy",
+        "v5 or v4 (WebSocket), or spdy; without it, as kubectl does: spdy before 1.30, then v5 with a fallback to spdy",
       ).choices(["v5", "v4", "spdy"]),
     )
     .addOption(framesOption());
@@ -64,7 +65,7 @@ export function addRemoteOptions(command: Command): Command {
 export function framesOption(): Option {
   return new Option(
     "--frames",
-    "print every frame: direction, channel, length, first bytes. Shows piped stdin as it is; with -t only the lengths of stdin, which may be a password",
+    "print every frame: direction, channel, length, first bytes (but none of what you type on a terminal: it may be a password)",
   );
 }
 

@@ -1,10 +1,10 @@
 import type { CliContext } from "../../cli/context.js";
+import { hasRawMode } from "../../cli/terminal-keys.js";
 import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
 import type { TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { openStreamEnvironment, type StreamEnvironment } from "./environment.js";
-import { hasTerminal } from "./local-terminal.js";
 import type { RemoteOptions } from "./options.js";
 import { type PodName, parsePodName } from "./pod.js";
 import { streamContainer } from "./stream-container.js";
@@ -73,7 +73,7 @@ function streamsOf(
   { stdin = false, tty = false }: Pick<RemoteOptions, "stdin" | "tty">,
   trace: Trace,
 ): RemoteCommandOptions {
-  const isTerminal = tty && stdin && hasTerminal(context.streams);
+  const isTerminal = tty && stdin && hasRawMode(context.streams);
   if (tty && !isTerminal) {
     const why = stdin ? "stdin is not a terminal" : "-t needs -i as well, to send input";
     trace.emit({ kind: "note", text: `The command gets no terminal: ${why}.` }, { actor: "user", level: 0 });

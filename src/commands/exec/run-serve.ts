@@ -1,17 +1,18 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { CliContext } from "../../cli/context.js";
+import { stay } from "../../cli/stay.js";
 import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../../client-go/rest/client.js";
-import { createCriClient } from "../../kubelet/cri/create-cri-client.js";
+import { createCriClient } from "../../cri/remote/create-cri-client.js";
 import { parseKubeVersion } from "../../release/facts.js";
 import { type RuntimeServers, startRuntimeServers } from "../../testbed/runtime-servers.js";
 import { SAMPLE_PODS } from "../../testbed/sample-pods.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { untilAborted } from "../../util/concurrency.js";
 import { makeFolder, writeFileAtomic } from "../../util/files.js";
-import { untilAborted } from "../../util/loops.js";
+import { makeTemporaryFolder } from "../../util/temporary-folder.js";
 
 export interface ServeOptions {
   readonly apiserverPort: number;
@@ -40,22 +41,22 @@ export async function runServe(context: CliContext, options: ServeOptions): Prom
   );
   await using kubeconfig = await writeKubeconfig(servers, plainHttp);
   announce(context, trace, servers, kubeconfig.path, plainHttp);
-  await untilAborted(signal);
+  await stay(context, { clock, status: "the servers run" }, [untilAborted]);
 }
 
 /** Starts the embedded runtime with the sample pods, without an API server or a kubelet. */
 async function startSampleRuntime(context: CliContext, clock: Clock, trace: Trace) {
-  const { startRuntime } = await import("../../runtime/start.js");
+  const { hostRuntime } = await import("../../runtime/host/host.js");
   const { random } = context;
-  const logs = await mkdtemp(join(tmpdir(), "kubelab-serve-logs-"));
-  const runtime = await startRuntime({ clock, trace, random, traceLevel: 2 });
+  const logs = await makeTemporaryFolder("serve-logs");
+  const runtime = await hostRuntime({ clock, trace, traceLevel: 2 });
   for (const [name, { containers }] of SAMPLE_PODS) {
     const seeds = (containers ?? []).map(({ name: container, image = name }) => {
       return { name: container, image, logPath: `${container}.log` };
     });
     const logDirectory = join(logs, name);
     await makeFolder(logDirectory);
-    runtime.control.runPod({ name, namespace: "default", uid: random.uuid(), logDirectory, containers: seeds });
+    await runtime.control.runPod({ name, namespace: "default", uid: random.uuid(), logDirectory, containers: seeds });
   }
   const close = async () => {
     await runtime.close();
@@ -66,7 +67,7 @@ async function startSampleRuntime(context: CliContext, clock: Clock, trace: Trac
 
 /** Writes a kubeconfig for kubectl; disposing removes it. */
 async function writeKubeconfig({ controlPlane, url }: RuntimeServers, plainHttp: boolean) {
-  const folder = await mkdtemp(join(tmpdir(), "kubelab-serve-"));
+  const folder = await makeTemporaryFolder("serve");
   const path = join(folder, "kubeconfig");
   const config: RestConfig = plainHttp ? { server: url } : controlPlane.admin;
   const names = { cluster: "kubelab", user: "kubelab-admin", context: "kubelab" };
@@ -85,7 +86,6 @@ function announce(
   if (plainHttp) note("No TLS: every user of this machine has full access to the servers.");
   const names = pods.map(({ namespace, name }) => `${namespace}/${name}`);
   note(`API server ${url}, kubelet ${kubeletUrl}, pods: ${names.length === 0 ? "none" : names.join(", ")}`);
-  note("Ctrl-C stops the servers.");
   context.print({
     text: `kubectl --kubeconfig ${kubeconfig}`,
     json: { server: url, kubelet: kubeletUrl, kubeconfig, pods: names },

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { CliContext } from "../../cli/context.js";
 import { addOutputOptions, parsePort } from "../../cli/options.js";
 import { addExamples } from "../examples.js";
@@ -20,13 +20,11 @@ export function addServeCommand(exec: Command, context: CliContext): void {
     "kubelab exec serve --cri unix:///run/containerd/containerd.sock",
   );
   addOutputOptions(command)
-    .addOption(new Option("--apiserver-port <port>", "0: a free one").argParser(parsePort).default(6443))
-    .addOption(new Option("--kubelet-port <port>", "0: a free one").argParser(parsePort).default(9090))
-    .addOption(
-      new Option("--plain-http", "both without TLS: every user of this machine has full access (127.0.0.1 only)"),
-    )
-    .addOption(new Option("--cri <endpoint>", "a real runtime: unix:///path or tcp://host:port (default: embedded)"))
-    .addOption(new Option("--kube-version <release>", "behave like this release").default("1.25"))
+    .option("--apiserver-port <port>", "port of the API server; 0: a free one", parsePort, 6443)
+    .option("--kubelet-port <port>", "port of the kubelet's server; 0: a free one", parsePort, 9090)
+    .option("--plain-http", "serve without TLS: every user of this machine has full access")
+    .option("--cri <endpoint>", "a real runtime: unix:///path or tcp://host:port (default: embedded)")
+    .option("--kube-version <release>", "behave like this release", "1.25")
     .action(async (_options: unknown, self: Command) => {
       // Loaded on demand: exec needs no servers.
       const { runServe } = await import("./run-serve.js");

@@ -1,7 +1,7 @@
+import { readKeys } from "../../cli/terminal-keys.js";
 import type { ProcessStreams, ProgressReporter } from "../../testbed/context.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
-import { readKeys } from "./terminal-keys.js";
 
 /** One key of an inspector, and its action. */
 export interface InspectorKey {
@@ -46,18 +46,19 @@ export async function serveKeyTable(
       trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
     }
   };
-  const line = deps.progress.progress((columns) => keyLine(keys, columns));
-  try {
-    await readKeys(stdin, press, signal);
-  } finally {
-    line.stop();
-  }
+  using _line = deps.progress.progress((columns) => keyLine(keys, columns));
+  await readKeys(stdin, press, signal);
 }
 
-/** All keys in one line: with their actions if there is room, else the letters alone. Pure. */
-export function keyLine(keys: readonly Pick<InspectorKey, "key" | "short">[], columns: number): string {
-  const line = [...keys.map(({ key, short }) => `${key} ${short}`), "q quit"].join("  ");
-  return line.length <= columns ? line : `${keys.map(({ key }) => key).join(" ")}  ? help  q quit`.slice(0, columns);
+/**
+ * All keys in one line: with their actions if there is room, else the letters alone, else how to see them. Pure.
+ * @param head what the keys act on; left out if there is no room
+ */
+export function keyLine(keys: readonly Pick<InspectorKey, "key" | "short">[], columns: number, head = ""): string {
+  const actions = [...keys.map(({ key, short }) => `${key} ${short}`), "q quit"].join("  ");
+  const letters = `${keys.map(({ key }) => key).join(" ")}  ? help  q quit`;
+  const lines = [`${head}${actions}`, `${head}${letters}`, letters, "? help  q quit"];
+  return lines.find((line) => line.length <= columns) ?? "q quit";
 }
 
 function showKeys(keys: readonly InspectorKey[], trace: Trace): void {

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { addKubeletOptions, addOutputOptions, addTargetOptions } from "../../cli/options.js";
 import type { TargetOptions } from "../../testbed/target.js";
 import { parseHttpAddress } from "./http-address.js";
@@ -21,5 +21,5 @@ export function addInspectorOptions(command: Command, nodeName: string): Command
 
 /** Adds `--http`, an address of this machine. @param help the option's help */
 export function addHttpOption(command: Command, help: string): Command {
-  return command.addOption(new Option("--http <address>", help).argParser(parseHttpAddress));
+  return command.option("--http <address>", help, parseHttpAddress);
 }

@@ -21,7 +21,7 @@ export interface PageContent {
   /** path: [media type, text] */
   readonly files: Readonly<Record<string, readonly [type: string, text: string]>>;
   /** the displayed state: for `GET /state`, and sent live */
-  readonly state: () => unknown;
+  readonly state: () => unknown | Promise<unknown>;
   /** answers another GET; undefined: 404 */
   readonly get?: (url: URL) => PageAnswer | undefined;
   /** the action of a POST; undefined: the path has no action */
@@ -82,7 +82,7 @@ const STATE_PERIOD_MS = 250;
 async function showStates(trace: Trace, content: PageContent, live: LiveEvents, signal: AbortSignal): Promise<void> {
   try {
     for (;;) {
-      if (live.hasListeners) live.show(content.state());
+      if (live.hasListeners) live.show(await content.state());
       await trace.clock.sleep(STATE_PERIOD_MS, signal);
     }
   } catch (error) {
@@ -126,7 +126,7 @@ class Exchange {
     const { pathname } = this.url;
     const file = content.files[pathname];
     if (file !== undefined) return this.#send(200, file[0], file[1]);
-    if (pathname === "/state") return this.#json({ status: 200, body: content.state() });
+    if (pathname === "/state") return this.#json({ status: 200, body: await content.state() });
     if (pathname !== "/events") return this.#json(content.get?.(this.url) ?? nothingAt(pathname));
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) this.response.setHeader(name, value);
     if (!this.live.add(this.response)) return this.#json({ status: 503, body: { error: "too many pages are open" } });

@@ -1,12 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CliContext } from "../../cli/context.js";
+import type { CliContext, CommandResult } from "../../cli/context.js";
 import { targetOptions } from "../../cli/options.js";
 import { type Loop, printAtEnd, stay } from "../../cli/stay.js";
+import { hasKeys } from "../../cli/terminal-keys.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
 import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
+import { removeAbandonedMemoryMedia } from "../../kubelet/volumes/memory-medium.js";
 import { openAdminKubeconfig } from "../../testbed/admin-kubeconfig.js";
 import { JOIN_TIMEOUT_MS, joinDefaults, planJoin } from "../../testbed/join-plan.js";
 import { startNode } from "../../testbed/node.js";
@@ -16,13 +17,13 @@ import { OwnNode } from "../../testbed/temporary-node.js";
 import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { untilAborted } from "../../util/concurrency.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { untilAborted } from "../../util/loops.js";
 import { pathFrom } from "../../util/paths.js";
+import { makeTemporaryFolder } from "../../util/temporary-folder.js";
 import { type InspectorKey, serveKeyTable } from "./key-table.js";
 import type { InspectorOptions } from "./options.js";
-import { hasKeys } from "./terminal-keys.js";
 import { inspectorTrace, type LevelInInspector } from "./trace.js";
 
 /** An inspector with its running kubelet. */
@@ -50,7 +51,7 @@ export interface InspectorPlan {
   /** @returns loops that run while the inspector is open; each ends when its signal aborts */
   readonly loops?: (inspector: OpenInspector) => readonly ((signal: AbortSignal) => Promise<void>)[];
   readonly keys: (inspector: OpenInspector) => readonly InspectorKey[];
-  readonly result: (inspector: OpenInspector) => { readonly text: string; readonly json: unknown };
+  readonly result: (inspector: OpenInspector) => CommandResult;
 }
 
 const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
@@ -62,7 +63,7 @@ const RESOURCES = { cpu: "100", memory: "32Gi", pods: "110" };
  */
 export async function runInspector(context: CliContext, plan: InspectorPlan): Promise<void> {
   const { command, options } = plan;
-  const folder = await mkdtemp(join(tmpdir(), `kubelab-${command}-`));
+  const folder = await makeTemporaryFolder(command);
   try {
     const { name, manifestDir: given, cri: _c, http: _h, duration: _d, ...rest } = options;
     const manifestDir = given === undefined ? undefined : pathFrom(context.cwd, given);
@@ -116,6 +117,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
     });
   } finally {
     await rm(folder, { recursive: true, force: true });
+    await removeAbandonedMemoryMedia();
   }
 }
 

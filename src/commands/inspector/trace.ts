@@ -12,7 +12,7 @@ const OTHER = 2;
  * The trace of a kubelet as one inspector shows it: its topic first, and the rest from -v 2. Errors are always shown.
  */
 export function inspectorTrace(trace: Trace, clock: Clock, levelOf: LevelInInspector): Trace {
-  const inner = new Trace(clock, trace.wantsBodies);
+  const inner = new Trace(clock, trace.wantsBodies, trace.secrets);
   inner.addSink({
     get level(): Level {
       return trace.wants(4) ? 4 : trace.wants(3) ? 3 : OTHER;

@@ -1,5 +1,6 @@
 import { chalkFor, hasUnicode } from "../../cli/colour.js";
 import type { CliContext } from "../../cli/context.js";
+import { wrap } from "../../cli/text-width.js";
 import { LANGUAGES, type Language, languageOf, sayIn } from "../../i18n/catalogue.js";
 import { LocalizedError } from "../../i18n/message-error.js";
 import type { LabContext } from "../../labs/context.js";
@@ -10,7 +11,6 @@ import type { ProcessStreams } from "../../testbed/context.js";
 import { SystemClock } from "../../util/clock.js";
 import { nearest } from "../../util/nearest.js";
 import { LabRenderer } from "./render.js";
-import { wrap } from "./text-width.js";
 
 export interface LearnOptions {
   readonly lang?: Language;

@@ -1,3 +1,4 @@
+import { hasKeys, readKeys } from "../../cli/terminal-keys.js";
 import type { MessageKey } from "../../i18n/catalogue.js";
 import { localized } from "../../i18n/message-error.js";
 import type { LabSummary } from "../../labs/library.js";
@@ -7,7 +8,6 @@ import type { RealTarget } from "../../labs/own/cluster.js";
 import type { LabSession } from "../../labs/session.js";
 import { parseFactor, speedByKey } from "../../labs/speed.js";
 import { isAbortError, LabError } from "../../util/errors.js";
-import { hasKeys, readKeys } from "../inspector/terminal-keys.js";
 import type { LearnContext } from "./context.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
 import { LabReporter } from "./reporter.js";

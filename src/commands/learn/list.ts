@@ -1,7 +1,7 @@
+import { textWidth } from "../../cli/text-width.js";
 import type { Language, Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
-import { textWidth } from "./text-width.js";
 
 export type LabState = "not-begun" | "begun" | "done";
 

@@ -1,7 +1,7 @@
+import { fitted } from "../../cli/text-width.js";
 import type { LearnContext } from "./context.js";
 import { labTable } from "./list.js";
 import { jsonReport, junitReport } from "./report.js";
-import { fitted } from "./text-width.js";
 
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
   const { library, store, say, context } = env;

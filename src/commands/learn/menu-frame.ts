@@ -1,6 +1,6 @@
 import type { ChalkInstance } from "chalk";
+import { fitted, textWidth, wrap } from "../../cli/text-width.js";
 import type { Say } from "../../i18n/catalogue.js";
-import { fitted, textWidth, wrap } from "./text-width.js";
 
 export interface MenuEntry {
   /** what the learner can type to select it: `3f` */

@@ -20,7 +20,7 @@ const HOME = "\u001b[H";
 const ERASE_LINE_AND_DOWN = "\u001b[2K\u001b[B";
 
 /**
- * Lets the learner choose from a list that is longer than the screen.
+ * Lets the learner choose from a list that is longer than the screen. `q` chooses the last entry, which quits.
  *
  * Differs: inquirer's own list redraws only after a key and keeps its first size, so a resized terminal breaks its lines.
  */
@@ -43,9 +43,11 @@ export const menuPrompt = createPrompt<string, MenuConfig>(({ menu, active: star
   useKeypress((key, line) => {
     const page = Math.max(1, Math.floor(size.rows / 2));
     const to = MOVES[key.name]?.(active, entries.length, page);
-    if (isEnterKey(key)) {
+    if (isEnterKey(key) || key.name === "q") {
+      const chosen = key.name === "q" ? entries.length - 1 : active;
+      setActive(chosen);
       setDone(true);
-      done(entries[active]?.value ?? "");
+      done(entries[chosen]?.value ?? "");
     } else if (to !== undefined || isBackspaceKey(key)) {
       typed.current = "";
       line.clearLine(0);

@@ -126,7 +126,7 @@ export async function stop(here: LearnContext): Promise<void> {
  * @param target take away what killed labs have left on this cluster instead: progress stays
  * @param yes forget all without asking
  * @throws LabError BAD_FILE for a file of a newer version; DECLINED; USAGE without a terminal and without `yes`; see
- * `removeLeftovers`
+ * `removeOrphanedObjects`
  */
 export async function reset(
   env: LearnContext,
@@ -135,7 +135,8 @@ export async function reset(
   yes: boolean,
 ): Promise<void> {
   const lab = word === "" ? undefined : labNamed(env, word);
-  if (target !== undefined) return (await import("../../labs/own/leftovers.js")).removeLeftovers(env, target, lab);
+  if (target !== undefined)
+    return (await import("../../labs/own/orphaned-objects.js")).removeOrphanedObjects(env, target, lab);
   if (lab === undefined) await confirmResetAll(env, yes);
   const running = await detachedLab(env);
   if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endDetached(env);

@@ -1,9 +1,9 @@
 import type { ChalkInstance } from "chalk";
+import { wrap } from "../../cli/text-width.js";
 import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
 import { printable } from "../../trace/text.js";
 import { renderMarkdown } from "./markdown.js";
-import { wrap } from "./text-width.js";
 
 export interface RenderOptions {
   readonly chalk: ChalkInstance;

@@ -1,4 +1,4 @@
-import { access, constants, readFile, stat } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Say } from "../../i18n/catalogue.js";
 import { fileErrorMessage } from "../../i18n/file-error.js";
@@ -6,6 +6,7 @@ import { formatMessage, LocalizedError } from "../../i18n/message-error.js";
 import { mergeProgress, newer, parseProgress, saveProgress } from "../../labs/progress.js";
 import type { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/paths.js";
+import { readFileAtMost } from "../../util/read-at-most.js";
 import type { LearnContext } from "./context.js";
 
 /**
@@ -41,7 +42,7 @@ async function lookAt(path: string): Promise<boolean> {
 export async function importProgress({ store, context, say }: LearnContext, file: string): Promise<void> {
   let text: string;
   try {
-    text = await readFile(pathFrom(context.cwd, file), "utf8");
+    text = (await readFileAtMost(pathFrom(context.cwd, file), context.signal)).toString();
   } catch (cause) {
     throw unusable(say, say("fileUnreadable", { file, why: formatMessage(fileErrorMessage(cause), say) }), cause);
   }

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { fileErrorMessage } from "../../i18n/file-error.js";
 import { formatMessage, LocalizedError } from "../../i18n/message-error.js";
 import { LabBroken } from "../../labs/actions.js";
@@ -11,6 +10,7 @@ import type { LabDefinition, PredictStep } from "../../labs/schema.js";
 import { checkChoice } from "../../labs/steps.js";
 import { nearest } from "../../util/nearest.js";
 import { pathFrom } from "../../util/paths.js";
+import { readFileAtMost } from "../../util/read-at-most.js";
 import type { LearnContext } from "./context.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { LabReporter } from "./reporter.js";
@@ -112,7 +112,7 @@ export function needsTerminal(
 async function readAnswers({ say, context }: LearnContext, file: string): Promise<Answers> {
   let text: string;
   try {
-    text = await readFile(pathFrom(context.cwd, file), "utf8");
+    text = (await readFileAtMost(pathFrom(context.cwd, file), context.signal)).toString();
   } catch (cause) {
     const message = say("fileUnreadable", { file, why: formatMessage(fileErrorMessage(cause), say) });
     throw new LocalizedError("BAD_FILE", message, say("answersFileHint"), { cause });

@@ -1,7 +1,7 @@
+import { fitted, textWidth } from "../../cli/text-width.js";
 import type { LabMessage } from "../../labs/message.js";
 import type { Progress } from "../../testbed/context.js";
 import type { LearnContext } from "./context.js";
-import { fitted, textWidth } from "./text-width.js";
 
 type Waiting = LabMessage & { kind: "waiting" };
 
@@ -11,7 +11,7 @@ export interface WaitKeys {
   readonly stop: string;
 }
 
-/** Without a terminal, a wait is reported once, and again after this time on the wall clock. */
+/** Where no progress line is shown, a wait is reported once, and again after this time on the wall clock. */
 const REPORT_AGAIN_MS = 5000;
 
 /**
@@ -22,16 +22,16 @@ export class WaitingLine {
   #reportedAtMs = -Infinity;
   #reportedSeen = "";
 
-  /** shown after the text on a terminal */
+  /** shown after the text */
   keys: WaitKeys = { speed: "", stop: "" };
 
   constructor(readonly env: LearnContext) {}
 
   update(message: Waiting): void {
     const { context, wall } = this.env;
-    if (this.#isTerminal) {
-      const known = [this.keys.speed, message.mayStop ? this.keys.stop : ""].filter((key) => key !== "");
-      const keys = known.length === 0 ? "" : ` (${known.join(", ")})`;
+    const known = [this.keys.speed, message.mayStop ? this.keys.stop : ""].filter((key) => key !== "");
+    const keys = known.length === 0 ? "" : ` (${known.join(", ")})`;
+    if (context.showsProgress) {
       const text = (columns: number) => `${fitted(this.#text(message), columns - textWidth(keys), "...")}${keys}`;
       this.#progress ??= context.progress(text);
       this.#progress.update(text);
@@ -40,7 +40,7 @@ export class WaitingLine {
     if (wall.now() - this.#reportedAtMs < REPORT_AGAIN_MS && message.seen === this.#reportedSeen) return;
     this.#reportedAtMs = wall.now();
     this.#reportedSeen = message.seen;
-    context.streams.stderr.write(`${this.#text(message)}\n`);
+    context.streams.stderr.write(`${this.#text(message)}${keys}\n`);
   }
 
   /** Ends the wait. Safe to call twice. */
@@ -48,11 +48,6 @@ export class WaitingLine {
     this.#progress?.stop();
     this.#progress = undefined;
     this.#reportedAtMs = -Infinity;
-  }
-
-  get #isTerminal(): boolean {
-    const { streams, env } = this.env.context;
-    return streams.stderr.isTTY === true && env["TERM"] !== "dumb";
   }
 
   #text({ want, seen, leftMs }: Waiting): string {

@@ -1,8 +1,9 @@
+import type { CommandResult } from "../../cli/context.js";
 import type { OutageResult } from "../../testbed/node-outage.js";
 
 /** The result of `kubelab lease --stop-after` or `--revive`. */
-export function leaseResult(node: string, result: OutageResult) {
-  return { text: textOf(node, result), json: { node, ...result } };
+export function leaseResult(node: string, result: OutageResult): CommandResult {
+  return { text: textOf(node, result), json: { node, ...result }, isProse: true };
 }
 
 function textOf(nodeName: string, { lapse, revival }: OutageResult): string {

@@ -20,7 +20,7 @@ export function parseDomain(text: string): string {
 
 const NANOS_PER_UNIT = 1_000_000_000n;
 
-/** Bytes of `10Mi`. Mirrors parseMaxSize in pkg/kubelet/logs/container_log_manager.go. */
+/** Bytes of `10Mi`, the form of the kubelet's containerLogMaxSize. */
 export function parseLogSize(text: string): number {
   const nanos = nanoValue(text);
   if (nanos !== undefined && nanos % NANOS_PER_UNIT === 0n) return Number(nanos / NANOS_PER_UNIT);

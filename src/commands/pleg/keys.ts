@@ -1,8 +1,8 @@
+import { readKeys } from "../../cli/terminal-keys.js";
 import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { type KeyDeps, keyLine } from "../inspector/key-table.js";
-import { readKeys } from "../inspector/terminal-keys.js";
 import { KeyNumbers } from "./key-numbers.js";
 
 const ID_LENGTH = 10;
@@ -14,39 +14,43 @@ const TAB = "\t";
  */
 export async function serveKeys(deps: KeyDeps & { readonly lab: LabRuntime }, signal: AbortSignal): Promise<void> {
   const keys = new Keyboard(deps.lab, deps.trace);
-  keys.tellHelp();
-  const line = deps.progress.progress((columns) => keys.line(columns));
+  await keys.look();
+  keys.showHelp();
+  using line = deps.progress.progress((columns) => keys.line(columns));
   const press = async (key: string) => {
     await keys.press(key);
     line.update((columns) => keys.line(columns));
   };
-  try {
-    await readKeys(deps.stdin, press, signal);
-  } finally {
-    line.stop();
-  }
+  await readKeys(deps.stdin, press, signal);
 }
 
 /** Interprets keys. */
 class Keyboard {
   readonly #numbers = new KeyNumbers<LabTarget>();
   #chosenId: string | undefined;
+  /** the runtime's containers and sandboxes when `look` was last called */
+  #targets: readonly LabTarget[] = [];
 
   constructor(
     readonly lab: LabRuntime,
     readonly trace: Trace,
   ) {}
 
+  async look(): Promise<void> {
+    this.#targets = await this.lab.targets();
+  }
+
   /** The selection, and the keys of actions on it. */
   line(columns: number): string {
     const chosen = this.#chosen();
     const head = chosen === undefined ? "" : `${chosen.name}: `;
     const keys = this.lab.actions.filter(({ on }) => on === chosen?.kind);
-    return `${head}${keyLine(keys, columns - head.length)}`.slice(0, columns);
+    return keyLine(keys, columns, head);
   }
 
   /** Performs a key's action; an unknown key shows the help. */
   async press(key: string): Promise<void> {
+    await this.look();
     if (/^[1-9]$/.test(key)) {
       this.#chooseNumber(key);
       return;
@@ -59,7 +63,7 @@ class Keyboard {
     const meant = this.lab.actions.filter((one) => one.key === key);
     // A letter can have different meanings for containers and sandboxes.
     const action = meant.find(({ on }) => on === "runtime" || on === chosen?.kind) ?? meant[0];
-    if (action === undefined) this.tellHelp();
+    if (action === undefined) this.showHelp();
     else await this.#do(action, chosen);
   }
 
@@ -80,37 +84,37 @@ class Keyboard {
       if (!(error instanceof LabError)) throw error;
       this.#complain(error.message, error.hint);
     }
-    for (const made of this.#numbers.assign(this.lab.targets()))
+    await this.look();
+    for (const made of this.#numbers.assign(this.#targets))
       this.#say(`${this.#numbers.digitOf(made.id)} chooses ${labelOf(made)}`);
   }
 
   /** The current state of the selection; undefined: it is gone, or nothing was selected. */
   #chosen(): LabTarget | undefined {
-    const targets = this.lab.targets();
-    this.#chosenId ??= targets.find(({ kind }) => kind === "container")?.id;
-    return targets.find(({ id }) => id === this.#chosenId);
+    this.#chosenId ??= this.#targets.find(({ kind }) => kind === "container")?.id;
+    return this.#targets.find(({ id }) => id === this.#chosenId);
   }
 
   /** An action on a sandbox applies to the sandbox of the selected container. */
   #targetOf({ on }: LabAction, chosen: LabTarget | undefined): LabTarget | undefined {
     if (on === chosen?.kind) return chosen;
     if (on !== "sandbox" || chosen === undefined) return undefined;
-    return this.lab.targets().find(({ id }) => id === chosen.sandboxId);
+    return this.#targets.find(({ id }) => id === chosen.sandboxId);
   }
 
   #chooseNumber(digit: string): void {
     const meant = this.#numbers.thingOf(digit);
-    if (meant === undefined) this.tellHelp();
-    else if (this.lab.targets().some(({ id }) => id === meant.id)) this.#choose(meant);
+    if (meant === undefined) this.showHelp();
+    else if (this.#targets.some(({ id }) => id === meant.id)) this.#choose(meant);
     else this.#complain(`${digit} was ${labelOf(meant)}, which is gone`, "Any other key shows what there is.");
   }
 
   /** Selects the next target, including those without a digit. */
   #chooseNext(): void {
-    const targets = this.lab.targets();
+    const targets = this.#targets;
     const at = targets.findIndex(({ id }) => id === this.#chosen()?.id);
     const next = targets[(at + 1) % Math.max(1, targets.length)];
-    if (next === undefined) this.tellHelp();
+    if (next === undefined) this.showHelp();
     else this.#choose(next);
   }
 
@@ -119,8 +123,8 @@ class Keyboard {
     this.#say(`keys now act on ${labelOf(target)}`);
   }
 
-  tellHelp(): void {
-    const targets = this.lab.targets();
+  showHelp(): void {
+    const targets = this.#targets;
     this.#numbers.assign(targets);
     const chosen = this.#chosen();
     const all = targets.map((target) => [

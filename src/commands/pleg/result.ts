@@ -1,26 +1,21 @@
-import type { CriClient } from "../../kubelet/cri/create-cri-client.js";
+import type { CommandResult } from "../../cli/context.js";
+import type { CriClient } from "../../cri/remote/create-cri-client.js";
 import type { Pleg } from "../../testbed/pleg/pleg.js";
-import { wrap } from "../../trace/text.js";
 
-const WIDTH = 80;
 const LABEL_WIDTH = 11;
 
-interface Result {
-  readonly text: string;
-  readonly json: unknown;
-}
-
 /** Name, version and API version of a runtime. */
-export function versionResult({ endpoint, version }: CriClient): Result {
+export function versionResult({ endpoint, version }: CriClient): CommandResult {
   const { runtimeName, runtimeVersion, runtimeApiVersion } = version;
   return {
     text: `${runtimeName} ${runtimeVersion}, runtime API ${runtimeApiVersion}, at ${endpoint}`,
     json: { endpoint, runtimeName, runtimeVersion, runtimeApiVersion, version: version.version },
+    isProse: true,
   };
 }
 
 /** The totals of a run. @param elapsedMs its length, on its clock */
-export function summaryResult(pleg: Pleg, client: CriClient, elapsedMs: number): Result {
+export function summaryResult(pleg: Pleg, client: CriClient, elapsedMs: number): CommandResult {
   const { summary } = pleg;
   const pods = pleg.knownPods();
   const health = pleg.healthy();
@@ -28,17 +23,14 @@ export function summaryResult(pleg: Pleg, client: CriClient, elapsedMs: number):
   const { relists, failedRelists, inspections, discardedEvents } = summary;
   const seconds = (elapsedMs / 1000).toFixed(1);
   const lines = [
-    ...wrap(
-      `${counted(relists, "relist")} of ${client.version.runtimeName} in ${seconds} s, ${failedRelists} failed, ${counted(inspections, "inspection")}`,
-      WIDTH,
-    ),
+    `${counted(relists, "relist")} of ${client.version.runtimeName} in ${seconds} s, ${failedRelists} failed, ${counted(inspections, "inspection")}`,
     ...row("events", `${told.join(", ") || "none"}${discardedEvents > 0 ? `, ${discardedEvents} lost` : ""}`),
     ...row("pods", String(pods.length)),
-    ...(health.healthy ? row("health", "healthy") : row("health", health.message, `Whose fault: ${health.cause}`)),
+    ...(health.healthy ? row("health", "healthy") : row("health", health.message, `Cause: ${health.cause}`)),
     ...(summary.evented === undefined ? [] : row("evented", ...savings(pleg, elapsedMs))),
   ];
   const runtime = { name: client.version.runtimeName, version: client.version.runtimeVersion };
-  return { text: lines.join("\n"), json: { runtime, elapsedMs, ...summary, pods: pods.length, health } };
+  return { text: lines.join("\n"), json: { runtime, elapsedMs, ...summary, pods: pods.length, health }, isProse: true };
 }
 
 /** Counts the calls that the event stream made unnecessary. */
@@ -49,15 +41,14 @@ function savings(pleg: Pleg, elapsedMs: number): readonly string[] {
   const wouldBe = Math.floor(elapsedMs / evented.options.fallback.relistPeriodMs) + 1;
   const saved = Math.max(0, wouldBe - summary.relists);
   return [
-    `${events} brought by the stream, and no inspection for any of them`,
-    `${counted(saved, "relist")} of two lists each not made`,
+    `${events} from the stream; none needed an inspection`,
+    `${counted(saved, "relist")} (two list calls each) saved`,
   ];
 }
 
 /** A label and its sentences, each on its own lines. */
 function row(label: string, ...sentences: readonly string[]): string[] {
-  const lines = sentences.flatMap((sentence) => wrap(sentence, WIDTH - LABEL_WIDTH));
-  return lines.map((line, i) => `${(i === 0 ? `  ${label}` : "").padEnd(LABEL_WIDTH)}${line}`);
+  return sentences.map((sentence, i) => `${(i === 0 ? `  ${label}` : "").padEnd(LABEL_WIDTH)}${sentence}`);
 }
 
 function counted(count: number, word: string): string {

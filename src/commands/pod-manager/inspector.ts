@@ -1,14 +1,15 @@
-import { counted, listPods, newestPod, shortUid } from "../../testbed/pod-list.js";
+import type { CommandResult } from "../../cli/context.js";
+import { counted, listPods, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
-import { LabError } from "../../util/errors.js";
-import { untilAborted } from "../../util/loops.js";
+import { untilAborted } from "../../util/concurrency.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { livePageFiles } from "../inspector/page/live-page.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
+import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";
 import { fileOf } from "../inspector/trace.js";
-import { decidesAboutMirror, deleteMirror } from "../static-pod/inspector.js";
+import { decidesAboutMirror } from "../static-pod/inspector.js";
 import css from "./page.css?raw";
 import html from "./page.html?raw";
 import script from "./page.js?raw";
@@ -39,7 +40,7 @@ export async function servePods(
     "/uid-translations": () => translations(inspector),
   };
   const content = {
-    files: livePageFiles({ html, css, script }),
+    files: livePageFiles({ title: "kubelab pod-manager", html, css, script }),
     state: () => podManagerState(inspector),
     get: ({ pathname }: URL) => {
       const list = Object.hasOwn(lists, pathname) ? lists[pathname] : undefined;
@@ -112,6 +113,7 @@ export async function followTranslations({ parts, trace, clock }: OpenInspector,
 /** The keys. Manifests change only in the inspector's own folder. */
 export function podManagerKeys(inspector: OpenInspector): readonly InspectorKey[] {
   const { fixture } = inspector;
+  const common = podKeys(inspector);
   const own: readonly InspectorKey[] = fixture.isOwnFolder
     ? [
         { key: "n", short: "new file", label: "write a manifest: a static pod", run: () => fixture.writeManifest() },
@@ -119,41 +121,15 @@ export function podManagerKeys(inspector: OpenInspector): readonly InspectorKey[
       ]
     : [];
   return [
-    { key: "p", short: "pod", label: "create a pod through the API", run: (signal) => fixture.createPod(signal) },
-    {
-      key: "d",
-      short: "delete",
-      label: "delete the newest pod through the API",
-      run: (signal) => deleteRegular(inspector, signal),
-    },
+    common.create,
+    common.delete("delete the newest pod through the API"),
     ...own,
-    {
-      key: "m",
-      short: "mirror",
-      label: "delete the newest mirror pod through the API",
-      run: (signal) => deleteMirror(inspector, signal),
-    },
-    {
-      key: "t",
-      short: "table",
-      label: "show all pods",
-      run: async () => {
-        tellPods(inspector);
-        return undefined;
-      },
-    },
+    common.deleteMirror,
+    common.table("show all pods", () => showPods(inspector)),
   ];
 }
 
-/** @throws LabError */
-export async function deleteRegular({ parts, fixture }: OpenInspector, signal: AbortSignal): Promise<string> {
-  const pod = newestPod(parts, "regular");
-  if (pod === undefined)
-    throw new LabError("USAGE", "there is no pod of the API to delete", "Create one first: key p.");
-  return fixture.deletePod(pod, signal);
-}
-
-function tellPods({ parts, trace }: OpenInspector): void {
+function showPods({ parts, trace }: OpenInspector): void {
   const rows = listPods(parts).map(({ pod, kind, uid, mirrorUid, phase }) => [
     pod,
     kind,
@@ -166,9 +142,9 @@ function tellPods({ parts, trace }: OpenInspector): void {
 }
 
 /** The pods at the end. */
-export function podManagerResult(inspector: OpenInspector): { readonly text: string; readonly json: unknown } {
+export function podManagerResult(inspector: OpenInspector): CommandResult {
   const pods = listPods(inspector.parts);
   const text = pods.map(({ pod, kind, phase }) => `${pod} ${kind} ${phase}`).join("\n");
   const json = { node: inspector.nodeName, pods, translations: translations(inspector) };
-  return { text: text === "" ? "no pods" : text, json };
+  return { text: text === "" ? "no pods" : text, json, isProse: true };
 }

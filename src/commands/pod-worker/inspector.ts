@@ -1,3 +1,4 @@
+import type { CommandResult } from "../../cli/context.js";
 import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
 import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
 import type { PodWork } from "../../kubelet/podworkers/update.js";
@@ -7,13 +8,13 @@ import { timeText, WatchedCache } from "../../testbed/watched-cache.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { untilAborted } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
-import { untilAborted } from "../../util/loops.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
+import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";
 import { fileOf } from "../inspector/trace.js";
-import { deleteRegular } from "../pod-manager/inspector.js";
 
 /** Enough changes at once for a busy worker to merge them. */
 const FLOOD = 10;
@@ -99,7 +100,7 @@ export class WorkerInspector {
     while (!signal.aborted) {
       const rows = this.#rows(inspector);
       const now = JSON.stringify(rows.map(({ sinceMs: _, ...row }) => row));
-      if (now !== before && rows.length > 0) this.#tell(inspector, 3);
+      if (now !== before && rows.length > 0) this.#showTable(inspector, 3);
       before = now;
       await inspector.clock.sleep(TABLE_PERIOD_MS, signal);
     }
@@ -118,34 +119,27 @@ export class WorkerInspector {
       this.release(podUid);
       return undefined;
     };
+    const common = podKeys(inspector);
     return [
-      { key: "p", short: "pod", label: "create a pod through the API", run: (signal) => fixture.createPod(signal) },
+      common.create,
       { key: "u", short: "update", label: "change the newest pod", run: (signal) => change(1, signal) },
       { key: "f", short: "flood", label: `change it ${FLOOD} times in one go`, run: (signal) => change(FLOOD, signal) },
-      { key: "d", short: "delete", label: "delete the newest pod", run: (signal) => deleteRegular(inspector, signal) },
+      common.delete("delete the newest pod"),
       ...(this.options.isHolding
         ? [{ key: "s", short: "set cache", label: "set the cache: release the worker held longest", run: release }]
         : []),
-      {
-        key: "t",
-        short: "table",
-        label: "show all workers",
-        run: async () => {
-          this.#tell(inspector, 1);
-          return undefined;
-        },
-      },
+      common.table("show all workers", () => this.#showTable(inspector, 1)),
     ];
   }
 
-  result(inspector: OpenInspector): { readonly text: string; readonly json: unknown } {
+  result(inspector: OpenInspector): CommandResult {
     const workers = this.#rows(inspector);
     const lines = workers.map(({ pod, phase, doing }) => `${pod} ${phase}, worker: ${doing}`);
     const text = lines.length === 0 ? "no pod has a worker" : lines.join("\n");
-    return { text, json: { node: inspector.nodeName, workers } };
+    return { text, json: { node: inspector.nodeName, workers }, isProse: true };
   }
 
-  #tell(inspector: OpenInspector, level: Level): void {
+  #showTable(inspector: OpenInspector, level: Level): void {
     const busy = new Map(inspector.parts.podWorkers.views().map((view) => [view.podUid, this.#short(view)]));
     const rows = this.#rows(inspector).map(({ pod, uid, phase, queued }) => [pod, phase, busy.get(uid) ?? "", queued]);
     const columns = ["pod", "state", "worker", "next"];

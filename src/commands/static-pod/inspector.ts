@@ -1,8 +1,9 @@
-import { counted, listPods, newestPod, shortUid } from "../../testbed/pod-list.js";
+import type { CommandResult } from "../../cli/context.js";
+import { counted, listPods, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
-import { LabError } from "../../util/errors.js";
 import type { InspectorKey } from "../inspector/key-table.js";
+import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";
 import { fileOf } from "../inspector/trace.js";
 
@@ -30,22 +31,10 @@ export function decidesAboutMirror(fact: Fact): boolean {
 /** The keys. Manifests change only in the inspector's own folder. */
 export function staticPodKeys(inspector: OpenInspector): readonly InspectorKey[] {
   const { fixture } = inspector;
+  const common = podKeys(inspector);
   const onMirror: readonly InspectorKey[] = [
-    {
-      key: "m",
-      short: "mirror",
-      label: "delete the newest mirror pod through the API",
-      run: (signal) => deleteMirror(inspector, signal),
-    },
-    {
-      key: "t",
-      short: "table",
-      label: "show static pods and mirror pods side by side",
-      run: async () => {
-        tellStaticPods(inspector);
-        return undefined;
-      },
-    },
+    common.deleteMirror,
+    common.table("show static pods and mirror pods side by side", () => showTable(inspector)),
   ];
   if (!fixture.isOwnFolder) return onMirror;
   return [
@@ -63,18 +52,11 @@ export function staticPodKeys(inspector: OpenInspector): readonly InspectorKey[]
   ];
 }
 
-/** @throws LabError */
-export async function deleteMirror({ parts, fixture }: OpenInspector, signal: AbortSignal): Promise<string> {
-  const mirror = newestPod(parts, "mirror");
-  if (mirror === undefined) throw new LabError("USAGE", "there is no mirror pod", "Write a manifest first.");
-  return `mirror ${await fixture.deletePod(mirror, signal)}`;
-}
-
 function rowsOf({ parts }: OpenInspector) {
   return listPods(parts).filter(({ kind }) => kind === "static");
 }
 
-function tellStaticPods(inspector: OpenInspector): void {
+function showTable(inspector: OpenInspector): void {
   const rows = rowsOf(inspector).map(({ pod, uid, mirrorUid, isMirrorUpToDate, phase }) => [
     pod,
     shortUid(uid),
@@ -86,11 +68,15 @@ function tellStaticPods(inspector: OpenInspector): void {
 }
 
 /** The static pods at the end. */
-export function staticPodResult(inspector: OpenInspector): { readonly text: string; readonly json: unknown } {
+export function staticPodResult(inspector: OpenInspector): CommandResult {
   const pods = rowsOf(inspector);
   const lines = pods.map(({ pod, uid, mirrorUid, phase }) => {
     return `${pod} ${phase}, uid ${shortUid(uid)}, mirror pod ${mirrorUid === null ? "none" : shortUid(mirrorUid)}`;
   });
   const text = pods.length === 0 ? "no static pod is left" : lines.join("\n");
-  return { text, json: { node: inspector.nodeName, manifestDir: inspector.fixture.folder, staticPods: pods } };
+  return {
+    text,
+    json: { node: inspector.nodeName, manifestDir: inspector.fixture.folder, staticPods: pods },
+    isProse: true,
+  };
 }

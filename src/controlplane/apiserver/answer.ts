@@ -8,6 +8,7 @@ import { messageOf } from "../../util/errors.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, negotiateForError, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 import { discardBody } from "./read-body.js";
+import { warningHeaders } from "./warnings.js";
 
 /**
  * Go's net/http sends a Content-Length for bodies that fit its first buffer, and chunks for longer ones.
@@ -71,13 +72,9 @@ export function commonHeaders(exchange: Exchange): string[] {
   // Set explicitly, so that Node does not add its own Keep-Alive header.
   headers.push("Connection", exchange.response.shouldKeepAlive ? "keep-alive" : "close");
   for (const value of exchange.vary) headers.push("Vary", value);
-  for (const text of exchange.warnings) headers.push("Warning", `299 - "${escapeQuoted(text)}"`);
+  if (exchange.warnings.length > 0)
+    for (const value of warningHeaders(exchange.warnings)) headers.push("Warning", value);
   return headers;
-}
-
-function escapeQuoted(text: string): string {
-  // Header values cannot contain line breaks; upstream replaces control characters too.
-  return text.replace(/[\r\n]+/g, " ").replace(/[\\"]/g, (char) => `\\${char}`);
 }
 
 /** Reports whether a body of this size is compressed for this client. */

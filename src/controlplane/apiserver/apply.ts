@@ -7,18 +7,21 @@
  */
 
 import type { KubeObject, StatusCause } from "../../apimachinery/api/meta.js";
-import { type StatusError, statusError } from "../../apimachinery/errors.js";
+import { cut, MAX_CAUSES, type StatusError, statusError } from "../../apimachinery/errors.js";
+import { setOwnValue } from "../../apimachinery/own.js";
 import { isRecord } from "../../util/records.js";
 
 type Path = readonly string[];
 /** path text -> path: `.metadata.labels.app` */
 type FieldSet = ReadonlyMap<string, Path>;
 
-/** The number of objects whose appliers are remembered; the oldest entry is dropped first. */
+/** The limits of what is remembered: objects, and their fields together. The oldest object is dropped first. */
 const MAX_OBJECTS = 10_000;
+const MAX_FIELDS = 500_000;
 
 export class Appliers {
   readonly #owners = new Map<string, Map<string, FieldSet>>();
+  #fieldCount = 0;
 
   /**
    * Removes the fields that this manager applied earlier and now omits. The applied fields are merged into the result.
@@ -32,7 +35,10 @@ export class Appliers {
     const dropped = [...(owners.get(manager) ?? [])].filter(
       ([text]) => !wanted.has(text) && !ownedByOther(owners, text, manager),
     );
-    return dropped.reduce((object, [, path]) => without(object, path) as KubeObject, current);
+    return without(
+      current,
+      dropped.map(([, path]) => path),
+    ) as KubeObject;
   }
 
   /** Records the manager as the owner of these fields once the object is stored. */
@@ -40,10 +46,18 @@ export class Appliers {
     const wanted = fieldsOf(applied);
     const owners = this.#owners.get(uid) ?? new Map<string, FieldSet>();
     this.#owners.delete(uid);
+    this.#fieldCount += wanted.size - (owners.get(manager)?.size ?? 0);
     owners.set(manager, wanted);
     this.#owners.set(uid, owners);
-    const oldest = this.#owners.keys().next();
-    if (this.#owners.size > MAX_OBJECTS && oldest.done !== true) this.#owners.delete(oldest.value);
+    for (const oldest of this.#owners.keys()) {
+      if (this.#owners.size <= MAX_OBJECTS && this.#fieldCount <= MAX_FIELDS) break;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(uid: string): void {
+    for (const { size } of this.#owners.get(uid)?.values() ?? []) this.#fieldCount -= size;
+    this.#owners.delete(uid);
   }
 
   /** Removes these fields from all other managers, for `force`. */
@@ -51,7 +65,9 @@ export class Appliers {
     const wanted = fieldsOf(applied);
     for (const [other, fields] of this.#owners.get(uid) ?? []) {
       if (other === manager) continue;
-      this.#owners.get(uid)?.set(other, new Map([...fields].filter(([text]) => !wanted.has(text))));
+      const left = new Map([...fields].filter(([text]) => !wanted.has(text)));
+      this.#fieldCount += left.size - fields.size;
+      this.#owners.get(uid)?.set(other, left);
     }
   }
 }
@@ -86,11 +102,11 @@ function throwConflicts(found: readonly Conflict[]): void {
 }
 
 function conflictError(found: readonly Conflict[]): StatusError {
-  const causes = found.map(
+  const causes = found.slice(0, MAX_CAUSES).map(
     ({ manager, field }): StatusCause => ({
       reason: "FieldManagerConflict",
       message: `conflict with ${JSON.stringify(manager)}`,
-      field,
+      field: cut(field),
     }),
   );
   const count = found.length === 1 ? "1 conflict" : `${found.length} conflicts`;
@@ -99,7 +115,11 @@ function conflictError(found: readonly Conflict[]): StatusError {
 
 function describe(found: readonly Conflict[]): string {
   const byManager = new Map<string, string[]>();
-  for (const { manager, field } of found) byManager.set(manager, [...(byManager.get(manager) ?? []), field]);
+  for (const { manager, field } of found) {
+    const fields = byManager.get(manager);
+    if (fields === undefined) byManager.set(manager, [field]);
+    else fields.push(field);
+  }
   const parts = [...byManager].map(([manager, fields]) =>
     fields.length === 1
       ? `conflict with ${JSON.stringify(manager)}: ${fields[0]}`
@@ -133,12 +153,23 @@ function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((inner, key) => (isRecord(inner) ? inner[key] : undefined), value);
 }
 
-function without(value: unknown, path: Path): unknown {
-  const [key, ...rest] = path;
-  if (key === undefined || !isRecord(value) || !(key in value)) return value;
-  const { [key]: inner, ...others } = value;
-  if (rest.length === 0) return others;
-  return { ...value, [key]: without(inner, rest) };
+/** Removes fields. Each map along the paths is copied once. */
+function without(value: unknown, paths: readonly Path[], depth = 0): unknown {
+  if (!isRecord(value)) return value;
+  const byKey = new Map<string, Path[]>();
+  for (const path of paths) {
+    const key = path[depth];
+    if (key === undefined || !Object.hasOwn(value, key)) continue;
+    const same = byKey.get(key);
+    if (same === undefined) byKey.set(key, [path]);
+    else same.push(path);
+  }
+  const left = { ...value };
+  for (const [key, below] of byKey) {
+    if (below.some(({ length }) => length === depth + 1)) delete left[key];
+    else setOwnValue(left, key, without(value[key], below, depth + 1));
+  }
+  return left;
 }
 
 function same(a: unknown, b: unknown): boolean {

@@ -6,6 +6,7 @@ import type { Random } from "../../util/random.js";
 import type { Auth } from "../auth/create-auth.js";
 import type { Registry } from "../registry/registry.js";
 import type { Storage } from "../storage/storage.js";
+import type { ActionHandlers } from "./action.js";
 import { AggregatedDiscovery } from "./aggregated-discovery.js";
 import { Appliers } from "./apply.js";
 import type { Connecters } from "./connect.js";
@@ -19,7 +20,6 @@ import { Routes } from "./routes.js";
 import { Serializer } from "./serialize.js";
 import { HttpsFace, type ListenOptions, type PlainListenOptions } from "./server.js";
 import { Presenter } from "./show.js";
-import type { SpecialHandlers } from "./special.js";
 import { versionInfo } from "./version.js";
 
 export interface ApiServerDeps {
@@ -29,9 +29,9 @@ export interface ApiServerDeps {
   /** `1.25` */
   readonly kubeVersion: string;
   readonly registry: Registry;
-  readonly storage: Pick<Storage, "currentRevision">;
-  readonly auth: Pick<Auth, "authenticator" | "authorizer" | "tokens">;
-  readonly specials: SpecialHandlers;
+  readonly storage: Pick<Storage, "get">;
+  readonly auth: Pick<Auth, "authenticator" | "authorizer" | "tokens" | "views">;
+  readonly actions: ActionHandlers;
   readonly connecters: Connecters;
 }
 
@@ -79,13 +79,13 @@ function unsecured({ auth, trace }: ApiServerDeps): Filters {
 }
 
 function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestHandlerDeps {
-  const { clock, random, trace, kubeVersion, registry, auth, specials, connecters } = deps;
+  const { clock, random, trace, kubeVersion, registry, auth, actions, connecters } = deps;
   const routes = new Routes(registry);
   const counters = new Metrics();
   const info = versionInfo(kubeVersion);
   return {
     registry,
-    specials,
+    actions,
     connecters,
     clock,
     random,
@@ -98,16 +98,7 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
     filters: new Filters({ authenticator: auth.authenticator, authorizer: auth.authorizer, trace }),
     aggregated: new AggregatedDiscovery(routes, factFor("aggregatedDiscovery", kubeVersion)),
     discovery: new Discovery(routes, isAtLeast(kubeVersion, "1.27")),
-    health: new Health(
-      healthChecks({
-        async storage() {
-          await deps.storage.currentRevision();
-        },
-        async shutdown() {
-          closing.throwIfAborted();
-        },
-      }),
-    ),
+    health: new Health(healthChecks({ storage: deps.storage, views: auth.views, closing })),
     openApi: new OpenApi(routes, openApiSource(registry), info["gitVersion"] ?? "", clock),
     version: info,
     issuer: auth.tokens,

@@ -5,6 +5,7 @@ import type { DecodedBody, FieldValidation, KindRef } from "../../apimachinery/s
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, OBJECT_TYPES, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 import { groupVersionName } from "./routes.js";
+import type { Converted } from "./yaml.js";
 
 /**
  * Decodes the object in a request's body. Unknown fields become warnings of the response.
@@ -34,7 +35,7 @@ export async function decodeDeleteBody({ request }: Exchange, bytes: Buffer, api
     case JSON_TYPE:
       return decodeDeleteOptions(bytes.toString(), apiVersion);
     case YAML_TYPE:
-      return decodeDeleteOptions(await yamlToJson(bytes), apiVersion);
+      return decodeDeleteOptions((await convertYaml(bytes)).json, apiVersion);
     case PROTOBUF_TYPE: {
       const { decodeProtobufDeleteOptions } = await import("../../apimachinery/scheme/protobuf/envelope.js");
       return decodeProtobufDeleteOptions(bytes);
@@ -60,8 +61,10 @@ async function decodeBody(
   switch (mediaTypeOf(contentType)) {
     case JSON_TYPE:
       return decodeRequestBody(bytes.toString(), kind, validation);
-    case YAML_TYPE:
-      return decodeRequestBody(await yamlToJson(bytes), kind, validation);
+    case YAML_TYPE: {
+      const { json, strictErrors } = await convertYaml(bytes);
+      return decodeRequestBody(json, kind, validation, strictErrors);
+    }
     case PROTOBUF_TYPE: {
       const { decodeProtobufBody } = await import("../../apimachinery/scheme/protobuf/envelope.js");
       return decodeProtobufBody(bytes, kind);
@@ -77,7 +80,7 @@ function mediaTypeOf(contentType: string | undefined): string {
   return (contentType.split(";")[0] ?? "").trim().toLowerCase();
 }
 
-async function yamlToJson(bytes: Buffer): Promise<string> {
+async function convertYaml(bytes: Buffer): Promise<Converted> {
   const { fromYaml } = await import("./yaml.js");
   return fromYaml(bytes.toString());
 }

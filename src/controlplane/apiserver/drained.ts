@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 
 /** A client that reads nothing for this long is disconnected, because its unsent data occupies shared memory. */
@@ -10,10 +11,9 @@ const MAX_STALLED_MS = 60_000;
  * @returns false on timeout; true also when the response has ended: the next write reports that
  */
 export async function drained(response: ServerResponse, clock: Clock, signal: AbortSignal): Promise<boolean> {
-  const waiting = new AbortController();
-  const stop = () => waiting.abort();
   if (signal.aborted) return true;
-  signal.addEventListener("abort", stop, { once: true });
+  using waiting = new ChildAbort(signal);
+  const stop = () => waiting.abort();
   response.once("drain", stop);
   try {
     await clock.sleep(MAX_STALLED_MS, waiting.signal);
@@ -21,7 +21,6 @@ export async function drained(response: ServerResponse, clock: Clock, signal: Ab
   } catch {
     return true;
   } finally {
-    signal.removeEventListener("abort", stop);
     response.off("drain", stop);
   }
 }

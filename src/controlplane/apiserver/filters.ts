@@ -63,8 +63,9 @@ export class Filters {
   async #impersonate(exchange: Exchange, user: UserInfo): Promise<UserInfo | undefined> {
     const other = await impersonate(exchange.request.headers, user, this.deps.authorizer);
     if (other === undefined) return undefined;
-    this.#decide(`acts as ${other.username}`, `${user.username} may impersonate`, IMPERSONATION, exchange.auditId);
-    return other;
+    const why = `${user.username} is allowed to impersonate: ${other.causes.join("; ")}`;
+    this.#decide(`acts as ${other.user.username}`, why, IMPERSONATION, exchange.auditId);
+    return other.user;
   }
 
   async #authorize(exchange: Exchange, user: UserInfo): Promise<void> {
@@ -72,11 +73,7 @@ export class Filters {
     const decision = await this.deps.authorizer.authorize(attributes);
     if (this.deps.trace.wants(LEVEL)) {
       const what = `${attributes.verb} ${attributes.path}`;
-      const unsaid = decision.allowed
-        ? "the user is in the group system:masters, which has all rights"
-        : "no authorizer allows it";
-      const why = decision.reason === "" ? unsaid : decision.reason;
-      this.#decide(`${decision.allowed ? "allow" : "forbid"} ${what}`, why, AUTHORIZATION, exchange.auditId);
+      this.#decide(`${decision.allowed ? "allow" : "forbid"} ${what}`, decision.cause, AUTHORIZATION, exchange.auditId);
     }
     if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason);
   }

@@ -1,4 +1,6 @@
 import { type HealthCheck, runCheck, runChecks } from "../../server/healthz.js";
+import type { ObjectView } from "../auth/object-view.js";
+import type { Storage } from "../storage/storage.js";
 import { writeBody, writePageNotFound, writeText } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 
@@ -7,44 +9,37 @@ interface ServerCheck extends HealthCheck {
   readonly readyOnly?: boolean;
 }
 
-const HOOKS_OF_SERVER = [
-  "start-kube-apiserver-admission-initializer",
-  "generic-apiserver-start-informers",
-  "priority-and-fairness-config-consumer",
-  "priority-and-fairness-filter",
-  "storage-object-count-tracker-hook",
-  "start-apiextensions-informers",
-  "start-apiextensions-controllers",
-  "crd-informer-synced",
-  "bootstrap-controller",
-  "rbac/bootstrap-roles",
-  "scheduling/bootstrap-system-priority-classes",
-  "priority-and-fairness-config-producer",
-  "start-cluster-authentication-info-controller",
-  "start-kube-aggregator-informers",
-  "apiservice-registration-controller",
-  "apiservice-status-available-controller",
-  "kube-apiserver-autoregistration",
-];
-const HOOKS_AFTER_REGISTRATION = ["apiservice-openapi-controller", "apiservice-openapiv3-controller"];
+/** What the checks look at. */
+export interface HealthSubjects {
+  readonly storage: Pick<Storage, "get">;
+  /** the copies of objects that authorization reads */
+  readonly views: readonly Pick<ObjectView, "resource" | "isFollowing">[];
+  /** aborts when the server begins to close */
+  readonly closing: AbortSignal;
+}
 
 /**
- * The checks of a kube-apiserver v1.25, with the same names and order, for clients that parse them.
- * Differs: `etcd` checks the storage that replaces etcd, and `shutdown` fails while the server closes. The hooks always
- * pass: they belong to parts that do not exist here or that finish before the server listens.
+ * Differs from kube-apiserver v1.25: only checks that can fail. `storage` replaces etcd and etcd-readiness; there is no log
+ * check and there are no post-start hooks, because what those do is done here before the server listens.
  */
-export function healthChecks(checks: { storage(): Promise<void>; shutdown(): Promise<void> }): ServerCheck[] {
+export function healthChecks({ storage, views, closing }: HealthSubjects): ServerCheck[] {
   return [
     { name: "ping" },
-    { name: "log" },
-    { name: "etcd", check: checks.storage },
-    { name: "etcd-readiness", check: checks.storage, readyOnly: true },
-    { name: "informer-sync", readyOnly: true },
-    ...HOOKS_OF_SERVER.map((name) => ({ name: `poststarthook/${name}` })),
-    { name: "autoregister-completion" },
-    ...HOOKS_AFTER_REGISTRATION.map((name) => ({ name: `poststarthook/${name}` })),
-    { name: "shutdown", check: checks.shutdown, readyOnly: true },
+    { name: "storage", check: () => checkStorage(storage) },
+    { name: "informer-sync", check: () => checkInformers(views), readyOnly: true },
+    { name: "shutdown", check: () => closing.throwIfAborted(), readyOnly: true },
   ];
+}
+
+/** Reads a key. Mirrors newETCD3HealthCheck in k8s.io/apiserver/pkg/storage/storagebackend/factory/etcd3.go. */
+export async function checkStorage(storage: HealthSubjects["storage"]): Promise<void> {
+  await storage.get("/registry/health");
+}
+
+/** Mirrors informerSync.Check in k8s.io/apiserver/pkg/server/healthz/healthz.go. */
+function checkInformers(views: HealthSubjects["views"]): void {
+  const missing = views.filter(({ isFollowing }) => !isFollowing).map(({ resource }) => resource);
+  if (missing.length > 0) throw new Error(`${missing.length} informers not started yet: [${missing.join(" ")}]`);
 }
 
 const ENDPOINTS = ["healthz", "livez", "readyz"] as const;

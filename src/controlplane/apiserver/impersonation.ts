@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { internalError } from "../../apimachinery/errors.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import { forbiddenRequest } from "../auth/authorization/forbidden.js";
-import type { AuthorizationAttributes, Authorizer } from "../auth/contracts.js";
+import type { AuthorizationAttributes, AuthorizationCause, Authorizer } from "../auth/contracts.js";
 
 const SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:";
 const AUTHENTICATED = "system:authenticated";
@@ -18,16 +18,17 @@ export function isImpersonating(headers: IncomingHttpHeaders): boolean {
  * The user that a request impersonates (`kubectl --as`), after checking that the authenticated user is allowed to.
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/filters/impersonation.go (WithImpersonation).
- * @returns undefined when the request does not impersonate
+ * @returns the user and why each part of it was allowed; undefined when the request does not impersonate
  * @throws StatusError 403 when the authenticated user is not allowed to impersonate this user
  */
 export async function impersonate(
   headers: IncomingHttpHeaders,
   user: UserInfo,
   authorizer: Pick<Authorizer, "authorize">,
-): Promise<UserInfo | undefined> {
+): Promise<{ readonly user: UserInfo; readonly causes: readonly AuthorizationCause[] } | undefined> {
   const asked = askedFor(headers);
   if (asked === undefined) return undefined;
+  const causes = new Set<AuthorizationCause>();
   for (const subject of asked.subjects) {
     const attributes: AuthorizationAttributes = {
       user,
@@ -39,8 +40,9 @@ export async function impersonate(
     };
     const decision = await authorizer.authorize(attributes);
     if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason);
+    causes.add(decision.cause);
   }
-  return asked.user;
+  return { user: asked.user, causes: [...causes] };
 }
 
 type Subject = Pick<AuthorizationAttributes, "apiGroup" | "resource" | "subresource" | "namespace" | "name">;

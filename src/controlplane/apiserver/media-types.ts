@@ -50,8 +50,11 @@ export function requireAcceptable(accept: string | undefined, produces: readonly
   );
 }
 
+/** What is returned. A `review` has no table: upstream's storage for it has no TableConvertor. */
+type Returned = "object" | "watch" | "review";
+
 /** The handler's own check. @throws StatusError 406 */
-export function negotiate(accept: string | undefined, kind: "object" | "watch"): Representation {
+export function negotiate(accept: string | undefined, kind: Returned): Representation {
   const found = negotiateOrUndefined(accept, kind);
   if (found !== undefined) return found;
   throw notAcceptable(kind === "watch" ? WATCH_TYPES : OBJECT_TYPES);
@@ -75,9 +78,9 @@ export function negotiateForError(accept: string | undefined): Representation {
   return { ...PLAIN, mediaType: mediaTypes.find((type) => type !== PROTOBUF_TYPE) ?? mediaTypes[0] ?? JSON_TYPE };
 }
 
-function negotiateOrUndefined(accept: string | undefined, kind: "object" | "watch"): Representation | undefined {
+function negotiateOrUndefined(accept: string | undefined, kind: Returned): Representation | undefined {
   if (accept === undefined || accept === "" || accept === JSON_TYPE) return PLAIN;
-  const key = kind === "watch" ? `watch ${accept}` : accept;
+  const key = kind === "object" ? accept : `${kind} ${accept}`;
   if (known.has(key)) return known.get(key);
   const acceptable = parseAccept(accept).flatMap((clause) => representation(clause, kind) ?? []);
   const found = acceptable.find(({ mediaType }) => mediaType !== PROTOBUF_TYPE) ?? acceptable[0];
@@ -86,7 +89,7 @@ function negotiateOrUndefined(accept: string | undefined, kind: "object" | "watc
   return found;
 }
 
-function representation(clause: Clause, kind: "object" | "watch"): Representation | undefined {
+function representation(clause: Clause, kind: Returned): Representation | undefined {
   const mediaType = mediaTypeOf(clause);
   if (mediaType === undefined || (kind === "watch" && mediaType === YAML_TYPE)) return undefined;
   const pretty = clause.params.get("pretty") === "1";
@@ -94,7 +97,7 @@ function representation(clause: Clause, kind: "object" | "watch"): Representatio
   if (as === undefined) return { ...PLAIN, mediaType: kind === "watch" ? JSON_TYPE : mediaType, pretty };
   const version = clause.params.get("v") ?? "";
   if (clause.params.get("g") !== "meta.k8s.io" || (version !== "v1" && version !== "v1beta1")) return undefined;
-  if (mediaType === PROTOBUF_TYPE && as === "Table") return undefined;
+  if (as === "Table" && (mediaType === PROTOBUF_TYPE || kind === "review")) return undefined;
   if (as !== "Table" && as !== "PartialObjectMetadata" && as !== "PartialObjectMetadataList") return undefined;
   return { mediaType, as, asVersion: version, pretty };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type StatusError, statusError } from "../../apimachinery/errors.js";
+import { ByteCollector } from "../../util/read-at-most.js";
 import type { Exchange } from "./exchange.js";
 
 /** Mirrors MaxRequestBodyBytes of k8s.io/apiserver/pkg/server/config.go: twice etcd's own limit. */
@@ -42,14 +43,12 @@ async function readInTime({ request, clock, timeoutMs }: Exchange, maxBytes: num
 /** @param over aborts when the caller stops waiting for the body */
 function collect(request: IncomingMessage, maxBytes: number, over: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
+    const body = new ByteCollector();
     const take = (chunk: Buffer) => {
-      length += chunk.length;
-      chunks.push(chunk);
-      if (length > maxBytes) reject(tooLarge(maxBytes));
+      body.push(chunk);
+      if (body.length > maxBytes) reject(tooLarge(maxBytes));
     };
-    const end = () => resolve(chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks, length));
+    const end = () => resolve(body.bytes());
     const leave = () => reject(new Error("the client disconnected during its request"));
     request.on("data", take).once("end", end).once("error", reject).once("aborted", leave);
     over.addEventListener(

@@ -6,7 +6,7 @@ import type { RequestInfo } from "./request-info.js";
 /** One resource as it appears in paths. */
 export interface Route {
   readonly definition: ResourceDefinition;
-  /** the name in `Registry.store` and in the special handlers: `pods`, `leases.coordination.k8s.io` */
+  /** the name in `Registry.store` and in the action handlers: `pods`, `leases.coordination.k8s.io` */
   readonly qualified: string;
   readonly subresources: ReadonlyMap<string, SubresourceDefinition>;
 }

@@ -32,7 +32,7 @@ export interface Timeouts {
   readonly idleMs: number;
 }
 
-/** Mirrors k8s.io/apiserver/pkg/server/secure_serving.go (ReadHeaderTimeout, IdleTimeout). */
+/** The API server's ReadHeaderTimeout and IdleTimeout. */
 const TIMEOUTS: Timeouts = { headersMs: 32_000, requestMs: 90_000, idleMs: 90_000 };
 /** Mirrors DefaultMaxHeaderBytes of Go's net/http, with Go's slack. */
 const MAX_HEADER_BYTES = 1024 * 1024 + 4096;

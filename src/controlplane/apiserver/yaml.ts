@@ -1,6 +1,6 @@
-import { Document, isScalar, Lexer, Parser, parse, Scalar, visit } from "yaml";
-import { badRequest } from "../../apimachinery/errors.js";
-import { MAX_DEPTH } from "../../apimachinery/scheme/json-syntax.js";
+import { Document, isScalar, Scalar, visit } from "yaml";
+import { badRequest, type StatusError } from "../../apimachinery/errors.js";
+import { parseYaml, YamlError } from "../../apimachinery/yaml.js";
 import { messageOf } from "../../util/errors.js";
 
 /** Strings that YAML 1.1 would read as another type; go-yaml writes them in double quotes. */
@@ -57,22 +57,39 @@ function styleOf(text: string): Scalar.Type {
   return text.includes("\n") ? Scalar.BLOCK_LITERAL : Scalar.PLAIN;
 }
 
-/** Converts a YAML document to JSON text. @throws StatusError 400 */
-export function fromYaml(text: string): string {
+/** A YAML document as JSON text. */
+export interface Converted {
+  readonly json: string;
+  /** what strict validation reports besides unknown fields */
+  readonly strictErrors: readonly string[];
+}
+
+/**
+ * Converts the first document of a text to JSON. A key that appears twice in one map is a strict error; the last one counts.
+ * Mirrors YAMLToJSON and YAMLToJSONStrict in sigs.k8s.io/yaml.
+ * @throws StatusError 400
+ */
+export function fromYaml(text: string): Converted {
   try {
-    requireShallow(text);
-    // Nested aliases could expand a few lines to megabytes.
-    return JSON.stringify(parse(text, { version: "1.1", maxAliasCount: 100 }) ?? null);
+    return { json: toJson(parseYaml(text)), strictErrors: [] };
   } catch (error) {
-    throw badRequest(`error converting YAML to JSON: ${messageOf(error)}`);
+    if (!(error instanceof YamlError && error.isDuplicateKey)) throw notConverted(error);
+    return { json: lastWins(text), strictErrors: [`yaml: unmarshal errors:\n  ${error.message}`] };
   }
 }
 
-/** Mirrors max_depth of go-yaml. The parser keeps its own stack, but composing the nodes recurses once per level. */
-function requireShallow(text: string): void {
-  const parser = new Parser();
-  for (const lexeme of new Lexer().lex(text)) {
-    for (const _document of parser.next(lexeme));
-    if (parser.stack.length > 2 * MAX_DEPTH) throw new Error(`yaml: exceeded max depth of ${MAX_DEPTH}`);
+function lastWins(text: string): string {
+  try {
+    return toJson(parseYaml(text, { duplicates: "last-wins" }));
+  } catch (error) {
+    throw notConverted(error);
   }
+}
+
+function toJson(value: unknown): string {
+  return JSON.stringify(value ?? null);
+}
+
+function notConverted(error: unknown): StatusError {
+  return badRequest(`error converting YAML to JSON: yaml: ${messageOf(error)}`);
 }

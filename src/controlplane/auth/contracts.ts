@@ -50,9 +50,17 @@ export interface AuthorizationDecision {
   readonly allowed: boolean;
   /** true: later authorizers are not called */
   readonly denied?: boolean;
-  /** for the 403 text and for reviews: `RBAC: allowed by ClusterRoleBinding "x" of ClusterRole "y" to Group "z"` */
+  /** upstream's text, sent to clients in a 403 and in reviews; upstream leaves many of them empty */
   readonly reason: string;
+  /** for the trace */
+  readonly cause: AuthorizationCause;
 }
+
+/**
+ * Which authorizer decided, and from what. Never empty:
+ * `RBAC: allowed by ClusterRoleBinding "x" of ClusterRole "y" to Group "z"`, `Node: node n1 -> pod a/p -> secret a/s`.
+ */
+export type AuthorizationCause = `${"Privileged groups" | "Node" | "RBAC"}: ${string}`;
 
 export interface ResourceRule {
   readonly verbs: readonly string[];

@@ -3,7 +3,7 @@ import { factFor, OLDEST_RELEASE } from "../../release/facts.js";
 import { ClientCertificateAuthenticator } from "../../server/authentication/client-certificates.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
-import type { SpecialHandlers } from "../apiserver/special.js";
+import type { ActionHandlers } from "../apiserver/action.js";
 import type { Registry } from "../registry/registry.js";
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./admission/certificates.js";
 import { NodeRestriction } from "./admission/node-restriction.js";
@@ -17,7 +17,8 @@ import { NodeGraph } from "./authorization/node-graph.js";
 import { RbacAuthorizer } from "./authorization/rbac.js";
 import { UnionAuthorizer } from "./authorization/union.js";
 import type { AdmissionPlugin, Authenticator, Authorizer } from "./contracts.js";
-import { nodeRules } from "./policy/seed.js";
+import type { ObjectView } from "./object-view.js";
+import { nodeRules } from "./policy/bootstrap-policy.js";
 import { reviewHandlers } from "./reviews.js";
 
 /** `--service-account-issuer` and `--api-audiences` */
@@ -49,7 +50,9 @@ export interface Auth {
   readonly authorizer: Authorizer;
   readonly admission: AuthAdmission;
   /** TokenReview, the access reviews, SelfSubjectRulesReview, SelfSubjectReview */
-  readonly handlers: SpecialHandlers;
+  readonly handlers: ActionHandlers;
+  /** the objects that authorization reads */
+  readonly views: readonly ObjectView[];
   /** issues service account tokens; OIDC discovery */
   readonly tokens: ServiceAccountTokens;
   /** Follows roles, bindings and pods. Resolves when the stored ones are in force. Requires the registry. */
@@ -110,6 +113,7 @@ export function createAuth(deps: AuthDeps, options: AuthOptions = {}): Auth {
     },
     handlers: reviewHandlers(authenticator, authorizer),
     tokens,
+    views,
     async ready() {
       if (following.length === 0) following = views.map((view) => view.follow(stop.signal));
       await Promise.all(views.map((view) => view.catchUp()));

@@ -27,6 +27,7 @@ export class ObjectView {
   /** the view contains a list of this revision; events up to it are repeats */
   #listedRevision = 0;
   #relisting: Promise<string> | undefined;
+  #isFollowing = false;
 
   constructor(
     readonly resource: string,
@@ -59,12 +60,22 @@ export class ObjectView {
     }
   }
 
+  /** False before the first list and while a broken watch waits for the next one. */
+  get isFollowing(): boolean {
+    return this.#isFollowing;
+  }
+
   async #listAndWatch(signal: AbortSignal): Promise<void> {
     const resourceVersion = await this.#relistOnce();
     const store = this.deps.registry().store(this.resource);
-    for await (const event of store.watch(undefined, { resourceVersion }, signal)) {
-      if (event.type === "ERROR") return; // history too short
-      if (event.type !== "BOOKMARK") this.#apply(event.type === "DELETED", event.object);
+    this.#isFollowing = true;
+    try {
+      for await (const event of store.watch(undefined, { resourceVersion }, signal)) {
+        if (event.type === "ERROR") return; // history too short
+        if (event.type !== "BOOKMARK") this.#apply(event.type === "DELETED", event.object);
+      }
+    } finally {
+      this.#isFollowing = false;
     }
   }
 

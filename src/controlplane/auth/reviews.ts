@@ -10,7 +10,7 @@ import type { Wire } from "../../apimachinery/wire.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import { defined } from "../../util/defined.js";
 import { isRecord } from "../../util/records.js";
-import type { SpecialHandler, SpecialHandlers, SpecialRequest } from "../apiserver/special.js";
+import type { ActionHandler, ActionHandlers, ActionRequest } from "../apiserver/action.js";
 import type { Authenticator, AuthorizationAttributes, Authorizer } from "./contracts.js";
 
 const AUTHORIZATION = "authorization.k8s.io";
@@ -22,12 +22,12 @@ const AUTHENTICATION = "authentication.k8s.io";
  * Mirrors pkg/registry/authorization/{subjectaccessreview,selfsubjectaccessreview,localsubjectaccessreview,
  * selfsubjectrulesreview}/rest.go and pkg/registry/authentication/{tokenreview,selfsubjectreview}.
  */
-export function reviewHandlers(authenticator: Authenticator, authorizer: Authorizer): SpecialHandlers {
+export function reviewHandlers(authenticator: Authenticator, authorizer: Authorizer): ActionHandlers {
   const access =
-    (kind: AccessReviewKind): SpecialHandler =>
+    (kind: AccessReviewKind): ActionHandler =>
     (request) =>
       reviewAccess(kind, request, authorizer);
-  return new Map<string, SpecialHandler>([
+  return new Map<string, ActionHandler>([
     [`POST tokenreviews.${AUTHENTICATION}`, (request) => reviewToken(request, authenticator)],
     [`POST selfsubjectreviews.${AUTHENTICATION}`, reviewSelf],
     [`POST subjectaccessreviews.${AUTHORIZATION}`, access("SubjectAccessReview")],
@@ -37,10 +37,10 @@ export function reviewHandlers(authenticator: Authenticator, authorizer: Authori
   ]);
 }
 
-type Answer = Awaited<ReturnType<SpecialHandler>>;
+type Answer = Awaited<ReturnType<ActionHandler>>;
 
 /** A review is not stored, so its metadata only has an empty creation time. */
-function answer(request: SpecialRequest, kind: string, group: string, fields: Record<string, unknown>): Answer {
+function answer(request: ActionRequest, kind: string, group: string, fields: Record<string, unknown>): Answer {
   const { name: _name, ...metadata } = request.body?.metadata ?? {};
   return {
     code: 201,
@@ -48,7 +48,7 @@ function answer(request: SpecialRequest, kind: string, group: string, fields: Re
   };
 }
 
-async function reviewToken(request: SpecialRequest, authenticator: Authenticator): Promise<Answer> {
+async function reviewToken(request: ActionRequest, authenticator: Authenticator): Promise<Answer> {
   const { spec } = (request.body ?? {}) as Partial<Wire<V1TokenReview>>;
   const { token = "", audiences = [] } = spec ?? {};
   if (token === "") throw badRequest("token is required for TokenReview in authentication");
@@ -60,7 +60,7 @@ async function reviewToken(request: SpecialRequest, authenticator: Authenticator
   return answer(request, "TokenReview", AUTHENTICATION, { spec, status });
 }
 
-async function reviewSelf(request: SpecialRequest): Promise<Answer> {
+async function reviewSelf(request: ActionRequest): Promise<Answer> {
   return answer(request, "SelfSubjectReview", AUTHENTICATION, {
     status: { userInfo: userFields(request.context.user) },
   });
@@ -70,7 +70,7 @@ function userFields({ username, uid, groups, extra }: UserInfo): Record<string, 
   return { username, ...(uid ? { uid } : {}), groups, ...(extra === undefined ? {} : { extra }) };
 }
 
-async function reviewRules(request: SpecialRequest, authorizer: Authorizer): Promise<Answer> {
+async function reviewRules(request: ActionRequest, authorizer: Authorizer): Promise<Answer> {
   const { namespace = "" } = (request.body as Wire<V1SelfSubjectRulesReview> | undefined)?.spec ?? {};
   if (namespace === "") throw badRequest("no namespace on request");
   const { resourceRules, nonResourceRules, incomplete, evaluationError } = await authorizer.rulesFor(
@@ -84,14 +84,14 @@ async function reviewRules(request: SpecialRequest, authorizer: Authorizer): Pro
     incomplete,
     ...(evaluationError === undefined ? {} : { evaluationError }),
   };
-  const fresh: SpecialRequest = { ...request, body: undefined };
+  const fresh: ActionRequest = { ...request, body: undefined };
   return answer(fresh, "SelfSubjectRulesReview", AUTHORIZATION, { spec: {}, status });
 }
 
 type ReviewSpec = Wire<V1SubjectAccessReview>["spec"];
 type AccessReviewKind = "SubjectAccessReview" | "SelfSubjectAccessReview" | "LocalSubjectAccessReview";
 
-async function reviewAccess(kind: AccessReviewKind, request: SpecialRequest, authorizer: Authorizer): Promise<Answer> {
+async function reviewAccess(kind: AccessReviewKind, request: ActionRequest, authorizer: Authorizer): Promise<Answer> {
   const review = request.body as Wire<V1SubjectAccessReview> | undefined;
   const spec: ReviewSpec = review?.spec ?? {};
   const problems = accessReviewProblems(kind, review);
@@ -176,7 +176,7 @@ function invalidReview(problems: readonly FieldError[]): Error {
   });
 }
 
-function checkNamespace(kind: AccessReviewKind, request: SpecialRequest): void {
+function checkNamespace(kind: AccessReviewKind, request: ActionRequest): void {
   if (kind !== "LocalSubjectAccessReview") return;
   const inBody = request.body?.metadata.namespace ?? "";
   if (request.namespace === undefined || request.namespace === inBody) return;

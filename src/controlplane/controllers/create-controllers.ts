@@ -1,4 +1,5 @@
 import type { UserInfo } from "../../server/authentication/user.js";
+import type { HealthCheck } from "../../server/healthz.js";
 import type { ResourceDefinition } from "../registry/definition.js";
 import type { LocalClient } from "../registry/registry.js";
 import type { Binder } from "../scheduler/binder.js";
@@ -46,6 +47,8 @@ export interface ControllersOptions {
 /** The running controllers. */
 export interface RunningControllers {
   readonly names: readonly string[];
+  /** why a controller that waits for its restart failed, by name */
+  readonly failures: ReadonlyMap<string, string>;
   /** Stops them all and waits for their end. Safe to call twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -111,18 +114,38 @@ function createScheduler(deps: ControllersDeps, reflectors: SharedReflectors): r
 export function startControllers(deps: ControllersDeps, options: ControllersOptions = {}): RunningControllers {
   const { controllers, reflectors } = createControllers(deps, options);
   const stop = new AbortController();
-  const running = runControllers(controllers, deps, stop.signal);
+  const failures = new Map<string, string>();
+  const running = runControllers(controllers, deps, stop.signal, failures);
   const close = async () => {
     stop.abort();
     await Promise.all([running, reflectors.close()]);
   };
-  return { names: controllers.map(({ name }) => name), close, [Symbol.asyncDispose]: close };
+  return { names: controllers.map(({ name }) => name), failures, close, [Symbol.asyncDispose]: close };
 }
 
-const CONTROLLER_MANAGER: UserInfo = {
-  username: "system:kube-controller-manager",
-  groups: ["system:authenticated"],
-};
+/**
+ * The health of the two components that upstream runs as processes of their own.
+ * @param running undefined while no controllers run
+ */
+export function controllerChecks(
+  running: () => Pick<RunningControllers, "names" | "failures"> | undefined,
+): readonly HealthCheck[] {
+  const check = (name: string, isPart: (controller: string) => boolean): HealthCheck => ({
+    name,
+    check() {
+      const { names = [], failures = new Map<string, string>() } = running() ?? {};
+      if (!names.some(isPart)) throw new Error("not running");
+      const failed = [...failures].filter(([controller]) => isPart(controller));
+      if (failed.length > 0) throw new Error(failed.map(([controller, why]) => `${controller}: ${why}`).join("; "));
+    },
+  });
+  return [
+    check("controller-manager", (controller) => controller !== "scheduler"),
+    check("scheduler", (controller) => controller === "scheduler"),
+  ];
+}
+
+const CONTROLLER_MANAGER: UserInfo = { username: "system:kube-controller-manager", groups: ["system:authenticated"] };
 
 const KUBE_SCHEDULER: UserInfo = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
 

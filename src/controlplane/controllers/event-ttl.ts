@@ -3,7 +3,7 @@ import { WorkQueue } from "../../client-go/workqueue.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
-import { AS_CONTROLLER, retryReporter, type SharedDeps } from "./support/shared-deps.js";
+import { asController, retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
 /**
  * Deletes events an hour after their last change.
@@ -37,14 +37,15 @@ export class EventTtlController implements Controller {
     const expire = async (key: string) => {
       const { namespace, name } = splitKey(key);
       const constants = constantsFor(kubeVersion, "eventTtl");
-      trace.emit(
+      asController(
+        trace,
         {
           kind: "decision",
           what: `delete event ${key}`,
           why: "its time to live has passed since its last change",
           constants,
         },
-        { ...AS_CONTROLLER, level: 3 },
+        3,
       );
       await client.delete("events", namespace, name);
     };

@@ -1,10 +1,11 @@
+import type { NodeObject } from "../../apimachinery/api/node.js";
 import type { EventRecorder } from "../../client-go/record/recorder.js";
 import { WorkQueue } from "../../client-go/workqueue.js";
 import { factFor } from "../../release/facts.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
-import { type NodeObject, nameOf } from "./support/objects.js";
-import { AS_CONTROLLER, retryReporter, type SharedDeps } from "./support/shared-deps.js";
+import { nameOf } from "./support/objects.js";
+import { asController, retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
 const FILE = "pkg/controller/nodeipam/ipam/range_allocator.go";
 
@@ -127,14 +128,15 @@ export class NodeIpamController implements Controller {
     } finally {
       if (!isTaken) cidrs.release(podCIDR);
     }
-    trace.emit(
+    asController(
+      trace,
       {
         kind: "decision",
         what: `node ${name}: pods get addresses from ${podCIDR}`,
         why: `the next free range of ${this.#clusterCidr}`,
         upstream: { file: FILE, func: "updateCIDRsAllocation" },
       },
-      { ...AS_CONTROLLER, level: 2 },
+      2,
     );
   }
 }

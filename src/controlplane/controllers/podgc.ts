@@ -1,11 +1,12 @@
+import { type NodeObject, nodeCondition } from "../../apimachinery/api/node.js";
 import { keyOf } from "../../client-go/cache/key.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import { messageOf } from "../../util/errors.js";
 import type { Controller } from "./controller.js";
 import type { SharedReflector } from "./shared-reflector.js";
 import { concurrently, every } from "./support/concurrently.js";
-import { isTerminating, type NodeObject, nameOf, nodeCondition, type PodObject } from "./support/objects.js";
-import { AS_CONTROLLER, type SharedDeps } from "./support/shared-deps.js";
+import { isTerminating, nameOf, type PodObject } from "./support/objects.js";
+import { asController, type SharedDeps } from "./support/shared-deps.js";
 import { withDisruptionTarget } from "./tainteviction/taint-eviction.js";
 
 const FILE = "pkg/controller/podgc/gc_controller.go";
@@ -116,22 +117,19 @@ class PodGcRun {
   /** Mirrors markFailedAndDeletePod. */
   async #delete(pod: PodObject, why: string, func: string): Promise<void> {
     const { client, kubeVersion, trace } = this.#deps;
-    trace.emit(
-      {
-        kind: "decision",
-        what: `delete pod ${keyOf(pod)} without grace`,
-        why,
-        constants: constantsFor(kubeVersion, "podGcCheckPeriod", ...(func === "gcOrphaned" ? QUARANTINE : [])),
-        upstream: { file: FILE, func },
-      },
-      AS_CONTROLLER,
-    );
+    asController(trace, {
+      kind: "decision",
+      what: `delete pod ${keyOf(pod)} without grace`,
+      why,
+      constants: constantsFor(kubeVersion, "podGcCheckPeriod", ...(func === "gcOrphaned" ? QUARANTINE : [])),
+      upstream: { file: FILE, func },
+    });
     try {
       if (factFor("podDisruptionConditions", kubeVersion)) await this.#markFailed(pod, func);
       await client.delete("pods", pod.metadata.namespace, nameOf(pod), { gracePeriodSeconds: 0 });
     } catch (error) {
       const message = `podgc: pod ${keyOf(pod)}: ${messageOf(error)}`;
-      trace.emit({ kind: "error", message, hint: "the next pass tries again" }, AS_CONTROLLER);
+      asController(trace, { kind: "error", message, hint: "the next pass tries again" });
     }
   }
 

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { keyOf } from "../../client-go/cache/key.js";
+import { orAborted } from "../../util/concurrency.js";
 import type { LocalClient, WatchItem } from "../registry/registry.js";
 import { manyListeners } from "./support/concurrently.js";
 import { Reader } from "./support/reader.js";
@@ -62,19 +63,17 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  #firstList(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const onAbort = () => {
-        this.#awaitingFirstList.delete(onList);
-        reject(signal.reason);
-      };
-      const onList = () => {
-        signal.removeEventListener("abort", onAbort);
-        resolve();
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#awaitingFirstList.add(onList);
+  async #firstList(signal: AbortSignal): Promise<void> {
+    let wake = () => {};
+    const listed = new Promise<void>((resolve) => {
+      wake = resolve;
     });
+    this.#awaitingFirstList.add(wake);
+    try {
+      await orAborted(listed, signal);
+    } finally {
+      this.#awaitingFirstList.delete(wake);
+    }
   }
 
   /** Feeds the cache until `signal` aborts. @throws the error of `client.reflect`, after all readers got it */
@@ -190,22 +189,11 @@ export class SharedReflectors {
   }
 }
 
-/** A client whose plain `reflect(resource)` reads the shared reflector instead of starting another watch. */
+/** A client whose `reflect` reads the shared reflector instead of starting another watch. */
 export function sharingReflectors(client: LocalClient, reflectors: SharedReflectors): LocalClient {
   return {
-    user: client.user,
-    get: (resource, namespace, name) => client.get(resource, namespace, name),
-    list: (resource, namespace, options) => client.list(resource, namespace, options),
-    create: (resource, namespace, object) => client.create(resource, namespace, object),
-    update: (resource, object, subresource) => client.update(resource, object, subresource),
-    modify: (resource, namespace, name, change, subresource) =>
-      client.modify(resource, namespace, name, change, subresource),
-    delete: (resource, namespace, name, options) => client.delete(resource, namespace, name, options),
-    reflect: <T extends KubeObject>(
-      resource: string,
-      signal: AbortSignal,
-      options?: Parameters<LocalClient["reflect"]>[2],
-    ) =>
-      options === undefined ? reflectors.of<T>(resource).changes(signal) : client.reflect<T>(resource, signal, options),
+    ...client,
+    reflect: <T extends KubeObject>(resource: string, signal: AbortSignal) =>
+      reflectors.of<T>(resource).changes(signal),
   };
 }

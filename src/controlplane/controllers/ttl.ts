@@ -1,7 +1,8 @@
+import type { NodeObject } from "../../apimachinery/api/node.js";
 import { WorkQueue } from "../../client-go/workqueue.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
-import { type NodeObject, nameOf } from "./support/objects.js";
+import { nameOf } from "./support/objects.js";
 import { retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
 const TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl";

@@ -1,4 +1,4 @@
-import { WireWriter } from "../../apimachinery/scheme/protobuf/wire-writer.js";
+import { Writer } from "../../apimachinery/protobuf/writer.js";
 import type { OpenApiSchema } from "./schemas.js";
 import type { Swagger } from "./swagger.js";
 
@@ -9,15 +9,12 @@ import type { Swagger } from "./swagger.js";
  * with properties and of empty objects, because the oldest clients would read it as a map.
  */
 export function encodeSwagger({ swagger, info, paths, definitions }: Swagger): Buffer {
-  return message((writer) => {
-    writer.textField(1, swagger);
-    writer.bytesField(
-      2,
-      message((one) => texts(one, [1, info.title], [2, info.version])),
-    );
-    writer.bytesField(8, named(2, paths, pathItem));
-    writer.bytesField(9, named(1, definitions, schema));
-  });
+  const writer = new Writer();
+  writer.field(9, () => named(writer, 1, definitions, schema));
+  writer.field(8, () => named(writer, 2, paths, pathItem));
+  writer.field(2, () => texts(writer, [1, info.title], [2, info.version]));
+  writer.textField(1, swagger);
+  return writer.finish();
 }
 
 interface Schema {
@@ -33,85 +30,62 @@ interface Schema {
 
 const METHODS: Readonly<Record<string, number>> = { get: 2, put: 3, post: 4, delete: 5, patch: 8 };
 
-function pathItem(operations: Readonly<Record<string, OpenApiSchema>>): Buffer {
-  return message((writer) => {
-    for (const [method, number] of Object.entries(METHODS)) {
-      const found = operations[method];
-      if (found !== undefined) writer.bytesField(number, operation(found));
-    }
-  });
-}
+/** Writes the content of a message; like all writers here, the last field first. */
+type Write<T> = (writer: Writer, value: T) => void;
 
-function operation(value: OpenApiSchema): Buffer {
-  const { description, parameters } = value as { description: string; parameters: readonly { name: string }[] };
-  return message((writer) => {
-    writer.textField(3, description);
-    for (const { name } of parameters) writer.bytesField(8, queryParameter(name));
-    extensions(writer, 13, value);
-  });
-}
-
-/** ParametersItem { Parameter { NonBodyParameter { QueryParameterSubSchema } } } */
-function queryParameter(name: string): Buffer {
-  const query = message((writer) => {
-    texts(writer, [2, "query"], [4, name], [6, "string"]);
-    writer.varintField(20, 1);
-  });
-  return [3, 2, 1].reduce((inner, number) => message((writer) => writer.bytesField(number, inner)), query);
-}
-
-function schema(value: Schema): Buffer {
-  const { $ref, format, description, required = [], additionalProperties, type, items, properties } = value;
-  const isPlainObject = type === "object" && additionalProperties === undefined;
-  return message((writer) => {
-    texts(writer, [1, $ref], [2, format], [4, description]);
-    for (const name of required) writer.textField(19, name);
-    if (additionalProperties !== undefined) writer.bytesField(21, wrapped(schema(additionalProperties)));
-    if (type !== undefined && !isPlainObject) {
-      writer.bytesField(
-        22,
-        message((one) => one.textField(1, type)),
-      );
-    }
-    if (items !== undefined) writer.bytesField(23, wrapped(schema(items)));
-    if (properties !== undefined) writer.bytesField(25, named(1, properties, schema));
-    extensions(writer, 31, value as OpenApiSchema);
-  });
-}
-
-/** Extensions are sent as YAML; JSON is valid YAML. */
-function extensions(writer: WireWriter, number: number, value: OpenApiSchema): void {
-  for (const [name, extension] of Object.entries(value)) {
-    if (!name.startsWith("x-")) continue;
-    const any = message((one) => one.textField(2, JSON.stringify(extension)));
-    writer.bytesField(number, namedValue(name, any));
+function pathItem(writer: Writer, operations: Readonly<Record<string, OpenApiSchema>>): void {
+  for (const [method, number] of Object.entries(METHODS).reverse()) {
+    const found = operations[method];
+    if (found !== undefined) writer.field(number, () => operation(writer, found));
   }
 }
 
-/** Encodes a map as a list of names and values. */
-function named<T>(number: number, values: Readonly<Record<string, T>>, encode: (value: T) => Buffer): Buffer {
-  return message((writer) => {
-    for (const [name, value] of Object.entries(values)) writer.bytesField(number, namedValue(name, encode(value)));
-  });
+function operation(writer: Writer, value: OpenApiSchema): void {
+  const { description, parameters } = value as { description: string; parameters: readonly { name: string }[] };
+  extensions(writer, 13, value);
+  for (const { name } of parameters.toReversed()) writer.field(8, () => queryParameter(writer, name));
+  writer.textField(3, description);
 }
 
-function namedValue(name: string, value: Buffer): Buffer {
-  return message((writer) => {
-    writer.textField(1, name);
-    writer.bytesField(2, value);
-  });
+/** ParametersItem { Parameter { NonBodyParameter { QueryParameterSubSchema } } } */
+function queryParameter(writer: Writer, name: string): void {
+  const query = () => {
+    writer.varintField(20, 1);
+    texts(writer, [2, "query"], [4, name], [6, "string"]);
+  };
+  writer.field(1, () => writer.field(2, () => writer.field(3, query)));
 }
 
-function wrapped(bytes: Buffer): Buffer {
-  return message((writer) => writer.bytesField(1, bytes));
+const schema: Write<Schema> = (writer, value) => {
+  const { $ref, format, description, required = [], additionalProperties, type, items, properties } = value;
+  const isPlainObject = type === "object" && additionalProperties === undefined;
+  const nested = (number: number, of: Schema) => writer.field(number, () => writer.field(1, () => schema(writer, of)));
+  extensions(writer, 31, value as OpenApiSchema);
+  if (properties !== undefined) writer.field(25, () => named(writer, 1, properties, schema));
+  if (items !== undefined) nested(23, items);
+  if (type !== undefined && !isPlainObject) writer.field(22, () => writer.textField(1, type));
+  if (additionalProperties !== undefined) nested(21, additionalProperties);
+  for (const name of required.toReversed()) writer.textField(19, name);
+  texts(writer, [1, $ref], [2, format], [4, description]);
+};
+
+/** Extensions are sent as YAML; JSON is valid YAML. */
+function extensions(writer: Writer, number: number, value: OpenApiSchema): void {
+  const found = Object.entries(value).filter(([name]) => name.startsWith("x-"));
+  named(writer, number, Object.fromEntries(found), (_, extension) => writer.textField(2, JSON.stringify(extension)));
 }
 
-function texts(writer: WireWriter, ...fields: readonly (readonly [number: number, text: string | undefined])[]): void {
-  for (const [number, text] of fields) if (text !== undefined) writer.textField(number, text);
+/** Writes a map as a list of names and values. */
+function named<T>(writer: Writer, number: number, values: Readonly<Record<string, T>>, write: Write<T>): void {
+  for (const [name, value] of Object.entries(values).reverse()) {
+    writer.field(number, () => {
+      writer.field(2, () => write(writer, value));
+      writer.textField(1, name);
+    });
+  }
 }
 
-function message(fill: (writer: WireWriter) => void): Buffer {
-  const writer = new WireWriter();
-  fill(writer);
-  return writer.finish();
+/** @param fields in the order of their numbers */
+function texts(writer: Writer, ...fields: readonly (readonly [number: number, text: string | undefined])[]): void {
+  for (const [number, text] of fields.toReversed()) if (text !== undefined) writer.textField(number, text);
 }

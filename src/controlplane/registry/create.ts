@@ -5,6 +5,7 @@ import type { Draft } from "../../util/draft.js";
 import { randomSuffix } from "../../util/random.js";
 import { type MetaChanges, matchNamespace, timestamp, withMeta } from "./object-meta.js";
 import type { RequestContext } from "./registry.js";
+import { addErrors } from "./resources/field-errors.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { validateMeta, validateNames } from "./validate-meta.js";
 
@@ -58,7 +59,7 @@ export function beforeCreate(
   const object = strategy.prepareForCreate?.(matched, kind) ?? matched;
   const checkName = strategy.validateName?.bind(strategy) ?? isDns1123Subdomain;
   const errors = validateMeta(object.metadata, definition.namespaced, checkName);
-  if (strategy.validate !== undefined) errors.push(...strategy.validate(object, kind));
+  if (strategy.validate !== undefined) addErrors(errors, strategy.validate(object, kind));
   if (errors.length === 0) errors.push(...validateNames(object.metadata, isPathSegmentName));
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? "", errors);
   return object;

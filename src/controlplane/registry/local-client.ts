@@ -1,8 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
 import type { UserInfo } from "../../server/authentication/user.js";
-import { reflectObjects } from "./reflect.js";
-import type { LocalClient, Registry, RequestContext } from "./registry.js";
+import type { LocalClient, Registry, RequestContext, ResourceStore, WatchItem } from "./registry.js";
 
 /**
  * The cluster for a controller in this process: the stores, with admission, as one user.
@@ -32,9 +31,29 @@ export function createLocalClient(registry: Registry, user: UserInfo): LocalClie
       const outcome = await orUndefined(registry.store(resource).delete(context(), namespace, name, options));
       return outcome !== undefined;
     },
-    reflect: <T extends KubeObject>(...[resource, signal, options]: Parameters<LocalClient["reflect"]>) =>
-      reflectObjects<T>(registry.store(resource), signal, options),
+    reflect: <T extends KubeObject>(resource: string, signal: AbortSignal) =>
+      listAndWatch<T>(registry.store(resource), signal),
   };
+}
+
+async function* listAndWatch<T extends KubeObject>(
+  store: ResourceStore,
+  signal: AbortSignal,
+): AsyncGenerator<WatchItem<T>> {
+  while (!signal.aborted) {
+    const { items, metadata } = await store.list(undefined, {});
+    for (const object of items) {
+      if (signal.aborted) return;
+      yield { type: "init", object: object as T };
+    }
+    yield { type: "initDone" };
+    const { resourceVersion = "" } = metadata;
+    for await (const { type, object } of store.watch(undefined, { resourceVersion }, signal)) {
+      if (type === "ERROR") break;
+      if (type === "DELETED") yield { type: "deleted", object: object as T };
+      else if (type !== "BOOKMARK") yield { type: "applied", object: object as T };
+    }
+  }
 }
 
 type ModifyParameters<T extends KubeObject> = [

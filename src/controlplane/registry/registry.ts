@@ -102,7 +102,7 @@ export interface ResourceStore {
 export type WatchItem<T extends KubeObject = KubeObject> =
   | { readonly type: "init"; readonly object: T }
   | { readonly type: "initDone" }
-  | { readonly type: "applied"; readonly object: T; readonly previous: T | undefined }
+  | { readonly type: "applied"; readonly object: T; readonly previous?: T | undefined }
   | { readonly type: "deleted"; readonly object: T };
 
 /**
@@ -138,10 +138,9 @@ export interface LocalClient {
     subresource?: string,
   ): Promise<T | undefined>;
   delete(resource: string, namespace: string | undefined, name: string, options?: DeleteOptions): Promise<boolean>;
-  /** Lists, then watches, and lists again after a broken watch, until `signal` aborts (a normal end). */
-  reflect<T extends KubeObject = KubeObject>(
-    resource: string,
-    signal: AbortSignal,
-    options?: Pick<ListOptions, "labelSelector" | "fieldSelector"> & { readonly namespace?: string },
-  ): AsyncIterable<WatchItem<T>>;
+  /**
+   * Lists, then watches, and lists again after a broken watch, until `signal` aborts (a normal end). Keeps no objects: a
+   * `SharedReflector` finds those that a broken watch lost.
+   */
+  reflect<T extends KubeObject = KubeObject>(resource: string, signal: AbortSignal): AsyncIterable<WatchItem<T>>;
 }

@@ -11,6 +11,24 @@ export interface Selection {
   readonly name?: string;
 }
 
+/** All terms of one field: an object costs one lookup, however many terms a client sends. */
+interface FieldRule {
+  readonly field: string;
+  /** a field equals one value only: more than one match nothing */
+  readonly wanted: Set<string>;
+  readonly excluded: Set<string>;
+}
+
+function rulesOf(terms: readonly FieldTerm[]): readonly FieldRule[] {
+  const rules = new Map<string, FieldRule>();
+  for (const { field, operator, value } of terms) {
+    const rule = rules.get(field) ?? { field, wanted: new Set(), excluded: new Set() };
+    rules.set(field, rule);
+    (operator === "=" ? rule.wanted : rule.excluded).add(value);
+  }
+  return [...rules.values()];
+}
+
 type SelectableFields = Readonly<Record<string, string>>;
 
 /** Parses selectors for one resource. Computes the fields of an object once for all watchers. */
@@ -31,14 +49,16 @@ export class Selector {
     for (const term of terms) this.#checkSupported(term.field);
     if (labels === undefined && terms.length === 0) return undefined;
     const name = terms.find((term) => term.field === "metadata.name" && term.operator === "=")?.value;
-    const matches = (object: KubeObject) => this.#matches(object, labels, terms);
+    const rules = rulesOf(terms);
+    const matches = (object: KubeObject) => this.#matches(object, labels, rules);
     return name === undefined ? { matches } : { matches, name };
   }
 
-  #matches(object: KubeObject, labels: LabelSelector | undefined, terms: readonly FieldTerm[]): boolean {
+  #matches(object: KubeObject, labels: LabelSelector | undefined, rules: readonly FieldRule[]): boolean {
     if (labels !== undefined && !labels(object.metadata.labels)) return false;
-    for (const { field, operator, value } of terms) {
-      if ((this.#field(object, field) === value) !== (operator === "=")) return false;
+    for (const { field, wanted, excluded } of rules) {
+      const value = this.#field(object, field);
+      if (wanted.size > 1 || (wanted.size === 1 && !wanted.has(value)) || excluded.has(value)) return false;
     }
     return true;
   }

@@ -1,5 +1,5 @@
 import type { ObjectMeta, OwnerReference } from "../../apimachinery/api/meta.js";
-import { isDns1123Label, isLabelValue, isQualifiedName } from "../../apimachinery/api/names.js";
+import { isAnnotationKey, isDns1123Label, isLabelValue, isQualifiedName } from "../../apimachinery/api/names.js";
 import type { FieldError } from "../../apimachinery/errors.js";
 import { sameJson } from "../../apimachinery/same-json.js";
 import {
@@ -26,8 +26,12 @@ type NameCheck = (name: string) => string[];
 /** Mirrors ValidateObjectMetaAccessor. A generated name is already set. */
 export function validateMeta(meta: ObjectMeta, isNamespaced: boolean, checkName: NameCheck): FieldError[] {
   const errors = validateNames(meta, checkName);
-  errors.push(...validateScope(meta, isNamespaced), ...validateParts(meta), ...validateFinalizers(meta.finalizers));
-  return errors;
+  return [
+    ...errors,
+    ...validateScope(meta, isNamespaced),
+    ...validateParts(meta),
+    ...validateFinalizers(meta.finalizers),
+  ];
 }
 
 /** Checks name and generateName. */
@@ -72,8 +76,7 @@ function validateAnnotations(annotations: ObjectMeta["annotations"]): FieldError
   let bytes = 0;
   for (const key in annotations) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
-    // The rule for label keys, but with uppercase letters in the prefix.
-    for (const one of isQualifiedName(key.toLowerCase())) errors.push(invalidValue("metadata.annotations", key, one));
+    for (const one of isAnnotationKey(key)) errors.push(invalidValue("metadata.annotations", key, one));
   }
   if (bytes > MAX_ANNOTATION_BYTES) errors.push(tooLong("metadata.annotations", MAX_ANNOTATION_BYTES));
   return errors;
@@ -83,6 +86,7 @@ function validateOwners(owners: readonly OwnerReference[] = []): FieldError[] {
   const field = "metadata.ownerReferences";
   const errors: FieldError[] = [];
   let controller = "";
+  let all: GoText | undefined;
   for (const owner of owners) {
     const { apiVersion = "", kind = "", name = "", uid = "" } = owner;
     if (apiVersion === "" || apiVersion.endsWith("/"))
@@ -97,9 +101,8 @@ function validateOwners(owners: readonly OwnerReference[] = []): FieldError[] {
     if (controller === "") controller = reference;
     else {
       const text = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${reference}`;
-      errors.push(
-        invalidValue(field, goValue(`[]v1.OwnerReference{${owners.map((one) => goOwner(one).text).join(", ")}}`), text),
-      );
+      all ??= goValue(`[]v1.OwnerReference{${owners.map((one) => goOwner(one).text).join(", ")}}`);
+      errors.push(invalidValue(field, all, text));
     }
   }
   return errors;
@@ -155,7 +158,8 @@ function goMetaValue(name: (typeof IMMUTABLE_FIELDS)[number], value: unknown): u
 }
 
 function validateNoNewFinalizers(meta: ObjectMeta, old: ObjectMeta): FieldError[] {
-  const extra = [...new Set(meta.finalizers)].filter((one) => old.finalizers?.includes(one) !== true).sort();
+  const known = new Set(old.finalizers);
+  const extra = [...new Set(meta.finalizers)].filter((one) => !known.has(one)).sort();
   if (extra.length === 0) return [];
   const text = "no new finalizers can be added if the object is being deleted, found new finalizers";
   return [forbidden("metadata.finalizers", `${text} ${goStrings(extra).text}`)];

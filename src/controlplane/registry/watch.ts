@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { WatchEvent } from "../../apimachinery/api/meta.js";
 import { statusError } from "../../apimachinery/errors.js";
+import { onAbort } from "../../util/abort.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { CompactedError, SlowWatcherError, type StoredEntry } from "../storage/storage.js";
 import { validateWatchOptions } from "./list-options.js";
@@ -57,10 +58,9 @@ async function* runWatch(
 ): AsyncGenerator<WatchEvent> {
   if (signal.aborted) return;
   const end = new AbortController();
-  const onAbort = () => end.abort();
   // Any number of watches can use one signal: a server's, or that of all controllers.
   setMaxListeners(0, signal);
-  signal.addEventListener("abort", onAbort, { once: true });
+  using _ = onAbort(signal, () => end.abort());
   const { changes, bytes } = core.storage.watchBacklog;
   const queue = new AsyncQueue<WatchEvent>(changes, bytes);
   let running: Promise<unknown> = Promise.resolve();
@@ -80,7 +80,6 @@ async function* runWatch(
     if (plan.endsInitialEvents) yield bookmark(core, startRevision, true);
     yield* queue.iterate(end.signal);
   } finally {
-    signal.removeEventListener("abort", onAbort);
     end.abort();
     await running;
   }

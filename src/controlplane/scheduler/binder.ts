@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "../../server/authentication/user.js";
-import type { SpecialHandler } from "../apiserver/special.js";
+import type { ActionHandler } from "../apiserver/action.js";
 import type { Registry } from "../registry/registry.js";
 
 /** Binds a pod to a node through the API server. @throws StatusError */
@@ -9,7 +9,7 @@ export type Binder = (pod: KubeObject, nodeName: string) => Promise<void>;
 /** The scheduler's binder: the handler of `POST pods/binding`, so the same rules apply as over HTTPS. */
 export interface BinderDeps {
   readonly registry: Registry;
-  readonly handler: SpecialHandler;
+  readonly handler: ActionHandler;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { containersOf } from "../../apimachinery/api/pod.js";
+import { type HostPort, HostPortInfo, hostPortsOf } from "../../apimachinery/corev1/host-ports.js";
 import {
   addTo,
   nonZeroRequests,
@@ -6,7 +8,7 @@ import {
   resourceFrom,
 } from "../../apimachinery/corev1/pod-requests.js";
 import { keyOf } from "../../client-go/cache/key.js";
-import { type ContainerPort, nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
+import { nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
 
 /** A pod with the values that the scheduler compares with each node, computed once. */
 export interface PodInfo {
@@ -21,13 +23,6 @@ export interface PodInfo {
   readonly nonZero: Resource;
 }
 
-export interface HostPort {
-  readonly ip: string;
-  /** `TCP/80` */
-  readonly protocolPort: string;
-}
-
-const ANY_IP = "0.0.0.0";
 const NO_RESOURCES: Resource = new Map();
 
 export interface PodInfoOptions {
@@ -38,17 +33,7 @@ export interface PodInfoOptions {
 export function podInfo(pod: SchedulablePod, options: PodInfoOptions): PodInfo {
   const requests = podRequests(pod.spec, options);
   const nonZero = nonZeroRequests(pod.spec, options);
-  return { pod, key: keyOf(pod), uid: uidOf(pod), hostPorts: hostPortsOf(pod), requests, nonZero };
-}
-
-/** Mirrors getContainerPorts in pkg/scheduler/framework/plugins/nodeports/node_ports.go, and HostPortInfo.sanitize. */
-function hostPortsOf(pod: SchedulablePod): readonly HostPort[] {
-  const ports = (pod.spec?.containers ?? []).flatMap((container) => container.ports ?? []);
-  return ports.filter(({ hostPort = 0 }) => hostPort > 0).map(hostPort);
-}
-
-function hostPort({ hostIP = "", protocol = "TCP", hostPort: port = 0 }: ContainerPort): HostPort {
-  return { ip: hostIP === "" ? ANY_IP : hostIP, protocolPort: `${protocol}/${port}` };
+  return { pod, key: keyOf(pod), uid: uidOf(pod), hostPorts: hostPortsOf(containersOf(pod)), requests, nonZero };
 }
 
 /**
@@ -64,8 +49,7 @@ export class NodeInfo {
   readonly requested = new Map<string, number>();
   readonly nonZeroRequested = new Map<string, number>();
   readonly pods = new Map<string, PodInfo>();
-  /** `TCP/80` -> ip -> number of pods with it */
-  readonly #usedPorts = new Map<string, Map<string, number>>();
+  readonly usedPorts = new HostPortInfo();
 
   constructor(readonly name: string) {}
 
@@ -90,21 +74,7 @@ export class NodeInfo {
   #count(info: PodInfo, sign: 1 | -1): void {
     addTo(this.requested, info.requests, sign);
     addTo(this.nonZeroRequested, info.nonZero, sign);
-    for (const { ip, protocolPort } of info.hostPorts) {
-      const ips = this.#usedPorts.get(protocolPort) ?? new Map<string, number>();
-      const count = (ips.get(ip) ?? 0) + sign;
-      if (count > 0) ips.set(ip, count);
-      else ips.delete(ip);
-      if (ips.size > 0) this.#usedPorts.set(protocolPort, ips);
-      else this.#usedPorts.delete(protocolPort);
-    }
-  }
-
-  /** Mirrors HostPortInfo.CheckConflict: a wildcard address takes the port on all addresses. */
-  hasPortConflict({ ip, protocolPort }: HostPort): boolean {
-    const ips = this.#usedPorts.get(protocolPort);
-    if (ips === undefined) return false;
-    return ip === ANY_IP || ips.has(ANY_IP) || ips.has(ip);
+    for (const port of info.hostPorts) this.usedPorts.add(port, sign);
   }
 
   get podCount(): number {

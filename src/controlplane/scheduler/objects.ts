@@ -1,9 +1,7 @@
-import type { V1ContainerPort } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { Wire } from "../../apimachinery/wire.js";
-import type { NodeObject, PodObject } from "../controllers/support/objects.js";
+import type { NodeObject } from "../../apimachinery/api/node.js";
+import type { PodObject } from "../controllers/support/objects.js";
 
-export type ContainerPort = Wire<V1ContainerPort>;
 export type SchedulablePod = PodObject;
 export type SchedulableNode = NodeObject;
 

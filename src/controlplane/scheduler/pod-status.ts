@@ -1,3 +1,4 @@
+import { findCondition, withCondition } from "../../apimachinery/api/pod.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import type { PodCondition } from "../controllers/support/objects.js";
 import type { SchedulablePod } from "./objects.js";
@@ -13,29 +14,28 @@ export interface StatusChange {
 
 /**
  * Sets PodScheduled=False with its reason. Returns the same object if nothing changes; then nothing is written.
- * Mirrors updatePod in pkg/scheduler/schedule_one.go and UpdatePodCondition in pkg/api/v1/pod/util.go. Pure.
+ * Mirrors updatePod in pkg/scheduler/schedule_one.go. Pure.
  */
 export function withSchedulingFailure(pod: SchedulablePod, change: StatusChange, nowMs: number): SchedulablePod {
   const { nominatedNodeName: nominatedBefore, ...status } = { ...pod.status } as Readonly<Record<string, unknown>>;
   const nominated = change.nominatedNodeName ?? (typeof nominatedBefore === "string" ? nominatedBefore : "");
-  const before = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  const before = findCondition(pod.status?.conditions, "PodScheduled");
   const isSame = before?.status === "False" && before.reason === change.reason && before.message === change.message;
   if (isSame && nominated === (nominatedBefore ?? "")) return pod;
+  const now = rfc3339(nowMs);
   const condition: PodCondition = {
     type: "PodScheduled",
     status: "False",
     lastProbeTime: null,
-    lastTransitionTime: (before?.status === "False" ? before.lastTransitionTime : undefined) ?? rfc3339(nowMs),
+    lastTransitionTime: now,
     reason: change.reason,
     message: change.message,
   };
-  const conditions = pod.status?.conditions ?? [];
   return {
     ...pod,
     status: {
       ...status,
-      conditions:
-        before === undefined ? [...conditions, condition] : conditions.map((one) => (one === before ? condition : one)),
+      conditions: withCondition(pod.status?.conditions, condition, now),
       ...(nominated === "" ? {} : { nominatedNodeName: nominated }),
     },
   };

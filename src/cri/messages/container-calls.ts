@@ -26,64 +26,31 @@ export const CreateContainerRequest = message("CreateContainerRequest", {
   config: one(2, ContainerConfig),
   sandboxConfig: one(3, PodSandboxConfig),
 });
-export type CreateContainerRequest = Decoded<typeof CreateContainerRequest>;
 
-export const CreateContainerResponse = message("CreateContainerResponse", {
-  containerId: string(1),
-});
-export type CreateContainerResponse = Decoded<typeof CreateContainerResponse>;
+export const CreateContainerResponse = message("CreateContainerResponse", { containerId: string(1) });
 
-export const StartContainerRequest = message("StartContainerRequest", {
-  containerId: string(1),
-});
-export type StartContainerRequest = Decoded<typeof StartContainerRequest>;
+export const StartContainerRequest = message("StartContainerRequest", { containerId: string(1) });
 
 export const StartContainerResponse = message("StartContainerResponse", {});
-export type StartContainerResponse = Decoded<typeof StartContainerResponse>;
 
 /** timeout: seconds until the container is killed; 0: at once. */
-export const StopContainerRequest = message("StopContainerRequest", {
-  containerId: string(1),
-  timeout: int64(2),
-});
-export type StopContainerRequest = Decoded<typeof StopContainerRequest>;
+export const StopContainerRequest = message("StopContainerRequest", { containerId: string(1), timeout: int64(2) });
 
 export const StopContainerResponse = message("StopContainerResponse", {});
-export type StopContainerResponse = Decoded<typeof StopContainerResponse>;
 
-export const RemoveContainerRequest = message("RemoveContainerRequest", {
-  containerId: string(1),
-});
-export type RemoveContainerRequest = Decoded<typeof RemoveContainerRequest>;
+export const RemoveContainerRequest = message("RemoveContainerRequest", { containerId: string(1) });
 
 export const RemoveContainerResponse = message("RemoveContainerResponse", {});
-export type RemoveContainerResponse = Decoded<typeof RemoveContainerResponse>;
 
-export const ListContainersRequest = message("ListContainersRequest", {
-  filter: one(1, ContainerFilter),
-});
-export type ListContainersRequest = Decoded<typeof ListContainersRequest>;
+export const ListContainersRequest = message("ListContainersRequest", { filter: one(1, ContainerFilter) });
 
-export const ListContainersResponse = message("ListContainersResponse", {
-  containers: many(1, Container),
-});
-export type ListContainersResponse = Decoded<typeof ListContainersResponse>;
+export const ListContainersResponse = message("ListContainersResponse", { containers: many(1, Container) });
 
-export const StreamContainersRequest = message("StreamContainersRequest", {
-  filter: one(1, ContainerFilter),
-});
-export type StreamContainersRequest = Decoded<typeof StreamContainersRequest>;
+export const StreamContainersRequest = message("StreamContainersRequest", { filter: one(1, ContainerFilter) });
 
-export const StreamContainersResponse = message("StreamContainersResponse", {
-  containers: many(1, Container),
-});
-export type StreamContainersResponse = Decoded<typeof StreamContainersResponse>;
+export const StreamContainersResponse = message("StreamContainersResponse", { containers: many(1, Container) });
 
-export const ContainerStatusRequest = message("ContainerStatusRequest", {
-  containerId: string(1),
-  verbose: bool(2),
-});
-export type ContainerStatusRequest = Decoded<typeof ContainerStatusRequest>;
+export const ContainerStatusRequest = message("ContainerStatusRequest", { containerId: string(1), verbose: bool(2) });
 
 export const ContainerStatusResponse = message("ContainerStatusResponse", {
   status: one(1, ContainerStatus),
@@ -98,10 +65,8 @@ export const UpdateContainerResourcesRequest = message("UpdateContainerResources
   windows: one(3, WindowsContainerResources),
   annotations: stringMap(4),
 });
-export type UpdateContainerResourcesRequest = Decoded<typeof UpdateContainerResourcesRequest>;
 
 export const UpdateContainerResourcesResponse = message("UpdateContainerResourcesResponse", {});
-export type UpdateContainerResourcesResponse = Decoded<typeof UpdateContainerResourcesResponse>;
 
 /** timeout: seconds; 0: none. */
 export const ExecSyncRequest = message("ExecSyncRequest", {
@@ -112,11 +77,7 @@ export const ExecSyncRequest = message("ExecSyncRequest", {
 export type ExecSyncRequest = Decoded<typeof ExecSyncRequest>;
 
 /** Runtimes cut each stream off at 16 MB. */
-export const ExecSyncResponse = message("ExecSyncResponse", {
-  stdout: bytes(1),
-  stderr: bytes(2),
-  exitCode: int32(3),
-});
+export const ExecSyncResponse = message("ExecSyncResponse", { stdout: bytes(1), stderr: bytes(2), exitCode: int32(3) });
 export type ExecSyncResponse = Decoded<typeof ExecSyncResponse>;
 
 /** One of stdin, stdout and stderr must be set; with tty, stderr must not. */
@@ -131,10 +92,7 @@ export const ExecRequest = message("ExecRequest", {
 });
 export type ExecRequest = Decoded<typeof ExecRequest>;
 
-export const ExecResponse = message("ExecResponse", {
-  url: string(1),
-});
-export type ExecResponse = Decoded<typeof ExecResponse>;
+export const ExecResponse = message("ExecResponse", { url: string(1) });
 
 /** As ExecRequest; tty must be the container's. */
 export const AttachRequest = message("AttachRequest", {
@@ -147,29 +105,16 @@ export const AttachRequest = message("AttachRequest", {
 });
 export type AttachRequest = Decoded<typeof AttachRequest>;
 
-export const AttachResponse = message("AttachResponse", {
-  url: string(1),
-});
-export type AttachResponse = Decoded<typeof AttachResponse>;
+export const AttachResponse = message("AttachResponse", { url: string(1) });
 
-export const PortForwardRequest = message("PortForwardRequest", {
-  podSandboxId: string(1),
-  port: int32s(2),
-});
+export const PortForwardRequest = message("PortForwardRequest", { podSandboxId: string(1), port: int32s(2) });
 export type PortForwardRequest = Decoded<typeof PortForwardRequest>;
 
-export const PortForwardResponse = message("PortForwardResponse", {
-  url: string(1),
-});
-export type PortForwardResponse = Decoded<typeof PortForwardResponse>;
+export const PortForwardResponse = message("PortForwardResponse", { url: string(1) });
 
-export const ReopenContainerLogRequest = message("ReopenContainerLogRequest", {
-  containerId: string(1),
-});
-export type ReopenContainerLogRequest = Decoded<typeof ReopenContainerLogRequest>;
+export const ReopenContainerLogRequest = message("ReopenContainerLogRequest", { containerId: string(1) });
 
 export const ReopenContainerLogResponse = message("ReopenContainerLogResponse", {});
-export type ReopenContainerLogResponse = Decoded<typeof ReopenContainerLogResponse>;
 
 /** timeout: seconds; 0: the runtime's default. */
 export const CheckpointContainerRequest = message("CheckpointContainerRequest", {
@@ -178,13 +123,10 @@ export const CheckpointContainerRequest = message("CheckpointContainerRequest", 
   location: string(2),
   timeout: int64(3),
 });
-export type CheckpointContainerRequest = Decoded<typeof CheckpointContainerRequest>;
 
 export const CheckpointContainerResponse = message("CheckpointContainerResponse", {});
-export type CheckpointContainerResponse = Decoded<typeof CheckpointContainerResponse>;
 
 export const GetEventsRequest = message("GetEventsRequest", {});
-export type GetEventsRequest = Decoded<typeof GetEventsRequest>;
 
 /** createdAt: when the event was made, in nanoseconds. */
 export const ContainerEventResponse = message("ContainerEventResponse", {

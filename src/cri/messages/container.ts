@@ -30,10 +30,7 @@ const WindowsContainerConfig = message("WindowsContainerConfig", {
 });
 
 /** Unique within a sandbox. */
-export const ContainerMetadata = message("ContainerMetadata", {
-  name: string(1),
-  attempt: uint32(2),
-});
+export const ContainerMetadata = message("ContainerMetadata", { name: string(1), attempt: uint32(2) });
 export type ContainerMetadata = Decoded<typeof ContainerMetadata>;
 
 export const ContainerConfig = message("ContainerConfig", {
@@ -60,9 +57,7 @@ export const ContainerConfig = message("ContainerConfig", {
 });
 export type ContainerConfig = Decoded<typeof ContainerConfig>;
 
-const ContainerStateValue = message("ContainerStateValue", {
-  state: enumeration(1, { ContainerState }),
-});
+const ContainerStateValue = message("ContainerStateValue", { state: enumeration(1, { ContainerState }) });
 
 /** A container must pass all that is set. */
 export const ContainerFilter = message("ContainerFilter", {

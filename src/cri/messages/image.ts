@@ -15,15 +15,9 @@ import { message } from "../../apimachinery/protobuf/message.js";
 import { PodSandboxConfig } from "./sandbox.js";
 import { ImageSpec, Int64Value, UInt64Value } from "./values.js";
 
-export const ImageFilter = message("ImageFilter", {
-  image: one(1, ImageSpec),
-});
-export type ImageFilter = Decoded<typeof ImageFilter>;
+export const ImageFilter = message("ImageFilter", { image: one(1, ImageSpec) });
 
-export const ListImagesRequest = message("ListImagesRequest", {
-  filter: one(1, ImageFilter),
-});
-export type ListImagesRequest = Decoded<typeof ListImagesRequest>;
+export const ListImagesRequest = message("ListImagesRequest", { filter: one(1, ImageFilter) });
 
 /** uid or username: who its commands run as by default. */
 export const Image = message("Image", {
@@ -40,32 +34,16 @@ export const Image = message("Image", {
 });
 export type Image = Decoded<typeof Image>;
 
-export const ListImagesResponse = message("ListImagesResponse", {
-  images: many(1, Image),
-});
-export type ListImagesResponse = Decoded<typeof ListImagesResponse>;
+export const ListImagesResponse = message("ListImagesResponse", { images: many(1, Image) });
 
-export const StreamImagesRequest = message("StreamImagesRequest", {
-  filter: one(1, ImageFilter),
-});
-export type StreamImagesRequest = Decoded<typeof StreamImagesRequest>;
+export const StreamImagesRequest = message("StreamImagesRequest", { filter: one(1, ImageFilter) });
 
-export const StreamImagesResponse = message("StreamImagesResponse", {
-  images: many(1, Image),
-});
-export type StreamImagesResponse = Decoded<typeof StreamImagesResponse>;
+export const StreamImagesResponse = message("StreamImagesResponse", { images: many(1, Image) });
 
-export const ImageStatusRequest = message("ImageStatusRequest", {
-  image: one(1, ImageSpec),
-  verbose: bool(2),
-});
-export type ImageStatusRequest = Decoded<typeof ImageStatusRequest>;
+export const ImageStatusRequest = message("ImageStatusRequest", { image: one(1, ImageSpec), verbose: bool(2) });
 
 /** image is undefined where there is none of that name. */
-export const ImageStatusResponse = message("ImageStatusResponse", {
-  image: one(1, Image),
-  info: stringMap(2),
-});
+export const ImageStatusResponse = message("ImageStatusResponse", { image: one(1, Image), info: stringMap(2) });
 export type ImageStatusResponse = Decoded<typeof ImageStatusResponse>;
 
 /** All but username and serverAddress are secrets. */
@@ -77,35 +55,22 @@ export const AuthConfig = message("AuthConfig", {
   identityToken: string(5),
   registryToken: string(6),
 });
-export type AuthConfig = Decoded<typeof AuthConfig>;
 
 export const PullImageRequest = message("PullImageRequest", {
   image: one(1, ImageSpec),
   auth: one(2, AuthConfig),
   sandboxConfig: one(3, PodSandboxConfig),
 });
-export type PullImageRequest = Decoded<typeof PullImageRequest>;
 
-export const PullImageResponse = message("PullImageResponse", {
-  imageRef: string(1),
-});
-export type PullImageResponse = Decoded<typeof PullImageResponse>;
+export const PullImageResponse = message("PullImageResponse", { imageRef: string(1) });
 
-export const RemoveImageRequest = message("RemoveImageRequest", {
-  image: one(1, ImageSpec),
-});
-export type RemoveImageRequest = Decoded<typeof RemoveImageRequest>;
+export const RemoveImageRequest = message("RemoveImageRequest", { image: one(1, ImageSpec) });
 
 export const RemoveImageResponse = message("RemoveImageResponse", {});
-export type RemoveImageResponse = Decoded<typeof RemoveImageResponse>;
 
 export const ImageFsInfoRequest = message("ImageFsInfoRequest", {});
-export type ImageFsInfoRequest = Decoded<typeof ImageFsInfoRequest>;
 
-export const FilesystemIdentifier = message("FilesystemIdentifier", {
-  mountpoint: string(1),
-});
-export type FilesystemIdentifier = Decoded<typeof FilesystemIdentifier>;
+export const FilesystemIdentifier = message("FilesystemIdentifier", { mountpoint: string(1) });
 
 export const FilesystemUsage = message("FilesystemUsage", {
   /** nanoseconds */
@@ -114,7 +79,6 @@ export const FilesystemUsage = message("FilesystemUsage", {
   usedBytes: one(3, UInt64Value),
   inodesUsed: one(4, UInt64Value),
 });
-export type FilesystemUsage = Decoded<typeof FilesystemUsage>;
 
 export const ImageFsInfoResponse = message("ImageFsInfoResponse", {
   imageFilesystems: many(1, FilesystemUsage),

@@ -13,10 +13,7 @@ import {
 import { message } from "../../apimachinery/protobuf/message.js";
 
 /** pageSize as in `2MB`, `1GB`; limit in bytes. */
-const HugepageLimit = message("HugepageLimit", {
-  pageSize: string(1),
-  limit: uint64(2),
-});
+const HugepageLimit = message("HugepageLimit", { pageSize: string(1), limit: uint64(2) });
 
 export const LinuxContainerResources = message("LinuxContainerResources", {
   /** microseconds */
@@ -35,10 +32,7 @@ export const LinuxContainerResources = message("LinuxContainerResources", {
 });
 export type LinuxContainerResources = Decoded<typeof LinuxContainerResources>;
 
-const WindowsCpuGroupAffinity = message("WindowsCpuGroupAffinity", {
-  cpuMask: uint64(1),
-  cpuGroup: uint32(2),
-});
+const WindowsCpuGroupAffinity = message("WindowsCpuGroupAffinity", { cpuMask: uint64(1), cpuGroup: uint32(2) });
 
 /** cpuMaximum: a share of the processor in hundredths of a percent. */
 export const WindowsContainerResources = message("WindowsContainerResources", {
@@ -49,10 +43,8 @@ export const WindowsContainerResources = message("WindowsContainerResources", {
   rootfsSizeInBytes: int64(5),
   affinityCpus: many(6, WindowsCpuGroupAffinity),
 });
-export type WindowsContainerResources = Decoded<typeof WindowsContainerResources>;
 
 export const ContainerResources = message("ContainerResources", {
   linux: one(1, LinuxContainerResources),
   windows: one(2, WindowsContainerResources),
 });
-export type ContainerResources = Decoded<typeof ContainerResources>;

@@ -4,10 +4,7 @@ import { bool, type Decoded, enumeration, many, one, string, stringMap } from ".
 import { message } from "../../apimachinery/protobuf/message.js";
 import { CgroupDriver } from "./enums.js";
 
-export const VersionRequest = message("VersionRequest", {
-  version: string(1),
-});
-export type VersionRequest = Decoded<typeof VersionRequest>;
+export const VersionRequest = message("VersionRequest", { version: string(1) });
 
 export const VersionResponse = message("VersionResponse", {
   version: string(1),
@@ -17,22 +14,15 @@ export const VersionResponse = message("VersionResponse", {
 });
 export type VersionResponse = Decoded<typeof VersionResponse>;
 
-const NetworkConfig = message("NetworkConfig", {
-  podCidr: string(1),
-});
+const NetworkConfig = message("NetworkConfig", { podCidr: string(1) });
 
-export const RuntimeConfig = message("RuntimeConfig", {
-  networkConfig: one(1, NetworkConfig),
-});
-export type RuntimeConfig = Decoded<typeof RuntimeConfig>;
+export const RuntimeConfig = message("RuntimeConfig", { networkConfig: one(1, NetworkConfig) });
 
 export const UpdateRuntimeConfigRequest = message("UpdateRuntimeConfigRequest", {
   runtimeConfig: one(1, RuntimeConfig),
 });
-export type UpdateRuntimeConfigRequest = Decoded<typeof UpdateRuntimeConfigRequest>;
 
 export const UpdateRuntimeConfigResponse = message("UpdateRuntimeConfigResponse", {});
-export type UpdateRuntimeConfigResponse = Decoded<typeof UpdateRuntimeConfigResponse>;
 
 /** The kubelet needs two of them to be true: RuntimeReady and NetworkReady. */
 const RuntimeCondition = message("RuntimeCondition", {
@@ -42,14 +32,9 @@ const RuntimeCondition = message("RuntimeCondition", {
   message: string(4),
 });
 
-const RuntimeStatus = message("RuntimeStatus", {
-  conditions: many(1, RuntimeCondition),
-});
+const RuntimeStatus = message("RuntimeStatus", { conditions: many(1, RuntimeCondition) });
 
-export const StatusRequest = message("StatusRequest", {
-  verbose: bool(1),
-});
-export type StatusRequest = Decoded<typeof StatusRequest>;
+export const StatusRequest = message("StatusRequest", { verbose: bool(1) });
 
 const RuntimeHandlerFeatures = message("RuntimeHandlerFeatures", {
   recursiveReadOnlyMounts: bool(1),
@@ -57,10 +42,7 @@ const RuntimeHandlerFeatures = message("RuntimeHandlerFeatures", {
 });
 
 /** The default handler has an empty name. */
-const RuntimeHandler = message("RuntimeHandler", {
-  name: string(1),
-  features: one(2, RuntimeHandlerFeatures),
-});
+const RuntimeHandler = message("RuntimeHandler", { name: string(1), features: one(2, RuntimeHandlerFeatures) });
 
 const RuntimeFeatures = message("RuntimeFeatures", {
   supplementalGroupsPolicy: bool(1),
@@ -77,13 +59,10 @@ export const StatusResponse = message("StatusResponse", {
 export type StatusResponse = Decoded<typeof StatusResponse>;
 
 export const RuntimeConfigRequest = message("RuntimeConfigRequest", {});
-export type RuntimeConfigRequest = Decoded<typeof RuntimeConfigRequest>;
 
 const LinuxRuntimeConfiguration = message("LinuxRuntimeConfiguration", {
   cgroupDriver: enumeration(1, { CgroupDriver }),
 });
 
-export const RuntimeConfigResponse = message("RuntimeConfigResponse", {
-  linux: one(1, LinuxRuntimeConfiguration),
-});
+export const RuntimeConfigResponse = message("RuntimeConfigResponse", { linux: one(1, LinuxRuntimeConfiguration) });
 export type RuntimeConfigResponse = Decoded<typeof RuntimeConfigResponse>;

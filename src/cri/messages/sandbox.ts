@@ -59,51 +59,29 @@ export const RunPodSandboxRequest = message("RunPodSandboxRequest", {
   /** empty: the runtime's default */
   runtimeHandler: string(2),
 });
-export type RunPodSandboxRequest = Decoded<typeof RunPodSandboxRequest>;
 
-export const RunPodSandboxResponse = message("RunPodSandboxResponse", {
-  podSandboxId: string(1),
-});
-export type RunPodSandboxResponse = Decoded<typeof RunPodSandboxResponse>;
+export const RunPodSandboxResponse = message("RunPodSandboxResponse", { podSandboxId: string(1) });
 
-export const StopPodSandboxRequest = message("StopPodSandboxRequest", {
-  podSandboxId: string(1),
-});
-export type StopPodSandboxRequest = Decoded<typeof StopPodSandboxRequest>;
+export const StopPodSandboxRequest = message("StopPodSandboxRequest", { podSandboxId: string(1) });
 
 export const StopPodSandboxResponse = message("StopPodSandboxResponse", {});
-export type StopPodSandboxResponse = Decoded<typeof StopPodSandboxResponse>;
 
-export const RemovePodSandboxRequest = message("RemovePodSandboxRequest", {
-  podSandboxId: string(1),
-});
-export type RemovePodSandboxRequest = Decoded<typeof RemovePodSandboxRequest>;
+export const RemovePodSandboxRequest = message("RemovePodSandboxRequest", { podSandboxId: string(1) });
 
 export const RemovePodSandboxResponse = message("RemovePodSandboxResponse", {});
-export type RemovePodSandboxResponse = Decoded<typeof RemovePodSandboxResponse>;
 
 export const PodSandboxStatusRequest = message("PodSandboxStatusRequest", {
   podSandboxId: string(1),
   verbose: bool(2),
 });
-export type PodSandboxStatusRequest = Decoded<typeof PodSandboxStatusRequest>;
 
-const PodIP = message("PodIP", {
-  ip: string(1),
-});
+const PodIP = message("PodIP", { ip: string(1) });
 
-const PodSandboxNetworkStatus = message("PodSandboxNetworkStatus", {
-  ip: string(1),
-  additionalIps: many(2, PodIP),
-});
+const PodSandboxNetworkStatus = message("PodSandboxNetworkStatus", { ip: string(1), additionalIps: many(2, PodIP) });
 
-const Namespace = message("Namespace", {
-  options: one(2, NamespaceOption),
-});
+const Namespace = message("Namespace", { options: one(2, NamespaceOption) });
 
-const LinuxPodSandboxStatus = message("LinuxPodSandboxStatus", {
-  namespaces: one(1, Namespace),
-});
+const LinuxPodSandboxStatus = message("LinuxPodSandboxStatus", { namespaces: one(1, Namespace) });
 
 export const PodSandboxStatus = message("PodSandboxStatus", {
   id: string(1),
@@ -128,9 +106,7 @@ export const PodSandboxStatusResponse = message("PodSandboxStatusResponse", {
 });
 export type PodSandboxStatusResponse = Decoded<typeof PodSandboxStatusResponse>;
 
-const PodSandboxStateValue = message("PodSandboxStateValue", {
-  state: enumeration(1, { PodSandboxState }),
-});
+const PodSandboxStateValue = message("PodSandboxStateValue", { state: enumeration(1, { PodSandboxState }) });
 
 /** A sandbox must pass all that is set. */
 export const PodSandboxFilter = message("PodSandboxFilter", {
@@ -140,10 +116,7 @@ export const PodSandboxFilter = message("PodSandboxFilter", {
 });
 export type PodSandboxFilter = Decoded<typeof PodSandboxFilter>;
 
-export const ListPodSandboxRequest = message("ListPodSandboxRequest", {
-  filter: one(1, PodSandboxFilter),
-});
-export type ListPodSandboxRequest = Decoded<typeof ListPodSandboxRequest>;
+export const ListPodSandboxRequest = message("ListPodSandboxRequest", { filter: one(1, PodSandboxFilter) });
 
 export const PodSandbox = message("PodSandbox", {
   id: string(1),
@@ -156,27 +129,16 @@ export const PodSandbox = message("PodSandbox", {
 });
 export type PodSandbox = Decoded<typeof PodSandbox>;
 
-export const ListPodSandboxResponse = message("ListPodSandboxResponse", {
-  items: many(1, PodSandbox),
-});
-export type ListPodSandboxResponse = Decoded<typeof ListPodSandboxResponse>;
+export const ListPodSandboxResponse = message("ListPodSandboxResponse", { items: many(1, PodSandbox) });
 
-export const StreamPodSandboxesRequest = message("StreamPodSandboxesRequest", {
-  filter: one(1, PodSandboxFilter),
-});
-export type StreamPodSandboxesRequest = Decoded<typeof StreamPodSandboxesRequest>;
+export const StreamPodSandboxesRequest = message("StreamPodSandboxesRequest", { filter: one(1, PodSandboxFilter) });
 
-export const StreamPodSandboxesResponse = message("StreamPodSandboxesResponse", {
-  podSandboxes: many(1, PodSandbox),
-});
-export type StreamPodSandboxesResponse = Decoded<typeof StreamPodSandboxesResponse>;
+export const StreamPodSandboxesResponse = message("StreamPodSandboxesResponse", { podSandboxes: many(1, PodSandbox) });
 
 export const UpdatePodSandboxResourcesRequest = message("UpdatePodSandboxResourcesRequest", {
   podSandboxId: string(1),
   overhead: one(2, LinuxContainerResources),
   resources: one(3, LinuxContainerResources),
 });
-export type UpdatePodSandboxResourcesRequest = Decoded<typeof UpdatePodSandboxResourcesRequest>;
 
 export const UpdatePodSandboxResourcesResponse = message("UpdatePodSandboxResourcesResponse", {});
-export type UpdatePodSandboxResourcesResponse = Decoded<typeof UpdatePodSandboxResourcesResponse>;

@@ -30,21 +30,14 @@ export const NamespaceOption = message("NamespaceOption", {
   targetId: string(4),
   usernsOptions: one(5, UserNamespace),
 });
-export type NamespaceOption = Decoded<typeof NamespaceOption>;
 
-const SELinuxOption = message("SELinuxOption", {
-  user: string(1),
-  role: string(2),
-  type: string(3),
-  level: string(4),
-});
+const SELinuxOption = message("SELinuxOption", { user: string(1), role: string(2), type: string(3), level: string(4) });
 
 /** localhostRef: the profile's path (seccomp) or name (AppArmor), for the type Localhost. */
 export const SecurityProfile = message("SecurityProfile", {
   profileType: enumeration(1, { ProfileType }, "SecurityProfile"),
   localhostRef: string(2),
 });
-export type SecurityProfile = Decoded<typeof SecurityProfile>;
 
 const Capability = message("Capability", {
   addCapabilities: strings(1),
@@ -67,7 +60,6 @@ export const LinuxSandboxSecurityContext = message("LinuxSandboxSecurityContext"
   apparmor: one(10, SecurityProfile),
   supplementalGroupsPolicy: enumeration(11, { SupplementalGroupsPolicy }),
 });
-export type LinuxSandboxSecurityContext = Decoded<typeof LinuxSandboxSecurityContext>;
 
 export const LinuxContainerSecurityContext = message("LinuxContainerSecurityContext", {
   capabilities: one(1, Capability),
@@ -100,14 +92,9 @@ const LinuxContainerUser = message("LinuxContainerUser", {
 });
 
 /** Who the first process of a container was started as. */
-export const ContainerUser = message("ContainerUser", {
-  linux: one(1, LinuxContainerUser),
-});
-export type ContainerUser = Decoded<typeof ContainerUser>;
+export const ContainerUser = message("ContainerUser", { linux: one(1, LinuxContainerUser) });
 
-const WindowsNamespaceOption = message("WindowsNamespaceOption", {
-  network: enumeration(1, { NamespaceMode }),
-});
+const WindowsNamespaceOption = message("WindowsNamespaceOption", { network: enumeration(1, { NamespaceMode }) });
 
 export const WindowsSandboxSecurityContext = message("WindowsSandboxSecurityContext", {
   runAsUsername: string(1),
@@ -115,11 +102,9 @@ export const WindowsSandboxSecurityContext = message("WindowsSandboxSecurityCont
   hostProcess: bool(3),
   namespaceOptions: one(4, WindowsNamespaceOption),
 });
-export type WindowsSandboxSecurityContext = Decoded<typeof WindowsSandboxSecurityContext>;
 
 export const WindowsContainerSecurityContext = message("WindowsContainerSecurityContext", {
   runAsUsername: string(1),
   credentialSpec: string(2),
   hostProcess: bool(3),
 });
-export type WindowsContainerSecurityContext = Decoded<typeof WindowsContainerSecurityContext>;

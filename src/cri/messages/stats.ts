@@ -61,35 +61,21 @@ export const ContainerStatsFilter = message("ContainerStatsFilter", {
 });
 export type ContainerStatsFilter = Decoded<typeof ContainerStatsFilter>;
 
-export const ContainerStatsRequest = message("ContainerStatsRequest", {
-  containerId: string(1),
-});
-export type ContainerStatsRequest = Decoded<typeof ContainerStatsRequest>;
+export const ContainerStatsRequest = message("ContainerStatsRequest", { containerId: string(1) });
 
-export const ContainerStatsResponse = message("ContainerStatsResponse", {
-  stats: one(1, ContainerStats),
-});
-export type ContainerStatsResponse = Decoded<typeof ContainerStatsResponse>;
+export const ContainerStatsResponse = message("ContainerStatsResponse", { stats: one(1, ContainerStats) });
 
-export const ListContainerStatsRequest = message("ListContainerStatsRequest", {
-  filter: one(1, ContainerStatsFilter),
-});
-export type ListContainerStatsRequest = Decoded<typeof ListContainerStatsRequest>;
+export const ListContainerStatsRequest = message("ListContainerStatsRequest", { filter: one(1, ContainerStatsFilter) });
 
-export const ListContainerStatsResponse = message("ListContainerStatsResponse", {
-  stats: many(1, ContainerStats),
-});
-export type ListContainerStatsResponse = Decoded<typeof ListContainerStatsResponse>;
+export const ListContainerStatsResponse = message("ListContainerStatsResponse", { stats: many(1, ContainerStats) });
 
 export const StreamContainerStatsRequest = message("StreamContainerStatsRequest", {
   filter: one(1, ContainerStatsFilter),
 });
-export type StreamContainerStatsRequest = Decoded<typeof StreamContainerStatsRequest>;
 
 export const StreamContainerStatsResponse = message("StreamContainerStatsResponse", {
   containerStats: many(1, ContainerStats),
 });
-export type StreamContainerStatsResponse = Decoded<typeof StreamContainerStatsResponse>;
 
 const PodSandboxAttributes = message("PodSandboxAttributes", {
   id: string(1),
@@ -122,41 +108,26 @@ export const PodSandboxStats = message("PodSandboxStats", {
 });
 export type PodSandboxStats = Decoded<typeof PodSandboxStats>;
 
-export const PodSandboxStatsFilter = message("PodSandboxStatsFilter", {
-  id: string(1),
-  labelSelector: stringMap(2),
-});
+export const PodSandboxStatsFilter = message("PodSandboxStatsFilter", { id: string(1), labelSelector: stringMap(2) });
 export type PodSandboxStatsFilter = Decoded<typeof PodSandboxStatsFilter>;
 
-export const PodSandboxStatsRequest = message("PodSandboxStatsRequest", {
-  podSandboxId: string(1),
-});
-export type PodSandboxStatsRequest = Decoded<typeof PodSandboxStatsRequest>;
+export const PodSandboxStatsRequest = message("PodSandboxStatsRequest", { podSandboxId: string(1) });
 
-export const PodSandboxStatsResponse = message("PodSandboxStatsResponse", {
-  stats: one(1, PodSandboxStats),
-});
-export type PodSandboxStatsResponse = Decoded<typeof PodSandboxStatsResponse>;
+export const PodSandboxStatsResponse = message("PodSandboxStatsResponse", { stats: one(1, PodSandboxStats) });
 
 export const ListPodSandboxStatsRequest = message("ListPodSandboxStatsRequest", {
   filter: one(1, PodSandboxStatsFilter),
 });
-export type ListPodSandboxStatsRequest = Decoded<typeof ListPodSandboxStatsRequest>;
 
-export const ListPodSandboxStatsResponse = message("ListPodSandboxStatsResponse", {
-  stats: many(1, PodSandboxStats),
-});
-export type ListPodSandboxStatsResponse = Decoded<typeof ListPodSandboxStatsResponse>;
+export const ListPodSandboxStatsResponse = message("ListPodSandboxStatsResponse", { stats: many(1, PodSandboxStats) });
 
 export const StreamPodSandboxStatsRequest = message("StreamPodSandboxStatsRequest", {
   filter: one(1, PodSandboxStatsFilter),
 });
-export type StreamPodSandboxStatsRequest = Decoded<typeof StreamPodSandboxStatsRequest>;
 
 export const StreamPodSandboxStatsResponse = message("StreamPodSandboxStatsResponse", {
   podSandboxStats: many(1, PodSandboxStats),
 });
-export type StreamPodSandboxStatsResponse = Decoded<typeof StreamPodSandboxStatsResponse>;
 
 export const MetricDescriptor = message("MetricDescriptor", {
   name: string(1),
@@ -174,12 +145,8 @@ export const Metric = message("Metric", {
   labelValues: strings(4),
   value: one(5, UInt64Value),
 });
-export type Metric = Decoded<typeof Metric>;
 
-const ContainerMetrics = message("ContainerMetrics", {
-  containerId: string(1),
-  metrics: many(2, Metric),
-});
+const ContainerMetrics = message("ContainerMetrics", { containerId: string(1), metrics: many(2, Metric) });
 
 export const PodSandboxMetrics = message("PodSandboxMetrics", {
   podSandboxId: string(1),
@@ -189,25 +156,19 @@ export const PodSandboxMetrics = message("PodSandboxMetrics", {
 export type PodSandboxMetrics = Decoded<typeof PodSandboxMetrics>;
 
 export const ListMetricDescriptorsRequest = message("ListMetricDescriptorsRequest", {});
-export type ListMetricDescriptorsRequest = Decoded<typeof ListMetricDescriptorsRequest>;
 
 export const ListMetricDescriptorsResponse = message("ListMetricDescriptorsResponse", {
   descriptors: many(1, MetricDescriptor),
 });
-export type ListMetricDescriptorsResponse = Decoded<typeof ListMetricDescriptorsResponse>;
 
 export const ListPodSandboxMetricsRequest = message("ListPodSandboxMetricsRequest", {});
-export type ListPodSandboxMetricsRequest = Decoded<typeof ListPodSandboxMetricsRequest>;
 
 export const ListPodSandboxMetricsResponse = message("ListPodSandboxMetricsResponse", {
   podMetrics: many(1, PodSandboxMetrics),
 });
-export type ListPodSandboxMetricsResponse = Decoded<typeof ListPodSandboxMetricsResponse>;
 
 export const StreamPodSandboxMetricsRequest = message("StreamPodSandboxMetricsRequest", {});
-export type StreamPodSandboxMetricsRequest = Decoded<typeof StreamPodSandboxMetricsRequest>;
 
 export const StreamPodSandboxMetricsResponse = message("StreamPodSandboxMetricsResponse", {
   podSandboxMetrics: many(1, PodSandboxMetrics),
 });
-export type StreamPodSandboxMetricsResponse = Decoded<typeof StreamPodSandboxMetricsResponse>;

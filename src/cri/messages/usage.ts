@@ -1,6 +1,6 @@
 /** What was used of a machine. Timestamps are nanoseconds; values are wrapped, so that 0 differs from unknown. */
 
-import { type Decoded, double, int64, many, one, string, uint64 } from "../../apimachinery/protobuf/fields.js";
+import { double, int64, many, one, string, uint64 } from "../../apimachinery/protobuf/fields.js";
 import { message } from "../../apimachinery/protobuf/message.js";
 import { FilesystemIdentifier } from "./image.js";
 import { UInt64Value } from "./values.js";
@@ -13,10 +13,7 @@ const PsiData = message("PsiData", {
   avg300: double(4, "Avg300"),
 });
 
-const PsiStats = message("PsiStats", {
-  full: one(1, PsiData, "Full"),
-  some: one(2, PsiData, "Some"),
-});
+const PsiStats = message("PsiStats", { full: one(1, PsiData, "Full"), some: one(2, PsiData, "Some") });
 
 export const CpuUsage = message("CpuUsage", {
   timestamp: int64(1),
@@ -26,7 +23,6 @@ export const CpuUsage = message("CpuUsage", {
   usageNanoCores: one(3, UInt64Value),
   psi: one(4, PsiStats),
 });
-export type CpuUsage = Decoded<typeof CpuUsage>;
 
 export const MemoryUsage = message("MemoryUsage", {
   timestamp: int64(1),
@@ -38,20 +34,14 @@ export const MemoryUsage = message("MemoryUsage", {
   majorPageFaults: one(7, UInt64Value),
   psi: one(8, PsiStats),
 });
-export type MemoryUsage = Decoded<typeof MemoryUsage>;
 
-export const IoUsage = message("IoUsage", {
-  timestamp: int64(1),
-  psi: one(2, PsiStats),
-});
-export type IoUsage = Decoded<typeof IoUsage>;
+export const IoUsage = message("IoUsage", { timestamp: int64(1), psi: one(2, PsiStats) });
 
 export const SwapUsage = message("SwapUsage", {
   timestamp: int64(1),
   swapAvailableBytes: one(2, UInt64Value),
   swapUsageBytes: one(3, UInt64Value),
 });
-export type SwapUsage = Decoded<typeof SwapUsage>;
 
 const NetworkInterfaceUsage = message("NetworkInterfaceUsage", {
   name: string(1),
@@ -67,20 +57,14 @@ export const NetworkUsage = message("NetworkUsage", {
   defaultInterface: one(2, NetworkInterfaceUsage),
   interfaces: many(3, NetworkInterfaceUsage),
 });
-export type NetworkUsage = Decoded<typeof NetworkUsage>;
 
-export const ProcessUsage = message("ProcessUsage", {
-  timestamp: int64(1),
-  processCount: one(2, UInt64Value),
-});
-export type ProcessUsage = Decoded<typeof ProcessUsage>;
+export const ProcessUsage = message("ProcessUsage", { timestamp: int64(1), processCount: one(2, UInt64Value) });
 
 export const WindowsCpuUsage = message("WindowsCpuUsage", {
   timestamp: int64(1),
   usageCoreNanoSeconds: one(2, UInt64Value),
   usageNanoCores: one(3, UInt64Value),
 });
-export type WindowsCpuUsage = Decoded<typeof WindowsCpuUsage>;
 
 export const WindowsMemoryUsage = message("WindowsMemoryUsage", {
   timestamp: int64(1),
@@ -89,7 +73,6 @@ export const WindowsMemoryUsage = message("WindowsMemoryUsage", {
   pageFaults: one(4, UInt64Value),
   commitMemoryBytes: one(5, UInt64Value),
 });
-export type WindowsMemoryUsage = Decoded<typeof WindowsMemoryUsage>;
 
 const WindowsNetworkInterfaceUsage = message("WindowsNetworkInterfaceUsage", {
   name: string(1),
@@ -104,17 +87,14 @@ export const WindowsNetworkUsage = message("WindowsNetworkUsage", {
   defaultInterface: one(2, WindowsNetworkInterfaceUsage),
   interfaces: many(3, WindowsNetworkInterfaceUsage),
 });
-export type WindowsNetworkUsage = Decoded<typeof WindowsNetworkUsage>;
 
 export const WindowsProcessUsage = message("WindowsProcessUsage", {
   timestamp: int64(1),
   processCount: one(2, UInt64Value),
 });
-export type WindowsProcessUsage = Decoded<typeof WindowsProcessUsage>;
 
 export const WindowsFilesystemUsage = message("WindowsFilesystemUsage", {
   timestamp: int64(1),
   fsId: one(2, FilesystemIdentifier),
   usedBytes: one(3, UInt64Value),
 });
-export type WindowsFilesystemUsage = Decoded<typeof WindowsFilesystemUsage>;

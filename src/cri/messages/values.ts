@@ -2,7 +2,6 @@
 
 import {
   bool,
-  type Decoded,
   enumeration,
   int32,
   int64,
@@ -18,30 +17,15 @@ import { message } from "../../apimachinery/protobuf/message.js";
 import { MountPropagation, Protocol } from "./enums.js";
 
 /** An int64 that may be absent. */
-export const Int64Value = message("Int64Value", {
-  value: int64(1),
-});
-export type Int64Value = Decoded<typeof Int64Value>;
+export const Int64Value = message("Int64Value", { value: int64(1) });
 
 /** A uint64 that may be absent. */
-export const UInt64Value = message("UInt64Value", {
-  value: uint64(1),
-});
-export type UInt64Value = Decoded<typeof UInt64Value>;
+export const UInt64Value = message("UInt64Value", { value: uint64(1) });
 
-export const KeyValue = message("KeyValue", {
-  key: string(1),
-  value: string(2),
-});
-export type KeyValue = Decoded<typeof KeyValue>;
+export const KeyValue = message("KeyValue", { key: string(1), value: string(2) });
 
 /** A run of user or group IDs, on the host and in the container. */
-export const IDMapping = message("IDMapping", {
-  hostId: uint32(1),
-  containerId: uint32(2),
-  length: uint32(3),
-});
-export type IDMapping = Decoded<typeof IDMapping>;
+export const IDMapping = message("IDMapping", { hostId: uint32(1), containerId: uint32(2), length: uint32(3) });
 
 /** Annotations say which platform's image is meant, where there are several. */
 export const ImageSpec = message("ImageSpec", {
@@ -54,14 +38,8 @@ export const ImageSpec = message("ImageSpec", {
   /** for image volumes: the digest in use */
   imageRef: string(20),
 });
-export type ImageSpec = Decoded<typeof ImageSpec>;
 
-export const DNSConfig = message("DNSConfig", {
-  servers: strings(1),
-  searches: strings(2),
-  options: strings(3),
-});
-export type DNSConfig = Decoded<typeof DNSConfig>;
+export const DNSConfig = message("DNSConfig", { servers: strings(1), searches: strings(2), options: strings(3) });
 
 /** A host port of 0 means none. */
 export const PortMapping = message("PortMapping", {
@@ -70,7 +48,6 @@ export const PortMapping = message("PortMapping", {
   hostPort: int32(3),
   hostIp: string(4),
 });
-export type PortMapping = Decoded<typeof PortMapping>;
 
 export const Mount = message("Mount", {
   containerPath: string(1),
@@ -85,7 +62,6 @@ export const Mount = message("Mount", {
   image: one(9, ImageSpec),
   imageSubPath: string(10),
 });
-export type Mount = Decoded<typeof Mount>;
 
 export const Device = message("Device", {
   containerPath: string(1),
@@ -93,9 +69,5 @@ export const Device = message("Device", {
   /** some of r, w, m */
   permissions: string(3),
 });
-export type Device = Decoded<typeof Device>;
 
-export const CDIDevice = message("CDIDevice", {
-  name: string(1),
-});
-export type CDIDevice = Decoded<typeof CDIDevice>;
+export const CDIDevice = message("CDIDevice", { name: string(1) });

@@ -4,6 +4,7 @@ import { checkIssued, type PendingKey } from "../../client-go/certificate/manage
 import { type WaitHints, waitForCertificate } from "../../client-go/certificate/wait.js";
 import type { KubeClient, RestConfig } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
+import { checkNameIsFree } from "../../cluster-bootstrap/taken-name.js";
 import { type BootstrapToken, formatToken } from "../../cluster-bootstrap/token.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { durationText } from "../../release/fact-table.js";
@@ -16,7 +17,6 @@ import type { CertificateStore } from "./certificate-store.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
 import { writeNodeKubeconfig } from "./node-kubeconfig.js";
 import { certificateLeftBehind, hasBeenThisNode } from "./own-certificate.js";
-import { checkNameIsFree } from "./taken-name.js";
 
 export interface BootstrapDeps extends Ctx {
   readonly store: CertificateStore;

@@ -72,7 +72,7 @@ function parseCertificates(pem: string): Certificate[] | undefined {
 }
 
 /** Reports whether two PEM texts hold the same certificates, ignoring text around and between the blocks. */
-function isSamePem(one: string, other: string): boolean {
+export function isSamePem(one: string, other: string): boolean {
   const blocks = (pem: string) => decodePem(pem).map(({ der }) => der.toString("base64"));
   return blocks(one).join() === blocks(other).join();
 }

@@ -1,10 +1,12 @@
+import { onAbort } from "../../util/abort.js";
+
 /**
  * A bounded channel for one reader, as a Go channel with a buffer: the sender waits while it is full, so nothing is
  * lost.
  */
 export class Channel<T> {
   readonly #items: T[] = [];
-  readonly #senders: (() => void)[] = [];
+  #senders: (() => void)[] = [];
   #reader: (() => void) | undefined;
 
   constructor(readonly capacity: number) {}
@@ -36,29 +38,25 @@ export class Channel<T> {
 
   #room(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const onAbort = () => {
-        const i = this.#senders.indexOf(wake);
-        if (i >= 0) this.#senders.splice(i, 1);
-        reject(signal.reason);
-      };
       const wake = () => {
-        signal.removeEventListener("abort", onAbort);
+        link[Symbol.dispose]();
         resolve();
       };
       this.#senders.push(wake);
-      signal.addEventListener("abort", onAbort, { once: true });
+      const link = onAbort(signal, () => {
+        this.#senders = this.#senders.filter((one) => one !== wake);
+        reject(signal.reason);
+      });
     });
   }
 
-  #news(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#reader = undefined;
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      this.#reader = wake;
-      signal.addEventListener("abort", wake, { once: true });
+  async #news(signal: AbortSignal): Promise<void> {
+    let link: Disposable | undefined;
+    await new Promise<void>((resolve) => {
+      this.#reader = resolve;
+      link = onAbort(signal, resolve);
     });
+    link?.[Symbol.dispose]();
+    this.#reader = undefined;
   }
 }

@@ -1,9 +1,10 @@
 import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
 import { decodeText } from "../../apimachinery/scheme/request.js";
+import { messageOf } from "../../util/errors.js";
 import { isRecord } from "../../util/records.js";
-import { POD_SHAPE } from "./pod-shape.js";
-import { shapeProblems } from "./shape.js";
+
 import { applyDefaults, type PodOrigin } from "./static-pod.js";
+import { podTypeProblems } from "./type-problems.js";
 import { validatePod } from "./validation.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -45,30 +46,21 @@ async function parseManifest(text: string): Promise<Fields> {
   return object;
 }
 
-/** Parses YAML as upstream does: version 1.1 (0644 is octal, yes is true), but times and 1:30 stay strings. */
 async function parseFirstDocument(text: string): Promise<unknown> {
   try {
     if (/^\s*\{/.test(text)) return JSON.parse(text);
   } catch {
     // YAML can start with a brace too, but this message is better.
   }
-  const { parseAllDocuments } = await import("../../util/yaml.js");
-  const unwanted = new Set(["tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:binary"]);
-  const documents = parseAllDocuments(text, {
-    version: "1.1",
-    customTags: (tags) =>
-      tags.filter(
-        (tag) => typeof tag === "string" || (!unwanted.has(tag.tag) && !("format" in tag && tag.format === "TIME")),
-      ),
-  });
-  const first = Array.isArray(documents) ? documents[0] : undefined;
-  if (first === undefined) throw new ManifestError("it is empty");
-  const [error] = first.errors;
-  if (error !== undefined) {
-    // The message's later lines quote the place in the file.
-    throw new ManifestError(`couldn't parse as YAML: ${error.message.split("\n")[0]?.replace(/:$/, "")}`);
+  const { parseYamlDocuments } = await import("../../apimachinery/yaml.js");
+  let documents: readonly unknown[];
+  try {
+    documents = parseYamlDocuments(text);
+  } catch (error) {
+    throw new ManifestError(`couldn't parse as YAML: ${messageOf(error)}`);
   }
-  return first.toJS();
+  if (documents.length === 0) throw new ManifestError("it is empty");
+  return documents[0];
 }
 
 function podFrom(object: unknown, origin: PodOrigin): V1Pod {
@@ -78,7 +70,7 @@ function podFrom(object: unknown, origin: PodOrigin): V1Pod {
     throw new ManifestError(`invalid pod: want apiVersion v1, kind Pod; got ${String(apiVersion)}, ${String(kind)}`);
   }
   if (!isRecord(metadata) || !isRecord(spec)) throw new ManifestError("invalid pod: it needs metadata and a spec");
-  const misshapen = shapeProblems(POD_SHAPE, object);
+  const misshapen = podTypeProblems(object);
   if (misshapen.length > 0) throw new ManifestError(`invalid pod: ${misshapen.join(", ")}`);
   const named = { ...NO_NAMES, ...metadata };
   const pod = asPod({ ...object, apiVersion, kind, metadata: named, spec });

@@ -1,11 +1,12 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { allUntilOneEnds } from "../../util/concurrency.js";
 import { describeFileError } from "../../util/files.js";
-import { allUntilOneEnds } from "../../util/loops.js";
 import { Mutex } from "../../util/mutex.js";
+import { readFileAtMost } from "../../util/read-at-most.js";
 import { getPodFullName, podText } from "../types/pod-update.js";
 import { decodeSinglePod } from "./decode.js";
 import { type PathWatcher, watchPath } from "./file-watch.js";
@@ -120,9 +121,8 @@ export class FileSource {
         }
       } catch (error) {
         signal.throwIfAborted();
-        this.#problem(this.#path, describeFileError(error));
-        if ((error as { code?: unknown }).code !== "ENOENT")
-          backoffMs = Math.min(backoffMs * 2, FILE_WATCH_MAX_RETRY_MS);
+        this.#pathProblem(error);
+        if (!isMissing(error)) backoffMs = Math.min(backoffMs * 2, FILE_WATCH_MAX_RETRY_MS);
       }
       signal.throwIfAborted();
       await clock.sleep(backoffMs, signal);
@@ -142,9 +142,8 @@ export class FileSource {
       return names.sort().map((name) => join(this.#path, name));
     } catch (error) {
       // A missing folder counts as an empty one: the source has reported that it has no pods.
-      const isMissing = (error as { code?: unknown }).code === "ENOENT";
-      this.#problem(this.#path, isMissing ? "path does not exist, ignoring" : describeFileError(error));
-      return isMissing ? [] : undefined;
+      this.#pathProblem(error);
+      return isMissing(error) ? [] : undefined;
     }
   }
 
@@ -156,12 +155,13 @@ export class FileSource {
       if (!found.isFile()) throw new Error("it is not a regular file");
       const { nodeName } = this.options;
       const origin = { source: file, isFile: true, nodeName };
-      const pod = await decodeSinglePod(await readFile(file, "utf8"), origin);
+      const pod = await decodeSinglePod((await readFileAtMost(file)).toString(), origin);
       this.#keep(file, pod);
       this.#problems.delete(file);
       return true;
     } catch (error) {
-      this.#problem(file, describeFileError(error));
+      const message = `can't process config file ${JSON.stringify(file)}: ${describeFileError(error)}`;
+      this.#problem(file, message, "The file is left out until it can be used; other files are not affected.");
       return false;
     }
   }
@@ -182,11 +182,17 @@ export class FileSource {
     return this.channel({ op: "SET", pods: [...this.#store.values()] }, signal);
   }
 
-  #problem(file: string, why: string): void {
-    if (this.#problems.get(file) === why) return;
-    this.#problems.set(file, why);
-    const message = `can't process config file ${JSON.stringify(file)}: ${why}`;
-    const hint = "The file is left out until it can be used; other files are not affected.";
+  /** Listing and watching fail in the same way, so both report the same sentence. Mirrors run in file.go and file_linux.go. */
+  #pathProblem(error: unknown): void {
+    const why = isMissing(error) ? "path does not exist, ignoring" : describeFileError(error);
+    const message = `Unable to read config path ${JSON.stringify(this.#path)}: ${why}`;
+    this.#problem(this.#path, message, "The kubelet retries and reads the manifests as soon as it can.");
+  }
+
+  /** Differs: upstream logs the same problem at each attempt. */
+  #problem(file: string, message: string, hint: string): void {
+    if (this.#problems.get(file) === message) return;
+    this.#problems.set(file, message);
     this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level: 1 });
   }
 
@@ -201,6 +207,10 @@ async function isThere(file: string): Promise<boolean> {
     return true;
   } catch (error) {
     // Any other problem shows up when the file is read.
-    return (error as { code?: unknown }).code !== "ENOENT";
+    return !isMissing(error);
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as { code?: unknown }).code === "ENOENT";
 }

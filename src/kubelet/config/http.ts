@@ -4,6 +4,7 @@ import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
+import { MAX_FILE_BYTES, readAtMost } from "../../util/read-at-most.js";
 import { decodePods } from "./decode.js";
 import type { SourceChannel } from "./pod-config.js";
 
@@ -88,7 +89,8 @@ async function getText(
   );
   try {
     const answer = await get(url, { signal: request.signal, ...defined({ headers }) });
-    const text = await answer.text();
+    const { body } = answer;
+    const text = body === null ? "" : (await readAtMost(body, MAX_FILE_BYTES, request.signal)).toString();
     if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${answer.statusText}`.trimEnd());
     return text;
   } catch (error) {

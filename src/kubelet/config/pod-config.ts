@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../apimachinery/corev1/pod-references.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { Mutex } from "../../util/mutex.js";
 import { isSet } from "../../util/records.js";
-import { formatPod } from "../container/spec.js";
+import { formatPod } from "../container/helpers.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import {
   CONFIG_FIRST_SEEN_ANNOTATION,
-  CONFIG_MIRROR_ANNOTATION,
   CONFIG_SOURCE_ANNOTATION,
   getPodFullName,
   type PodOperation,
@@ -22,7 +22,7 @@ const FILE = "pkg/kubelet/config/config.go";
 /** If this many updates wait for the sync loop, the sources wait. */
 const UPDATES_CAPACITY = 50;
 /** Annotations that the kubelet itself writes: no source sets or changes them. */
-const LOCAL_ANNOTATIONS = [CONFIG_SOURCE_ANNOTATION, CONFIG_MIRROR_ANNOTATION, CONFIG_FIRST_SEEN_ANNOTATION];
+const LOCAL_ANNOTATIONS = [CONFIG_SOURCE_ANNOTATION, MIRROR_POD_ANNOTATION, CONFIG_FIRST_SEEN_ANNOTATION];
 
 export interface PodConfigDeps {
   readonly clock: Clock;
@@ -72,11 +72,6 @@ export class PodConfig {
   /** Changes, in order, for one reader. Ends (normally) when `signal` aborts. */
   updates(signal: AbortSignal): AsyncGenerator<PodUpdate> {
     return this.#updates.receive(signal);
-  }
-
-  /** All pods of all sources. */
-  mergedState(): V1Pod[] {
-    return [...this.#pods.values()].flatMap((pods) => [...pods.values()]);
   }
 
   /** Mirrors Merge. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { V1Pod, V1Toleration } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { withToleration } from "../../apimachinery/corev1/tolerations.js";
 import { defined } from "../../util/defined.js";
 import { CONFIG_HASH_ANNOTATION } from "../types/pod-update.js";
 
@@ -20,7 +21,7 @@ export interface PodOrigin {
 export function applyDefaults(pod: V1Pod, origin: PodOrigin): V1Pod {
   const { nodeName, isFile } = origin;
   const uid = pod.metadata.uid === "" ? hashPod(pod, origin) : pod.metadata.uid;
-  const tolerations = isFile ? tolerated(pod.spec.tolerations ?? []) : pod.spec.tolerations;
+  const tolerations = isFile ? withToleration(pod.spec.tolerations ?? [], NO_EXECUTE) : pod.spec.tolerations;
   return {
     ...pod,
     metadata: {
@@ -34,6 +35,8 @@ export function applyDefaults(pod: V1Pod, origin: PodOrigin): V1Pod {
     status: { ...pod.status, phase: "Pending" },
   };
 }
+
+const NO_EXECUTE = { operator: "Exists", effect: "NoExecute" } as const;
 
 /**
  * 32 hexadecimal digits that depend on the pod's content, its source and the node: a changed manifest is another pod.
@@ -62,13 +65,4 @@ function canonical(value: unknown): unknown {
 /** On node `N1`, `web` becomes `web-n1`. Mirrors generatePodName. */
 function generatePodName(name: string, nodeName: string): string {
   return `${name}-${nodeName.toLowerCase()}`;
-}
-
-/** Mirrors AddOrUpdateTolerationInPodSpec in pkg/apis/core/v1/helper/helpers.go. */
-function tolerated(tolerations: readonly V1Toleration[]): readonly V1Toleration[] {
-  const all = { operator: "Exists", effect: "NoExecute" };
-  const isThere = tolerations.some(
-    ({ key, value, operator, effect }) => !key && !value && operator === all.operator && effect === all.effect,
-  );
-  return isThere ? tolerations : [...tolerations, all];
 }

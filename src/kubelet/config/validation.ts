@@ -5,7 +5,7 @@ const DNS_SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-
 const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
 
 /**
- * Finds problems of a manifest whose fields have the right types (see shape.ts). Pure.
+ * Finds problems of a manifest whose fields have the right types (see type-problems.ts). Pure.
  *
  * Mirrors pkg/apis/core/validation/validation.go (ValidatePodCreate).
  * Differs: checks names, containers, images, volumes and the restart policy, where hand-written manifests usually go

@@ -1,3 +1,4 @@
+import { onAbort } from "../../util/abort.js";
 import type { PodStatus } from "./runtime.js";
 
 /** The cache's entry for one pod. Status and error may both be set, or (after a failed inspection) only the error. */
@@ -97,19 +98,20 @@ export class PodCache {
     if (ready !== undefined) return Promise.resolve(ready);
     if (signal?.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
-      const onAbort = () => {
-        this.#keep(podUid, (one) => one !== waiter);
-        reject(signal?.reason);
-      };
+      const link =
+        signal &&
+        onAbort(signal, () => {
+          this.#keep(podUid, (one) => one !== waiter);
+          reject(signal.reason);
+        });
       const release = (cached: CachedStatus) => {
-        signal?.removeEventListener("abort", onAbort);
+        link?.[Symbol.dispose]();
         resolve(cached);
       };
       const waiter: Waiter = { minTimeMs, release };
       const waiters = this.#waiters.get(podUid);
       if (waiters === undefined) this.#waiters.set(podUid, [waiter]);
       else waiters.push(waiter);
-      signal?.addEventListener("abort", onAbort, { once: true });
       this.options.onWait?.();
     });
   }

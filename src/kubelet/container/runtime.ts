@@ -2,8 +2,8 @@
  * Pods and containers as the kubelet sees them, independent of the runtime.
  *
  * Mirrors pkg/kubelet/container/runtime.go (Pod, Container, PodStatus, Status, Runtime).
- * Differs: a container's ID is the runtime's own text (`buildContainerId` adds the type where the API wants it); of a
- * list only ID, name and state are kept, because relisting needs no more; times are Unix ms.
+ * Differs: a container's ID is the runtime's own text (`buildContainerId` adds the type where the API wants it); from a
+ * list, only ID, name and state are kept, because relisting needs no more; times are Unix ms.
  */
 
 /** Mirrors kubecontainer.State. A ready sandbox is `running`, one that is not ready `exited`. */

@@ -1,15 +1,15 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
 import { parseImageName } from "../../apimachinery/image-name.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import { goDuration } from "../../apimachinery/time.js";
 import type { Backoff } from "../../client-go/backoff.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
+import type { RemoteImageService } from "../../cri/remote/remote-image.js";
 import { factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import { remember } from "../../util/lru.js";
-import { type ContainerSpec, containerFieldPath } from "../container/spec.js";
+import { containerFieldPath } from "../container/helpers.js";
 import type { SyncErrorReason } from "../container/sync-result.js";
-import type { RemoteImageService } from "../cri/remote-image.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PullSecret } from "../kuberuntime/generic-runtime.js";
 import { credentialsFor } from "./keyring.js";

@@ -1,7 +1,9 @@
 import { isIPv6 } from "node:net";
 import {
+  ephemeralContainersOf,
   isPodPhaseTerminal,
   type PodPhase,
+  replaceOrAppend,
   type V1ContainerStatus,
   type V1Pod,
   type V1PodCondition,
@@ -11,14 +13,13 @@ import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import { factFor, isAtLeast } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { PodStatus } from "../container/runtime.js";
-import { ephemeralContainersOf } from "../container/spec.js";
 import type { ProbeManager } from "../prober/manager.js";
 import {
   generateContainersReadyCondition,
   generatePodInitializedCondition,
   generatePodReadyCondition,
 } from "../status/generate.js";
-import { ownedConditions, replaceOrAppend } from "../status/merge.js";
+import { ownedConditions } from "../status/merge.js";
 import { getPhase } from "../status/phase.js";
 import { isStaticPod, podText } from "../types/pod-update.js";
 import { convertToApiContainerStatuses } from "./container-statuses.js";

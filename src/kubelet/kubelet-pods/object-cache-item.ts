@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { escapeFieldValue } from "../../apimachinery/field-selector.js";
 import { type ReflectDeps, ReflectorBackoff, reflect } from "../../client-go/cache/reflect.js";
 import { collectionPath } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
@@ -38,7 +39,7 @@ export class ObjectCacheItem {
   #hasSynced = false;
   #isImmutable = false;
   readonly #awaitingSync = new Set<Waker>();
-  #told: string | undefined;
+  #lastMessage: string | undefined;
 
   constructor(
     readonly deps: ObjectCacheItemDeps,
@@ -106,7 +107,7 @@ export class ObjectCacheItem {
   /** Never rejects: only the next watch and close() wait for it. */
   async #follow(signal: AbortSignal): Promise<void> {
     const backoff = new ReflectorBackoff(this.deps);
-    this.#tellOfWatch("started");
+    this.#reportWatch("started");
     while (!signal.aborted) {
       try {
         await this.#reflect(signal);
@@ -123,7 +124,7 @@ export class ObjectCacheItem {
         await backoff.wait(signal).catch(() => undefined);
       }
     }
-    this.#tellOfWatch("stopped");
+    this.#reportWatch("stopped");
   }
 
   async #reflect(signal: AbortSignal): Promise<void> {
@@ -159,7 +160,7 @@ export class ObjectCacheItem {
     this.deps.trace.emit(fact, { actor: "kubelet" });
   }
 
-  #tellOfWatch(to: "started" | "stopped"): void {
+  #reportWatch(to: "started" | "stopped"): void {
     const fact = { kind: "state", subject: this.#subject, what: "watch", to, upstream: REFLECTOR } as const;
     this.deps.trace.emit(fact, { actor: "kubelet", level: 2 });
   }
@@ -173,8 +174,8 @@ export class ObjectCacheItem {
   #failed(error: unknown): void {
     const stack = isOwnBug(error) && error instanceof Error ? error.stack : undefined;
     const message = stack ?? messageOf(error);
-    if (message === this.#told) return;
-    this.#told = message;
+    if (message === this.#lastMessage) return;
+    this.#lastMessage = message;
     const hint = `It is tried again within a minute. Pods that reference the ${this.#subject} get the last version read, if any.`;
     this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
   }
@@ -182,9 +183,4 @@ export class ObjectCacheItem {
 
 function versionOf(object: KubeObject | undefined): string {
   return object === undefined ? "none" : (object.metadata.resourceVersion ?? "");
-}
-
-/** Mirrors EscapeValue in k8s.io/apimachinery/pkg/fields/selector.go: a manifest's name may contain anything. */
-function escapeFieldValue(value: string): string {
-  return value.replace(/[\\,=]/g, "\\$&");
 }

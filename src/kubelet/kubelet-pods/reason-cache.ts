@@ -30,11 +30,6 @@ export class ReasonCache {
   get(podUid: string, containerName: string): ReasonItem | undefined {
     return this.#items.get(keyOf(podUid, containerName));
   }
-
-  /** Call when a container was removed. */
-  remove(podUid: string, containerName: string): void {
-    this.#items.delete(keyOf(podUid, containerName));
-  }
 }
 
 /** The key in upstream's form: `uid_name`. */

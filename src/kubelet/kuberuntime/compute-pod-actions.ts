@@ -1,16 +1,16 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { factFor } from "../../release/facts.js";
-import { defined } from "../../util/defined.js";
-import { hashContainer } from "../container/hash.js";
-import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";
-import type { ContainerStatus, PodStatus } from "../container/runtime.js";
 import {
   type ContainerSpec,
   containersOf,
   ephemeralContainersOf,
   initContainersOf,
-  isRestartableInitContainer,
-} from "../container/spec.js";
+  sidecarsOf,
+  type V1Pod,
+} from "../../apimachinery/api/pod.js";
+import { factFor } from "../../release/facts.js";
+import { defined } from "../../util/defined.js";
+import { hashContainer } from "../container/hash.js";
+import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";
+import type { ContainerStatus, PodStatus } from "../container/runtime.js";
 import { computeInitContainerActions, findNextInitContainer, hasAnyContainerCreated } from "./init-containers.js";
 import type { KillReason, PodActions, PodActionsDeps } from "./pod-actions.js";
 import { podSandboxChanged } from "./pod-sandbox-changed.js";
@@ -55,7 +55,7 @@ export function computePodActions(pod: V1Pod, podStatus: PodStatus, deps: PodAct
 
 /** Mirrors HasRestartableInitContainer in pkg/kubelet/types/pod_update.go with the feature enabled. */
 export function hasRestartableInitContainer(pod: V1Pod, kubeVersion: string): boolean {
-  return factFor("sidecarContainers", kubeVersion) && initContainersOf(pod).some(isRestartableInitContainer);
+  return factFor("sidecarContainers", kubeVersion) && sidecarsOf(pod).length > 0;
 }
 
 /** Recreates the sandbox and all containers, from the first init container on; completed containers stay completed. */

@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerConfig } from "../../cri/messages/container.js";
 import { MountPropagation } from "../../cri/messages/enums.js";
@@ -10,7 +10,6 @@ import { defined } from "../../util/defined.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
 import { hashContainer } from "../container/hash.js";
 import { expandContainerCommandAndArgs } from "../container/helpers.js";
-import type { ContainerSpec } from "../container/spec.js";
 import { newContainerAnnotations, newContainerLabels } from "./labels.js";
 import { generateLinuxContainerResources } from "./linux-resources.js";
 import { buildContainerLogsDirectory, buildContainerLogsPath } from "./log-paths.js";

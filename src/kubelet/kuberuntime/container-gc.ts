@@ -1,5 +1,6 @@
 import { readdir, readlink, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { POD_UID_LABEL } from "../../cri/labels.js";
 import type { Container } from "../../cri/messages/container.js";
 import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
 import type { PodSandbox } from "../../cri/messages/sandbox.js";
@@ -7,7 +8,6 @@ import { describeFileError } from "../../util/files.js";
 import { toMs } from "./convert.js";
 import type { GcPolicy } from "./generic-runtime.js";
 import { killContainer } from "./kill-container.js";
-import { POD_UID_LABEL } from "./labels.js";
 import { containerIdFromLegacyLogSymlink, parsePodUidFromLogsDirectory } from "./log-paths.js";
 import type { ManagerContext } from "./manager-context.js";
 import { removeContainer } from "./remove-container.js";

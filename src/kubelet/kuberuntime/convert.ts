@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
+import { CONTAINER_NAME_LABEL } from "../../cri/labels.js";
 import { ContainerState as CriContainerState, NamespaceMode, PodSandboxState } from "../../cri/messages/enums.js";
 import type { ContainerState, ContainerStatus, SandboxStatus } from "../container/runtime.js";
-import { CONTAINER_NAME_LABEL, getContainerInfoFromAnnotations } from "./labels.js";
+import { getContainerInfoFromAnnotations } from "./labels.js";
 import type { ReportedContainer, ReportedSandbox } from "./runtime-service.js";
 
 /** Mirrors toKubeContainerState. A state that this CRI version does not define is unknown. */

@@ -1,10 +1,10 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
 import { goDuration } from "../../apimachinery/time.js";
 import type { Backoff } from "../../client-go/backoff.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import { hashContainer } from "../container/hash.js";
+import { formatPod } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
-import { type ContainerSpec, formatPod } from "../container/spec.js";
 import { podText } from "../types/pod-update.js";
 import { type ManagerContext, recordContainerEvent } from "./manager-context.js";
 import { MANAGER_FILE } from "./report.js";

@@ -1,8 +1,13 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import {
+  type ContainerSpec,
+  containersOf,
+  initContainersOf,
+  isRestartableInitContainer,
+  type V1Pod,
+} from "../../apimachinery/api/pod.js";
 import { hashContainer } from "../container/hash.js";
 import { findContainerStatusByName } from "../container/helpers.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";
-import { type ContainerSpec, containersOf, initContainersOf, isRestartableInitContainer } from "../container/spec.js";
 import type { ContainerToKill, PodActions, PodActionsDeps } from "./pod-actions.js";
 
 /** Mirrors isInitContainerFailed in pkg/kubelet/kuberuntime/helpers.go. */

@@ -1,18 +1,15 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import { defined } from "../../util/defined.js";
+import { formatPod, getContainerSpec, type LifecycleHandler } from "../container/helpers.js";
 import type { Pod } from "../container/runtime.js";
-import { type ContainerSpec, formatPod, getContainerSpec, type LifecycleHandler } from "../container/spec.js";
 import type { SyncResult } from "../container/sync-result.js";
 import { PodSyncResult } from "../container/sync-result.js";
 import { podText } from "../types/pod-update.js";
 import { hasRestartableInitContainer } from "./compute-pod-actions.js";
 import {
-  CONTAINER_NAME_LABEL,
   DELETION_GRACE_PERIOD_ANNOTATION,
-  POD_NAME_LABEL,
-  POD_NAMESPACE_LABEL,
-  POD_UID_LABEL,
   PRE_STOP_HANDLER_ANNOTATION,
   TERMINATION_GRACE_PERIOD_ANNOTATION,
 } from "./labels.js";

@@ -1,3 +1,4 @@
+import { POD_UID_LABEL } from "../../cri/labels.js";
 import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
 import type { RpcFailure, RpcResult } from "../../cri/status.js";
@@ -11,7 +12,6 @@ import type {
   SandboxStatus,
 } from "../container/runtime.js";
 import { toKubeContainerStatus, toMs, toSandboxStatus } from "./convert.js";
-import { POD_UID_LABEL } from "./labels.js";
 import { groupIntoPods } from "./pods.js";
 import type { PodReader, ReportedContainer } from "./runtime-service.js";
 import { localFiles, type TailReader, terminationMessage } from "./termination-message.js";

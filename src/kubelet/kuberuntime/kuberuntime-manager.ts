@@ -1,5 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { Backoff } from "../../client-go/backoff.js";
+import { POD_UID_LABEL } from "../../cri/labels.js";
 import { PodSandboxState } from "../../cri/messages/enums.js";
 import type { ImageFsInfoResponse } from "../../cri/messages/image.js";
 import type { VersionResponse } from "../../cri/messages/runtime.js";
@@ -22,7 +23,6 @@ import type {
 } from "./generic-runtime.js";
 import { killPodWithSyncResult } from "./kill-container.js";
 import { KubeRuntime, RuntimeCallError } from "./kube-runtime.js";
-import { POD_UID_LABEL } from "./labels.js";
 import type { KubeRuntimeManagerDeps, KubeRuntimeManagerOptions, ManagerContext } from "./manager-context.js";
 import { RemotePodReader } from "./remote-pod-reader.js";
 import { removeContainer } from "./remove-container.js";

@@ -1,13 +1,10 @@
-/**
- * What the kubelet writes on sandboxes and containers, to recognize them after a restart.
- *
- * Mirrors pkg/kubelet/kuberuntime/labels.go and pkg/kubelet/types/labels.go.
- */
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
 
-export const POD_NAME_LABEL = "io.kubernetes.pod.name";
-export const POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace";
-export const POD_UID_LABEL = "io.kubernetes.pod.uid";
-export const CONTAINER_NAME_LABEL = "io.kubernetes.container.name";
+/**
+ * The labels and annotations that the kubelet writes on sandboxes and containers.
+ *
+ * Mirrors pkg/kubelet/kuberuntime/labels.go.
+ */
 
 export const CONTAINER_HASH_ANNOTATION = "io.kubernetes.container.hash";
 export const RESTART_COUNT_ANNOTATION = "io.kubernetes.container.restartCount";
@@ -56,6 +53,8 @@ function podIdentity({ name, namespace, uid }: LabelledPod["metadata"]): Record<
 }
 
 /**
+ * Makes the annotations by which the kubelet recognises its containers.
+ *
  * Mirrors newContainerAnnotations.
  * @param options.hash of the container's spec
  * @param options.annotations of device plugins: the kubelet's own win

@@ -1,11 +1,10 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { type ContainerSpec, containersOf, initContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
 import { resourcesOf } from "../../apimachinery/corev1/container-resources.js";
 import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import { milliValue, type ResourceList, unitValue } from "../../apimachinery/quantity.js";
 import type { LinuxContainerResources } from "../../cri/messages/resources.js";
-import { type ContainerSpec, containersOf, initContainersOf } from "../container/spec.js";
-import { isMirrorPod, isStaticPod } from "../types/pod-update.js";
+import { isCriticalPod } from "../types/pod-update.js";
 
 type Resources = Init<typeof LinuxContainerResources>;
 
@@ -20,7 +19,7 @@ const MIN_QUOTA_US = 1_000;
 const GUARANTEED_OOM_SCORE_ADJ = -997;
 const BEST_EFFORT_OOM_SCORE_ADJ = 1000;
 
-const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+const _SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
 export interface ResourceOptions {
   readonly cpuCfsQuota: boolean;
@@ -116,7 +115,5 @@ export function oomScoreAdjust(pod: V1Pod, container: ContainerSpec, memoryCapac
 
 /** Mirrors IsNodeCriticalPod in pkg/kubelet/types/pod_update.go. */
 function isNodeCriticalPod(pod: V1Pod): boolean {
-  const { priority, priorityClassName } = pod.spec;
-  const isCritical = isStaticPod(pod) || isMirrorPod(pod) || (priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
-  return isCritical && priorityClassName === "system-node-critical";
+  return isCriticalPod(pod) && pod.spec.priorityClassName === "system-node-critical";
 }

@@ -1,9 +1,9 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
+import type { RemoteImageService } from "../../cri/remote/remote-image.js";
+import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
 import { factFor } from "../../release/facts.js";
 import type { Ctx } from "../../trace/ctx.js";
-import { type ContainerSpec, containerFieldPath } from "../container/spec.js";
-import type { RemoteImageService } from "../cri/remote-image.js";
-import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
+import { containerFieldPath } from "../container/helpers.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { ImageManager } from "../images/image-manager.js";
 import type { HandlerRunner, HookHttpClient } from "../lifecycle/handlers.js";

@@ -1,5 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { containersOf, ephemeralContainersOf, initContainersOf } from "../container/spec.js";
+import { containersOf, ephemeralContainersOf, initContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
 import { podText } from "../types/pod-update.js";
 import type { PodActions } from "./pod-actions.js";
 

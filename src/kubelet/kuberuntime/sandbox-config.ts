@@ -1,13 +1,12 @@
 import { isIP } from "node:net";
 import type { V1ContainerPort } from "@kubernetes/client-node";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { containersOf, type V1Pod } from "../../apimachinery/api/pod.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { Protocol } from "../../cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import type { PortMapping } from "../../cri/messages/values.js";
 import { defined } from "../../util/defined.js";
-import { containersOf } from "../container/spec.js";
 import { newPodLabels } from "./labels.js";
 import { calculateSandboxResources, overheadResources } from "./linux-resources.js";
 import { buildPodLogsDirectory } from "./log-paths.js";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { V1SELinuxOptions, V1SeccompProfile, V1SecurityContext } from "@kubernetes/client-node";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { type ContainerSpec, containersOf, initContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { NamespaceMode, ProfileType } from "../../cri/messages/enums.js";
@@ -10,7 +10,7 @@ import type {
   NamespaceOption,
   SecurityProfile,
 } from "../../cri/messages/security.js";
-import { type ContainerSpec, containersOf, formatPod, initContainersOf } from "../container/spec.js";
+import { formatPod } from "../container/helpers.js";
 
 /** The user of an image: a number, or only a name. */
 export interface ImageUser {

@@ -1,11 +1,10 @@
 import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { ContainerSpec, EphemeralContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
 import { findContainerStatusByName } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
-import type { ContainerSpec, EphemeralContainerSpec } from "../container/spec.js";
 import type { SyncErrorReason } from "../container/sync-result.js";
 import { generateContainerConfig } from "./container-config.js";
 import type { PullSecret } from "./generic-runtime.js";

@@ -1,16 +1,15 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { Backoff } from "../../client-go/backoff.js";
-import { describeFileError, makeFolder } from "../../util/files.js";
-import { convertPodStatusToRunningPod } from "../container/helpers.js";
-import type { PodStatus } from "../container/runtime.js";
 import {
   type ContainerSpec,
   containersOf,
   ephemeralContainersOf,
-  formatPod,
   initContainersOf,
   isRestartableInitContainer,
-} from "../container/spec.js";
+  type V1Pod,
+} from "../../apimachinery/api/pod.js";
+import type { Backoff } from "../../client-go/backoff.js";
+import { describeFileError, makeFolder } from "../../util/files.js";
+import { convertPodStatusToRunningPod, formatPod } from "../container/helpers.js";
+import type { PodStatus } from "../container/runtime.js";
 import { PodSyncResult } from "../container/sync-result.js";
 import { podText } from "../types/pod-update.js";
 import { computePodActions } from "./compute-pod-actions.js";

@@ -1,7 +1,6 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { sidecarsOf, type V1Pod } from "../../apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import type { Container } from "../container/runtime.js";
-import { initContainersOf, isRestartableInitContainer } from "../container/spec.js";
 
 /** Resolved once, when a container has ended. */
 class Gate {
@@ -37,9 +36,7 @@ export class TerminationOrdering {
   ) {
     const names = running.map(({ name = "" }) => name);
     this.#gates = new Map(names.map((name) => [name, new Gate()]));
-    const sidecars = initContainersOf(pod)
-      .filter(isRestartableInitContainer)
-      .map(({ name }) => name);
+    const sidecars = sidecarsOf(pod).map(({ name }) => name);
     const others = names.filter((name) => !sidecars.includes(name));
     for (const [i, name] of sidecars.entries()) {
       this.#prerequisites.set(name, [...others, ...sidecars.slice(i + 1)]);

@@ -1,14 +1,14 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { NodeObject } from "../../apimachinery/api/node.js";
+import { containersOf, sidecarsOf, type V1Pod } from "../../apimachinery/api/pod.js";
 import { type InsufficientResource, insufficientResources } from "../../apimachinery/corev1/fit.js";
+import { type HostPort, HostPortInfo, hostPortsOf } from "../../apimachinery/corev1/host-ports.js";
 import { matchesRequiredNodeAffinity, type NodeChoice } from "../../apimachinery/corev1/node-affinity.js";
 import { addTo, podRequests, resourceFrom } from "../../apimachinery/corev1/pod-requests.js";
 import { findUntoleratedTaint } from "../../apimachinery/corev1/tolerations.js";
 import type { ResourceList } from "../../apimachinery/quantity.js";
 import { isAtLeast } from "../../release/facts.js";
-import type { NodeObject } from "../nodestatus/node.js";
 import { isStaticPod } from "../types/pod-update.js";
 import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "./admit.js";
-import { hostPortsOf, portsConflict } from "./host-ports.js";
 
 /** Why a pod does not fit. Mirrors InsufficientResourceError and PredicateFailureError. */
 export type PredicateFailureReason =
@@ -106,8 +106,8 @@ function resultOf(reason: PredicateFailureReason, kubeVersion: string): PodAdmit
   }
   const { name, description } = reason;
   // Later releases added the description.
-  const tellsMore = isAtLeast(kubeVersion, "1.32");
-  return refuse(name, `Predicate ${name} failed${tellsMore ? `: ${description}` : ""}`);
+  const hasDescription = isAtLeast(kubeVersion, "1.32");
+  return refuse(name, `Predicate ${name} failed${hasDescription ? `: ${description}` : ""}`);
 }
 
 function refuse(reason: string, message: string): PodAdmitResult {
@@ -128,8 +128,9 @@ function generalFilter(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject
   if (nodeName !== "" && nodeName !== node.metadata.name) {
     fail("NodeName", "node(s) didn't match the requested node name");
   }
-  const taken = otherPods.flatMap(hostPortsOf);
-  if (hostPortsOf(pod).some((port) => taken.some((other) => portsConflict(port, other)))) {
+  const used = new HostPortInfo();
+  for (const other of otherPods) for (const port of runningHostPorts(other)) used.add(port);
+  if (runningHostPorts(pod).some((port) => used.hasConflict(port))) {
     fail("NodePorts", "node(s) didn't have free ports for the requested pod ports");
   }
   const { tolerations = [] } = pod.spec;
@@ -137,6 +138,11 @@ function generalFilter(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject
     fail("TaintToleration", "node(s) had taints that the pod didn't tolerate");
   }
   return reasons;
+}
+
+/** The ports of regular containers and sidecars. */
+function runningHostPorts(pod: V1Pod): readonly HostPort[] {
+  return hostPortsOf([...containersOf(pod), ...sidecarsOf(pod)]);
 }
 
 /** Mirrors fitsRequest and removeMissingExtendedResources. */

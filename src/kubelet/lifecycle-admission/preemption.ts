@@ -1,10 +1,9 @@
-import type { V1Pod, V1PodCondition, V1PodStatus } from "../../apimachinery/api/pod.js";
+import { replaceOrAppend, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../apimachinery/api/pod.js";
 import { podRequests } from "../../apimachinery/corev1/pod-requests.js";
 import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import { factFor } from "../../release/facts.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
-import { replaceOrAppend } from "../status/merge.js";
-import { isMirrorPod, isStaticPod } from "../types/pod-update.js";
+import { isCriticalPod } from "../types/pod-update.js";
 import type { AdmissionFailureHandler, PredicateFailureReason, PreemptionResult } from "./predicate.js";
 
 const MESSAGE = "Preempted in order to admit critical pod";
@@ -16,7 +15,7 @@ const DISRUPTED: V1PodCondition = {
   message: "Pod was preempted by Kubelet to accommodate a critical pod.",
 };
 /** Mirrors SystemCriticalPriority in pkg/apis/scheduling/types.go. */
-const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+const _SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
 /** The missing amounts: cpu in millicores, everything else in whole units. */
 type Requirements = ReadonlyMap<string, number>;
@@ -66,24 +65,19 @@ export class CriticalPodAdmissionHandler implements AdmissionFailureHandler {
 
   async #preempt(pod: V1Pod): Promise<void> {
     this.deps.recorder.event(pod, "Warning", "Preempting", MESSAGE);
-    const isTold = factFor("podDisruptionConditions", this.options.kubeVersion);
+    const hasCondition = factFor("podDisruptionConditions", this.options.kubeVersion);
     try {
       await this.deps.evictPod(pod, (status) => ({
         ...status,
         phase: "Failed",
         reason: "Preempting",
         message: MESSAGE,
-        ...(isTold ? { conditions: replaceOrAppend(status.conditions ?? [], DISRUPTED) } : {}),
+        ...(hasCondition ? { conditions: replaceOrAppend(status.conditions ?? [], DISRUPTED) } : {}),
       }));
     } catch {
       // The pod workers report the failure and keep trying; the critical pod does not wait for them.
     }
   }
-}
-
-/** Mirrors IsCriticalPod in pkg/kubelet/types/pod_update.go. */
-export function isCriticalPod(pod: V1Pod): boolean {
-  return isStaticPod(pod) || isMirrorPod(pod) || (priorityOf(pod) ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
 }
 
 /** Mirrors Preemptable. */

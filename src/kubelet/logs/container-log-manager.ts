@@ -1,13 +1,13 @@
 import { statSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { basename } from "node:path";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../../cri/labels.js";
 import { ContainerState } from "../../cri/messages/enums.js";
+import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { untilAborted } from "../../util/concurrency.js";
 import { messageOf } from "../../util/errors.js";
-import { untilAborted } from "../../util/loops.js";
-import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
-import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../kuberuntime/labels.js";
 import { isOwnLog } from "../kuberuntime/log-paths.js";
 import { makeRoomForRotated } from "./rotated-logs.js";
 

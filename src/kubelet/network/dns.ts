@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { isAtLeast } from "../../release/facts.js";
-import { formatPod } from "../container/spec.js";
+import { formatPod } from "../container/helpers.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PodDns, PodDnsResult } from "../kuberuntime/runtime-helper.js";
 
-/** Mirrors MaxDNSNameservers and its like in pkg/apis/core/validation/validation.go. */
+/** The limits of the API: MaxDNSNameservers, MaxDNSSearchPaths, MaxDNSSearchListChars. */
 const MAX_NAMESERVERS = 3;
 const SEARCH_LIMITS = { legacy: { paths: 6, chars: 256 }, expanded: { paths: 32, chars: 2048 } } as const;
 const MAX_SEARCH_PATH_LENGTH = 253;

@@ -1,3 +1,4 @@
+import { type NodeObject, type NodeStatus, nodeCondition } from "../../apimachinery/api/node.js";
 import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { NODES, objectPath } from "../../client-go/rest/paths.js";
@@ -5,7 +6,6 @@ import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
-import { conditionOf, type NodeObject, type NodeStatus } from "./node.js";
 import { nodeStatusHasChanged, nodeStatusPatch } from "./patch.js";
 
 export interface HeartbeatDeps {
@@ -146,8 +146,8 @@ export class NodeStatusHeartbeat {
   }
 
   #reportReady(before: NodeObject, after: NodeObject): void {
-    const from = conditionOf(before, "Ready");
-    const to = conditionOf(after, "Ready");
+    const from = nodeCondition(before, "Ready");
+    const to = nodeCondition(after, "Ready");
     if (to === undefined || from?.status === to.status) return;
     const state = {
       kind: "state",

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import type { NodeAddress, NodeCondition, NodeStatus } from "../../apimachinery/api/node.js";
 import { isRecord } from "../../util/records.js";
-import type { NodeAddress, NodeCondition, NodeStatus } from "./node.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -31,11 +31,11 @@ function withoutHeartbeats(status: NodeStatus): NodeStatus {
  */
 export function nodeStatusPatch(before: NodeStatus, after: NodeStatus): { readonly status: Fields } | undefined {
   const status: Record<string, unknown> = {};
-  for (const key of keysOf(before, after)) {
-    if (isDeepStrictEqual(before[key], after[key])) continue;
+  const changed = fieldsPatch(before as Fields, after as Fields);
+  for (const [key, value] of Object.entries(changed)) {
     if (key === "conditions") Object.assign(status, conditionsPatch(before.conditions ?? [], after.conditions ?? []));
     else if (key === "addresses") Object.assign(status, addressesPatch(after.addresses ?? []));
-    else status[key] = valuePatch(before[key], after[key]);
+    else status[key] = value;
   }
   return Object.keys(status).length === 0 ? undefined : { status };
 }

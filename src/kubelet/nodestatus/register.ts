@@ -1,3 +1,4 @@
+import type { NodeObject } from "../../apimachinery/api/node.js";
 import { isSuccess, refusal, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { collectionPath, NODES, objectPath } from "../../client-go/rest/paths.js";
@@ -6,7 +7,6 @@ import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
-import type { NodeObject } from "./node.js";
 
 export interface RegisterDeps {
   readonly client: KubeClient;

@@ -1,6 +1,7 @@
+import type { NodeCondition, NodeObject, NodeStatus } from "../../apimachinery/api/node.js";
+import { withCondition } from "../../apimachinery/api/pod.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import type { MachineFacts } from "./machine.js";
-import type { NodeCondition, NodeObject, NodeStatus } from "./node.js";
 import { allocatable, EPHEMERAL_STORAGE, type NodeResources } from "./resources.js";
 
 /** What decides a node's status apart from the machine: whether its runtime and network work. */
@@ -116,7 +117,10 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
 
 type OwnCondition = Pick<NodeCondition, "type" | "status"> & { readonly reason: string; readonly message: string };
 
-/** MemoryPressure, DiskPressure, PIDPressure, Ready: setters.go has them in this order. */
+/**
+ * MemoryPressure, DiskPressure, PIDPressure, Ready: setters.go has them in this order.
+ * Differs: no eviction manager measures the node, so the three pressures are always False.
+ */
 function ownConditions({ health }: StatusInputs): OwnCondition[] {
   const noPressure = (type: string, reason: string, message: string): OwnCondition => ({
     type,
@@ -144,14 +148,7 @@ function readyCondition({ problems }: NodeHealth): OwnCondition {
 /** The heartbeat time always changes, the transition time only with the status. */
 function setCondition(conditions: readonly NodeCondition[], now: OwnCondition, nowMs: number): NodeCondition[] {
   const time = rfc3339(nowMs);
-  const old = conditions.find(({ type }) => type === now.type);
-  const condition: NodeCondition = {
-    type: now.type,
-    status: now.status,
-    lastHeartbeatTime: time,
-    lastTransitionTime: old?.status === now.status ? (old.lastTransitionTime ?? time) : time,
-    reason: now.reason,
-    message: now.message,
-  };
-  return old === undefined ? [...conditions, condition] : conditions.map((one) => (one === old ? condition : one));
+  const { type, status, reason, message } = now;
+  const condition = { type, status, lastHeartbeatTime: time, lastTransitionTime: time, reason, message };
+  return withCondition<NodeCondition>(conditions, condition, time);
 }

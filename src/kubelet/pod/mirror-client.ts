@@ -1,11 +1,12 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../apimachinery/corev1/pod-references.js";
 import { isSuccess, statusMessage, statusReason } from "../../client-go/rest/answers.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { collectionPath, NODES, objectPath, PODS } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION, getPodFullName, podText } from "../types/pod-update.js";
+import { CONFIG_HASH_ANNOTATION, getPodFullName, podText } from "../types/pod-update.js";
 import { isMirrorPodOf } from "./pod-manager.js";
 
 const FILE = "pkg/kubelet/pod/mirror_client.go";
@@ -73,7 +74,7 @@ export class MirrorClient {
       // The uid is sent, as upstream does; the API server assigns the mirror pod a new one.
       metadata: {
         ...metadata,
-        annotations: { ...metadata.annotations, [CONFIG_MIRROR_ANNOTATION]: hash },
+        annotations: { ...metadata.annotations, [MIRROR_POD_ANNOTATION]: hash },
         ownerReferences: [owner],
       },
       spec: pod.spec,
@@ -164,7 +165,7 @@ export class MirrorClient {
 }
 
 function changeOf(mirrorPod: V1Pod, pod: V1Pod): string {
-  const before = mirrorPod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] ?? "none";
+  const before = mirrorPod.metadata.annotations?.[MIRROR_POD_ANNOTATION] ?? "none";
   const now = pod.metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "none";
   return `its static pod has changed: the mirror pod shows hash ${before}, the static pod has ${now}`;
 }

@@ -1,11 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
-import {
-  CONFIG_HASH_ANNOTATION,
-  CONFIG_MIRROR_ANNOTATION,
-  getPodFullName,
-  isMirrorPod,
-  isStaticPod,
-} from "../types/pod-update.js";
+import { isMirrorPod, MIRROR_POD_ANNOTATION } from "../../apimachinery/corev1/pod-references.js";
+import { CONFIG_HASH_ANNOTATION, getPodFullName, isStaticPod } from "../types/pod-update.js";
 
 /** Maps between the uids of static pods and their mirror pods. */
 export interface UidTranslations {
@@ -124,6 +119,6 @@ export class PodManager {
 /** Reports whether the mirror pod matches the current static pod. Mirrors IsMirrorPodOf. */
 export function isMirrorPodOf(mirrorPod: V1Pod, pod: V1Pod): boolean {
   if (getPodFullName(mirrorPod) !== getPodFullName(pod)) return false;
-  const hash = mirrorPod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION];
+  const hash = mirrorPod.metadata.annotations?.[MIRROR_POD_ANNOTATION];
   return hash !== undefined && hash === (pod.metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "");
 }

@@ -11,7 +11,7 @@ const MIN_KILL_TIMEOUT_SECONDS = 10;
  *
  * Mirrors calculateEffectiveGracePeriod in pkg/kubelet/pod_workers.go. Pure.
  *
- * @param before seconds decided so far; 0: none. So a request for 0 counts as none, as it does upstream.
+ * @param before seconds chosen earlier. 0 means none, so an earlier choice of 0 is lost, as upstream.
  */
 export function calculateEffectiveGracePeriod(
   before: number,

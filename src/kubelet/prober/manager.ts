@@ -1,10 +1,16 @@
-import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import {
+  containersOf,
+  sidecarsOf,
+  type V1Container,
+  type V1ContainerStatus,
+  type V1Pod,
+  type V1PodStatus,
+} from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
-import { isRestartableInitContainer } from "../status/phase.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
 import { ProbeResultsManager, parseContainerId } from "./results.js";
@@ -56,8 +62,7 @@ export class ProbeManager implements AsyncDisposable {
 
   /** Starts to probe a pod's containers; running workers continue. */
   addPod(pod: V1Pod): void {
-    const sidecars = (pod.spec.initContainers ?? []).filter(isRestartableInitContainer);
-    for (const container of [...(pod.spec.containers ?? []), ...sidecars]) {
+    for (const container of [...containersOf(pod), ...sidecarsOf(pod)]) {
       for (const type of PROBE_TYPES) this.#add(pod, container, type);
     }
   }
@@ -83,9 +88,7 @@ export class ProbeManager implements AsyncDisposable {
   updatePodStatus(pod: V1Pod, status: V1PodStatus): V1PodStatus {
     const { containerStatuses, initContainerStatuses } = status;
     const { uid } = pod.metadata;
-    const sidecars = new Set(
-      (pod.spec.initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name),
-    );
+    const sidecars = new Set(sidecarsOf(pod).map(({ name }) => name));
     const initStatus = (one: V1ContainerStatus) =>
       sidecars.has(one.name) ? this.#withProbes(uid, one) : this.#withInitReady(uid, one);
     return {

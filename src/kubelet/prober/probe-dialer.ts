@@ -5,7 +5,7 @@ import { connectionStream } from "../../streaming/port-forward/connection-stream
 import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
 import { onAbort } from "../../util/abort.js";
 import { messageOf } from "../../util/errors.js";
-import { isLoopback } from "../../util/local-address.js";
+import { isLocalAddress } from "../../util/local-address.js";
 
 /** The target of a probe. */
 export interface ProbeTarget {
@@ -18,8 +18,8 @@ export interface ProbeTarget {
 }
 
 /**
- * How probes reach a pod. Upstream dials the pod's IP. Here this is configurable: the addresses of an embedded
- * runtime's pods are not reachable, and a pod's spec must not make this machine connect elsewhere.
+ * How probes and hooks reach a pod. Upstream dials the pod's IP. Here this is configurable: the addresses of an embedded
+ * runtime's pods are not reachable, and a pod's spec cannot make this machine connect to another one.
  */
 export interface ProbeDialer {
   /**
@@ -48,7 +48,8 @@ export function joinHostPort(host: string, port: number): string {
 /** Refuses every address: the default, until the kubelet sets how its pods are reached. */
 export class RefusingDialer implements ProbeDialer {
   async dial({ host, port }: ProbeTarget): Promise<Duplex> {
-    throw new DialError(`dial tcp ${joinHostPort(host, port)}: this kubelet does not dial that address`);
+    const why = "this kubelet dials only this machine and the pods of its node";
+    throw new DialError(`dial tcp ${joinHostPort(host, port)}: ${why}`);
   }
 
   async reach(target: ProbeTarget): Promise<void> {
@@ -58,8 +59,8 @@ export class RefusingDialer implements ProbeDialer {
 
 /** Dials over this machine's network, but only allowed addresses. */
 export class NetworkDialer implements ProbeDialer {
-  /** @param mayDial default: loopback only */
-  constructor(readonly mayDial: (host: string) => boolean = isLoopback) {}
+  /** @param mayDial default: the addresses of this machine */
+  constructor(readonly mayDial: (host: string) => boolean = isLocalAddress) {}
 
   async dial(target: ProbeTarget, signal: AbortSignal): Promise<Duplex> {
     const { host, port } = target;
@@ -101,7 +102,9 @@ export interface PortForwardDialerDeps {
    * @throws Error when the runtime has no such pod, or offers no streams
    */
   readonly forward: (podUid: string, port: number, signal: AbortSignal) => Promise<ForwardedConnection>;
-  /** for probes that set a host; default: refused */
+  /** @returns the UID of the pod of this node that has the address */
+  readonly podAt?: (address: string) => string | undefined;
+  /** for other addresses that a probe or hook sets; default: refused */
   readonly others?: ProbeDialer;
 }
 
@@ -114,8 +117,13 @@ export class PortForwardDialer implements ProbeDialer {
   }
 
   async dial(target: ProbeTarget, signal: AbortSignal): Promise<Duplex> {
-    if (!target.isPod) return this.#others.dial(target, signal);
-    return connectionStream(await this.#forward(target, signal), (why) => failed(target, why));
+    const podUid = this.#podOf(target);
+    if (podUid === undefined) return this.#others.dial(target, signal);
+    return connectionStream(await this.#forward({ ...target, podUid }, signal), (why) => failed(target, why));
+  }
+
+  #podOf({ isPod, podUid, host }: ProbeTarget): string | undefined {
+    return isPod ? podUid : this.deps.podAt?.(host);
   }
 
   /**
@@ -123,8 +131,9 @@ export class PortForwardDialer implements ProbeDialer {
    * connection that ends without an error, or stays open until the probe's timeout, was accepted.
    */
   async reach(target: ProbeTarget, signal: AbortSignal): Promise<void> {
-    if (!target.isPod) return this.#others.reach(target, signal);
-    const connection = await this.#forward(target, signal);
+    const podUid = this.#podOf(target);
+    if (podUid === undefined) return this.#others.reach(target, signal);
+    const connection = await this.#forward({ ...target, podUid }, signal);
     let stop = () => {};
     const aborted = new Promise<undefined>((resolve) => {
       stop = () => resolve(undefined);

@@ -1,9 +1,9 @@
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
+import type { RemoteStats } from "../../cri/remote/remote-stats.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { buildPodFullName, type Container, type Pod } from "../container/runtime.js";
-import type { RemoteRuntimeService } from "../cri/remote-runtime.js";
-import type { RemoteStats } from "../cri/remote-stats.js";
 import type { KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
 import { getKubeletContainerLogs } from "../kuberuntime/logs/container-logs.js";

@@ -4,11 +4,11 @@ import { answerTo, type BackendAnswer, BackendUnreachable, headText } from "../.
 import { answerHeaders, streamHeaders } from "../../server/proxy/forward-headers.js";
 import { goConnectError } from "../../server/proxy/go-errors.js";
 import { joinSockets } from "../../streaming/join.js";
+import { isUpgradeRequest } from "../../streaming/stream-options.js";
 import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { connectTcp } from "../../util/connect-tcp.js";
 import { httpError } from "./answers.js";
-import { isUpgradeRequest } from "./stream-options.js";
 
 /** A request whose connection is forwarded. */
 export interface UpgradeExchange {

@@ -27,7 +27,6 @@ export type RouteMatch =
 const EXACT: Readonly<Record<string, RouteName>> = {
   "/healthz": "healthz",
   "/healthz/ping": "healthz",
-  "/healthz/log": "healthz",
   "/healthz/syncloop": "healthz",
   "/metrics": "metrics",
   "/metrics/cadvisor": "metrics",

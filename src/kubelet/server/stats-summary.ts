@@ -1,6 +1,6 @@
 import { rfc3339 } from "../../apimachinery/time.js";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
 import type { ContainerStats } from "../../cri/messages/stats.js";
-import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../kuberuntime/labels.js";
 
 interface PodStats {
   readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };

@@ -1,3 +1,5 @@
+import { isLocalAddress } from "../../util/local-address.js";
+
 /** The URL of the streams of an exec, an attach or a port-forward. */
 export interface StreamUrl {
   readonly url: URL;
@@ -12,25 +14,30 @@ const UNSPECIFIED = new Set(["0.0.0.0", "[::]"]);
  * Makes the runtime's URL reachable: a runtime that listens on all addresses returns `0.0.0.0` or `::`.
  *
  * Mirrors normalizeLocation in k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go.
- * Differs: upstream dials any host, and Linux takes these for the local machine.
+ * Differs: upstream dials any host, and Linux takes these for the local machine. Here a runtime cannot make the kubelet connect
+ * to another machine.
  *
- * @returns undefined when it is not an http or https URL
+ * @returns why the URL cannot be used: it is not an http or https URL, has credentials, or names another machine
  */
-export function resolveStreamUrl(text: string): StreamUrl | undefined {
+export function resolveStreamUrl(text: string): StreamUrl | { readonly problem: string } {
   const withScheme = text.startsWith("//") ? `http:${text}` : text;
-  if (!URL.canParse(withScheme)) return undefined;
+  if (!URL.canParse(withScheme)) return { problem: "it is not a URL" };
   const url = new URL(withScheme);
-  if (url.protocol !== "http:" && url.protocol !== "https:") return undefined;
+  if (url.protocol !== "http:" && url.protocol !== "https:") return { problem: "it is not an http or https URL" };
+  if (url.username !== "" || url.password !== "") return { problem: "it has credentials" };
   const { hostname } = url;
-  if (!UNSPECIFIED.has(hostname)) return { url, replacedHost: undefined };
-  url.hostname = "127.0.0.1";
-  return { url, replacedHost: hostname };
+  if (UNSPECIFIED.has(hostname)) {
+    url.hostname = "127.0.0.1";
+    return { url, replacedHost: hostname };
+  }
+  if (isLocalAddress(hostname.replace(/^\[|\]$/g, ""))) return { url, replacedHost: undefined };
+  return { problem: `${hostname} is not an address of this machine` };
 }
 
 const SHOWN_OF_TOKEN = 2;
 
 /** The URL without its secret last segment, which gives access to the streams until they are used. */
 export function maskStreamUrl(url: URL | string): string {
-  const text = String(url).split("?")[0] ?? "";
+  const text = (String(url).split("?")[0] ?? "").replace(/\/\/[^/@]*@/, "//****@");
   return text.replace(/\/([^/]+)$/, (_all, token: string) => `/${token.slice(0, SHOWN_OF_TOKEN)}****`);
 }

@@ -1,12 +1,15 @@
 import {
+  containersOf,
   findCondition,
+  isRestartableInitContainer,
+  sidecarsOf,
   type V1ContainerStatus,
   type V1PodCondition,
   type V1PodSpec,
   type V1PodStatus,
 } from "../../apimachinery/api/pod.js";
 import { defined } from "../../util/defined.js";
-import { hasAnyRegularContainerStarted, isRestartableInitContainer, statusOf } from "./phase.js";
+import { hasAnyRegularContainerStarted, statusOf } from "./phase.js";
 
 /**
  * The conditions that the kubelet derives from container statuses. Pure; the status manager sets the times.
@@ -22,8 +25,7 @@ type Phase = V1PodStatus["phase"];
 export function generateContainersReadyCondition(spec: V1PodSpec, statuses: Statuses, phase: Phase): V1PodCondition {
   const type = "ContainersReady";
   if (statuses === null || statuses === undefined) return isFalse(type, "UnknownContainerStatuses");
-  const sidecars = (spec.initContainers ?? []).filter(isRestartableInitContainer);
-  const containers = [...sidecars, ...(spec.containers ?? [])];
+  const containers = [...sidecarsOf({ spec }), ...containersOf({ spec })];
   const unknown = containers.filter(({ name }) => statusOf(statuses, name) === undefined);
   const unready = containers.filter(({ name }) => (statusOf(statuses, name) ?? { ready: true }).ready !== true);
   if (phase === "Succeeded" && unknown.length === 0) return forTerminalPhase(type, phase);

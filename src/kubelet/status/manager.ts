@@ -1,9 +1,9 @@
-import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import { replaceOrAppend, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
-import { allUntilOneEnds } from "../../util/loops.js";
+import { allUntilOneEnds } from "../../util/concurrency.js";
 import { Mutex } from "../../util/mutex.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import { podText } from "../types/pod-update.js";
@@ -14,11 +14,10 @@ import {
   isPodStatusByKubeletEqual,
   type OwnedConditions,
   ownedConditions,
-  replaceOrAppend,
   updateLastTransitionTimes,
 } from "./merge.js";
-import { StatusNarrator } from "./narrator.js";
 import { normalizeStatus } from "./normalize.js";
+import { StatusObserver } from "./status-observer.js";
 import { isDeleting, StatusWriter, type StatusWriterDeps, type VersionedPodStatus } from "./status-writer.js";
 
 /** All statuses are checked at this interval, so that a lost update is sent again. */
@@ -48,7 +47,7 @@ export class StatusManager {
   readonly #own: OwnedConditions;
   readonly #statuses = new Map<string, VersionedPodStatus>();
   readonly #channel = new AsyncQueue<SyncRequest>(STATUS_CHANNEL_CAPACITY);
-  readonly #narrator: StatusNarrator;
+  readonly #observer: StatusObserver;
   readonly #writer: StatusWriter;
   readonly #sending = new Mutex();
 
@@ -57,8 +56,8 @@ export class StatusManager {
     readonly options: { readonly kubeVersion: string },
   ) {
     this.#own = ownedConditions(options.kubeVersion);
-    this.#narrator = new StatusNarrator(deps.trace);
-    this.#writer = new StatusWriter(deps, this.#own, this.#narrator);
+    this.#observer = new StatusObserver(deps.trace);
+    this.#writer = new StatusWriter(deps, this.#own, this.#observer);
   }
 
   /** The number of updates that wait to be sent. */
@@ -193,7 +192,7 @@ export class StatusManager {
     const pod = this.deps.podManager.getPodByUid(podUid);
     if (pod === undefined) return undefined;
     const ignored = (why: string) => {
-      this.#narrator.decided(
+      this.#observer.decided(
         `ignore the ${what} of ${containerId} in ${podText(pod)}`,
         why,
         `SetContainer${capital(what)}`,
@@ -218,7 +217,7 @@ export class StatusManager {
     const old = cached?.status ?? this.deps.podManager.getMirrorPodByPod(pod)?.status ?? pod.status;
     const illegal = checkContainerStateTransition(old, wanted, pod.spec);
     if (illegal !== undefined) {
-      this.#narrator.failed(`the status of ${podText(pod)} is rejected: ${illegal}`);
+      this.#observer.failed(`the status of ${podText(pod)} is rejected: ${illegal}`);
       return;
     }
     const nowMs = this.deps.clock.now();
@@ -230,8 +229,8 @@ export class StatusManager {
     const version = (cached?.version ?? 0) + 1;
     const next = { version, podName: name, podNamespace: namespace, status };
     this.#statuses.set(uid, next);
-    this.#narrator.phase(pod, cached?.status.phase, status.phase, func);
-    this.#narrator.decided(
+    this.#observer.phase(pod, cached?.status.phase, status.phase, func);
+    this.#observer.decided(
       `version ${version} of the status of ${podText(pod)}`,
       "it differs from the previous one",
       func,
@@ -239,7 +238,7 @@ export class StatusManager {
     );
     // A full channel is no loss: the next batch finds the status.
     if (!this.#channel.push({ podUid: uid, status: next })) {
-      this.#narrator.decided(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, 2);
+      this.#observer.decided(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, 2);
     }
   }
 }

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import {
   findCondition,
   isPodPhaseTerminal,
+  replaceOrAppend,
+  sidecarsOf,
   type V1ContainerStatus,
   type V1Pod,
   type V1PodCondition,
@@ -10,8 +12,8 @@ import {
 } from "../../apimachinery/api/pod.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import { factFor } from "../../release/facts.js";
+import { defined } from "../../util/defined.js";
 import { forTerminalPhase } from "./generate.js";
-import { isRestartableInitContainer } from "./phase.js";
 import { marshalPodStatus } from "./wire.js";
 
 /** The pod conditions that the kubelet owns. Mirrors pkg/kubelet/types/pod_status.go. */
@@ -73,13 +75,13 @@ export function updateLastTransitionTimes(
 export function checkContainerStateTransition(
   before: V1PodStatus,
   after: V1PodStatus,
-  { restartPolicy, initContainers }: V1PodSpec,
+  spec: V1PodSpec,
 ): string | undefined {
-  const sidecars = new Set((initContainers ?? []).filter(isRestartableInitContainer).map(({ name }) => name));
+  const sidecars = new Set(sidecarsOf({ spec }).map(({ name }) => name));
   const inits = (before.initContainerStatuses ?? []).filter(({ name }) => !sidecars.has(name));
   return (
-    illegalTransition(before.containerStatuses ?? [], after.containerStatuses ?? [], restartPolicy) ??
-    illegalTransition(inits, after.initContainerStatuses ?? [], restartPolicy)
+    illegalTransition(before.containerStatuses ?? [], after.containerStatuses ?? [], spec.restartPolicy) ??
+    illegalTransition(inits, after.initContainerStatuses ?? [], spec.restartPolicy)
   );
 }
 
@@ -125,7 +127,7 @@ export function mergePodStatus(
   const said = becomesTerminal && couldHaveRunningContainers ? old : { phase, reason, message };
   const merged = {
     ...rest,
-    ...definedOf({ phase: said.phase, reason: said.reason, message: said.message }),
+    ...defined({ phase: said.phase, reason: said.reason, message: said.message }),
     conditions,
   };
   return isPodPhaseTerminal(merged.phase) ? withoutReadiness(merged, nowMs) : merged;
@@ -144,11 +146,6 @@ function withoutReadiness(status: V1PodStatus, nowMs: number): V1PodStatus {
   return { ...status, conditions };
 }
 
-export function replaceOrAppend(conditions: readonly V1PodCondition[], condition: V1PodCondition): V1PodCondition[] {
-  const i = conditions.findIndex(({ type }) => type === condition.type);
-  return i < 0 ? [...conditions, condition] : conditions.with(i, condition);
-}
-
 /** Mirrors hasPodInitialized: looks for any sign that a regular container has ever started. */
 export function hasPodInitialized({ spec, status }: V1Pod): boolean {
   if ((spec.initContainers ?? []).length === 0) return true;
@@ -165,10 +162,4 @@ export function initializedContainers(statuses: readonly V1ContainerStatus[]): r
   const isSet = (value: unknown) => value !== undefined && value !== null;
   const last = statuses.findLastIndex(({ state, lastState }) => !isSet(state?.waiting) || isSet(lastState?.terminated));
   return statuses.slice(0, Math.max(1, last + 1));
-}
-
-function definedOf<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };
 }

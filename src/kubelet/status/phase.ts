@@ -1,10 +1,10 @@
-import type { PodPhase, V1Container, V1ContainerStatus, V1PodSpec } from "../../apimachinery/api/pod.js";
+import {
+  isRestartableInitContainer,
+  type PodPhase,
+  type V1ContainerStatus,
+  type V1PodSpec,
+} from "../../apimachinery/api/pod.js";
 import { isSet } from "../../util/records.js";
-
-/** A sidecar: an init container with restartPolicy Always. Mirrors IsRestartableInitContainer in pkg/kubelet/types/pod_update.go. */
-export function isRestartableInitContainer({ restartPolicy }: V1Container): boolean {
-  return restartPolicy === "Always";
-}
 
 /** Reports whether a regular container ever ran. Mirrors HasAnyRegularContainerStarted in kubelet/container/helpers.go. */
 export function hasAnyRegularContainerStarted(spec: V1PodSpec, statuses: readonly V1ContainerStatus[]): boolean {

@@ -1,16 +1,17 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { asPod, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import { isMirrorPod } from "../../apimachinery/corev1/pod-references.js";
 import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient, KubeRequest, KubeResponse } from "../../client-go/rest/client.js";
 import { objectPath, PODS } from "../../client-go/rest/paths.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { PodManager } from "../pod/pod-manager.js";
-import { isMirrorPod, isStaticPod, podText } from "../types/pod-update.js";
+import { isStaticPod, podText } from "../types/pod-update.js";
 import { isPodStatusByKubeletEqual, mergePodStatus, type OwnedConditions } from "./merge.js";
-import type { StatusNarrator } from "./narrator.js";
 import { normalizeStatus } from "./normalize.js";
 import { podStatusPatch } from "./patch.js";
+import type { StatusObserver } from "./status-observer.js";
 
 /** A status with its version, so that an older one never overwrites a newer one. Mirrors versionedPodStatus. */
 export interface VersionedPodStatus {
@@ -48,7 +49,7 @@ export class StatusWriter {
   constructor(
     readonly deps: StatusWriterDeps,
     readonly own: OwnedConditions,
-    readonly narrator: StatusNarrator,
+    readonly observer: StatusObserver,
   ) {}
 
   /** The version last written, by uid in the API. */
@@ -78,7 +79,7 @@ export class StatusWriter {
     const translated = this.deps.podManager.translatePodUid(uid);
     if (translated !== podUid) {
       const why = `the API has another pod of that name (uid ${uid})`;
-      this.narrator.decided(`forget the status of ${what} (uid ${podUid})`, why, "syncPod");
+      this.observer.decided(`forget the status of ${what} (uid ${podUid})`, why, "syncPod");
       return "forget";
     }
     const couldRun = this.deps.podDeletionSafety.podCouldHaveRunningContainers(pod);
@@ -94,7 +95,7 @@ export class StatusWriter {
     }
     this.#versions.set(uid, version);
     if (!this.#canBeDeleted(latest, status)) return "keep";
-    this.narrator.decided(
+    this.observer.decided(
       `delete ${what} from the API`,
       "it has ended, and nothing of it is left on the node",
       "syncPod",
@@ -111,14 +112,14 @@ export class StatusWriter {
       answer = await this.deps.client.request<T>({ ...request, signal });
     } catch (error) {
       if (signal.aborted || !(error instanceof LabError)) throw error;
-      this.narrator.failed(`the status of ${what} was not sent: ${error.message}`);
+      this.observer.failed(`the status of ${what} was not sent: ${error.message}`);
       return undefined;
     }
     if (isSuccess(answer)) return answer.body;
     // It is removed with the other orphans' statuses.
     if (answer.status === 404 && request.method === "GET") {
-      this.narrator.decided(`do not send the status of ${what}`, "the API has no such pod any more", "syncPod", 2);
-    } else this.narrator.failed(`${request.method} for the status of ${what} was refused: ${statusMessage(answer)}`);
+      this.observer.decided(`do not send the status of ${what}`, "the API has no such pod any more", "syncPod", 2);
+    } else this.observer.failed(`${request.method} for the status of ${what} was refused: ${statusMessage(answer)}`);
     return undefined;
   }
 
@@ -140,7 +141,7 @@ export class StatusWriter {
       return false;
     }
     const why = "the API server's status differs from the one that was sent: the kubelet's is the true one";
-    this.narrator.decided(`send the status of ${podText(pod)} again`, why, "needsReconcile");
+    this.observer.decided(`send the status of ${podText(pod)} again`, why, "needsReconcile");
     return true;
   }
 

@@ -1,9 +1,8 @@
-import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import { isPodPhaseTerminal, replaceOrAppend, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { forTerminalPhase } from "../status/generate.js";
-import { replaceOrAppend } from "../status/merge.js";
 
 const DEADLINE_EXCEEDED = {
   reason: "DeadlineExceeded",

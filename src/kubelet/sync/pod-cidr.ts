@@ -1,6 +1,6 @@
+import type { NodeObject } from "../../apimachinery/api/node.js";
 import type { Trace } from "../../trace/trace.js";
 import { messageOf } from "../../util/errors.js";
-import type { NodeObject } from "../nodestatus/node.js";
 
 export interface PodCidrDeps {
   readonly runtime: { updatePodCidr(podCidr: string, signal: AbortSignal): Promise<void> };

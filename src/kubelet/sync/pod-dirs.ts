@@ -2,6 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../../util/files.js";
 import { podDir, podsDir, podVolumesDir } from "../volumes/paths.js";
+import { removePodVolumes } from "../volumes/remove.js";
 
 const PODS_FOLDER_MODE = 0o750;
 
@@ -34,6 +35,7 @@ export class PodDirs {
 
   /** Removes all files of a pod. Links are removed, not followed. */
   async removePodDir(podUid: string): Promise<void> {
+    await removePodVolumes(this.rootDir, podUid);
     await rm(podDir(this.rootDir, podUid), { recursive: true, force: true });
   }
 }

@@ -1,4 +1,5 @@
 import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import { isMirrorPod } from "../../apimachinery/corev1/pod-references.js";
 import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
@@ -9,7 +10,7 @@ import type { PodAdmitResult } from "../lifecycle-admission/admit.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";
 import { needToReconcilePodReadiness } from "../status/generate.js";
-import { isMirrorPod, podText, type SyncPodType } from "../types/pod-update.js";
+import { podText, type SyncPodType } from "../types/pod-update.js";
 import { filterOutInactivePods } from "./active-pods.js";
 import type { ContainerDeletor } from "./container-deletor.js";
 

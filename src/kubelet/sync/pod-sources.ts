@@ -1,4 +1,4 @@
-import { orAborted } from "../../util/loops.js";
+import { orAborted } from "../../util/concurrency.js";
 import { runApiserverSource } from "../config/apiserver.js";
 import { FileSource } from "../config/file.js";
 import { runHttpSource } from "../config/http.js";

@@ -21,7 +21,7 @@ export interface RuntimeUpDeps {
  * Mirrors updateRuntimeUp in pkg/kubelet/kubelet.go.
  */
 export class RuntimeUp {
-  #told = "";
+  #lastProblem = "";
 
   constructor(readonly deps: RuntimeUpDeps) {}
 
@@ -34,7 +34,7 @@ export class RuntimeUp {
     } catch (error) {
       signal.throwIfAborted();
       // Without an answer, the last known state stays until it is too old.
-      this.#tell(`Container runtime sanity check failed: ${messageOf(error)}`);
+      this.#report(`Container runtime sanity check failed: ${messageOf(error)}`);
       return;
     }
     const network = problemOf(conditions, "NetworkReady");
@@ -42,11 +42,11 @@ export class RuntimeUp {
     const problem = problemOf(conditions, "RuntimeReady");
     state.setRuntimeState(problem === undefined ? undefined : `container runtime not ready: ${problem}`);
     if (problem !== undefined) {
-      this.#tell(`Container runtime not ready: ${problem}`);
+      this.#report(`Container runtime not ready: ${problem}`);
       return;
     }
     state.setRuntimeSync(clock.now());
-    this.#tell(network === undefined ? "" : `Container runtime network not ready: ${network}`);
+    this.#report(network === undefined ? "" : `Container runtime network not ready: ${network}`);
   }
 
   /** Checks every 5 s, starting at once, until `signal` aborts: then it rejects with its reason. */
@@ -58,9 +58,9 @@ export class RuntimeUp {
   }
 
   /** @param problem empty: the runtime is ready */
-  #tell(problem: string): void {
-    if (problem === this.#told) return;
-    this.#told = problem;
+  #report(problem: string): void {
+    if (problem === this.#lastProblem) return;
+    this.#lastProblem = problem;
     const { trace } = this.deps;
     if (problem !== "") {
       const hint = "The runtime is checked every 5 s; running pods go on.";

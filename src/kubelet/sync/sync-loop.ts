@@ -1,7 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
+import { allUntilOneEnds, untilAborted } from "../../util/concurrency.js";
 import { Channel } from "../config/channel.js";
 import { isSyncPodWorthy, type PodLifecycleEvent } from "../pleg/events.js";
 import type { ProbeUpdate } from "../prober/results.js";

@@ -1,5 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { MIRROR_POD_ANNOTATION } from "../../apimachinery/corev1/pod-references.js";
+import { isMirrorPod } from "../../apimachinery/corev1/pod-references.js";
 
 /**
  * Pod sources, and the annotations by which the kubelet records them.
@@ -12,8 +12,6 @@ export type PodSource = "file" | "http" | "api";
 
 /** The source of a pod: `file`, `http` or `api`. */
 export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
-/** On a mirror pod: the hash of the static pod that it mirrors. */
-export const CONFIG_MIRROR_ANNOTATION = MIRROR_POD_ANNOTATION;
 /** When the kubelet first saw the pod. */
 export const CONFIG_FIRST_SEEN_ANNOTATION = "kubernetes.io/config.seen";
 /** On a static pod: the hash of its manifest. */
@@ -42,9 +40,12 @@ export function isStaticPod(pod: V1Pod): boolean {
   return source !== undefined && source !== "api";
 }
 
-/** Reports whether the pod is the API server's copy of a static pod. Mirrors IsMirrorPod. */
-export function isMirrorPod(pod: V1Pod): boolean {
-  return pod.metadata.annotations?.[CONFIG_MIRROR_ANNOTATION] !== undefined;
+/** Mirrors SystemCriticalPriority in pkg/apis/scheduling/types.go. */
+const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+
+/** Mirrors IsCriticalPod. */
+export function isCriticalPod(pod: V1Pod): boolean {
+  return isStaticPod(pod) || isMirrorPod(pod) || (pod.spec.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY;
 }
 
 /** `name_namespace`. Mirrors GetPodFullName in pkg/kubelet/container/helpers.go. */

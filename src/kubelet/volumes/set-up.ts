@@ -1,12 +1,12 @@
 import { chmodSync } from "node:fs";
-import { chmod, chown, lchown, lstat, readdir } from "node:fs/promises";
-import { join } from "node:path";
 import type { V1Volume } from "@kubernetes/client-node";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { makeFolder } from "../../util/files.js";
 import { type AtomicWriterDeps, type Payload, PayloadError, writeAtomically } from "./atomic-writer.js";
 import { type HostPaths, resolveHostPath } from "./host-path.js";
+import { setUpMemoryMedium } from "./memory-medium.js";
+import { setVolumeOwnership } from "./ownership.js";
 import { podVolumeDir } from "./paths.js";
 import { downwardApiPayload, objectPayload, type PayloadDeps, projectedPayload, VolumeSetUpError } from "./payload.js";
 
@@ -35,7 +35,7 @@ export function requiresRemount({ configMap, secret, projected, downwardAPI }: W
  * Sets up a volume with its current content.
  *
  * Mirrors SetUp of the plugins in pkg/volume (emptydir, configmap, secret, projected, downwardapi, hostpath).
- * Differs: emptyDir with medium Memory, and secrets, are plain folders: a tmpfs needs a mount.
+ * Differs: secrets and tokens are in plain folders, not on a tmpfs.
  *
  * @returns the volume, and whether its content was written now
  * @throws VolumeSetUpError, PayloadError; the signal's reason; the file system's error
@@ -57,16 +57,17 @@ export async function setUpVolume(
     };
   }
   if (emptyDir) {
-    const dir = dirOf("empty-dir");
+    const place = dirOf("empty-dir");
+    const dir = emptyDir.medium === "Memory" ? await setUpMemoryMedium(place) : place;
     await makeWritableFolder(dir);
-    await setVolumeOwnership(pod, dir);
+    await setVolumeOwnership(pod, dir, false);
     return { mounted: { name, hostPath: dir, readOnly: false }, changed: false };
   }
   const write = async (plugin: string, payload: Payload) => {
     const dir = dirOf(plugin);
     await makeWritableFolder(dir);
     const changed = await writeAtomically(deps, dir, payload);
-    if (changed) await setVolumeOwnership(pod, dir);
+    if (changed) await setVolumeOwnership(pod, dir, true);
     return { mounted: { name, hostPath: dir, readOnly: true }, changed };
   };
   const { configMap, secret, downwardAPI, projected } = volume;
@@ -103,24 +104,4 @@ export function setUpFailure(error: unknown): string | undefined {
 async function makeWritableFolder(dir: string): Promise<void> {
   await makeFolder(dir);
   chmodSync(dir, 0o777); // the mode given to mkdir is cut by the umask
-}
-
-/**
- * Gives the pod's fsGroup all files of the volume. Only root can do that; for other users nothing is done.
- * Mirrors SetVolumeOwnership in pkg/volume/volume_linux.go.
- */
-async function setVolumeOwnership({ spec }: V1Pod, dir: string): Promise<void> {
-  const { fsGroup } = (spec["securityContext"] ?? {}) as { readonly fsGroup?: number | null };
-  if (typeof fsGroup !== "number" || process.getuid?.() !== 0) return;
-  await giveToGroup(dir, fsGroup);
-}
-
-async function giveToGroup(path: string, gid: number): Promise<void> {
-  const stat = await lstat(path);
-  if (stat.isSymbolicLink()) return lchown(path, stat.uid, gid);
-  await chown(path, stat.uid, gid);
-  const isFolder = stat.isDirectory();
-  // Readable (and writable where it was) for the group; new files in a folder inherit the group.
-  await chmod(path, (stat.mode & 0o7777) | (isFolder ? 0o2770 : 0o660));
-  if (isFolder) for (const name of await readdir(path)) await giveToGroup(join(path, name), gid);
 }

@@ -1,13 +1,11 @@
-import { rm } from "node:fs/promises";
 import type { V1Volume } from "@kubernetes/client-node";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { allContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import type { Trace } from "../../trace/trace.js";
 import { Mutex } from "../../util/mutex.js";
-import { allContainersOf } from "../container/spec.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { podText } from "../types/pod-update.js";
-import { podVolumesDir } from "./paths.js";
+import { removePodVolumes } from "./remove.js";
 import {
   type MountedVolume,
   requiresRemount,
@@ -147,8 +145,7 @@ export class VolumeManager {
     const volumes = this.#of(uid);
     await volumes.mutex.run(async () => {
       const hadAny = volumes.mounted.size > 0;
-      // Links are removed, not followed.
-      await rm(podVolumesDir(this.options.rootDir, uid), { recursive: true, force: true });
+      await removePodVolumes(this.options.rootDir, uid);
       this.#pods.delete(uid);
       if (!hadAny) return;
       const upstream = { file: FILE, func: "WaitForUnmount" };

@@ -37,6 +37,7 @@ const EVERY_CLUSTER_HAS = "/api/v1/namespaces/kube-system";
 export async function openOwnCluster(context: LabProcess, target: RealTarget, say: Say): Promise<OwnCluster> {
   const { config, contextName } = await loadRealKubeconfig(context.env, {
     ...target,
+    signal: context.signal,
     ...(target.kubeconfig === undefined ? {} : { kubeconfig: pathFrom(context.cwd, target.kubeconfig) }),
   });
   if (config.authorize !== undefined) {

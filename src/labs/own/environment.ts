@@ -14,12 +14,12 @@ import type { LabProcess } from "../context.js";
 import type { LabEnvironment } from "../environment.js";
 import { makeEnvironment, type Reader } from "../make-environment.js";
 import { LabNodes } from "../nodes.js";
-import { labFolderPrefix } from "../process-leftovers.js";
+import { labFolderPrefix } from "../orphaned-processes.js";
 import type { LabDefinition } from "../schema.js";
 import { chooseValues, fillAll } from "../variables.js";
 import { flagsOf, type OwnCluster, openOwnCluster, type RealTarget } from "./cluster.js";
-import { refuseLeftovers } from "./leftovers.js";
 import { OwnObjects } from "./objects.js";
+import { refuseOrphanedObjects } from "./orphaned-objects.js";
 import { OwnNote } from "./record.js";
 import { checkAnswers, checkRights } from "./rights.js";
 
@@ -97,13 +97,13 @@ interface OwnSession {
   readonly paths: readonly string[];
 }
 
-/** Checks rights and leftovers, then asks the learner. @throws LabError FORBIDDEN, FAILED, DECLINED */
+/** Checks rights and orphaned objects, then asks the learner. @throws LabError FORBIDDEN, FAILED, DECLINED */
 async function agree({ context, options, definition, clock, cluster, paths }: OwnSession): Promise<void> {
   const { target, say } = options;
   const { contextName, config, client } = cluster;
   await checkRights(client, definition.rights, say, context.signal);
   context.notice(`${contextName}: ${config.server}`);
-  await refuseLeftovers({ context, say, wall: clock }, cluster, target, paths);
+  await refuseOrphanedObjects({ context, say, wall: clock }, cluster, target, paths);
   const question = say("confirmReal", { id: definition.id, context: contextName, server: config.server });
   const agreed = await context.confirm(question, { ...defined({ yes: target.yes }), flag: "--yes" });
   if (!agreed) throw new LocalizedError("DECLINED", say("declined"), say("declinedHint"));

@@ -28,8 +28,8 @@ export interface OwnObjectsDeps {
 /** The data of a lab that is known before its start. */
 export type OwnClaim = Omit<OwnRecord, "version" | "earlier" | "made" | "aheadMs">;
 
-/** The leftovers of a killed lab, such as `nodes/atlas`. */
-export interface Leftovers {
+/** The orphaned objects of a killed lab, such as `nodes/atlas`. */
+export interface OrphanedObjects {
   readonly ours: readonly string[];
   /** objects with the lab's names that others created later */
   readonly others: readonly string[];
@@ -47,7 +47,7 @@ export class OwnObjects {
   private constructor(
     readonly deps: OwnObjectsDeps,
     private record: OwnRecord,
-    /** undefined: the lab was killed, and these are its leftovers */
+    /** undefined: the lab was killed, and these objects are orphaned */
     readonly note: OwnNote | undefined,
     /** Unix ms of the cluster's clock: the end of the time in which the lab may have created objects */
     readonly madeUntilMs: number,
@@ -112,7 +112,7 @@ export class OwnObjects {
   }
 
   /** The objects to remove. @throws LabError CLUSTER_UNREACHABLE */
-  async left(): Promise<Leftovers> {
+  async left(): Promise<OrphanedObjects> {
     const [ours, others]: [string[], string[]] = [[], []];
     const paths = new Set([...this.record.paths, ...(await this.#ofNodes())]);
     for (const path of paths) {

@@ -94,7 +94,7 @@ export async function forgetRecord({ file }: FoundRecord): Promise<void> {
   await rm(file, { force: true });
 }
 
-/** Describes the leftovers of killed labs on other clusters, with the commands to remove them. */
+/** Describes the orphaned objects of killed labs on other clusters, with the commands to remove them. */
 export async function leftElsewhere(env: Env, say: Say): Promise<readonly string[]> {
   const killed = (await findRecords(env)).filter((found) => !found.isAlive);
   return killed.map(({ file, record: { lab, context, server, flags } }) =>

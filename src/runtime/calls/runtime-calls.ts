@@ -20,7 +20,6 @@ import { containerInfo, runtimeInfo, sandboxInfo } from "./verbose.js";
 const RUNTIME_NAME = "kubelab";
 /** containerd answers with the kubelet's own API version in `version`, and its own in the others. */
 const KUBELET_API_VERSION = "0.1.0";
-const CRI_API_VERSION = "v1";
 
 export interface CallDeps {
   readonly core: RuntimeCore;
@@ -44,11 +43,12 @@ export function runtimeCalls(deps: CallDeps): Handlers<typeof RUNTIME_SERVICE> {
 
 function runtimeItself({ core, version }: CallDeps) {
   return {
-    version: () => ({
+    // Mirrors containerd's pkg/cri/server/version.go (Version, AlphaVersion).
+    version: (_request, { rpc }) => ({
       version: KUBELET_API_VERSION,
       runtimeName: RUNTIME_NAME,
       runtimeVersion: version,
-      runtimeApiVersion: CRI_API_VERSION,
+      runtimeApiVersion: rpc.service.split(".")[1] ?? "",
     }),
     status: ({ verbose }) => ({
       status: {

@@ -1,4 +1,4 @@
-import type { PullFault } from "../images/pull.js";
+import type { PullFault } from "../images/pull-fault.js";
 import type { RuntimeChange } from "../state/changes.js";
 import type { ConditionType } from "../state/core.js";
 import type { Fault, RpcName } from "./faults.js";
@@ -117,3 +117,12 @@ export interface RuntimeControl {
   /** Removes all pull faults and restores the original duration. */
   resetPulls(): void;
 }
+
+/** The same control where the runtime may be in another process: each method can answer later. */
+export type RemoteControl = {
+  readonly [K in keyof RuntimeControl]: RuntimeControl[K] extends (...given: infer A) => AsyncGenerator<infer T>
+    ? (...given: A) => AsyncGenerator<T>
+    : RuntimeControl[K] extends (...given: infer A) => infer R
+      ? (...given: A) => Awaited<R> | Promise<Awaited<R>>
+      : never;
+};

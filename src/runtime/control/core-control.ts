@@ -1,7 +1,8 @@
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
 import { ContainerConfig } from "../../cri/messages/container.js";
 import { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import { parseSignal, SIGKILL } from "../../shell/process/signals.js";
-import type { PullFault } from "../images/pull.js";
+import type { PullFault } from "../images/pull-fault.js";
 import { parseReference } from "../images/reference.js";
 import type { RuntimeChange } from "../state/changes.js";
 import type { Sandbox } from "../state/container.js";
@@ -11,7 +12,6 @@ import { invalid, wrongState } from "../state/errors.js";
 import type { Sandboxes } from "../state/sandboxes.js";
 import type { ContainerSeed, KillOptions, PodSeed, RuntimeControl, RuntimeSnapshot } from "./control.js";
 import type { Fault, Faults, RpcName } from "./faults.js";
-import { LABELS } from "./labels.js";
 import { checkPodSeed } from "./seed-check.js";
 import { sandboxSnapshot } from "./snapshot.js";
 
@@ -53,9 +53,9 @@ export class CoreControl implements RuntimeControl {
     const { name, namespace, uid, attempt = 0, annotations = {} } = pod;
     const labels = {
       ...pod.labels,
-      [LABELS.podName]: name,
-      [LABELS.podNamespace]: namespace,
-      [LABELS.podUid]: uid,
+      [POD_NAME_LABEL]: name,
+      [POD_NAMESPACE_LABEL]: namespace,
+      [POD_UID_LABEL]: uid,
     };
     const config = PodSandboxConfig.create({
       metadata: { name, namespace, uid, attempt },
@@ -105,7 +105,7 @@ export class CoreControl implements RuntimeControl {
       command: seed.command ?? [],
       args: seed.args ?? [],
       envs: Object.entries(seed.env ?? {}).map(([key, value]) => ({ key, value })),
-      labels: { ...sandbox.config.labels, [LABELS.containerName]: seed.name },
+      labels: { ...sandbox.config.labels, [CONTAINER_NAME_LABEL]: seed.name },
       annotations: seed.annotations ?? {},
       logPath: seed.logPath ?? "",
     });

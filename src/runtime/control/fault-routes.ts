@@ -2,7 +2,7 @@ import { z } from "zod";
 import { GRPC_CODES, type GrpcCode } from "../../cri/status.js";
 import { defined } from "../../util/defined.js";
 import { nearest } from "../../util/nearest.js";
-import { PULL_FAULTS } from "../images/pull.js";
+import { PULL_FAULTS } from "../images/pull-fault.js";
 import { BadRequest, shown, suggestion } from "./bad-request.js";
 import type { Fault } from "./faults.js";
 import { count } from "./fields.js";
@@ -101,11 +101,11 @@ export const FAULT_ROUTES: readonly Route[] = [
     path: "/pulls",
     what: "make pulls of images slow, or fail",
     fields: PULLS,
-    run: ({ control, fields: { ms, fail, image } }) => {
+    run: async ({ control, fields: { ms, fail, image } }) => {
       if (ms === undefined && fail === undefined) throw nothingToDo("POST /pulls", "ms, fail");
       if (fail === undefined && image !== undefined) throw new BadRequest("image needs fail, which is missing", "fail");
-      if (ms !== undefined) control.setPullTime(ms);
-      if (fail !== undefined) control.setPullFault(image ?? "", fail);
+      if (ms !== undefined) await control.setPullTime(ms);
+      if (fail !== undefined) await control.setPullFault(image ?? "", fail);
     },
   }),
   route({
@@ -113,9 +113,9 @@ export const FAULT_ROUTES: readonly Route[] = [
     path: "/pulls",
     what: "let pulls succeed again",
     fields: RESTORED_PULLS,
-    run: ({ control, fields: { image } }) => {
+    run: async ({ control, fields: { image } }) => {
       if (image === undefined) return control.resetPulls();
-      const known = control.snapshot().pulls.faults.map((one) => one.image);
+      const known = (await control.snapshot()).pulls.faults.map((one) => one.image);
       if (known.includes(image)) return control.setPullFault(image, undefined);
       const like = suggestion(nearest(known, image));
       throw new BadRequest(

@@ -2,8 +2,8 @@ import type { CallContext } from "../../cri/served-call.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../cri/services.js";
 import { type GrpcCode, RpcError } from "../../cri/status.js";
 import type { Clock } from "../../util/clock.js";
+import { untilAborted } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
-import { untilAborted } from "../../util/loops.js";
 import { nearest } from "../../util/nearest.js";
 import { suggestion } from "./bad-request.js";
 

@@ -7,7 +7,7 @@ import { nearest } from "../../util/nearest.js";
 import { checkOrigin } from "../../util/origin-check.js";
 import { requestUrl } from "../../util/request-url.js";
 import { BadRequest, shown, suggestion } from "./bad-request.js";
-import type { RuntimeControl } from "./control.js";
+import type { RemoteControl } from "./control.js";
 import type { Route } from "./route.js";
 
 /** The HTTP server of a runtime's control API. */
@@ -23,7 +23,7 @@ export interface ControlServer {
  * Fields come as a JSON object or in the query: `curl -X POST localhost:4002/containers/4f0c/kill?oom=true`.
  * @throws LabError USAGE if the address is not a loopback address, or the server cannot listen there
  */
-export async function serveControl(control: RuntimeControl, address: string): Promise<ControlServer> {
+export async function serveControl(control: RemoteControl, address: string): Promise<ControlServer> {
   const { host, port } = parseAddress(address);
   const closing = new AbortController();
   let ownPort = port;
@@ -64,7 +64,7 @@ function parseAddress(address: string): { readonly host: string; readonly port: 
 }
 
 async function answer(
-  control: RuntimeControl,
+  control: RemoteControl,
   request: IncomingMessage,
   response: ServerResponse,
   ownPort: number,
@@ -88,7 +88,7 @@ async function answer(
     if (isStream(found)) await sendLines(response, request.method === "HEAD" ? [] : found);
     else json(response, 200, found ?? { done: true });
   } catch (error) {
-    refuse(control, request, response, error);
+    await refuse(control, request, response, error);
   }
 }
 
@@ -116,7 +116,12 @@ function argumentOf({ pattern }: Route, path: string): string {
   }
 }
 
-function refuse(control: RuntimeControl, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+async function refuse(
+  control: RemoteControl,
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+): Promise<void> {
   if (response.headersSent) {
     response.destroy();
     return;
@@ -131,7 +136,7 @@ function refuse(control: RuntimeControl, request: IncomingMessage, response: Ser
     json(response, status, { error: message, ...defined({ field }) });
   } else if (error instanceof RpcError) {
     const { code, message } = error;
-    const known = code === "NotFound" ? `; ${whatThereIs(control)}` : "";
+    const known = code === "NotFound" ? `; ${await whatThereIs(control)}` : "";
     json(response, STATUS_OF[code] ?? 409, { error: `${message}${known}`, code });
   } else if (error instanceof LabError) json(response, 400, { error: error.message });
   else json(response, 500, { error: `a bug in kubelab: ${error instanceof Error ? error.stack : String(error)}` });
@@ -143,8 +148,8 @@ const MAX_KNOWN = 20;
 const ID_LENGTH = 13;
 
 /** `there are sandboxes 5a1d (default/web) and containers c0de (default/web main)` */
-function whatThereIs(control: RuntimeControl): string {
-  const { sandboxes } = control.snapshot();
+async function whatThereIs(control: RemoteControl): Promise<string> {
+  const { sandboxes } = await control.snapshot();
   if (sandboxes.length === 0) return "there are no sandboxes and no containers";
   const listed = (what: string, names: readonly string[]) => {
     if (names.length === 0) return `no ${what}`;

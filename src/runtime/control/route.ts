@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { RuntimeControl } from "./control.js";
+import type { RemoteControl } from "./control.js";
 import { readFields } from "./fields.js";
 
 /** What a route works with. */
 interface Call {
-  readonly control: RuntimeControl;
+  readonly control: RemoteControl;
   /** the path's ID, RPC or TYPE */
   readonly argument: string;
   readonly signal: AbortSignal;

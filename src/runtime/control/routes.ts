@@ -60,7 +60,7 @@ export const ROUTES: readonly Route[] = [
     path: "/sandboxes/ID/containers",
     what: "add a container to a ready sandbox, and start it",
     fields: CONTAINER_FIELDS,
-    run: ({ control, argument, fields }) => ({ containerId: control.runContainer(argument, fields) }),
+    run: async ({ control, argument, fields }) => ({ containerId: await control.runContainer(argument, fields) }),
   }),
   route({
     method: "POST",

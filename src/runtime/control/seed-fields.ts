@@ -1,15 +1,16 @@
 import { z } from "zod";
 import {
+  isAnnotationKey,
   isDns1123Label,
   isDns1123Subdomain,
   isEnvVarName,
   isLabelValue,
   isQualifiedName,
 } from "../../apimachinery/api/names.js";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
 import { RpcError } from "../../cri/status.js";
 import { parseReference } from "../images/reference.js";
 import { checked, count } from "./fields.js";
-import { LABELS } from "./labels.js";
 
 const MAX_UINT32 = 2 ** 32 - 1;
 /** containerd's identifiers package (identifierPattern, maxLength); IDs name folders. */
@@ -45,13 +46,10 @@ function isAbsolutePath(path: string): readonly string[] {
   return path.startsWith("/") && !path.includes("\0") ? [] : ["must be an absolute path"];
 }
 
-/** Mirrors ValidateAnnotations in k8s.io/apimachinery/pkg/api/validation/objectmeta.go, which accepts upper case. */
-function isAnnotationKey(key: string): readonly string[] {
-  return isQualifiedName(key.toLowerCase());
-}
+const IDENTITY_LABELS: readonly string[] = [POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL, CONTAINER_NAME_LABEL];
 
 function isLabelKey(key: string): readonly string[] {
-  return Object.values<string>(LABELS).includes(key)
+  return IDENTITY_LABELS.includes(key)
     ? ["the pod gets this label from its name, namespace or uid"]
     : isQualifiedName(key);
 }

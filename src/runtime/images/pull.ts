@@ -3,17 +3,8 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { ImageStore, StoredImage } from "./image-store.js";
 import { remoteImage } from "./image-store.js";
+import type { PullFault } from "./pull-fault.js";
 import { formatReference, parseReference, type Reference } from "./reference.js";
-
-/** Failures of a registry: image not found, login denied, registry unreachable, too many pulls. */
-export const PULL_FAULTS = ["not-found", "denied", "unreachable", "rate-limited"] as const;
-
-/** Makes pulls of some images fail. */
-export interface PullFault {
-  /** part of the image's full name; "" for all images */
-  readonly image: string;
-  readonly how: (typeof PULL_FAULTS)[number];
-}
 
 export interface PullOptions {
   /** duration of a pull, in ms */

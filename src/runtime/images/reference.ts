@@ -35,7 +35,7 @@ export function parseReference(text: string): Reference {
   }
   const slash = text.indexOf("/");
   const first = text.slice(0, Math.max(0, slash));
-  // A first part without a dot, a port or capitals is not a host.
+  // The first part is a host if it has a dot, a port or capitals, or is localhost.
   const hasDomain = slash > 0 && (/[.:]/.test(first) || first === "localhost" || first !== first.toLowerCase());
   const domain = hasDomain ? (first === "index.docker.io" ? DEFAULT_DOMAIN : first) : DEFAULT_DOMAIN;
   const rest = hasDomain ? text.slice(slash + 1) : text;

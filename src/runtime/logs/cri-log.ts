@@ -37,7 +37,8 @@ export class CriLog {
     this.#fd = fd;
   }
 
-  write(stream: LogStream, bytes: Uint8Array): void {
+  /** @returns the number of bytes that the file has grown by */
+  write(stream: LogStream, bytes: Uint8Array): number {
     const before = this.#open[stream];
     let rest = before.length === 0 ? Buffer.from(bytes) : Buffer.concat([before, bytes]);
     const out: Buffer[] = [];
@@ -53,7 +54,7 @@ export class CriLog {
       } else break;
     }
     this.#open[stream] = Buffer.from(rest);
-    this.#append(out);
+    return this.#append(out);
   }
 
   /** The stream has ended: writes a last line without a newline as a partial line. */
@@ -70,8 +71,8 @@ export class CriLog {
     out.push(Buffer.from(`${rfc3339Nano(this.now())} ${stream} ${tag} `), content, Buffer.of(NEWLINE));
   }
 
-  #append(parts: readonly Buffer[]): void {
-    if (parts.length === 0 || this.#fd === undefined) return;
+  #append(parts: readonly Buffer[]): number {
+    if (parts.length === 0 || this.#fd === undefined) return 0;
     const bytes = Buffer.concat(parts);
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at);
@@ -79,6 +80,7 @@ export class CriLog {
       this.close();
       this.onLost(error);
     }
+    return bytes.length;
   }
 
   close(): void {

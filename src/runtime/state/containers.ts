@@ -14,6 +14,7 @@ import { invalid, nameTaken, wrongState } from "./errors.js";
 import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
 import { RunningContainer } from "./running.js";
+import { checkSecurity } from "./security.js";
 import { containerSpec, openLog } from "./spec.js";
 import { containerEvent, containerItem, phaseText } from "./status.js";
 
@@ -55,6 +56,7 @@ export class Containers {
     for (const { containerPath } of config.mounts) {
       if (containerPath.replace(/[/.]/g, "") === "") throw invalid(`cannot mount at "${containerPath}"`);
     }
+    checkSecurity(config);
     const containerId = id ?? newId(core.random, (taken) => core.containers.has(taken) || core.sandboxes.has(taken));
     if (core.containers.has(containerId)) throw new RpcError("AlreadyExists", `container "${containerId}" exists`);
     const name = containerName(metadata, sandbox.metadata);

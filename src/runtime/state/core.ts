@@ -1,3 +1,5 @@
+import { Scheduler } from "../../shell/process/cpu.js";
+import { MemoryPool } from "../../shell/process/memory-account.js";
 import { Network, Ports } from "../../shell/process/ports.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -50,6 +52,9 @@ export class RuntimeCore {
   readonly images = new ImageStore();
   readonly puller: Puller;
   readonly network = new Network();
+  /** the time and the memory that all containers share */
+  readonly scheduler = new Scheduler();
+  readonly memory = new MemoryPool();
   /** listeners in the host's network, shared by the pods that use it */
   readonly hostPorts = new Ports();
   readonly addresses: Addresses;
@@ -72,8 +77,8 @@ export class RuntimeCore {
 
   /** what starting a container needs */
   get specDeps(): SpecDeps {
-    const { clock, random, trace, images, network } = this;
-    return { clock, random, trace, images, network };
+    const { clock, random, trace, images, network, scheduler, memory } = this;
+    return { clock, random, trace, images, network, scheduler, memory };
   }
 
   /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */

@@ -9,6 +9,8 @@ import type { CriLog, LogStream } from "../logs/cri-log.js";
 /** The limit for a container's output, about 25 MB/s, so that the other containers and the disk keep some time. */
 const BURST_BYTES = 256 * 1024;
 const BURST_PAUSE_MS = 10;
+/** Longer output is logged piece by piece, because each line costs time. */
+const PIECE_BYTES = 64 * 1024;
 
 /** The start parameters of a container's first process: what containerd puts into the OCI spec. */
 export interface ContainerSpec {
@@ -59,7 +61,7 @@ export class RunningContainer {
     this.env = spec.env;
     this.cwd = spec.cwd;
     this.machine.memory.onExceeded = () => this.killOutOfMemory();
-    this.stdin = hasStdin && !hasTerminal ? new Pipe() : undefined;
+    this.stdin = hasStdin && !hasTerminal ? new Pipe(this.machine.memory) : undefined;
     this.terminal = hasTerminal ? new Terminal(this.#sink("stdout"), this.machine.processes) : undefined;
     this.log = openLog();
     try {
@@ -83,21 +85,23 @@ export class RunningContainer {
 
   #sink(stream: LogStream): ByteSink {
     let burst = 0;
+    const write = (bytes: Uint8Array, signal: AbortSignal): Promise<void> | void => {
+      // Short lines need more in the log than in the pipe.
+      burst += Math.max(bytes.length, this.log?.write(stream, bytes) ?? 0);
+      const waits: Promise<void>[] = [];
+      for (const listener of this.#listeners) {
+        const wait = listener(stream, bytes, signal);
+        if (wait !== undefined) waits.push(wait);
+      }
+      if (burst >= BURST_BYTES) {
+        burst = 0;
+        waits.push(this.machine.clock.sleep(BURST_PAUSE_MS, signal));
+      }
+      if (waits.length > 0) return Promise.all(waits).then(() => {});
+    };
     return {
-      write: (bytes, signal) => {
-        this.log?.write(stream, bytes);
-        const waits: Promise<void>[] = [];
-        for (const listener of this.#listeners) {
-          const wait = listener(stream, bytes, signal);
-          if (wait !== undefined) waits.push(wait);
-        }
-        burst += bytes.length;
-        if (burst >= BURST_BYTES) {
-          burst = 0;
-          waits.push(this.machine.clock.sleep(BURST_PAUSE_MS, signal));
-        }
-        if (waits.length > 0) return Promise.all(waits).then(() => {});
-      },
+      write: (bytes, signal) =>
+        bytes.length > PIECE_BYTES ? inPieces(bytes, (piece) => write(piece, signal)) : write(bytes, signal),
       retain: () => {},
       release: () => {},
     };
@@ -118,6 +122,7 @@ export class RunningContainer {
     this.log?.end("stderr");
     this.log?.close();
     this.closeStdin();
+    this.machine.memory.close();
     return { exitCode: exitCodeOf(status), isOutOfMemory: this.#isOutOfMemory };
   }
 
@@ -140,5 +145,10 @@ export class RunningContainer {
   killOutOfMemory(): void {
     this.#isOutOfMemory = true;
     this.init.kill(SIGKILL);
+    this.machine.processes.killAll();
   }
+}
+
+async function inPieces(bytes: Uint8Array, write: (piece: Uint8Array) => Promise<void> | void): Promise<void> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) await write(bytes.subarray(at, at + PIECE_BYTES));
 }

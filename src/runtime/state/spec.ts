@@ -2,7 +2,9 @@ import { NamespaceMode } from "../../cri/messages/enums.js";
 import { ContainerFs } from "../../shell/fs/container-fs.js";
 import { hostMount } from "../../shell/fs/host-mount.js";
 import type { HostMount } from "../../shell/fs/nodes.js";
+import type { Scheduler } from "../../shell/process/cpu.js";
 import { DEFAULT_PATH } from "../../shell/process/lookup.js";
+import type { MemoryPool } from "../../shell/process/memory-account.js";
 import type { Network } from "../../shell/process/ports.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -13,6 +15,7 @@ import { CriLog } from "../logs/cri-log.js";
 import { prepareLogFolder } from "../logs/log-path.js";
 import type { Container } from "./container.js";
 import type { ContainerSpec } from "./running.js";
+import { confinementOf } from "./security.js";
 import { type ContainerUser, containerUser } from "./user.js";
 
 export interface SpecDeps {
@@ -21,6 +24,8 @@ export interface SpecDeps {
   readonly trace: Trace;
   readonly images: ImageStore;
   readonly network: Network;
+  readonly scheduler: Scheduler;
+  readonly memory: MemoryPool;
 }
 
 /** Mirrors containerd's buildContainerSpec, for the parts that our containers have. @throws FsError, RpcError */
@@ -35,6 +40,8 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
     mounts,
     clock: deps.clock,
     isReadonly: security?.readonlyRootfs === true,
+    maskedPaths: security?.privileged === true ? [] : (security?.maskedPaths ?? []),
+    readonlyPaths: security?.privileged === true ? [] : (security?.readonlyPaths ?? []),
   });
   provideFiles(fs, container, hostname, mounts);
   const cwd = config.workingDir || image.definition.workingDir || "/";
@@ -54,10 +61,14 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
       random: deps.random,
       hostname,
       user,
+      confinement: confinementOf(config, sandbox.config),
       ports: sandbox.ports,
       network: deps.network,
       ip: sandbox.ip,
       memoryLimit: limit > 0 ? limit : undefined,
+      memoryPool: deps.memory,
+      scheduler: deps.scheduler,
+      cpuShares: Number(container.resources?.cpuShares ?? 0n),
       hasOwnPids: security?.namespaceOptions?.pid === NamespaceMode.CONTAINER,
     },
   };

@@ -40,8 +40,19 @@ export function containerUser(
   const uid = line?.uid ?? Number(wanted);
   const group = security?.runAsGroup?.value ?? (name !== "" && imageGroup !== undefined ? imageGroup : undefined);
   const gid = group === undefined ? (line?.gid ?? 0) : Number(group);
-  const groups = [...new Set([gid, ...(security?.supplementalGroups ?? []).map(Number)])];
+  const own = line === undefined ? [] : groupsOfMember(fs, line.name);
+  const groups = [...new Set([gid, ...own, ...(security?.supplementalGroups ?? []).map(Number)])];
   return { uid, gid, groups, name: line?.name ?? String(uid), home: line?.home ?? "/" };
+}
+
+/** The groups that name the user as a member in the container's /etc/group. Mirrors containerd's WithAdditionalGIDs. */
+function groupsOfMember(fs: ContainerFs, name: string): readonly number[] {
+  if (!fs.exists("/etc/group")) return [];
+  const lines = fs.readFile("/etc/group").toString().split("\n");
+  return lines
+    .map((text) => text.split(":"))
+    .filter(([, , , members = ""]) => members.split(",").includes(name))
+    .map(([, , gid]) => Number(gid));
 }
 
 function readPasswd(fs: ContainerFs): readonly PasswdLine[] {

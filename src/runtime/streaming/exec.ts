@@ -73,12 +73,13 @@ export async function serveExec(
 
 function makeStreams({ options }: RemoteCommandServerSession, { machine }: RunningContainer): Streams {
   const { stdin, stdout, stderr, tty } = options;
-  const output = stdout ? new Pipe() : undefined;
+  const { memory } = machine;
+  const output = stdout ? new Pipe(memory) : undefined;
   if (!tty) {
     return {
-      stdin: stdin ? new Pipe() : undefined,
+      stdin: stdin ? new Pipe(memory) : undefined,
       stdout: output,
-      stderr: stderr ? new Pipe() : undefined,
+      stderr: stderr ? new Pipe(memory) : undefined,
       terminal: undefined,
     };
   }

@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Duplex, Readable } from "node:stream";
+import { onAbort } from "../../util/abort.js";
 
 export type BackendAnswer =
   | { readonly type: "response"; readonly response: IncomingMessage }
@@ -24,18 +25,16 @@ export function answerTo(
   signal: AbortSignal,
 ): Promise<BackendAnswer> {
   return new Promise((resolve, reject) => {
-    const abort = () => request.destroy(new Error("context canceled"));
-    const release = () => signal.removeEventListener("abort", abort);
-    signal.addEventListener("abort", abort, { once: true });
-    request.once("close", release);
     // Stays attached: once the response has begun, the response itself reports errors.
     request.on("error", (error) => reject(new BackendUnreachable(problem(error), { cause: error })));
+    const link = onAbort(signal, () => request.destroy(new Error("context canceled")));
+    const release = () => link[Symbol.dispose]();
+    request.once("close", release);
     request.once("upgrade", (response, socket, head) => {
       release();
       resolve({ type: "upgrade", response, socket, head });
     });
     request.once("response", (response) => resolve({ type: "response", response }));
-    if (signal.aborted) abort();
     if (body === undefined) request.end();
     else body.pipe(request);
   });

@@ -1,8 +1,9 @@
 import type { Clock } from "../../util/clock.js";
 import { FsError } from "./fs-error.js";
-import { HostFiles, type HostPlace } from "./host-files.js";
+import { type FileOwner, HostFiles, type HostPlace } from "./host-files.js";
 import { Layer } from "./layer.js";
 import { copyFor, type DirectoryNode, directory, type FileNode, file, type HostMount, symlink } from "./nodes.js";
+import { resolvePath } from "./paths.js";
 import { type FileStat, sizeOnHost, statOf } from "./stat.js";
 import { isDirectory, type Place, pathOf, placeIn, type Step, tryWalk, walk } from "./walk.js";
 
@@ -12,6 +13,10 @@ export interface ContainerFsOptions {
   readonly mounts: readonly HostMount[];
   readonly clock: Clock;
   readonly isReadonly: boolean;
+  /** hidden: a folder is empty, and a file too */
+  readonly maskedPaths?: readonly string[];
+  /** nothing below them can be changed */
+  readonly readonlyPaths?: readonly string[];
 }
 
 /**
@@ -24,16 +29,51 @@ export class ContainerFs {
   readonly #layer: Layer;
   #root: DirectoryNode;
   #isReadonly = false;
+  #readonlyPaths: readonly string[] = [];
+  readonly #mounts: readonly HostMount[];
+  /** the user that new files belong to */
+  user: FileOwner = { uid: 0, gid: 0 };
 
   constructor(options: ContainerFsOptions) {
     this.clock = options.clock;
     this.#layer = new Layer(options.clock);
     this.#root = options.image;
+    this.#mounts = options.mounts;
     // Nested mounts come after their parents. A missing mount point is created, even under a read-only root.
     for (const mount of [...options.mounts].sort((a, b) => a.containerPath.length - b.containerPath.length)) {
       this.#mount(mount);
     }
+    for (const path of options.maskedPaths ?? []) this.#mask(path);
+    this.#readonlyPaths = (options.readonlyPaths ?? []).map((path) => resolvePath("/", path));
     this.#isReadonly = options.isReadonly;
+  }
+
+  /** Mirrors maskPath in runc: a missing path is fine. */
+  #mask(path: string): void {
+    const found = tryWalk(this.#root, this.host, path);
+    if (typeof found === "string" || found.missing !== undefined || found.steps.length === 1) return;
+    const { name, place } = found.steps.at(-1) as Step;
+    const hidden = isDirectory(place, this.host)
+      ? directory(this, this.clock.now())
+      : file(this, this.clock.now(), Buffer.alloc(0), { mode: 0o666, device: "null" });
+    this.#own(found.steps.slice(0, -1))?.children.set(name, hidden);
+  }
+
+  /** Puts a tree of the kernel into the root folder, unless something is mounted there. */
+  attach(name: string, tree: DirectoryNode): void {
+    const root = walk(this.#root, this.host, "/");
+    if (this.#root.children.get(name)?.type !== "mount") this.#own(root.steps)?.children.set(name, tree);
+  }
+
+  /** The mounts as /proc/mounts shows them. */
+  mountLines(): string {
+    const lines = this.#mounts.map(({ containerPath, isReadonly }) => {
+      const type = this.isTmpfs(containerPath) ? "tmpfs tmpfs" : "/dev/kubelab ext4";
+      const [device = "", name = ""] = type.split(" ");
+      return `${device} ${containerPath} ${name} ${isReadonly ? "ro" : "rw"},relatime 0 0\n`;
+    });
+    const root = this.#isReadonly ? "ro" : "rw";
+    return `overlay / overlay ${root},relatime 0 0\nproc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n${lines.join("")}`;
   }
 
   /** bytes written to the layer */
@@ -136,7 +176,8 @@ export class ContainerFs {
     const hostPlace = missing === undefined ? last : placeIn(last, missing);
     if (hostPlace.kind === "host") {
       if (missing === undefined && isDirectory(last, this.host)) throw new FsError("EISDIR", path);
-      if (options.truncate === true) this.host.truncate(hostPlace, mode);
+      if (missing !== undefined) this.host.create(hostPlace, mode, this.user);
+      else if (options.truncate === true) this.host.truncate(hostPlace, mode);
       // Even for zero bytes: opening a file to append creates it, or fails.
       if (bytes.length > 0 || options.truncate !== true) this.host.write(hostPlace, bytes, options.offset, mode);
       return;
@@ -156,13 +197,16 @@ export class ContainerFs {
       const { place } = steps.at(-1) as Step;
       if (place.kind !== "node" || place.node.type !== "file") throw new FsError("EISDIR", path);
       if (place.node.device !== undefined) return place.node;
-      if (place.node.owner === this && !this.#isReadonly) return place.node;
+      if (place.node.owner === this && !this.#isReadonly && !this.#isBelowReadonly(folderSteps)) return place.node;
     }
     const folder = this.#ownOrThrow(folderSteps, path);
     const name = missing ?? (steps.at(-1) as Step).name;
     const before = folder.children.get(name);
+    if (before === undefined) this.#layer.addNode(path);
     const node =
-      before?.type === "file" ? copyFor(before, this) : file(this, this.clock.now(), Buffer.alloc(0), { mode });
+      before?.type === "file"
+        ? copyFor(before, this)
+        : Object.assign(file(this, this.clock.now(), Buffer.alloc(0), { mode }), this.user);
     if (before?.type === "file") this.#layer.charge(node.size, path);
     folder.children.set(name, node);
     return node;
@@ -177,10 +221,12 @@ export class ContainerFs {
     if (missing === undefined) throw new FsError("EEXIST", path);
     const { place } = steps.at(-1) as Step;
     if (place.kind === "host") {
-      this.host.mkdir(placeIn(place, missing) as HostPlace);
+      this.host.mkdir(placeIn(place, missing) as HostPlace, this.user);
       return;
     }
-    this.#ownOrThrow(steps, path).children.set(missing, directory(this, this.clock.now()));
+    const folder = this.#ownOrThrow(steps, path);
+    this.#layer.addNode(path);
+    folder.children.set(missing, Object.assign(directory(this, this.clock.now()), this.user));
   }
 
   #mkdirs(path: string): void {
@@ -205,6 +251,7 @@ export class ContainerFs {
       return;
     }
     this.#ownOrThrow(steps.slice(0, -1), path).children.delete(name);
+    if (place.node.owner === this) this.#layer.nodeCount--;
     if (place.node.type === "file" && place.node.owner === this) this.#layer.usedBytes -= place.node.size;
   }
 
@@ -216,7 +263,9 @@ export class ContainerFs {
       this.host.symlink(placeIn(place, missing) as HostPlace, target);
       return;
     }
-    this.#ownOrThrow(steps, path).children.set(missing, symlink(this, this.clock.now(), target));
+    const folder = this.#ownOrThrow(steps, path);
+    this.#layer.addNode(path);
+    folder.children.set(missing, symlink(this, this.clock.now(), target));
   }
 
   /** Creates a hard link in the same file system. */
@@ -254,7 +303,18 @@ export class ContainerFs {
     owned?.children.set(newName, place.node);
   }
 
+  /** Whether the file is on a tmpfs of the machine: a mounted `emptyDir` of medium Memory. */
+  isTmpfs(path: string): boolean {
+    const place = this.#find(path);
+    return place.kind === "host" && this.host.isTmpfs(place);
+  }
+
   chmod(path: string, mode: number): void {
+    const place = this.#find(path);
+    if (place.kind === "host") {
+      this.host.chmod(place, mode & 0o7777);
+      return;
+    }
     this.#change(path, (node) => {
       node.mode = mode & 0o7777;
     });
@@ -271,12 +331,11 @@ export class ContainerFs {
     });
   }
 
-  /** Differs: the mode of a mounted file cannot be changed. */
   #change(path: string, change: (node: FileNode | DirectoryNode) => void): void {
     const { steps, missing } = walk(this.#root, this.host, path);
     if (missing !== undefined) throw new FsError("ENOENT", path);
     const { place } = steps.at(-1) as Step;
-    if (place.kind === "host") return;
+    if (place.kind === "host") return; // its callers have changed it
     if (place.node.type === "directory") {
       change(this.#ownOrThrow(steps, path));
       return;
@@ -291,10 +350,19 @@ export class ContainerFs {
   }
 
   #ownOrThrow(steps: readonly Step[], path: string): DirectoryNode {
-    if (this.#isReadonly) throw new FsError("EROFS", path);
+    if (this.#isReadonly || this.#isBelowReadonly(steps)) throw new FsError("EROFS", path);
     const folder = this.#own(steps);
     if (folder === undefined) throw new FsError("EXDEV", path);
     return folder;
+  }
+
+  #isBelowReadonly(steps: readonly Step[]): boolean {
+    const isKernels = steps.some(
+      ({ place }) => place.kind === "node" && place.node.type === "directory" && place.node.isVirtual,
+    );
+    if (isKernels || this.#readonlyPaths.length === 0) return isKernels;
+    const folder = pathOf(steps);
+    return this.#readonlyPaths.some((path) => folder === path || folder.startsWith(`${path}/`));
   }
 
   /** Copies the folders on the way into this container's layer. @returns the last one; undefined if it is in a mount */

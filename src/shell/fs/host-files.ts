@@ -1,6 +1,9 @@
 import {
+  chmodSync,
+  chownSync,
   closeSync,
   constants,
+  fchmodSync,
   fstatSync,
   ftruncateSync,
   linkSync,
@@ -13,12 +16,13 @@ import {
   renameSync,
   rmdirSync,
   type Stats,
+  statfsSync,
   symlinkSync,
   unlinkSync,
   utimesSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { FsError, fromHost } from "./fs-error.js";
 import type { HostMount } from "./nodes.js";
 
@@ -28,6 +32,17 @@ export interface HostPlace {
   readonly mount: HostMount;
   readonly rel: string;
 }
+
+/** The user that new files belong to. */
+export interface FileOwner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Linux's number of the file system in statfs. */
+const TMPFS_MAGIC = 0x01021994;
+/** New files in a folder with this bit get the folder's group. */
+const SET_GID = 0o2000;
 
 const NO_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -70,13 +85,38 @@ export class HostFiles {
     });
   }
 
+  /** Creates an empty file with exactly these permission bits, for this user. */
+  create(place: HostPlace, mode: number, user: FileOwner): void {
+    this.#mayWrite(place);
+    this.#withFile(place, constants.O_WRONLY | constants.O_CREAT, mode, (fd) => fchmodSync(fd, mode));
+    this.#give(place, user);
+  }
+
+  /** Only root can give files away; for other users the files stay those of this process. */
+  #give(place: HostPlace, { uid, gid }: FileOwner): void {
+    if (process.getuid?.() !== 0 || (uid === 0 && gid === 0)) return;
+    this.#change(place, (path) => {
+      const folder = lstatSync(dirname(path));
+      chownSync(path, uid, (folder.mode & SET_GID) === 0 ? gid : folder.gid);
+    });
+  }
+
   truncate(place: HostPlace, mode: number): void {
     this.#mayWrite(place);
     this.#withFile(place, constants.O_WRONLY | constants.O_CREAT, mode, (fd) => ftruncateSync(fd, 0));
   }
 
-  mkdir(place: HostPlace): void {
+  mkdir(place: HostPlace, user: FileOwner): void {
     this.#change(place, (path) => mkdirSync(path));
+    this.#give(place, user);
+  }
+
+  chmod(place: HostPlace, mode: number): void {
+    this.#change(place, (path) => chmodSync(path, mode));
+  }
+
+  isTmpfs(place: HostPlace): boolean {
+    return this.#try(place, () => statfsSync(this.path(place)).type === TMPFS_MAGIC);
   }
 
   rmdir(place: HostPlace): void {

@@ -12,6 +12,9 @@ interface NodeBase {
   mode: number;
   /** Unix ms */
   mtimeMs: number;
+  /** default: root */
+  uid?: number;
+  gid?: number;
 }
 
 export interface FileNode extends NodeBase {
@@ -27,6 +30,8 @@ export interface FileNode extends NodeBase {
 export interface DirectoryNode extends NodeBase {
   readonly type: "directory";
   readonly children: Map<string, FsNode>;
+  /** made by the kernel: no process can change it */
+  readonly isVirtual?: true;
 }
 
 export interface SymlinkNode extends NodeBase {

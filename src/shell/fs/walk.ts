@@ -20,6 +20,8 @@ export interface Walk {
 
 const MAX_LINKS = 40;
 const MAX_NAME_BYTES = 255;
+/** Linux's PATH_MAX */
+const MAX_PATH_LENGTH = 4096;
 
 /**
  * Resolves a path through the container's tree and its mounts, as the kernel does in a container: `..` and symbolic
@@ -35,6 +37,7 @@ export function walk(root: DirectoryNode, host: HostFiles, path: string, followL
 
 /** The same without an exception, to check whether something exists, such as in a search through PATH. */
 export function tryWalk(root: DirectoryNode, host: HostFiles, path: string, followLast = true): Walk | FsErrorCode {
+  if (path.length >= MAX_PATH_LENGTH) return "ENAMETOOLONG";
   const todo = path.split("/").filter((name) => name !== "" && name !== ".");
   const steps: Step[] = [{ name: "", place: { kind: "node", node: root } }];
   let links = 0;

@@ -15,6 +15,9 @@ export interface ArithmeticContext {
 }
 
 const MAX_DEPTH = 64;
+const MAX_INTEGER = 2n ** 63n - 1n;
+/** A longer number is the largest, as strtoll returns it. */
+const MAX_DIGITS = 64;
 
 /** Evaluates `$(( ... ))` in signed 64 bits. @throws ShellError for a division by 0, and for invalid numbers */
 export async function evaluate(expr: ArithExpr, context: ArithmeticContext, depth = 0): Promise<bigint> {
@@ -22,7 +25,7 @@ export async function evaluate(expr: ArithExpr, context: ArithmeticContext, dept
   const value = (inner: ArithExpr) => evaluate(inner, context, depth + 1);
   switch (expr.type) {
     case "ArithNumber":
-      return BigInt(Math.trunc(expr.value));
+      return Number.isFinite(expr.value) ? BigInt.asIntN(64, BigInt(Math.trunc(expr.value))) : MAX_INTEGER;
     case "ArithGroup":
     case "ArithNested":
       return value(expr.expression);
@@ -61,6 +64,7 @@ async function number(text: string, context: ArithmeticContext, depth: number): 
   if (trimmed === "") return 0n;
   if (/^[-+]?(\d+|0[xX][0-9a-fA-F]+)$/.test(trimmed)) {
     const digits = trimmed.replace(/^[-+]/, "");
+    if (digits.length > MAX_DIGITS) return trimmed.startsWith("-") ? -MAX_INTEGER : MAX_INTEGER;
     const value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits.replace(/^0+(?=\d)/, ""));
     return trimmed.startsWith("-") ? -value : value;
   }
@@ -103,18 +107,29 @@ async function binary(expr: Binary, value: (inner: ArithExpr) => Promise<bigint>
   return apply(expr.operator, left, await value(expr.right));
 }
 
+/** In 64 bits, by squaring. */
+function power(base: bigint, exponent: bigint): bigint {
+  let result = 1n;
+  let square = base;
+  for (let left = exponent; left > 0n; left >>= 1n) {
+    if ((left & 1n) === 1n) result = BigInt.asIntN(64, result * square);
+    square = BigInt.asIntN(64, square * square);
+  }
+  return result;
+}
+
 const truth = (value: boolean): bigint => (value ? 1n : 0n);
 
 function apply(operator: string, left: bigint, right: bigint): bigint {
   if ((operator === "/" || operator === "%") && right === 0n) throw new ShellError("divide by zero");
-  if (operator === "**" && (right < 0n || right > 4096n)) throw new ShellError("exponent out of range");
+  if (operator === "**" && right < 0n) throw new ShellError("exponent less than 0");
   const operations: Readonly<Record<string, () => bigint>> = {
     "+": () => left + right,
     "-": () => left - right,
     "*": () => left * right,
     "/": () => left / right,
     "%": () => left % right,
-    "**": () => left ** right,
+    "**": () => power(left, right),
     "<<": () => left << (right & 63n),
     ">>": () => left >> (right & 63n),
     "<": () => truth(left < right),

@@ -7,6 +7,7 @@ import { ShellState } from "./state.js";
 /** Runs a builtin of the shell as a program of the same name: `/bin/test -f x` as a probe's command. */
 export async function runBuiltinProgram(self: Self): Promise<number> {
   const state = new ShellState();
+  state.holdIn(self.memory);
   state.name = self.argv[0]?.split("/").at(-1) ?? "";
   state.cwd = self.cwd;
   state.descriptors.set(0, { source: self.stdin });

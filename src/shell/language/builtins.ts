@@ -7,7 +7,7 @@ import { enterFolder, runExternal } from "./external.js";
 import { getopts, read, source } from "./input.js";
 import { jobs, kill, trap, wait } from "./jobs.js";
 import { setOptions } from "./options.js";
-import { formatPrintf } from "./printf.js";
+import { runPrintf } from "./printf.js";
 import { quote } from "./quote.js";
 import type { Shell } from "./shell.js";
 import { Leave, ShellError } from "./state.js";
@@ -49,9 +49,8 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   },
   printf: async (args, shell) => {
     if (args.length === 0) throw new ShellError("usage: printf FORMAT [ARG...]");
-    const { text, status } = formatPrintf(args[0] as string, args.slice(1));
-    await shell.sink(1).write(text, shell.signal);
-    return status;
+    const write = (bytes: Buffer) => shell.sink(1).write(bytes, shell.signal);
+    return runPrintf(args[0] as string, args.slice(1), { self: shell.self, write });
   },
   test: async (args, shell) => Number(!test(args, shell)),
   "[": async (args, shell) => {
@@ -82,7 +81,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
     if (locals === undefined) throw new ShellError("not in a function");
     for (const arg of args) {
       const [, name = "", value] = /^([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
-      if (!locals.has(name)) locals.set(name, shell.state.variables.get(name));
+      if (!locals.has(name)) locals.set(name, shell.state.save(name));
       shell.state.set(name, value ?? "");
     }
     return 0;
@@ -90,15 +89,15 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   unset: async (args, { state }) => {
     for (const name of args.filter((arg) => !arg.startsWith("-"))) {
       if (state.variables.get(name)?.isReadonly === true) throw new ShellError(`${name}: is read only`);
-      if (args[0] === "-f") state.functions.delete(name);
-      else state.variables.delete(name);
+      if (args[0] === "-f") state.unsetFunction(name);
+      else state.unset(name);
     }
     return 0;
   },
   shift: async (args, { state }) => {
     const by = args[0] === undefined ? 1 : Number(args[0]);
     if (by > state.parameters.length) return 1;
-    state.parameters = state.parameters.slice(by);
+    state.setParameters(state.parameters.slice(by));
     return 0;
   },
   set: setOptions,

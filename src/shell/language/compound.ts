@@ -1,4 +1,3 @@
-import { breathe } from "../programs/console.js";
 import { evaluate } from "./arithmetic.js";
 import type {
   CaseNode,
@@ -13,7 +12,7 @@ import type {
 import { holds } from "./conditional.js";
 import { arithmeticContext, expandPieces, expandText, expandWord } from "./expand.js";
 import { matches } from "./patterns.js";
-import { COMMANDS_PER_TURN, type Shell } from "./shell.js";
+import type { Shell } from "./shell.js";
 import { Leave, ShellError } from "./state.js";
 
 type CompoundNode = Exclude<CommandNode, { type: "SimpleCommand" | "FunctionDef" }>;
@@ -74,19 +73,21 @@ async function runWhile(node: WhileNode | UntilNode, shell: Shell): Promise<numb
 async function runFor(node: ForNode, shell: Shell): Promise<number> {
   const values: string[] = [];
   if (node.words === null) values.push(...shell.state.parameters);
-  else for (const word of node.words) values.push(...(await expandWord(word, shell)));
+  else for (const word of node.words) for (const value of await expandWord(word, shell)) values.push(value);
   let at = 0;
   let status = 0;
-  await loop(
-    shell,
-    async () => at < values.length,
-    async () => {
-      if (!shell.state.set(node.variable, values[at++] as string))
-        throw new ShellError(`${node.variable}: is read only`);
-      status = await shell.runAll(node.body);
-    },
-  );
-  return status;
+  return shell.holding(values, async () => {
+    await loop(
+      shell,
+      async () => at < values.length,
+      async () => {
+        if (!shell.state.set(node.variable, values[at++] as string))
+          throw new ShellError(`${node.variable}: is read only`);
+        status = await shell.runAll(node.body);
+      },
+    );
+    return status;
+  });
 }
 
 async function runArithmeticFor(node: CStyleForNode, shell: Shell): Promise<number> {
@@ -115,9 +116,10 @@ async function loop(
 ): Promise<void> {
   shell.state.loopDepth++;
   try {
-    for (let rounds = 1; ; rounds++) {
+    for (;;) {
       if (shell.signal.aborted) throw shell.signal.reason;
-      if (rounds % COMMANDS_PER_TURN === 0) await breathe(shell.signal);
+      const others = shell.self.turn();
+      if (others !== undefined) await others;
       if (!(await turn(shell, goesOn, body))) return;
       await after();
     }
@@ -146,7 +148,8 @@ async function runCase(node: CaseNode, shell: Shell): Promise<number> {
   let fallsThrough = false;
   for (const item of node.items) {
     let isMatch = fallsThrough;
-    for (const pattern of item.patterns) isMatch ||= matches(word, await expandPieces(pattern, shell));
+    for (const pattern of item.patterns)
+      isMatch ||= await matches(word, await expandPieces(pattern, shell), shell.self.turn);
     if (!isMatch) continue;
     status = await shell.runAll(item.body);
     if (item.terminator === ";;") return status;

@@ -34,10 +34,12 @@ export async function holds(expression: ConditionalExpression, shell: Shell): Pr
     case "CondBinary": {
       const left = await expandText(expression.left, shell);
       const { operator } = expression;
-      if (operator === "==" || operator === "=") return matches(left, await expandPieces(expression.right, shell));
-      if (operator === "!=") return !matches(left, await expandPieces(expression.right, shell));
+      if (operator === "==" || operator === "=")
+        return matches(left, await expandPieces(expression.right, shell), shell.self.turn);
+      if (operator === "!=")
+        return !(await matches(left, await expandPieces(expression.right, shell), shell.self.turn));
       const right = await expandText(expression.right, shell);
-      if (operator === "=~") return regExp(right).test(left);
+      if (operator === "=~") return matchesRegExp(left, right);
       if (!(operator in COMPARISONS)) return binary(left, operator, right, shell);
       const number = (text: string) => evaluate(shell.parseArithmetic(text || "0"), arithmeticContext(shell));
       return COMPARISONS[operator]?.(await number(left), await number(right)) ?? false;
@@ -45,9 +47,17 @@ export async function holds(expression: ConditionalExpression, shell: Shell): Pr
   }
 }
 
-function regExp(source: string): RegExp {
+/** The longest text and pattern for `=~`, which is matched in one go. */
+const MAX_TEXT_LENGTH = 32_768;
+const MAX_PATTERN_LENGTH = 1_024;
+
+/** In linear time. @throws ShellError for an invalid pattern, or beyond the limits */
+async function matchesRegExp(text: string, source: string): Promise<boolean> {
+  if (source.length > MAX_PATTERN_LENGTH) throw new ShellError("regular expression is too long");
+  if (text.length > MAX_TEXT_LENGTH) throw new ShellError("text is too long for a regular expression");
+  const { RE2JS } = await import("re2js");
   try {
-    return new RegExp(source);
+    return RE2JS.compile(source, RE2JS.DOTALL).matcher(text).find();
   } catch {
     throw new ShellError(`bad regular expression ${source}`);
   }

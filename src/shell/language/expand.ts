@@ -1,11 +1,14 @@
 import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
-import type { ProcessTable } from "../process/process.js";
-import { readAll } from "../process/streams.js";
+import type { HeldMemory } from "../process/memory-account.js";
+import type { ProcessTable, Self } from "../process/process.js";
+import { dropZeros, readAll } from "../process/streams.js";
 import type { Terminal } from "../process/terminal.js";
 import { type ArithmeticContext, evaluate } from "./arithmetic.js";
 import type { ArithExpr, BraceItem, ParameterOperation, ParameterPart, ScriptNode, WordNode, WordPart } from "./ast.js";
-import { expandPath, hasPattern, type Piece, patternSource, textOf } from "./patterns.js";
+import type { Piece } from "./glob.js";
+import { countCharacters, removePattern, replacePattern, substring } from "./parameter-change.js";
+import { expandPath, hasPattern, textOf } from "./patterns.js";
 import { ShellError, type ShellState } from "./state.js";
 
 /** What expansion needs from its shell. */
@@ -21,83 +24,96 @@ export interface ExpansionHost {
   readonly random: Parameters<typeof openForReading>[2];
   /** the container's processes: their streams are files below /proc */
   readonly processes: Pick<ProcessTable, "find">;
+  /** the shell's own process: its memory, and its turn among others */
+  readonly self: Pick<Self, "memory" | "turn">;
   readonly signal: AbortSignal;
   /** the target of `/dev/tty` */
   readonly terminal: Terminal | undefined;
 }
+
+/** What one field needs besides its text, in bytes. */
+const BYTES_PER_FIELD = 200;
+const FIELDS_PER_CHECK = 1024;
 
 /** Collects the fields of a word. */
 class Fields {
   readonly all: Piece[][] = [];
   #current: Piece[] | undefined;
 
+  constructor(readonly memory: HeldMemory) {}
+
   add(text: string, isQuoted: boolean): void {
-    this.#current ??= [];
-    this.#current.push({ text, isQuoted });
+    if (this.#current === undefined) this.#current = [{ text, isQuoted }];
+    else this.#current.push({ text, isQuoted });
   }
 
+  /** @throws OutOfMemoryError */
   end(): void {
-    if (this.#current !== undefined) this.all.push(this.#current);
+    if (this.#current === undefined) return;
+    this.all.push(this.#current);
     this.#current = undefined;
+    if (this.all.length % FIELDS_PER_CHECK === 0) this.memory.account.require(this.all.length * BYTES_PER_FIELD);
   }
 
   /** Splits the result of an unquoted expansion at the characters of IFS. */
   split(text: string, ifs: string): void {
     if (text === "") return;
-    if (ifs === "") {
-      this.add(text, false);
-      return;
+    let from = 0;
+    for (let at = 0; at <= text.length; at++) {
+      const char = text.charAt(at);
+      if (char !== "" && !ifs.includes(char)) continue;
+      const hasWord = at > from;
+      if (char !== "" && !SPACES.includes(char) && !hasWord && this.#current === undefined) this.add("", false);
+      if (hasWord) this.add(text.slice(from, at), false);
+      if (char !== "") this.end();
+      from = at + 1;
     }
-    const spaces = [...ifs].filter((char) => /[ \t\n]/.test(char)).join("");
-    let word = "";
-    let hasWord = false;
-    const flush = () => {
-      if (hasWord) this.add(word, false);
-      word = "";
-      hasWord = false;
-    };
-    for (const char of text) {
-      if (!ifs.includes(char)) {
-        word += char;
-        hasWord = true;
-        continue;
-      }
-      if (!spaces.includes(char) && !hasWord && this.#current === undefined) this.add("", false);
-      flush();
-      this.end();
-    }
-    flush();
   }
 }
 
+const SPACES = " \t\n";
+
+const NEWLINE = 0x0a;
 const DEFAULT_IFS = " \t\n";
 
 /** Expands a word into fields, with splitting and file names. */
 export async function expandWord(word: WordNode, host: ExpansionHost): Promise<string[]> {
   const out: string[] = [];
   for (const pieces of await expandFields(word, host)) {
+    if (out.length % FIELDS_PER_CHECK === FIELDS_PER_CHECK - 1) await host.self.turn(FIELDS_PER_CHECK / 16);
+    const text = join(pieces, host);
     if (hasPattern(pieces) && !host.state.options.has("f")) {
-      const paths = expandPath(host.files, host.state.cwd, pieces);
-      out.push(...(paths.length > 0 ? paths : [textOf(pieces)]));
-    } else out.push(textOf(pieces));
+      const paths = await expandPath({ files: host.files, cwd: host.state.cwd, self: host.self }, pieces);
+      if (paths.length === 0) out.push(text);
+      else for (const path of paths) out.push(path);
+    } else out.push(text);
   }
   return out;
 }
 
+/** The text of a word. @throws OutOfMemoryError if it is too long */
+function join(pieces: readonly Piece[], { self }: ExpansionHost): string {
+  if (pieces.length === 1) return (pieces[0] as Piece).text;
+  let length = 0;
+  for (const { text } of pieces) length += text.length;
+  self.memory.requireText(length);
+  return textOf(pieces);
+}
+
 async function expandFields(word: WordNode, host: ExpansionHost): Promise<Piece[][]> {
-  const out: Piece[][] = [];
-  for (const parts of await expandBraces(word.parts, host)) {
-    const fields = new Fields();
+  const fields = new Fields(host.self.memory);
+  const words = await expandBraces(word.parts, host);
+  for (const [index, parts] of words.entries()) {
+    if (index % FIELDS_PER_CHECK === FIELDS_PER_CHECK - 1) await host.self.turn(FIELDS_PER_CHECK / 16);
     for (const part of parts) await expandPart(part, host, fields);
     fields.end();
-    out.push(...fields.all);
   }
-  return out;
+  return fields.all;
 }
 
 /** Expands a word into one text: for assignments, here documents, the word of `case`. */
 export async function expandText(word: WordNode, host: ExpansionHost): Promise<string> {
-  return textOf(await expandPieces(word, host));
+  return join(await expandPieces(word, host), host);
 }
 
 /** Expands a word without splitting and keeps track of quotes: for patterns. */
@@ -148,10 +164,11 @@ async function expandQuoted(parts: readonly WordPart[], host: ExpansionHost, fie
       fields.add(await partText(part, host), true);
       continue;
     }
-    host.state.parameters.forEach((text, index) => {
+    for (const [index, text] of host.state.parameters.entries()) {
       if (index > 0) fields.end();
       fields.add(text, true);
-    });
+      if (index % FIELDS_PER_CHECK === FIELDS_PER_CHECK - 1) await host.self.turn(FIELDS_PER_CHECK / 16);
+    }
   }
 }
 
@@ -164,9 +181,9 @@ async function partText(part: WordPart, host: ExpansionHost): Promise<string> {
     case "Glob":
       return part.pattern;
     case "DoubleQuoted": {
-      const texts: string[] = [];
-      for (const inner of part.parts) texts.push(await partText(inner, host));
-      return texts.join("");
+      const pieces: Piece[] = [];
+      for (const inner of part.parts) pieces.push({ text: await partText(inner, host), isQuoted: true });
+      return join(pieces, host);
     }
     case "TildeExpansion":
       return part.user === null ? (host.state.get("HOME") ?? "/") : `~${part.user}`;
@@ -177,10 +194,25 @@ async function partText(part: WordPart, host: ExpansionHost): Promise<string> {
     case "ArithmeticExpansion":
       return String(await evaluate(part.expression.expression, arithmeticContext(host)));
     case "BraceExpansion":
-      return (await Promise.all(part.items.map((item) => braceTexts(item, host)))).flat().join(" ");
+      return braceText(part.items, host);
     default:
       return "";
   }
+}
+
+/** Where a word does not become several: in an assignment, or between quotes. */
+async function braceText(items: readonly BraceItem[], host: ExpansionHost): Promise<string> {
+  const texts: Piece[] = [];
+  for (const item of items) {
+    const values = item.type === "Word" ? [await expandText(item.word, host)] : braceRange(item);
+    for (const text of values) {
+      texts.push({ text: texts.length === 0 ? text : ` ${text}`, isQuoted: true });
+      if (texts.length % FIELDS_PER_CHECK !== 0) continue;
+      host.self.memory.account.require(texts.length * BYTES_PER_FIELD);
+      await host.self.turn(FIELDS_PER_CHECK / 16);
+    }
+  }
+  return join(texts, host);
 }
 
 function expandParameter(part: ParameterPart, host: ExpansionHost): Promise<string> | string {
@@ -189,9 +221,10 @@ function expandParameter(part: ParameterPart, host: ExpansionHost): Promise<stri
 
 /** `$(cmd)`, without trailing newlines; `$(< file)` reads the file. */
 async function substitute(body: ScriptNode, host: ExpansionHost): Promise<string> {
-  const file = await readOnly(body, host);
-  const text = file ?? (await host.substitute(body));
-  return text.replace(/\n+$/, "").replaceAll("\0", "");
+  const text = (await readOnly(body, host)) ?? (await host.substitute(body));
+  let end = text.length;
+  while (text.charCodeAt(end - 1) === NEWLINE) end--;
+  return text.slice(0, end);
 }
 
 async function readOnly(body: ScriptNode, host: ExpansionHost): Promise<string | undefined> {
@@ -200,7 +233,10 @@ async function readOnly(body: ScriptNode, host: ExpansionHost): Promise<string |
   const redirection = command.redirections[0];
   if (redirection?.operator !== "<" || redirection.target.type !== "Word") return undefined;
   const path = resolvePath(host.state.cwd, await expandText(redirection.target, host));
-  return (await readAll(openForReading(host.files, path, host.random), host.signal)).toString();
+  const bytes = await readAll(openForReading(host.files, path, host.random), host.signal, host.self, dropZeros);
+  host.self.memory.requireText(bytes.length);
+  host.self.memory.release(bytes.length);
+  return bytes.toString();
 }
 
 export function arithmeticContext(host: ExpansionHost): ArithmeticContext {
@@ -218,38 +254,48 @@ export function arithmeticContext(host: ExpansionHost): ArithmeticContext {
   };
 }
 
-/** `a{b,c}` becomes `ab ac`, before all other expansions. */
-async function expandBraces(parts: readonly WordPart[], host: ExpansionHost): Promise<WordPart[][]> {
-  const at = parts.findIndex((part) => part.type === "BraceExpansion");
-  const brace = parts[at];
-  if (brace?.type !== "BraceExpansion") return [[...parts]];
-  const out: WordPart[][] = [];
-  for (const item of brace.items) {
-    const middles: (readonly WordPart[])[] =
-      item.type === "Word"
-        ? [item.word.parts]
-        : (await braceTexts(item, host)).map((value) => [{ type: "Literal", value } as const]);
-    for (const middle of middles) {
-      out.push(...(await expandBraces([...parts.slice(0, at), ...middle, ...parts.slice(at + 1)], host)));
+/** `a{b,c}` becomes `ab ac`, before all other expansions. @throws OutOfMemoryError */
+async function expandBraces(parts: readonly WordPart[], host: ExpansionHost): Promise<(readonly WordPart[])[]> {
+  let words: (readonly WordPart[])[] = [parts];
+  if (!parts.some((part) => part.type === "BraceExpansion")) return words;
+  for (let isDone = false; !isDone; ) {
+    isDone = true;
+    const next: (readonly WordPart[])[] = [];
+    for (const word of words) {
+      const at = word.findIndex((part) => part.type === "BraceExpansion");
+      const brace = word[at];
+      if (brace?.type !== "BraceExpansion") next.push(word);
+      else {
+        isDone = false;
+        for (const item of brace.items) {
+          for (const middle of braceParts(item)) {
+            next.push([...word.slice(0, at), ...middle, ...word.slice(at + 1)]);
+            if (next.length % FIELDS_PER_CHECK !== 0) continue;
+            host.self.memory.account.require(next.length * BYTES_PER_FIELD * (word.length + 1));
+            await host.self.turn(FIELDS_PER_CHECK / 16);
+          }
+        }
+      }
     }
+    words = next;
   }
-  return out;
+  return words;
 }
 
-const MAX_RANGE = 10_000;
+function* braceParts(item: BraceItem): Generator<readonly WordPart[]> {
+  if (item.type === "Word") yield item.word.parts;
+  else for (const value of braceRange(item)) yield [{ type: "Literal", value }];
+}
 
-async function braceTexts(item: BraceItem, host: ExpansionHost): Promise<string[]> {
-  if (item.type === "Word") return [await expandText(item.word, host)];
+/** `{1..10..2}` and `{a..z}` */
+function* braceRange(item: Exclude<BraceItem, { readonly type: "Word" }>): Generator<string> {
   const isText = typeof item.start === "string";
   const code = (value: string | number) => (typeof value === "string" ? value.charCodeAt(0) : value);
   const [start, end] = [code(item.start), code(item.end)];
   const step = Math.max(1, Math.abs(item.step ?? 1));
-  const out: string[] = [];
   for (let value = start; start <= end ? value <= end : value >= end; value += start <= end ? step : -step) {
-    out.push(isText ? String.fromCharCode(value) : String(value));
-    if (out.length > MAX_RANGE) break;
+    yield isText ? String.fromCharCode(value) : String(value);
   }
-  return out;
 }
 
 /** The value of `$name`, `${name:-word}` and the like. @throws ShellError if a required parameter is not set */
@@ -286,7 +332,11 @@ async function expandOperation(part: ParameterPart, host: ExpansionHost): Promis
 function lookUp(name: string, host: ExpansionHost): string | undefined {
   if (name === "@" || name === "*") {
     const { parameters } = host.state;
-    return parameters.length === 0 ? undefined : parameters.join((host.state.get("IFS") ?? " ").charAt(0));
+    if (parameters.length === 0) return undefined;
+    let length = parameters.length;
+    for (const text of parameters) length += text.length;
+    host.self.memory.requireText(length);
+    return parameters.join((host.state.get("IFS") ?? " ").charAt(0));
   }
   return host.special(name) ?? host.state.get(name);
 }
@@ -303,20 +353,20 @@ async function change(
 ): Promise<string> {
   switch (operation.type) {
     case "Length":
-      return String(parameter === "@" || parameter === "*" ? host.state.parameters.length : [...value].length);
+      return String(parameter === "@" || parameter === "*" ? host.state.parameters.length : countCharacters(value));
     case "Substring": {
       const context = arithmeticContext(host);
       const offset = Number(await evaluate(operation.offset.expression, context));
       const length =
         operation.length === null ? undefined : Number(await evaluate(operation.length.expression, context));
-      return substring([...value], offset, length);
+      return substring(value, offset, length);
     }
     case "PatternRemoval":
-      return removePattern(value, await expandPieces(operation.pattern, host), operation.side, operation.greedy);
+      return removePattern(value, await expandPieces(operation.pattern, host), operation, host.self);
     case "PatternReplacement": {
       const pattern = await expandPieces(operation.pattern, host);
       const text = operation.replacement === null ? "" : await expandText(operation.replacement, host);
-      return replacePattern(value, pattern, text, operation);
+      return replacePattern(value, pattern, text, operation, host.self);
     }
     case "CaseModification": {
       const convert = (text: string) => (operation.direction === "upper" ? text.toUpperCase() : text.toLowerCase());
@@ -325,36 +375,6 @@ async function change(
     default:
       throw new ShellError(`${parameter}: bad substitution`);
   }
-}
-
-function substring(chars: readonly string[], offset: number, length: number | undefined): string {
-  const start = offset < 0 ? Math.max(0, chars.length + offset) : offset;
-  const end = length === undefined ? chars.length : length < 0 ? chars.length + length : start + length;
-  return chars.slice(start, end).join("");
-}
-
-function removePattern(value: string, pattern: readonly Piece[], side: "prefix" | "suffix", isGreedy: boolean): string {
-  const expression = new RegExp(`^(?:${patternSource(pattern)})$`, "u");
-  const lengths = Array.from({ length: value.length + 1 }, (_, length) => length);
-  if (isGreedy) lengths.reverse();
-  for (const length of lengths) {
-    const part = side === "prefix" ? value.slice(0, length) : value.slice(value.length - length);
-    if (!expression.test(part)) continue;
-    return side === "prefix" ? value.slice(length) : value.slice(0, value.length - length);
-  }
-  return value;
-}
-
-function replacePattern(
-  value: string,
-  pattern: readonly Piece[],
-  text: string,
-  { all, anchor }: { readonly all: boolean; readonly anchor: "start" | "end" | null },
-): string {
-  const source = patternSource(pattern);
-  if (source === "") return value;
-  const anchored = anchor === "start" ? `^(?:${source})` : anchor === "end" ? `(?:${source})$` : source;
-  return value.replace(new RegExp(anchored, all ? "gu" : "u"), () => text);
 }
 
 /** Whether a word is a single literal: names of builtins and functions usually are. */

@@ -1,8 +1,9 @@
 import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
 import { execInPlace } from "../process/exec.js";
-import { SpawnError } from "../process/process.js";
+import { ForkError, SpawnError } from "../process/process.js";
 import type { Shell } from "./shell.js";
+import { forkFailure } from "./state.js";
 
 /** Runs a program: in a new process, or in the shell's place if nothing follows. */
 export async function runExternal(argv: readonly string[], shell: Shell, inPlace: boolean): Promise<number> {
@@ -20,6 +21,7 @@ export async function runExternal(argv: readonly string[], shell: Shell, inPlace
     const child = self.machine.spawn({ ...world, argv, parentPid: self.pid, ...group });
     return (await shell.waitFor([child]))[0] ?? 0;
   } catch (error) {
+    if (error instanceof ForkError) throw forkFailure(error);
     if (!(error instanceof SpawnError)) throw error;
     // For a shell, an unknown name without a slash is "not found", whatever execve reports.
     await shell.complain(`${error.command}: ${error.exitCode === 127 ? "not found" : capital(error.reason)}`);

@@ -1,5 +1,6 @@
 import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
+import { OutOfMemoryError } from "../process/memory-account.js";
 import { readAll, readLine } from "../process/streams.js";
 import { terminalOf } from "../process/terminal.js";
 import type { Shell } from "./shell.js";
@@ -10,7 +11,7 @@ export async function source(args: readonly string[], shell: Shell): Promise<num
   const [name, ...rest] = args;
   if (name === undefined) throw new ShellError("filename argument required");
   const path = resolvePath(shell.state.cwd, name);
-  const text = await readAll(openForReading(shell.files, path, shell.random), shell.signal);
+  const text = await readAll(openForReading(shell.files, path, shell.random), shell.signal, shell.self);
   const { parameters } = shell.state;
   if (rest.length > 0) shell.state.parameters = rest;
   try {
@@ -47,12 +48,19 @@ export async function read(args: readonly string[], shell: Shell): Promise<numbe
   const terminal = isSilent ? terminalOf(shell.source(0)) : undefined;
   const modes = terminal?.modes;
   if (terminal !== undefined) terminal.modes = { ...terminal.modes, echoes: false };
-  const line = readLine(shell.source(0), AbortSignal.any([over.signal, shell.signal])).catch(() => undefined);
+  let failure: unknown;
+  const line = readLine(shell.source(0), AbortSignal.any([over.signal, shell.signal]), shell.self).catch(
+    (error: unknown) => {
+      failure = error;
+      return undefined;
+    },
+  );
   const signal = await shell.traps.orSignal(line);
   const bytes = signal === undefined ? await line : undefined;
   over.abort();
   if (terminal !== undefined && modes !== undefined) terminal.modes = modes;
   if (shell.signal.aborted) throw shell.signal.reason;
+  if (failure instanceof OutOfMemoryError) throw failure;
   if (bytes === undefined) {
     for (const name of names) shell.state.set(name, "");
     return signal === undefined ? 1 : 128 + signal;
@@ -68,20 +76,18 @@ function assignFields(text: string, names: readonly string[], shell: Shell): voi
     shell.state.set("REPLY", text);
     return;
   }
-  const isSeparator = (char: string) => ifs.includes(char);
-  let rest = text;
+  const isSeparator = (char: string) => char !== "" && ifs.includes(char);
+  const isSpace = (char: string) => isSeparator(char) && " \t\n".includes(char);
+  let at = 0;
   names.forEach((name, index) => {
-    while (rest !== "" && /[ \t\n]/.test(rest.charAt(0)) && isSeparator(rest.charAt(0))) rest = rest.slice(1);
+    while (isSpace(text.charAt(at))) at++;
+    let end = at;
     if (index === names.length - 1) {
-      let end = rest.length;
-      while (end > 0 && /[ \t\n]/.test(rest.charAt(end - 1)) && isSeparator(rest.charAt(end - 1))) end--;
-      shell.state.set(name, rest.slice(0, end));
-      return;
-    }
-    let end = 0;
-    while (end < rest.length && !isSeparator(rest.charAt(end))) end++;
-    shell.state.set(name, rest.slice(0, end));
-    rest = rest.slice(end + 1);
+      end = text.length;
+      while (end > at && isSpace(text.charAt(end - 1))) end--;
+    } else while (end < text.length && !isSeparator(text.charAt(end))) end++;
+    shell.state.set(name, text.slice(at, end));
+    at = end + 1;
   });
 }
 

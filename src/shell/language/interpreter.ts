@@ -1,19 +1,24 @@
 import { defined } from "../../util/defined.js";
 import { Pipe } from "../process/pipe.js";
-import { exitCodeOf, type Process, type Program, type Self } from "../process/process.js";
+import { exitCodeOf, type Process, type Program, type Self, StackOverflowError } from "../process/process.js";
 import { SIGINT } from "../process/signals.js";
-import { type ByteSink, type ByteSource, BytesSource, CollectingSink, NullSink } from "../process/streams.js";
+import { type ByteSink, type ByteSource, BytesSource, HeldSink, NullSink } from "../process/streams.js";
 import { type Terminal, terminalOf } from "../process/terminal.js";
-import { breathe } from "../programs/console.js";
 import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode } from "./ast.js";
 import { runCompound } from "./compound.js";
 import type { JobControl } from "./job-control.js";
 import type { ShellLanguage } from "./language.js";
 import { redirect } from "./redirect.js";
-import { COMMANDS_PER_TURN, type ForkOptions, type Shell } from "./shell.js";
+import type { ForkOptions, Shell } from "./shell.js";
 import { runSimpleCommand } from "./simple-command.js";
-import { Interrupted, Leave, ShellError, type ShellState } from "./state.js";
+import { forkFailure, Interrupted, Leave, ShellError, type ShellState, wordBytes } from "./state.js";
 import { Traps } from "./traps.js";
+
+/** The work of starting a process. */
+const UNITS_PER_FORK = 5;
+const MIN_HELD_BYTES = 2048;
+/** Where a shell's stack of 8 MB ends, about. */
+const MAX_TEXT_DEPTH = 2000;
 
 /**
  * Runs the syntax tree of just-bash's parser, statement by statement, on the container's processes, streams and clock.
@@ -22,9 +27,10 @@ import { Traps } from "./traps.js";
 export class Interpreter implements Shell {
   readonly traps: Traps;
   jobControl: JobControl | undefined;
-  #commands = 0;
   /** nesting depth of conditions, `!` and `&&`, where `set -e` has no effect */
   #guards = 0;
+  /** nesting depth of `eval`, `.` and traps */
+  #textDepth = 0;
 
   constructor(
     readonly self: Self,
@@ -99,7 +105,13 @@ export class Interpreter implements Shell {
   }
 
   async runText(text: string): Promise<number> {
-    return this.runScript(this.parse(text));
+    if (this.#textDepth >= MAX_TEXT_DEPTH) throw new StackOverflowError();
+    this.#textDepth++;
+    try {
+      return await this.runScript(this.parse(text));
+    } finally {
+      this.#textDepth--;
+    }
   }
 
   async runScript(script: ScriptNode): Promise<number> {
@@ -116,7 +128,8 @@ export class Interpreter implements Shell {
     if (this.signal.aborted) throw this.signal.reason;
     if (statement.deferredError !== undefined) throw new ShellError(`syntax error: ${statement.deferredError.message}`);
     await this.traps.runPending();
-    if (++this.#commands % COMMANDS_PER_TURN === 0) await breathe(this.signal);
+    const others = this.self.turn();
+    if (others !== undefined) await others;
     if (statement.background) return this.#startInBackground(statement);
     const { pipelines, operators } = statement;
     for (const [index, pipeline] of pipelines.entries()) {
@@ -154,7 +167,7 @@ export class Interpreter implements Shell {
       ...(this.jobControl === undefined ? { ignores: [SIGINT] } : { group: "new" }),
     });
     this.state.lastBackgroundPid = child.pid;
-    this.state.jobs.set(child.pid, child);
+    this.state.addJob(child);
     this.state.lastStatus = 0;
     return 0;
   }
@@ -172,7 +185,7 @@ export class Interpreter implements Shell {
     const children: Process[] = [];
     let stdin: ByteSource | undefined;
     for (const [index, command] of pipeline.commands.entries()) {
-      const pipe = index === pipeline.commands.length - 1 ? undefined : new Pipe();
+      const pipe = index === pipeline.commands.length - 1 ? undefined : new Pipe(this.self.machine.memory);
       const child = this.fork(async (shell) => shell.runCommand(command, true), {
         ...defined({ stdin }),
         ...(pipe === undefined ? {} : { stdout: pipe.writer }),
@@ -208,12 +221,34 @@ export class Interpreter implements Shell {
     state.descriptors.set(2, { sink: stderr });
     const program: Program = async (self) => {
       for (const signal of options.ignores ?? []) self.onSignal(signal, "ignore");
+      await self.turn(UNITS_PER_FORK);
       const shell = new Interpreter(self, state, this.language);
       return shell.toTheEnd(() => body(shell));
     };
     const { argv, pid: parentPid, machine } = this.self;
     const group = options.group === undefined ? {} : { group: options.group };
-    return machine.fork(program, { argv, env: {}, cwd: state.cwd, stdin, stdout, stderr, parentPid, ...group });
+    let child: Process;
+    try {
+      child = machine.fork(program, { argv, env: {}, cwd: state.cwd, stdin, stdout, stderr, parentPid, ...group });
+    } catch (error) {
+      state.release();
+      throw forkFailure(error);
+    }
+    state.holdIn(child.memory);
+    return child;
+  }
+
+  async holding<T>(words: readonly string[], body: () => Promise<T>): Promise<T> {
+    const bytes = wordBytes(words);
+    // Counting each short command would cost more than it holds.
+    if (bytes < MIN_HELD_BYTES) return body();
+    const { memory } = this.self;
+    memory.hold(bytes);
+    try {
+      return await body();
+    } finally {
+      memory.release(bytes);
+    }
   }
 
   /** Runs a whole shell: reports an error that ends it early, and runs its EXIT trap. @returns its exit code */
@@ -247,7 +282,7 @@ export class Interpreter implements Shell {
     if (this.signal.aborted) throw this.signal.reason;
     if (node.type === "SimpleCommand") return runSimpleCommand(node, this, isLast);
     if (node.type === "FunctionDef") {
-      this.state.functions.set(node.name, node);
+      this.state.setFunction(node);
       return 0;
     }
     let restore = () => {};
@@ -267,9 +302,9 @@ export class Interpreter implements Shell {
 
   /** The stdout of a command, for `$(command)`. */
   async substitute(body: ScriptNode): Promise<string> {
-    const stdout = new CollectingSink();
+    const stdout = new HeldSink(this.self.memory);
     const child = this.fork(async (shell) => shell.runScript(body), { stdout });
     this.state.lastStatus = exitCodeOf(await child.exited);
-    return stdout.bytes().toString();
+    return stdout.take();
   }
 }

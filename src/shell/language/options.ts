@@ -24,11 +24,11 @@ export async function setOptions(args: readonly string[], shell: Shell): Promise
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] as string;
     if (arg === "--") {
-      state.parameters = args.slice(at + 1);
+      state.setParameters(args.slice(at + 1));
       return 0;
     }
     if (!/^[-+]./.test(arg)) {
-      state.parameters = args.slice(at);
+      state.setParameters(args.slice(at));
       return 0;
     }
     for (const letter of arg.slice(1)) {

@@ -1,11 +1,7 @@
 import type { ContainerFs } from "../fs/container-fs.js";
 import { resolvePath } from "../fs/paths.js";
-
-/** A part of a word after expansion. A quoted `*` is not a wildcard. */
-export interface Piece {
-  readonly text: string;
-  readonly isQuoted: boolean;
-}
+import type { Self } from "../process/process.js";
+import { compileGlob, matchesAll, type Piece, type Search } from "./glob.js";
 
 /** The text of a word's parts, quoted or not. */
 export function textOf(pieces: readonly Piece[]): string {
@@ -17,95 +13,88 @@ export function hasPattern(pieces: readonly Piece[]): boolean {
   return pieces.some((piece) => !piece.isQuoted && /[*?[]/.test(piece.text));
 }
 
-/** A shell pattern as the source of a regular expression, without anchors. */
-export function patternSource(pieces: readonly Piece[], any = "[^]*", one = "[^]"): string {
-  return pieces.map((piece) => (piece.isQuoted ? escapeRegExp(piece.text) : translate(piece.text, any, one))).join("");
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
-}
-
-function translate(text: string, any: string, one: string): string {
-  let out = "";
-  for (let at = 0; at < text.length; at++) {
-    const char = text.charAt(at);
-    if (char === "*") out += any;
-    else if (char === "?") out += one;
-    else if (char === "\\" && at + 1 < text.length) out += escapeRegExp(text.charAt(++at));
-    else if (char === "[") {
-      const set = bracket(text, at);
-      if (set === undefined) out += "\\[";
-      else {
-        out += set.source;
-        at = set.end;
-      }
-    } else out += escapeRegExp(char);
+/** Runs a search to its end; long ones give way to others. */
+export async function run<T>(search: Search<T>, turn: Self["turn"]): Promise<T> {
+  for (;;) {
+    const step = search.next();
+    if (step.done === true) return step.value;
+    await turn(Math.ceil(step.value / COMPARISONS_PER_UNIT));
   }
-  return out;
 }
 
-const CLASSES: Readonly<Record<string, string>> = {
-  alpha: "A-Za-z",
-  digit: "0-9",
-  alnum: "A-Za-z0-9",
-  upper: "A-Z",
-  lower: "a-z",
-  space: "\\s",
-  blank: " \\t",
-  punct: "!-\\/:-@\\[-`{-~",
-  xdigit: "0-9A-Fa-f",
-};
-
-function bracket(text: string, start: number): { readonly source: string; readonly end: number } | undefined {
-  const negated = text[start + 1] === "!" || text[start + 1] === "^";
-  let at = start + (negated ? 2 : 1);
-  let set = "";
-  for (const first = at; at < text.length; at++) {
-    if (text[at] === "]" && at > first) return { source: `[${negated ? "^" : ""}${set}]`, end: at };
-    const named = /^\[:(\w+):\]/.exec(text.slice(at));
-    if (named !== null) {
-      set += CLASSES[named[1] ?? ""] ?? "";
-      at += named[0].length - 1;
-    } else set += text[at] === "-" ? "-" : escapeRegExp(text.charAt(at));
+/** Runs a search in a short text, such as a file name, at once. */
+export function runNow<T>(search: Search<T>): T {
+  for (;;) {
+    const step = search.next();
+    if (step.done === true) return step.value;
   }
-  return undefined;
 }
+
+const COMPARISONS_PER_UNIT = 2_000;
 
 /** Whether a whole text matches a pattern: `case`, `[[ x == y* ]]`. */
-export function matches(text: string, pattern: readonly Piece[]): boolean {
-  return new RegExp(`^(?:${patternSource(pattern)})$`, "u").test(text);
+export function matches(text: string, pattern: readonly Piece[], turn: Self["turn"]): Promise<boolean> {
+  return run(matchesAll(compileGlob(pattern), text), turn);
 }
 
-/** The paths that match a pattern, sorted. */
-export function expandPath(fs: ContainerFs, cwd: string, pieces: readonly Piece[]): string[] {
+/** What file names are expanded with. */
+export interface PathHost {
+  readonly files: ContainerFs;
+  readonly cwd: string;
+  readonly self: Pick<Self, "turn" | "memory">;
+}
+
+/** The paths that match a pattern, sorted. @throws OutOfMemoryError */
+export async function expandPath(host: PathHost, pieces: readonly Piece[]): Promise<string[]> {
   const segments = splitAtSlashes(pieces);
   const isAbsolute = textOf(segments[0] ?? []) === "" && segments.length > 1;
   let found = [isAbsolute ? "/" : ""];
   const rest = isAbsolute ? segments.slice(1) : segments;
   for (const segment of rest) {
-    found = found.flatMap((before) => below(fs, cwd, before, segment));
+    const next: string[] = [];
+    let bytes = 0;
+    for (const before of found) {
+      for (const path of await below(host, before, segment)) {
+        bytes += path.length + BYTES_PER_PATH;
+        next.push(path);
+      }
+      host.self.memory.account.require(bytes);
+      await host.self.turn();
+    }
+    found = next;
     if (found.length === 0) return [];
   }
   return found.sort();
 }
 
-function below(fs: ContainerFs, cwd: string, before: string, segment: readonly Piece[]): string[] {
+const BYTES_PER_PATH = 64;
+
+async function below(
+  { files, cwd, self }: PathHost,
+  before: string,
+  segment: readonly Piece[],
+): Promise<readonly string[]> {
   const join = (name: string) => (before === "" || before.endsWith("/") ? before + name : `${before}/${name}`);
   if (!hasPattern(segment)) {
     const path = join(textOf(segment));
-    return fs.exists(resolvePath(cwd, path)) ? [path] : [];
+    return files.exists(resolvePath(cwd, path)) ? [path] : [];
   }
   const folder = resolvePath(cwd, before === "" ? "." : before);
   let names: string[];
   try {
-    names = fs.readdir(folder);
+    names = files.readdir(folder);
   } catch {
     return []; // not a folder: no match
   }
-  const pattern = new RegExp(`^(?:${patternSource(segment, "[^/]*", "[^/]")})$`, "u");
+  const glob = compileGlob(segment);
   const showsHidden = textOf(segment).startsWith(".");
-  return names.filter((name) => (showsHidden || !name.startsWith(".")) && pattern.test(name)).map(join);
+  const found: string[] = [];
+  for (const [index, name] of names.entries()) {
+    if (index % 256 === 255) await self.turn(8);
+    if ((showsHidden || !name.startsWith(".")) && (await run(matchesAll(glob, name), self.turn)))
+      found.push(join(name));
+  }
+  return found;
 }
 
 function splitAtSlashes(pieces: readonly Piece[]): Piece[][] {

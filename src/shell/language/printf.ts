@@ -1,32 +1,65 @@
+import type { Self } from "../process/process.js";
+import { unitsOf } from "../process/streams.js";
 import { encodeText, unescapeText } from "../programs/escapes.js";
 
-/** `printf FORMAT [ARG...]`: the format is reused until all arguments are consumed. */
-export function formatPrintf(
-  format: string,
-  args: readonly string[],
-): { readonly text: Buffer; readonly status: number } {
-  const rest = [...args];
+/** What `printf` writes to. */
+export interface PrintfHost {
+  readonly self: Pick<Self, "memory" | "turn">;
+  write(bytes: Buffer): Promise<void> | void;
+}
+
+/** Output is written in pieces of about this length. */
+const PIECE_LENGTH = 65_536;
+/** The largest width that printf(3) can return. */
+const MAX_WIDTH = 0x7fff_ffff;
+
+const ITEM = /\\(?:0?[0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)|%(?:%|([-+ 0#]*)(\*|\d*)(?:\.(\*|\d*))?([a-zA-Z]))|[^\\%]+|./gs;
+
+/**
+ * `printf FORMAT [ARG...]`: the format is reused until all arguments are consumed. Padding is not built in memory.
+ * @returns the exit code
+ */
+export async function runPrintf(format: string, args: readonly string[], host: PrintfHost): Promise<number> {
+  const items = [...format.matchAll(ITEM)];
+  let used = 0;
+  const next = () => args[used++];
   let out = "";
   let status = 0;
+  const flush = async () => {
+    const bytes = encodeText(out);
+    out = "";
+    await host.write(bytes);
+    await host.self.turn(unitsOf(bytes.length));
+  };
   do {
-    const before = rest.length;
-    out += format.replace(
-      /\\(?:0?[0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)|%(?:%|([-+ 0#]*)(\*|\d*)(?:\.(\*|\d*))?([a-zA-Z]))/gs,
-      (whole, flags: string | undefined, width: string, precision: string | undefined, verb: string) => {
-        if (whole.startsWith("\\")) return unescapeText(whole);
-        if (whole === "%%") return "%";
-        const wide = width === "*" ? Number(rest.shift()) : Number(width);
-        const exact =
-          precision === undefined ? undefined : precision === "*" ? Number(rest.shift()) : Number(precision);
-        const shown = convert(verb, rest.shift(), flags ?? "", exact);
-        if (shown.isBad) status = 1;
-        return pad(shown.text, flags ?? "", wide, verb);
-      },
-    );
-    if (rest.length === before) break;
-  } while (rest.length > 0);
-  return { text: encodeText(out), status };
+    const before = used;
+    for (const [whole, flags = "", width, precision, verb] of items) {
+      if (verb === undefined) out += whole.startsWith("\\") ? unescapeText(whole) : whole === "%%" ? "%" : whole;
+      else {
+        const wide = width === "*" ? Number(next()) : Number(width);
+        const exact = precision === undefined ? undefined : precision === "*" ? Number(next()) : Number(precision);
+        if (exact !== undefined && exact > PIECE_LENGTH) host.self.memory.requireText(exact);
+        const shown = convert(verb, next(), flags, exact);
+        if (shown.isBad || wide > MAX_WIDTH) status = 1;
+        const [start, fill, count, end] = padding(shown.text, flags, wide > MAX_WIDTH ? 0 : wide, verb);
+        out += start;
+        let left = count;
+        for (; left > PIECE_LENGTH; left -= PIECE_LENGTH) {
+          out += fill.repeat(PIECE_LENGTH);
+          await flush();
+        }
+        out += fill.repeat(left) + end;
+      }
+      if (out.length > PIECE_LENGTH) await flush();
+    }
+    if (used === before) break;
+  } while (used < args.length);
+  if (out !== "") await host.write(encodeText(out));
+  return status;
 }
+
+/** Differs: JavaScript prints no more digits of a fraction. */
+const MAX_DIGITS = 100;
 
 function convert(
   verb: string,
@@ -53,10 +86,10 @@ function convert(
       const value = Number(arg ?? 0);
       const text =
         verb.toLowerCase() === "e"
-          ? value.toExponential(precision ?? 6)
+          ? value.toExponential(Math.min(precision ?? 6, MAX_DIGITS))
           : verb.toLowerCase() === "g"
             ? String(value)
-            : value.toFixed(precision ?? 6);
+            : value.toFixed(Math.min(precision ?? 6, MAX_DIGITS));
       return { text: signed(text, value < 0, flags), isBad: Number.isNaN(value) };
     }
     default:
@@ -64,10 +97,13 @@ function convert(
   }
 }
 
+/** More digits than a number of 64 bits can have: strtoll returns its maximum. */
+const MAX_INTEGER_LENGTH = 64;
+
 function integer(verb: string, arg: string, flags: string, precision: number | undefined) {
   const match = /^\s*([-+]?)(0[xX][0-9a-fA-F]+|\d+)/.exec(arg);
   const quoted = /^['"](.)/su.exec(arg);
-  const digits = match?.[2] ?? "0";
+  const digits = (match?.[2] ?? "0").length > MAX_INTEGER_LENGTH ? "0x7fffffffffffffff" : (match?.[2] ?? "0");
   const size = quoted
     ? BigInt(quoted[1]?.codePointAt(0) ?? 0)
     : BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
@@ -87,10 +123,11 @@ function signed(text: string, isNegative: boolean, flags: string): string {
   return flags.includes("+") ? `+${text}` : flags.includes(" ") ? ` ${text}` : text;
 }
 
-function pad(text: string, flags: string, width: number, verb: string): string {
-  if (!(width > text.length)) return text;
-  if (flags.includes("-")) return text.padEnd(width);
-  if (!flags.includes("0") || verb === "s" || verb === "c") return text.padStart(width);
+/** @returns what comes before the padding, its character and count, and what comes after it */
+function padding(text: string, flags: string, width: number, verb: string): readonly [string, string, number, string] {
+  const count = width > text.length ? width - text.length : 0;
+  if (flags.includes("-")) return [text, " ", count, ""];
+  if (!flags.includes("0") || verb === "s" || verb === "c") return ["", " ", count, text];
   const sign = /^[-+ ]/.exec(text)?.[0] ?? "";
-  return sign + text.slice(sign.length).padStart(width - sign.length, "0");
+  return [sign, "0", count, text.slice(sign.length)];
 }

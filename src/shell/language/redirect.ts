@@ -41,8 +41,12 @@ export async function redirect(redirections: readonly RedirectionNode[], host: E
   return restore;
 }
 
+/** RLIMIT_NOFILE of a container, as most machines have it. */
+const MAX_DESCRIPTORS = 1024;
+
 async function apply(redirection: RedirectionNode, host: ExpansionHost): Promise<void> {
   const { descriptors } = host.state;
+  if ((redirection.fd ?? 0) >= MAX_DESCRIPTORS) throw new ShellError(`${redirection.fd}: Bad file descriptor`, 2);
   const { operator, target } = redirection;
   if (target.type === "HereDoc") {
     const text = await expandText(target.content, host);

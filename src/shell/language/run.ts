@@ -29,6 +29,7 @@ export async function runShell(self: Self): Promise<number> {
     text = await readAll(
       openForReading(self.machine.fs, resolvePath(self.cwd, file), self.machine.random),
       self.signal,
+      self,
     );
   } catch (error) {
     await shell.complain(`can't open '${file}': ${errorText(error)}`);
@@ -41,6 +42,7 @@ export async function runShell(self: Self): Promise<number> {
 
 function startState(self: Self): ShellState {
   const state = new ShellState();
+  state.holdIn(self.memory);
   for (const [name, value] of Object.entries(self.env)) state.set(name, value, { isExported: true });
   state.name = self.argv[0] ?? "sh";
   state.shellPid = self.pid;
@@ -99,7 +101,7 @@ async function readCommands(shell: Interpreter, language: ShellLanguage): Promis
   let text = "";
   for (;;) {
     if (isInteractive) await shell.print(text === "" ? prompt(shell) : "> ", 2);
-    const line = await readLine(stdin, shell.signal);
+    const line = await readLine(stdin, shell.signal, shell.self);
     if (line !== undefined) text += line.toString();
     if (text !== "" && (line === undefined || !language.isIncomplete(text))) {
       const chunk = text;

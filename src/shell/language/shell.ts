@@ -5,9 +5,6 @@ import type { ExpansionHost } from "./expand.js";
 import type { JobControl } from "./job-control.js";
 import type { Traps } from "./traps.js";
 
-/** After this many commands without a wait, the shell yields. */
-export const COMMANDS_PER_TURN = 100;
-
 /** How a forked shell differs from its parent. */
 export interface ForkOptions {
   readonly stdin?: ByteSource;
@@ -39,6 +36,8 @@ export interface Shell extends ExpansionHost {
   runCommand(node: CommandNode, isLast?: boolean): Promise<number>;
   /** Runs a command whose failure does not end the shell under `set -e`: conditions, operands of `&&`. */
   guarded<T>(body: () => Promise<T>): Promise<T>;
+  /** Counts words in the shell's memory while `body` runs. @throws OutOfMemoryError */
+  holding<T>(words: readonly string[], body: () => Promise<T>): Promise<T>;
   /** Starts a process with a copy of this shell. */
   fork(body: (shell: Shell) => Promise<number>, options?: ForkOptions): Process;
   /** Waits for the foreground processes, which share a process group. @returns the exit codes */

@@ -1,11 +1,12 @@
 import { errorText, FsError } from "../fs/fs-error.js";
+import { StackOverflowError } from "../process/process.js";
 import type { AssignmentNode, SimpleCommandNode, WordNode } from "./ast.js";
 import { BUILTINS, type Builtin, isSpecialBuiltin } from "./builtins.js";
 import { expandText, expandWord, literalText } from "./expand.js";
 import { runExternal } from "./external.js";
 import { redirect } from "./redirect.js";
 import type { Shell } from "./shell.js";
-import { Leave, ShellError, type Variable } from "./state.js";
+import { Leave, type Saved, ShellError } from "./state.js";
 
 /** Builtins whose `NAME=value` arguments are assignments: without splitting and file names. */
 const DECLARATIONS = new Set(["export", "readonly", "local", "declare", "typeset"]);
@@ -17,6 +18,15 @@ const DECLARATIONS = new Set(["export", "readonly", "local", "declare", "typeset
 export async function runSimpleCommand(node: SimpleCommandNode, shell: Shell, isLast: boolean): Promise<number> {
   const statusBefore = shell.state.lastStatus;
   const argv = await expandArguments(node, shell);
+  return shell.holding(argv, () => runExpanded(node, argv, shell, { isLast, statusBefore }));
+}
+
+async function runExpanded(
+  node: SimpleCommandNode,
+  argv: readonly string[],
+  shell: Shell,
+  { isLast, statusBefore }: { readonly isLast: boolean; readonly statusBefore: number },
+): Promise<number> {
   const [name] = argv;
   let restore = () => {};
   try {
@@ -56,7 +66,7 @@ async function expandArguments(node: SimpleCommandNode, shell: Shell): Promise<s
   const argv: string[] = [];
   for (const word of [node.name, ...node.args]) {
     if (isDeclaration && isAssignment(word)) argv.push(await expandText(word, shell));
-    else argv.push(...(await expandWord(word, shell)));
+    else for (const text of await expandWord(word, shell)) argv.push(text);
   }
   return argv;
 }
@@ -69,8 +79,9 @@ function isAssignment(word: WordNode): boolean {
 async function assign({ name, value, append }: AssignmentNode, shell: Shell): Promise<void> {
   const text = value === null ? "" : await expandText(value, shell);
   const { state } = shell;
-  if (!state.set(name, append ? `${state.get(name) ?? ""}${text}` : text))
-    throw new ShellError(`${name}: is read only`);
+  const before = append ? (state.get(name) ?? "") : "";
+  shell.self.memory.requireText(before.length + text.length);
+  if (!state.set(name, before + text)) throw new ShellError(`${name}: is read only`);
 }
 
 async function dispatch(
@@ -108,30 +119,28 @@ async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Shel
 /** `A=b command`: exported to the command, and restored afterwards. */
 async function withAssignments(node: SimpleCommandNode, shell: Shell, run: () => Promise<number>): Promise<number> {
   if (node.assignments.length === 0) return run();
-  const before = new Map<string, Variable | undefined>();
+  const before = new Map<string, Saved>();
   for (const assignment of node.assignments) {
-    before.set(assignment.name, shell.state.variables.get(assignment.name));
+    if (!before.has(assignment.name)) before.set(assignment.name, shell.state.save(assignment.name));
     await assign(assignment, shell);
     shell.state.set(assignment.name, shell.state.get(assignment.name) ?? "", { isExported: true });
   }
   try {
     return await run();
   } finally {
-    for (const [name, variable] of before) {
-      if (variable === undefined) shell.state.variables.delete(name);
-      else shell.state.variables.set(name, variable);
-    }
+    for (const [name, saved] of before) shell.state.restore(name, saved);
   }
 }
 
-const MAX_FUNCTION_DEPTH = 200;
+/** Where a shell's stack of 8 MB ends, about. */
+const MAX_FUNCTION_DEPTH = 2000;
 
 /** Calls a shell function. */
 async function runFunction(name: string, args: readonly string[], shell: Shell): Promise<number> {
   const { state } = shell;
   const body = state.functions.get(name);
   if (body === undefined) return 127;
-  if (state.functionDepth >= MAX_FUNCTION_DEPTH) throw new ShellError(`${name}: functions are nested too deeply`);
+  if (state.functionDepth >= MAX_FUNCTION_DEPTH) throw new StackOverflowError();
   const { parameters, loopDepth } = state;
   state.parameters = args;
   state.loopDepth = 0;
@@ -146,10 +155,7 @@ async function runFunction(name: string, args: readonly string[], shell: Shell):
     state.functionDepth--;
     state.parameters = parameters;
     state.loopDepth = loopDepth;
-    for (const [local, variable] of state.locals.pop() ?? []) {
-      if (variable === undefined) state.variables.delete(local);
-      else state.variables.set(local, variable);
-    }
+    for (const [local, saved] of state.locals.pop() ?? []) state.restore(local, saved);
   }
 }
 

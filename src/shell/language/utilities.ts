@@ -10,7 +10,7 @@ import type { Shell } from "./shell.js";
  */
 export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
-  const stdin = await readAll(self.stdin, self.signal);
+  const stdin = await readAll(self.stdin, self.signal, self);
   const bash = await openBash(self.machine);
   const result = await bash.exec(name, {
     args: [...self.argv.slice(1)],
@@ -34,7 +34,7 @@ export async function runUtility(self: Self): Promise<number> {
 export async function runWhole(text: string, shell: Shell): Promise<number> {
   const { self, state } = shell;
   const bash = await openBash(self.machine);
-  const stdin = self.stdin.isTerminal === true ? Buffer.alloc(0) : await readAll(shell.source(0), shell.signal);
+  const stdin = self.stdin.isTerminal === true ? Buffer.alloc(0) : await readAll(shell.source(0), shell.signal, self);
   const result = await bash.exec(text, {
     stdin: stdin.toString("latin1"),
     stdinKind: "bytes",
@@ -57,6 +57,20 @@ function output(
   return Buffer.from(text, stdoutKind === "bytes" || stdoutEncoding === "binary" ? "latin1" : "utf8");
 }
 
+const MIB = 1024 * 1024;
+
+/** Its commands work on whole texts without a pause, so a text must not be long. They end with 126 beyond a limit. */
+const EXECUTION_LIMITS = {
+  maxExecutionTimeMs: Number.POSITIVE_INFINITY,
+  maxStringLength: 4 * MIB,
+  maxLiveBytes: 32 * MIB,
+  maxInputBytes: 32 * MIB,
+  maxOutputSize: 16 * MIB,
+  maxArchiveBytes: 16 * MIB,
+  maxArchiveEntryBytes: 16 * MIB,
+  maxSedIterations: 20_000,
+};
+
 const bashOf = new WeakMap<Machine, Bash>();
 
 /** One per container: it keeps no state between commands, but creating it takes a few milliseconds. */
@@ -73,7 +87,7 @@ async function openBash(machine: Machine): Promise<Bash> {
     // from running JavaScript. Scripts cannot run JavaScript here anyway.
     defenseInDepth: false,
     sleep: (ms) => machine.clock.sleep(ms),
-    executionLimits: { maxExecutionTimeMs: Number.POSITIVE_INFINITY },
+    executionLimits: EXECUTION_LIMITS,
   });
   bashOf.set(machine, bash);
   return bash;

@@ -2,10 +2,15 @@ import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import type { ContainerFs } from "../fs/container-fs.js";
 import { findProgram } from "../programs/table.js";
+import { argumentBytes } from "./argument-bytes.js";
+import type { Confinement } from "./confinement.js";
+import { CpuTime, Scheduler } from "./cpu.js";
 import { lookUp } from "./lookup.js";
-import { MemoryAccount } from "./memory-account.js";
+import { MemoryAccount, type MemoryPool } from "./memory-account.js";
 import type { Connection, Network, Ports } from "./ports.js";
+import { procTree } from "./proc.js";
 import {
+  ForkError,
   type Machine,
   Process,
   ProcessTable,
@@ -21,32 +26,27 @@ export interface MachineOptions {
   readonly random: Random;
   readonly hostname: string;
   readonly user: ProcessUser;
+  readonly confinement: Confinement;
   readonly ports: Ports;
   readonly network: Network;
   readonly ip: string | undefined;
   /** bytes; undefined: unlimited */
   readonly memoryLimit: number | undefined;
+  /** shared by the containers of a runtime; default: its own */
+  readonly memoryPool?: MemoryPool;
+  /** shared by the containers of a runtime; default: its own */
+  readonly scheduler?: Scheduler;
+  /** the container's CPU shares; 0: the default */
+  readonly cpuShares?: number;
   /** whether the first process is PID 1 of its namespace: false if the pod's containers share one */
   readonly hasOwnPids: boolean;
 }
 
+/** The limit for processes of a container, subshells included: the kubelet's podPidsLimit on a usual node. */
+export const PIDS_LIMIT = 1024;
+
 /** Limit for nested interpreters, as in Linux. */
 const MAX_INTERPRETERS = 4;
-
-/** Linux's MAX_ARG_STRLEN; all arguments together are limited to a quarter of a stack of 8 MB. */
-const MAX_ARGUMENT_BYTES = 131_072;
-const MAX_ARGUMENTS_BYTES = 2_097_152;
-
-function isTooLong(argv: readonly string[], env: Readonly<Record<string, string>>): boolean {
-  let sum = 0;
-  for (const word of argv) {
-    const length = Buffer.byteLength(word) + 1;
-    if (length > MAX_ARGUMENT_BYTES) return true;
-    sum += length + 8;
-  }
-  for (const [name, value] of Object.entries(env)) sum += Buffer.byteLength(name) + Buffer.byteLength(value) + 10;
-  return sum > MAX_ARGUMENTS_BYTES;
-}
 
 /** The processes of one container and their shared resources. */
 export class ContainerMachine implements Machine {
@@ -57,9 +57,13 @@ export class ContainerMachine implements Machine {
   readonly random;
   readonly hostname;
   readonly user;
+  readonly confinement;
   readonly ports;
   readonly ip;
   readonly memory: MemoryAccount;
+  readonly cpu: CpuTime;
+  /** forks that the limit of processes has refused */
+  refusedForks = 0;
   readonly #network: Network;
   readonly #hasOwnPids: boolean;
   #isStarted = false;
@@ -70,41 +74,73 @@ export class ContainerMachine implements Machine {
     this.random = options.random;
     this.hostname = options.hostname;
     this.user = options.user;
+    this.confinement = options.confinement;
+    options.fs.user = options.user;
     this.ports = options.ports;
     this.ip = options.ip;
-    this.memory = new MemoryAccount(options.memoryLimit);
+    this.memory = new MemoryAccount(options.memoryLimit, options.memoryPool);
+    this.cpu = new CpuTime(options.scheduler ?? new Scheduler(), options.cpuShares);
     this.#network = options.network;
     this.#hasOwnPids = options.hasOwnPids;
+    this.fs.attach("proc", procTree(this));
     if (!options.hasOwnPids) this.processes.nextPid(); // PID 1 is the sandbox's own process
   }
 
   connect(host: string, port: number): Connection | undefined {
-    const isSelf = host === "localhost" || host === "::1" || host.startsWith("127.") || host === this.hostname;
-    const ports = isSelf || host === this.ip ? this.ports : this.#network.find(host);
-    return ports?.connect(port);
+    return this.#isLoopback(host) ? this.ports.connect(port) : this.#portsOf(host)?.connect(port, this.ip);
+  }
+
+  sendDatagram(host: string, port: number, bytes: Buffer): Buffer | undefined {
+    return this.#isLoopback(host)
+      ? this.ports.datagram(port, bytes)
+      : this.#portsOf(host)?.datagram(port, bytes, this.ip);
+  }
+
+  #isLoopback(host: string): boolean {
+    return host === "localhost" || host === "::1" || host.startsWith("127.");
+  }
+
+  #portsOf(host: string): Ports | undefined {
+    return host === this.ip || host === this.hostname ? this.ports : this.#network.find(host);
   }
 
   spawn(options: SpawnOptions): Process {
     let argv = options.argv;
     for (let count = 0; count <= MAX_INTERPRETERS; count++) {
       const found = lookUp(this.fs, argv[0] ?? "", options.cwd, options.env["PATH"]);
-      if (isTooLong(argv, options.env)) throw new SpawnError(126, argv[0] ?? "", "argument list too long", found.path);
+      const size = argumentBytes(argv, options.env);
+      if (size === undefined) throw new SpawnError(126, argv[0] ?? "", "argument list too long", found.path);
       if (found.kind === "program") {
         const program = this.findProgram(found.program);
         if (program === undefined) throw new SpawnError(126, argv[0] ?? "", "exec format error", found.path);
-        return this.fork(program, { ...options, argv });
+        return this.#start(program, { ...options, argv }, size);
       }
       argv = [...found.interpreter, found.path, ...argv.slice(1)];
     }
     throw new SpawnError(126, options.argv[0] ?? "", "too many levels of symbolic links");
   }
 
+  /** @throws ForkError, OutOfMemoryError */
   fork(program: Program, options: SpawnOptions): Process {
+    return this.#start(program, options, 0);
+  }
+
+  #start(program: Program, options: SpawnOptions, argumentBytes: number): Process {
+    if (this.processes.size >= PIDS_LIMIT) {
+      this.refusedForks++;
+      throw new ForkError(options.argv[0] ?? "");
+    }
     const isInit = this.#hasOwnPids && !this.#isStarted;
     this.#isStarted = true;
     const pid = this.processes.nextPid();
     const group = options.group ?? this.processes.find(options.parentPid)?.group ?? "new";
-    const process = new Process(program, this, { ...options, pid, group: group === "new" ? pid : group, isInit });
+    const process = new Process(program, this, {
+      ...options,
+      pid,
+      group: group === "new" ? pid : group,
+      isInit,
+      argumentBytes,
+    });
     this.processes.add(process);
     return process;
   }

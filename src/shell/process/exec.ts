@@ -1,3 +1,4 @@
+import { argumentBytes } from "./argument-bytes.js";
 import { lookUp } from "./lookup.js";
 import type { Self } from "./process.js";
 import { SpawnError } from "./process.js";
@@ -19,6 +20,7 @@ export async function execInPlace(self: Self, argv: readonly string[], change: E
   let words = argv;
   for (let count = 0; count <= MAX_INTERPRETERS; count++) {
     const found = lookUp(self.machine.fs, words[0] ?? "", cwd, env["PATH"]);
+    if (argumentBytes(words, env) === undefined) throw new SpawnError(126, words[0] ?? "", "argument list too long");
     if (found.kind === "program") {
       const program = self.machine.findProgram(found.program);
       if (program === undefined) throw new SpawnError(126, words[0] ?? "", "exec format error");

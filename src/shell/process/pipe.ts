@@ -1,3 +1,4 @@
+import type { MemoryAccount } from "./memory-account.js";
 import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
 import { Waiters } from "./waiters.js";
 
@@ -14,10 +15,12 @@ export class Pipe {
   readonly reader: ByteSource;
   readonly writer: ByteSink;
 
-  constructor() {
+  /** @param memory of the container that writes; it holds the unread bytes */
+  constructor(readonly memory?: MemoryAccount) {
     this.reader = {
       read: (signal, max) => this.#read(signal, max),
       unread: (bytes) => {
+        this.memory?.hold(bytes.length);
         this.#chunks.unshift(bytes);
         this.#size += bytes.length;
       },
@@ -26,7 +29,8 @@ export class Pipe {
       },
       release: () => {
         this.#readers--;
-        if (this.#readers === 0) this.#waiters.wake();
+        if (this.#readers > 0) return;
+        this.discard();
       },
     };
     this.writer = {
@@ -51,8 +55,9 @@ export class Pipe {
     return this.#size >= CAPACITY_BYTES;
   }
 
-  /** Drops unread bytes. */
+  /** Drops unread bytes, and wakes those that wait. */
   discard(): void {
+    this.memory?.release(this.#size);
     this.#chunks.length = 0;
     this.#size = 0;
     this.#waiters.wake();
@@ -66,6 +71,7 @@ export class Pipe {
         const taken = first.length > max ? first.subarray(0, max) : first;
         if (taken.length < first.length) this.#chunks.unshift(first.subarray(taken.length));
         this.#size -= taken.length;
+        this.memory?.release(taken.length);
         this.#waiters.wake();
         return taken;
       }
@@ -95,6 +101,7 @@ export class Pipe {
   #write(bytes: Uint8Array, signal: AbortSignal): Promise<void> | void {
     if (this.#readers === 0) throw new BrokenPipeError();
     if (bytes.length > 0) {
+      this.memory?.hold(bytes.length);
       this.#chunks.push(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
       this.#size += bytes.length;
       this.#waiters.wake();

@@ -2,9 +2,11 @@ import type { Clock } from "../../util/clock.js";
 import { assertNever, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import type { ContainerFs } from "../fs/container-fs.js";
-import type { MemoryAccount } from "./memory-account.js";
+import type { Confinement } from "./confinement.js";
+import type { CpuTime } from "./cpu.js";
+import { HeldMemory, type MemoryAccount, OutOfMemoryError } from "./memory-account.js";
 import type { Connection, Ports } from "./ports.js";
-import { endsByDefault, SIGKILL, SIGPIPE } from "./signals.js";
+import { endsByDefault, SIGKILL, SIGPIPE, SIGSEGV } from "./signals.js";
 import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
 
 /** How a process ended. */
@@ -43,6 +45,15 @@ export interface Self extends Invocation {
   /** aborts when the process is killed; every wait must take it */
   readonly signal: AbortSignal;
   readonly machine: Machine;
+  /** what the process holds of its container's memory */
+  readonly memory: HeldMemory;
+  /**
+   * Counts work and gives way to others. Every loop that may run long without another wait calls it.
+   * @param units one is a simple command; default 1
+   * @returns undefined to go on at once
+   * @throws an AbortError once the process has been killed
+   */
+  turn(units?: number): Promise<void> | undefined;
   onSignal(signal: number, handler: SignalHandler): void;
   /** Replaces the program, as after exec: signal handlers are reset, ignored signals stay ignored. */
   become(argv: readonly string[]): void;
@@ -71,6 +82,7 @@ export interface Machine {
   readonly random: Random;
   readonly hostname: string;
   readonly user: ProcessUser;
+  readonly confinement: Confinement;
   readonly processes: ProcessTable;
   /** listeners in the pod's network */
   readonly ports: Ports;
@@ -78,8 +90,11 @@ export interface Machine {
   readonly ip: string | undefined;
   /** the container's memory in use */
   readonly memory: MemoryAccount;
+  readonly cpu: CpuTime;
   /** @returns undefined without a listener */
   connect(host: string, port: number): Connection | undefined;
+  /** Sends a UDP datagram. @returns the answer; undefined without one */
+  sendDatagram(host: string, port: number, bytes: Buffer): Buffer | undefined;
   /**
    * Starts the program `argv[0]`.
    * @throws SpawnError if it does not exist or cannot run
@@ -106,6 +121,18 @@ export class SpawnError extends Error {
   }
 }
 
+/** The container has reached its limit of processes. */
+export class ForkError extends SpawnError {
+  constructor(command: string) {
+    super(126, command, "resource temporarily unavailable");
+  }
+}
+
+/** A recursion is too deep. The process ends as on Linux, where its stack overflows. */
+export class StackOverflowError extends Error {
+  override readonly name = "StackOverflowError";
+}
+
 /** A program. Resolves with its exit code. */
 export type Program = (self: Self) => Promise<number>;
 
@@ -116,10 +143,15 @@ export interface ProcessOptions extends Invocation {
   readonly group: number;
   /** the first process of its PID namespace */
   readonly isInit: boolean;
+  /** the size of its arguments and environment */
+  readonly argumentBytes?: number;
 }
 
 /** The reason that aborts the waits of a killed process. Created once, because an error collects its stack. */
 const KILLED = new DOMException("the process has ended", "AbortError");
+
+/** The memory of a process without its data, as for a kernel's stack and tables. */
+const BASE_BYTES = 8192;
 
 /** A process in a container: a running program, its streams, and its reactions to signals. */
 export class Process {
@@ -137,7 +169,9 @@ export class Process {
   /** its initial streams: upstream /proc/PID/fd/0, 1 and 2 */
   readonly streams: readonly [ByteSource, ByteSink, ByteSink];
   readonly #isInit: boolean;
+  readonly memory: HeldMemory;
 
+  /** @throws OutOfMemoryError */
   constructor(program: Program, machine: Machine, options: ProcessOptions) {
     this.pid = options.pid;
     this.parentPid = options.parentPid;
@@ -148,9 +182,15 @@ export class Process {
       this.#end = resolve;
     });
     const { stdin, stdout, stderr } = options;
+    this.memory = new HeldMemory(machine.memory);
+    this.memory.hold(BASE_BYTES + (options.argumentBytes ?? 0));
     this.streams = [stdin, stdout, stderr];
     for (const stream of this.streams) stream.retain();
     const signal = () => this.#signal();
+    const isOver = () => this.#status !== undefined;
+    const stopIfOver = () => {
+      if (isOver()) throw KILLED;
+    };
     const self: Self = {
       argv: options.argv,
       env: options.env,
@@ -163,6 +203,8 @@ export class Process {
         return signal();
       },
       machine,
+      memory: this.memory,
+      turn: (units = 1) => machine.cpu.turn(units, isOver)?.then(stopIfOver),
       onSignal: (signal, handler) => {
         this.#handlers.set(signal, handler);
       },
@@ -189,6 +231,8 @@ export class Process {
       this.#finish({ kind: "exited", code: code & 0xff });
     } catch (error) {
       if (error instanceof BrokenPipeError) this.#finish({ kind: "signaled", signal: SIGPIPE });
+      else if (error instanceof OutOfMemoryError) this.#finish({ kind: "signaled", signal: SIGKILL });
+      else if (isStackOverflow(error)) this.#finish({ kind: "signaled", signal: SIGSEGV });
       else if (this.#status === undefined) {
         // An exception in a program is a bug of ours; the container sees a crash, and the log the reason.
         await say(self, `${self.argv[0]}: ${messageOf(error)}\n`);
@@ -209,6 +253,7 @@ export class Process {
     if (this.#status !== undefined) return;
     this.#status = status;
     this.#kill?.abort(KILLED);
+    this.memory.end();
     for (const stream of this.streams) stream.release();
     this.#end(status);
   }
@@ -240,6 +285,10 @@ export class Process {
   }
 }
 
+function isStackOverflow(error: unknown): boolean {
+  return error instanceof StackOverflowError || (error instanceof RangeError && /call stack/i.test(error.message));
+}
+
 async function say(self: Self, text: string): Promise<void> {
   try {
     await self.stderr.write(Buffer.from(text), self.signal);
@@ -261,6 +310,10 @@ export class ProcessTable {
   add(process: Process): void {
     this.#byPid.set(process.pid, process);
     void process.exited.then(() => this.#byPid.delete(process.pid));
+  }
+
+  get size(): number {
+    return this.#byPid.size;
   }
 
   find(pid: number): Process | undefined {

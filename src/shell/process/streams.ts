@@ -1,3 +1,5 @@
+import type { HeldMemory } from "./memory-account.js";
+
 /**
  * Byte streams of processes. Several processes can hold one, as with file descriptors.
  *
@@ -41,18 +43,36 @@ export class BrokenPipeError extends Error {
 
 const NEWLINE = 0x0a;
 
+/** Who reads: it holds what it has read so far, and gives way to others. */
+export interface Reader {
+  readonly memory: HeldMemory;
+  turn(units?: number): Promise<void> | undefined;
+}
+
+/** Removes the bytes that a shell's words cannot contain. */
+export function dropZeros(bytes: Buffer): Buffer {
+  return bytes.includes(0) ? Buffer.from(bytes.filter((byte) => byte !== 0)) : bytes;
+}
+
 /**
- * Reads one line, with its newline unless the stream ends first; later bytes stay in the stream.
+ * Reads one line, with its newline unless the stream ends first; later bytes stay in the stream. Drops zeros, as
+ * shells do.
  * @returns undefined at the end
+ * @throws OutOfMemoryError for a line that is too long
  */
-export async function readLine(source: ByteSource, signal: AbortSignal): Promise<Buffer | undefined> {
+export async function readLine(source: ByteSource, signal: AbortSignal, reader: Reader): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
+  let length = 0;
   for (;;) {
-    const bytes = await source.read(signal);
-    if (bytes === undefined) return parts.length === 0 ? undefined : Buffer.concat(parts);
+    const read = await source.read(signal);
+    if (read === undefined) return length === 0 ? undefined : Buffer.concat(parts);
+    const bytes = dropZeros(read);
     const at = bytes.indexOf(NEWLINE);
     if (at < 0) {
-      parts.push(bytes);
+      length += bytes.length;
+      reader.memory.requireText(length);
+      if (bytes.length > 0) parts.push(bytes);
+      await reader.turn(unitsOf(read.length));
       continue;
     }
     if (at + 1 < bytes.length) source.unread(bytes.subarray(at + 1));
@@ -61,13 +81,30 @@ export async function readLine(source: ByteSource, signal: AbortSignal): Promise
   }
 }
 
-/** Reads everything up to the end. */
-export async function readAll(source: ByteSource, signal: AbortSignal): Promise<Buffer> {
+/** The work of copying bytes. */
+export function unitsOf(byteCount: number): number {
+  return 1 + Math.floor(byteCount / 16_384);
+}
+
+/**
+ * Reads everything up to the end. What is read counts as memory of the reading process until that ends or releases it.
+ * @param keep what to keep of each piece
+ * @throws OutOfMemoryError
+ */
+export async function readAll(
+  source: ByteSource,
+  signal: AbortSignal,
+  reader: Reader,
+  keep = (bytes: Buffer): Buffer => bytes,
+): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (;;) {
     const bytes = await source.read(signal);
     if (bytes === undefined) return Buffer.concat(parts);
-    parts.push(bytes);
+    const kept = keep(bytes);
+    reader.memory.hold(kept.length);
+    if (kept.length > 0) parts.push(kept);
+    await reader.turn(unitsOf(bytes.length));
   }
 }
 
@@ -136,6 +173,35 @@ export class CollectingSink implements ByteSink {
 
   bytes(): Buffer {
     return Buffer.concat(this.#parts);
+  }
+
+  retain(): void {}
+  release(): void {}
+}
+
+/** Collects the output of `$(command)` in the memory of its shell. */
+export class HeldSink implements ByteSink {
+  readonly #parts: Uint8Array[] = [];
+  #length = 0;
+
+  constructor(readonly memory: HeldMemory) {}
+
+  /** @throws OutOfMemoryError */
+  write(bytes: Uint8Array): void {
+    const kept = dropZeros(Buffer.from(bytes));
+    this.memory.requireText(this.#length + kept.length);
+    this.memory.hold(kept.length);
+    this.#parts.push(kept);
+    this.#length += kept.length;
+  }
+
+  /** The collected text. The memory is free again. */
+  take(): string {
+    const text = Buffer.concat(this.#parts).toString();
+    this.memory.release(this.#length);
+    this.#parts.length = 0;
+    this.#length = 0;
+    return text;
   }
 
   retain(): void {}

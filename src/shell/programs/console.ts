@@ -59,13 +59,3 @@ export function parseArgs(args: readonly string[], spec: string): ParsedArgs {
   }
   return { options, rest: args.slice(at) };
 }
-
-/** Yields to the rest of this process. Loops without waits call it now and then. */
-export function breathe(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    setImmediate(() => {
-      if (signal.aborted) reject(signal.reason);
-      else resolve();
-    });
-  });
-}

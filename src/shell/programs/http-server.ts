@@ -21,7 +21,7 @@ export function serveHttp(self: Self, respond: RequestListener): { readonly list
   };
 }
 
-function duplexOf(self: Self, { incoming, outgoing }: Connection): Duplex {
+function duplexOf(self: Self, { incoming, outgoing, peer }: Connection): Duplex {
   const gone = new AbortController();
   const signal = AbortSignal.any([self.signal, gone.signal]);
   const socket = new Duplex({
@@ -47,6 +47,8 @@ function duplexOf(self: Self, { incoming, outgoing }: Connection): Duplex {
       done(error);
     },
   });
+  // Node's server reads the client's address from its socket.
+  Object.assign(socket, { remoteAddress: peer });
   // A client that disconnects is not an error of the server.
   socket.on("error", () => {});
   return socket;

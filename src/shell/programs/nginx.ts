@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
 import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../process/signals.js";
@@ -7,6 +8,7 @@ import { formatDate } from "./date.js";
 import { serveHttp } from "./http-server.js";
 import { untilSignal } from "./system.js";
 
+const PID_FILE = "/var/run/nginx.pid";
 const CONFIG_FOLDER = "/etc/nginx/conf.d";
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html",
@@ -42,12 +44,25 @@ export async function nginx(self: Self): Promise<number> {
     return 1;
   }
   self.signal.addEventListener("abort", () => close(self, opened, server), { once: true });
+  await writePid(self);
   await notice(self, "start worker processes");
   self.onSignal(SIGHUP, "ignore");
   const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
   await notice(self, `signal ${signal} received, ${signal === SIGQUIT ? "gracefully shutting down" : "exiting"}`);
   close(self, opened, server);
   return 0;
+}
+
+/** Differs: continues without its file under a read-only root. */
+async function writePid(self: Self): Promise<void> {
+  const { fs } = self.machine;
+  try {
+    fs.mkdir("/var/run", { recursive: true });
+    fs.write(PID_FILE, Buffer.from(`${self.pid}\n`), { truncate: true });
+  } catch (error) {
+    if (!(error instanceof FsError)) throw error;
+    await notice(self, `open() "${PID_FILE}" failed (${error.text})`);
+  }
 }
 
 function close(self: Self, ports: readonly number[], server: { close(): void }): void {

@@ -1,6 +1,8 @@
 import type { Program } from "../process/process.js";
 import { date } from "./date.js";
 import { basename, dirname, ls, mkdir, rm, rmdir, touch } from "./files.js";
+import { hexdump } from "./hexdump.js";
+import { brctl, ip, ipcs, nnp, pgrep, sysctl } from "./kernel.js";
 import {
   app,
   entrypoint,
@@ -35,6 +37,7 @@ const fetchUrl: Program = async (self) => (await import("./fetch.js")).fetchUrl(
 const netcat: Program = async (self) => (await import("./fetch.js")).netcat(self);
 const stress: Program = async (self) => (await import("./stress.js")).stress(self);
 
+const agnhost: Program = async (self) => (await import("./agnhost/agnhost.js")).agnhost(self);
 const tar: Program = async (self) => (await import("./tar/tar.js")).tar(self);
 const stty: Program = async (self) => (await import("./stty.js")).stty(self);
 const tty: Program = async (self) => (await import("./stty.js")).tty(self);
@@ -49,6 +52,8 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["nc", netcat],
   ["stress", stress],
   ["app", app],
+  ["agnhost", agnhost],
+  ["nnp", nnp],
   ["entrypoint", entrypoint],
   ["pause", pause],
   ["true", succeed],
@@ -83,6 +88,12 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["top", top],
   ["kill", kill],
   ["which", which],
+  ["hexdump", hexdump],
+  ["ip", ip],
+  ["brctl", brctl],
+  ["ipcs", ipcs],
+  ["pgrep", pgrep],
+  ["sysctl", sysctl],
   ["date", date],
   ["tar", tar],
   ["stty", stty],
@@ -99,7 +110,12 @@ export function findProgram(name: string): Program | undefined {
 /** The commands of a busybox and their programs: the /bin of images without a description. */
 export const APPLETS: ReadonlyMap<string, string> = new Map([
   ...[...PROGRAMS.keys()]
-    .filter((name) => !["utility", "builtin", "nginx", "fetch", "stress", "app", "pause", "entrypoint"].includes(name))
+    .filter(
+      (name) =>
+        !["utility", "builtin", "nginx", "fetch", "stress", "app", "agnhost", "nnp", "pause", "entrypoint"].includes(
+          name,
+        ),
+    )
     .map((name): [string, string] => [name, name]),
   ["ash", "sh"],
   ["test", "builtin"],

@@ -2,9 +2,10 @@ import { errorText } from "../fs/fs-error.js";
 import { FileSource, openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
-import type { ByteSource } from "../process/streams.js";
-import { breathe, complain, parseArgs, print, usage } from "./console.js";
+import { type ByteSource, unitsOf } from "../process/streams.js";
+import { complain, parseArgs, print, usage } from "./console.js";
 import { encodeText, unescapeText } from "./escapes.js";
+import { untilKilled } from "./system.js";
 
 /** `echo [-n] [-e] [TEXT...]` */
 export async function echo(self: Self): Promise<number> {
@@ -59,11 +60,11 @@ async function forEachInput(
 }
 
 async function copy(self: Self, source: ByteSource): Promise<void> {
-  for (let count = 1; ; count++) {
+  for (;;) {
     const bytes = await source.read(self.signal);
     if (bytes === undefined) return;
     await self.stdout.write(bytes, self.signal);
-    if (count % 64 === 0) await breathe(self.signal);
+    await self.turn(unitsOf(bytes.length));
   }
 }
 
@@ -81,7 +82,7 @@ export async function head(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(args, "n:c:q");
   if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
   const bytes = options.get("c");
-  const limit = Number(bytes ?? options.get("n") ?? 10);
+  const limit = parseCount(bytes ?? options.get("n") ?? "10");
   if (!Number.isInteger(limit) || limit < 0) return usage(self, `invalid number '${bytes ?? options.get("n")}'`);
   let first = true;
   return forEachInput(self, rest, async (source, name) => {
@@ -91,14 +92,21 @@ export async function head(self: Self): Promise<number> {
   });
 }
 
+const COUNT_UNITS: Readonly<Record<string, number>> = { "": 1, b: 512, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
+
+/** `5`, `10k`, `2G` */
+function parseCount(text: string): number {
+  const [, digits = "NaN", unit = ""] = /^(\d+)([bkmg]?)$/i.exec(text) ?? [];
+  return Number(digits) * (COUNT_UNITS[unit.toLowerCase()] ?? 1);
+}
+
 async function headBytes(self: Self, source: ByteSource, limit: number): Promise<void> {
-  let count = 0;
   for (let left = limit; left > 0; ) {
     const bytes = await source.read(self.signal, left);
     if (bytes === undefined) return;
     await self.stdout.write(bytes, self.signal);
     left -= bytes.length;
-    if (++count % 64 === 0) await breathe(self.signal);
+    await self.turn(unitsOf(bytes.length));
   }
 }
 
@@ -114,6 +122,7 @@ async function headLines(self: Self, source: ByteSource, limit: number): Promise
     }
     if (end < bytes.length) source.unread(bytes.subarray(end));
     await self.stdout.write(bytes.subarray(0, end), self.signal);
+    await self.turn(unitsOf(bytes.length));
   }
 }
 
@@ -135,6 +144,8 @@ export async function tail(self: Self): Promise<number> {
     sources.push(source);
   });
   const files = sources.filter((source) => source instanceof FileSource);
+  // A device never has more to read, but tail waits for it.
+  if (follows && rest.length > 0 && files.length === 0 && code === 0) return untilKilled(self);
   while (follows && files.length > 0) {
     for (const source of files) await copy(self, source);
     await self.machine.clock.sleep(TAIL_POLL_MS, self.signal);
@@ -143,14 +154,20 @@ export async function tail(self: Self): Promise<number> {
 }
 
 async function lastPart(self: Self, source: ByteSource, options: ReadonlyMap<string, string>): Promise<Buffer> {
-  let kept = Buffer.alloc(0);
-  for (let count = 1; ; count++) {
-    const bytes = await source.read(self.signal);
-    if (bytes === undefined) break;
-    kept = Buffer.concat([kept, bytes]);
-    if (kept.length > 2 * TAIL_KEEP_BYTES) kept = kept.subarray(-TAIL_KEEP_BYTES);
-    if (count % 64 === 0) await breathe(self.signal);
+  const parts: Buffer[] = [];
+  let length = 0;
+  for (;;) {
+    const read = await source.read(self.signal);
+    if (read === undefined) break;
+    parts.push(read);
+    length += read.length;
+    for (let first = parts[0]; first !== undefined && length - first.length >= TAIL_KEEP_BYTES; first = parts[0]) {
+      length -= first.length;
+      parts.shift();
+    }
+    await self.turn(unitsOf(read.length));
   }
+  const kept = Buffer.concat(parts);
   const bytes = options.get("c");
   if (bytes !== undefined) return kept.subarray(-Number(bytes) || kept.length);
   return lastLines(kept, Math.abs(Number(options.get("n") ?? "10")));
@@ -172,6 +189,7 @@ async function copyFrom(self: Self, source: ByteSource, first: number, countsByt
       if (at >= 0) left--;
     }
     if (end < bytes.length) source.unread(bytes.subarray(end));
+    await self.turn(unitsOf(bytes.length));
   }
   await copy(self, source);
 }
@@ -193,7 +211,7 @@ export async function yes(self: Self): Promise<number> {
   const block = Buffer.from(line.repeat(Math.max(1, Math.floor(YES_LINES_BYTES / line.length))));
   for (;;) {
     await self.stdout.write(block, self.signal);
-    await breathe(self.signal);
+    await self.turn(unitsOf(block.length));
   }
 }
 
@@ -209,6 +227,7 @@ export async function tee(self: Self): Promise<number> {
     if (bytes === undefined) return 0;
     for (const path of paths) fs.write(path, bytes);
     await self.stdout.write(bytes, self.signal);
+    await self.turn(unitsOf(bytes.length));
   }
 }
 
@@ -234,6 +253,9 @@ export async function wc(self: Self): Promise<number> {
   return code;
 }
 
+/** Programs that look at each byte do this much work in a unit. */
+const BYTES_PER_UNIT = 2048;
+
 async function count(self: Self, source: ByteSource): Promise<Record<string, number>> {
   const counts = { l: 0, w: 0, c: 0 };
   let inWord = false;
@@ -247,9 +269,12 @@ async function count(self: Self, source: ByteSource): Promise<Record<string, num
       if (!isSpace && !inWord) counts.w++;
       inWord = !isSpace;
     }
-    await breathe(self.signal);
+    await self.turn(1 + bytes.length / BYTES_PER_UNIT);
   }
 }
+
+const SEQ_PIECE_LENGTH = 4096;
+const SEQ_UNITS = 8;
 
 /** `seq [FIRST [STEP]] LAST` */
 export async function seq(self: Self): Promise<number> {
@@ -259,10 +284,14 @@ export async function seq(self: Self): Promise<number> {
   const first = numbers.length > 1 ? (numbers[0] ?? 1) : 1;
   const step = numbers.length === 3 ? (numbers[1] ?? 1) : 1;
   if (step === 0) return usage(self, "the step must not be 0");
-  let lines = 0;
+  let lines = "";
   for (let value = first; step > 0 ? value <= last : value >= last; value += step) {
-    await print(self, `${value}\n`);
-    if (++lines % 256 === 0) await breathe(self.signal);
+    lines += `${value}\n`;
+    if (lines.length < SEQ_PIECE_LENGTH) continue;
+    await print(self, lines);
+    lines = "";
+    await self.turn(SEQ_UNITS);
   }
+  if (lines !== "") await print(self, lines);
   return 0;
 }

@@ -1,5 +1,5 @@
 import type { Self } from "../process/process.js";
-import { breathe, parseArgs, usage } from "./console.js";
+import { parseArgs, usage } from "./console.js";
 
 const BYTES = Array.from({ length: 256 }, (_, byte) => byte);
 const byChar = (pattern: RegExp) => BYTES.filter((byte) => byte < 0x80 && pattern.test(String.fromCharCode(byte)));
@@ -52,15 +52,17 @@ export async function tr(self: Self): Promise<number> {
     squeezed: new Set(options.has("s") ? (second ?? (deletes ? [] : first)) : []),
   };
   let last: number | undefined;
-  for (let count = 1; ; count++) {
+  for (;;) {
     const bytes = await self.stdin.read(self.signal);
     if (bytes === undefined) return 0;
     const out = translate(bytes, rules, last);
     last = out.at(-1) ?? last;
     if (out.length > 0) await self.stdout.write(out, self.signal);
-    if (count % 64 === 0) await breathe(self.signal);
+    await self.turn(1 + bytes.length / BYTES_PER_UNIT);
   }
 }
+
+const BYTES_PER_UNIT = 1024;
 
 interface Rules {
   readonly deleted: ReadonlySet<number>;

@@ -2,16 +2,15 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
-import { untilAborted } from "../../util/loops.js";
 import type { FrameObserver } from "../frame-report.js";
+import { DEFAULT_IDLE_TIMEOUT_MS } from "../idle.js";
+import { ServedSession } from "../served-session.js";
 import { acceptSpdy } from "../spdy/accept.js";
 import { SpdyConnection } from "../spdy/connection.js";
 import type { SpdyStream } from "../spdy/stream.js";
 import type { ForwardedConnection, PortForwardServerSession } from "./session.js";
 import { PORT_FORWARD_PROTOCOL, SPDY_PORT_FORWARD, serverConnection } from "./spdy-streams.js";
 
-/** Mirrors pkg/kubelet/cri/streaming/server.go (DefaultConfig: StreamIdleTimeout). */
-const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;
 /** Mirrors k8s.io/apimachinery/pkg/util/remotecommand/constants.go (DefaultStreamCreationTimeout). */
 const DEFAULT_CREATION_TIMEOUT_MS = 30_000;
 /** The backlog of connections that were not taken yet. */
@@ -61,18 +60,17 @@ interface HalfPair {
 }
 
 /** Mirrors pkg/kubelet/cri/streaming/portforward/httpstream.go (httpStreamHandler). */
-class SpdyForwardSession implements PortForwardServerSession {
+class SpdyForwardSession extends ServedSession implements PortForwardServerSession {
   readonly protocol = SPDY_PORT_FORWARD;
   readonly #complete = new AsyncQueue<ForwardedConnection>(MAX_WAITING);
   readonly #halves = new Map<string, HalfPair>();
-  readonly #gone = new AbortController();
-  #isOurEnd = false;
 
   constructor(
     readonly connection: SpdyConnection,
     readonly clock: Clock,
     readonly creationTimeoutMs: number,
   ) {
+    super(connection.over);
     void this.#run();
   }
 
@@ -80,17 +78,8 @@ class SpdyForwardSession implements PortForwardServerSession {
     return this.#complete;
   }
 
-  get signal(): AbortSignal {
-    return this.#gone.signal;
-  }
-
-  async close(): Promise<void> {
-    this.#isOurEnd = true;
-    await this.connection.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+  protected disconnect(): Promise<void> {
+    return this.connection.close();
   }
 
   async #run(): Promise<void> {
@@ -102,8 +91,6 @@ class SpdyForwardSession implements PortForwardServerSession {
     }
     this.#complete.close();
     for (const half of this.#halves.values()) half.timer.abort("done");
-    await untilAborted(this.connection.over);
-    if (!this.#isOurEnd) this.#gone.abort(this.connection.over.reason);
   }
 
   #add(stream: SpdyStream, type: "data" | "error", port: number): void {

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../util/clock.js";
+import { untilAborted } from "../../util/concurrency.js";
 import { defined } from "../../util/defined.js";
-import { untilAborted } from "../../util/loops.js";
 import type { FrameObserver } from "../frame-report.js";
+import { DEFAULT_IDLE_TIMEOUT_MS } from "../idle.js";
+import { ServedSession } from "../served-session.js";
 import { acceptWebSocket } from "../websocket/accept.js";
 import { ChannelConnection } from "../websocket/channels.js";
 import { PORT_FORWARD_SUBPROTOCOLS } from "../websocket/subprotocols.js";
@@ -19,7 +21,6 @@ export interface AcceptWebSocketPortForward {
   readonly idleTimeoutMs?: number;
 }
 
-const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;
 /** A channel number is one byte, and each port needs two. */
 const MAX_PORTS = 127;
 
@@ -47,30 +48,19 @@ export async function acceptWebSocketPortForward(
   );
 }
 
-class WebSocketForwardSession implements PortForwardServerSession {
+class WebSocketForwardSession extends ServedSession implements PortForwardServerSession {
   readonly protocol: PortForwardServerSession["protocol"];
   readonly #connections: readonly ForwardedConnection[];
-  readonly #gone = new AbortController();
   #openCount: number;
-  #isClosing = false;
 
   constructor(
     readonly connection: ChannelConnection,
     ports: readonly number[],
   ) {
+    super(connection.over);
     this.protocol = { framing: "WebSocket", subprotocol: connection.options.subprotocol };
     this.#connections = ports.map((port, index) => this.#open(port, index));
     this.#openCount = ports.length;
-    const { over } = connection;
-    const leave = () => {
-      if (!this.#isClosing) this.#gone.abort(over.reason);
-    };
-    if (over.aborted) leave();
-    else over.addEventListener("abort", leave, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.#gone.signal;
   }
 
   get connections(): AsyncIterable<ForwardedConnection> {
@@ -120,18 +110,13 @@ class WebSocketForwardSession implements PortForwardServerSession {
   async #closedOne(): Promise<void> {
     this.#openCount--;
     if (this.#openCount > 0) return;
-    this.#isClosing = true;
+    this.endHere();
     await this.connection.socket.close();
   }
 
-  async close(): Promise<void> {
-    this.#isClosing = true;
+  protected async disconnect(): Promise<void> {
     this.connection.discardAll();
     this.connection.socket.terminate("closed by this side");
     await this.connection.socket.closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }

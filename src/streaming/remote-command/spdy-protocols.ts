@@ -16,11 +16,6 @@ export const SPDY_REMOTE_COMMAND_PROTOCOLS: readonly string[] = [
 /** Mirrors k8s.io/api/core/v1 (StreamTypeError, ...): the values of the `streamtype` header. */
 export type StreamType = "error" | "stdin" | "stdout" | "stderr" | "resize";
 
-/** Whether the error stream carries a Status as JSON. */
-export function carriesStatus(protocol: string): boolean {
-  return protocol === "v4.channel.k8s.io";
-}
-
 /**
  * The streams of a remote command, in the order in which upstream's client opens them. Mirrors
  * client-go/tools/remotecommand/v2.go and v3.go (createStreams).

@@ -4,17 +4,16 @@ import type { Status } from "../../apimachinery/api/meta.js";
 import type { Clock } from "../../util/clock.js";
 import { type ByteReader, type ByteWriter, StreamError } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";
+import { DEFAULT_IDLE_TIMEOUT_MS } from "../idle.js";
+import { ServedSession } from "../served-session.js";
 import { acceptSpdy } from "../spdy/accept.js";
 import { SpdyConnection } from "../spdy/connection.js";
 import type { SpdyStream } from "../spdy/stream.js";
-import { ClientGone } from "./client-gone.js";
 import type { NegotiatedProtocol, RemoteCommandOptions, RemoteCommandServerSession, TerminalSize } from "./session.js";
-import { carriesStatus, SPDY_REMOTE_COMMAND_PROTOCOLS, type StreamType, streamTypes } from "./spdy-protocols.js";
-import { statusJson, statusMessage } from "./status-text.js";
+import { SPDY_REMOTE_COMMAND_PROTOCOLS, type StreamType, streamTypes } from "./spdy-protocols.js";
+import { errorStreamText } from "./status-text.js";
 import { terminalSizes } from "./terminal-size.js";
 
-/** Mirrors pkg/kubelet/cri/streaming/server.go (DefaultConfig: StreamIdleTimeout). */
-const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;
 /** Mirrors k8s.io/apimachinery/pkg/util/remotecommand/constants.go (DefaultStreamCreationTimeout). */
 const DEFAULT_CREATION_TIMEOUT_MS = 30_000;
 
@@ -87,13 +86,12 @@ async function waitForStreams(
   throw reason ?? new StreamError(problem);
 }
 
-class SpdyServerSession implements RemoteCommandServerSession {
+class SpdyServerSession extends ServedSession implements RemoteCommandServerSession {
   readonly protocol: NegotiatedProtocol;
   readonly stdin: ByteReader | undefined;
   readonly stdout: ByteWriter | undefined;
   readonly stderr: ByteWriter | undefined;
   readonly resizes: AsyncIterable<TerminalSize>;
-  readonly #client: ClientGone;
 
   constructor(
     readonly connection: SpdyConnection,
@@ -101,6 +99,7 @@ class SpdyServerSession implements RemoteCommandServerSession {
     subprotocol: string,
     readonly streams: ReadonlyMap<string, SpdyStream>,
   ) {
+    super(connection.over);
     this.protocol = { framing: "SPDY", subprotocol };
     this.stdin = streams.get("stdin")?.incoming;
     this.stdout = streams.get("stdout");
@@ -109,21 +108,16 @@ class SpdyServerSession implements RemoteCommandServerSession {
     this.resizes = terminalSizes(resize?.incoming);
     // Clients send nothing on these streams; drops anything that comes.
     for (const type of ["error", "stdout", "stderr"]) streams.get(type)?.inbox.drop();
-    this.#client = new ClientGone(connection.over);
-  }
-
-  get signal(): AbortSignal {
-    return this.#client.signal;
   }
 
   /** In upstream's order: FIN on both outputs, the status, RST_STREAM on open streams, GOAWAY. */
   async finish(status: Status): Promise<void> {
-    if (this.#client.isOver) return;
-    this.#client.ourEnd();
+    if (this.isOver) return;
+    this.endHere();
     const { streams, connection } = this;
     streams.get("stdin")?.inbox.drop();
     streams.get("resize")?.inbox.drop();
-    const text = carriesStatus(this.protocol.subprotocol) ? statusJson(status) : statusMessage(status);
+    const text = errorStreamText(status, this.protocol.subprotocol);
     try {
       await Promise.all([streams.get("stdout")?.end(), streams.get("stderr")?.end()]);
       if (text !== "") await streams.get("error")?.write(Buffer.from(text));
@@ -133,12 +127,7 @@ class SpdyServerSession implements RemoteCommandServerSession {
     await connection.finish();
   }
 
-  async close(): Promise<void> {
-    this.#client.ourEnd();
+  protected async disconnect(): Promise<void> {
     await this.connection.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }

@@ -28,23 +28,26 @@ export function exitCodeOf({ status, reason, details }: Status): number | undefi
   return cause?.message !== undefined && /^\d+$/.test(cause.message) ? Number(cause.message) : undefined;
 }
 
-/** The text on the error stream since v4: JSON without kind and apiVersion, as upstream marshals it. */
-export function statusJson({ kind: _kind, apiVersion: _apiVersion, ...rest }: Status): string {
-  return JSON.stringify(rest);
+/** Whether the error stream carries a Status as JSON; before v4 it carried text. */
+function carriesStatus(subprotocol: string): boolean {
+  return /^v[45]\./.test(subprotocol);
 }
 
-/** The text on the error stream before v4: nothing on success. */
-export function statusMessage({ status, message }: Status): string {
-  return status === "Success" ? "" : (message ?? "");
+/** The text on the error stream: JSON without kind and apiVersion, as upstream marshals it; before v4 only a failure. */
+export function errorStreamText(
+  { kind: _kind, apiVersion: _apiVersion, ...rest }: Status,
+  subprotocol: string,
+): string {
+  if (carriesStatus(subprotocol)) return JSON.stringify(rest);
+  return rest.status === "Success" ? "" : (rest.message ?? "");
 }
 
 /**
- * Parses the text of an error stream.
- * @param hasStatus since v4; before, any text is a failure without an exit code
+ * Parses the text of an error stream. Before v4, any text is a failure without an exit code.
  * @returns undefined if it is not a Status
  */
-export function parseErrorStream(text: string, hasStatus: boolean): Status | undefined {
-  if (!hasStatus) return text === "" ? SUCCESS : failureStatus(text);
+export function parseErrorStream(text: string, subprotocol: string): Status | undefined {
+  if (!carriesStatus(subprotocol)) return text === "" ? SUCCESS : failureStatus(text);
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -7,6 +7,3 @@ const NAMES = ["stdin", "stdout", "stderr", "error", "resize"];
 export function channelName(channel: number): string | undefined {
   return NAMES[channel];
 }
-
-/** Mirrors defaultIdleConnectionTimeout of the API server, and the kubelet's streamingConnectionIdleTimeout. */
-export const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;

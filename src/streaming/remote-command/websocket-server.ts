@@ -5,14 +5,15 @@ import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { ByteReader, ByteWriter } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";
+import { DEFAULT_IDLE_TIMEOUT_MS } from "../idle.js";
+import { ServedSession } from "../served-session.js";
 import { acceptWebSocket } from "../websocket/accept.js";
 import { ChannelConnection } from "../websocket/channels.js";
-import { hasStatus, REMOTE_COMMAND_SUBPROTOCOLS } from "../websocket/subprotocols.js";
-import { ClientGone } from "./client-gone.js";
+import { REMOTE_COMMAND_SUBPROTOCOLS } from "../websocket/subprotocols.js";
 import type { NegotiatedProtocol, RemoteCommandOptions, RemoteCommandServerSession, TerminalSize } from "./session.js";
-import { statusJson, statusMessage } from "./status-text.js";
+import { errorStreamText } from "./status-text.js";
 import { terminalSizes } from "./terminal-size.js";
-import { CHANNEL, channelName, DEFAULT_IDLE_TIMEOUT_MS } from "./websocket-channels.js";
+import { CHANNEL, channelName } from "./websocket-channels.js";
 
 export interface AcceptWebSocketOptions {
   readonly options: RemoteCommandOptions;
@@ -54,36 +55,31 @@ export async function acceptWebSocketRemoteCommand(
   return session;
 }
 
-class WebSocketServerSession implements RemoteCommandServerSession {
+class WebSocketServerSession extends ServedSession implements RemoteCommandServerSession {
   readonly protocol: NegotiatedProtocol;
   readonly stdin: ByteReader | undefined;
   readonly stdout: ByteWriter | undefined;
   readonly stderr: ByteWriter | undefined;
   readonly resizes: AsyncIterable<TerminalSize>;
-  readonly #client: ClientGone;
 
   constructor(
     readonly connection: ChannelConnection,
     readonly options: RemoteCommandOptions,
   ) {
+    super(connection.over);
     this.protocol = { framing: "WebSocket", subprotocol: connection.options.subprotocol };
     this.stdin = options.stdin ? connection.reader(CHANNEL.stdin) : undefined;
     this.stdout = options.stdout ? connection.writer(CHANNEL.stdout, "server") : undefined;
     this.stderr = options.stderr && !options.tty ? connection.writer(CHANNEL.stderr, "server") : undefined;
     this.resizes = terminalSizes(options.tty ? connection.reader(CHANNEL.resize) : undefined);
-    this.#client = new ClientGone(connection.over);
-  }
-
-  get signal(): AbortSignal {
-    return this.#client.signal;
   }
 
   async finish(status: Status): Promise<void> {
-    if (this.#client.isOver) return;
-    this.#client.ourEnd();
+    if (this.isOver) return;
+    this.endHere();
     const { connection } = this;
     connection.discardAll();
-    const text = hasStatus(this.protocol.subprotocol) ? statusJson(status) : statusMessage(status);
+    const text = errorStreamText(status, this.protocol.subprotocol);
     try {
       if (text !== "") await connection.send(CHANNEL.error, Buffer.from(text));
     } catch {
@@ -92,14 +88,9 @@ class WebSocketServerSession implements RemoteCommandServerSession {
     await connection.socket.close();
   }
 
-  async close(): Promise<void> {
-    this.#client.ourEnd();
+  protected async disconnect(): Promise<void> {
     this.connection.discardAll();
     this.connection.socket.terminate("closed by this side");
     await this.connection.socket.closed;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }

@@ -46,7 +46,7 @@ export class SpdyStream implements ByteDuplex {
   #queue: Promise<void> | undefined;
   #isOver = false;
   #whenOver: Promise<void> | undefined;
-  #tellOver = () => {};
+  #resolveClosed = () => {};
 
   constructor(
     readonly id: number,
@@ -69,7 +69,7 @@ export class SpdyStream implements ByteDuplex {
   get closed(): Promise<void> {
     if (this.#isOver) return DONE;
     this.#whenOver ??= new Promise<void>((resolve) => {
-      this.#tellOver = resolve;
+      this.#resolveClosed = resolve;
     });
     return this.#whenOver;
   }
@@ -190,6 +190,6 @@ export class SpdyStream implements ByteDuplex {
     if (this.#isOver || this.#localEnd === undefined || !this.#isRemoteEnded) return;
     this.#isOver = true;
     this.host.streamOver(this);
-    this.#tellOver();
+    this.#resolveClosed();
   }
 }

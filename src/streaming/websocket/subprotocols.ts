@@ -39,11 +39,6 @@ export function hasCloseSignal(subprotocol: string): boolean {
   return subprotocol === V5;
 }
 
-/** Whether the error channel carries a Status; before v4 it carried text. */
-export function hasStatus(subprotocol: string): boolean {
-  return subprotocol === V4 || subprotocol === V4_BASE64 || subprotocol === V5;
-}
-
 /** The client's subprotocols, in its order; without any, the unnamed one. */
 export function offeredSubprotocols({ headers }: Pick<IncomingMessage, "headers">): string[] {
   const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((one) => one.trim());

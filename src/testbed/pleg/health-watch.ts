@@ -8,7 +8,7 @@ const CHECK_PERIOD_MS = 1000;
 /**
  * Reports when PLEG turns unhealthy, with the cause, and when it is healthy again, until `signal` aborts.
  *
- * Mirrors the use of Healthy by runtimeState.runtimeErrors in pkg/kubelet/runtime.go, which makes the node NotReady.
+ * In a kubelet, runtimeState.runtimeErrors makes the node NotReady instead.
  * Differs: "has yet to be successful" is reported only after the threshold, as every start begins with it.
  * @throws the signal's reason
  */
@@ -39,6 +39,6 @@ function report(trace: Trace, health: PlegHealth): void {
   trace.emit({ kind: "state", subject: "PLEG", what: "", from, to, upstream }, { actor: "kubelet" });
   if (health.healthy) return;
   const message = `PLEG is not healthy: ${health.message}`;
-  const hint = `Whose fault: ${health.cause}. A kubelet would declare its node NotReady now.`;
+  const hint = `Cause: ${health.cause}. A kubelet would declare its node NotReady now.`;
   trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
 }

@@ -10,8 +10,8 @@ import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
+import { allUntilOneEnds, untilAborted } from "../../util/concurrency.js";
 import { defined } from "../../util/defined.js";
-import { allUntilOneEnds, untilAborted } from "../../util/loops.js";
 import { watchHealth } from "./health-watch.js";
 import { cachedPods, type KnownPod } from "./known-pods.js";
 
@@ -37,7 +37,7 @@ export interface PlegSummary {
 /**
  * PLEG without the rest of a kubelet: the generic one, optionally the evented one, their cache and channel.
  *
- * Mirrors pkg/kubelet/kubelet.go (NewMainKubelet and Run, as far as they concern PLEG).
+ * Assembles them as NewMainKubelet does.
  */
 export class Pleg {
   readonly cache: PodCache;
@@ -125,7 +125,7 @@ export class Pleg {
     await untilAborted(signal);
   }
 
-  /** Reports for each event what the sync loop would do. Mirrors syncLoopIteration (plegCh) in pkg/kubelet/kubelet.go. */
+  /** Reports for each event what the sync loop would do: syncLoopIteration with plegCh. */
   async #readEvents(signal: AbortSignal): Promise<void> {
     for await (const event of this.events.iterate(signal)) {
       const { type, podUid } = event;

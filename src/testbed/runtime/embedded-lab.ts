@@ -1,8 +1,8 @@
 import myngx from "../../../fixtures/pleg/myngx.json" with { type: "json" };
 import mypod from "../../../fixtures/pleg/mypod.json" with { type: "json" };
 import { RpcError } from "../../cri/status.js";
-import type { ContainerSnapshot, PodSeed, RuntimeControl, SandboxSnapshot } from "../../runtime/control/control.js";
-import { type RunningRuntime, type RuntimeOptions, startRuntime } from "../../runtime/start.js";
+import type { ContainerSnapshot, PodSeed, RemoteControl, SandboxSnapshot } from "../../runtime/control/control.js";
+import { type HostedRuntime, type HostOptions, hostRuntime } from "../../runtime/host/host.js";
 import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/nearest.js";
 import { FaultSwitches } from "./fault-switches.js";
@@ -34,11 +34,9 @@ const BRING_BACK: LabAction = {
  * Starts the embedded runtime with the lab's pods in it. PLEG knows it by its endpoint only; what is done here happens
  * behind its back.
  */
-export async function startLabRuntime(
-  options: Pick<RuntimeOptions, "clock" | "trace" | "random">,
-): Promise<LabRuntime> {
-  const runtime = await startRuntime(options);
-  for (const pod of LAB_PODS) runtime.control.runPod(pod);
+export async function startLabRuntime(options: Pick<HostOptions, "clock" | "trace">): Promise<LabRuntime> {
+  const runtime = await hostRuntime(options);
+  for (const pod of LAB_PODS) await runtime.control.runPod(pod);
   return new EmbeddedLab(runtime);
 }
 
@@ -52,20 +50,21 @@ function attemptAfter(sandboxes: readonly SandboxSnapshot[], podUid: string, nam
 export class EmbeddedLab implements LabRuntime {
   readonly endpoint: string;
   readonly actions: readonly LabAction[];
-  readonly #control: RuntimeControl;
+  readonly #control: RemoteControl;
   readonly #switches: FaultSwitches;
   /** so that a pod that is brought back is another attempt, as it would be */
   readonly #attempts = new Map<string, number>();
 
-  constructor(readonly runtime: RunningRuntime) {
+  constructor(readonly runtime: HostedRuntime) {
     this.endpoint = runtime.endpoint;
     this.#control = runtime.control;
     this.#switches = new FaultSwitches(runtime.control);
     this.actions = [...TARGET_ACTIONS, BRING_BACK, ...this.#switches.actions];
   }
 
-  targets(): readonly LabTarget[] {
-    return this.#control.snapshot().sandboxes.flatMap((sandbox) => {
+  async targets(): Promise<readonly LabTarget[]> {
+    const sandboxes = await this.#sandboxes();
+    return sandboxes.flatMap((sandbox) => {
       const { sandboxId } = sandbox;
       const pod = `${sandbox.namespace}/${sandbox.name}`;
       const home: LabTarget = {
@@ -82,6 +81,16 @@ export class EmbeddedLab implements LabRuntime {
       });
       return [...own, home];
     });
+  }
+
+  /** Of a runtime that crashed and starts again: none. */
+  async #sandboxes(): Promise<readonly SandboxSnapshot[]> {
+    try {
+      return (await this.#control.snapshot()).sandboxes;
+    } catch (error) {
+      if (error instanceof RpcError && error.code === "Unavailable") return [];
+      throw error;
+    }
   }
 
   faults(): readonly string[] {
@@ -101,16 +110,18 @@ export class EmbeddedLab implements LabRuntime {
         const message = `${actionId} is done to the whole runtime, and was given the target ${JSON.stringify(targetId)}`;
         throw new LabError("USAGE", message, "Leave out the target.");
       }
-      if (action.on === "runtime") return action === BRING_BACK ? this.#bringBack() : this.#switches.turn(actionId);
-      return await this.#actOn(action, this.#target(action, targetId));
+      if (action.on === "runtime") {
+        return await (action === BRING_BACK ? this.#bringBack() : this.#switches.turn(actionId));
+      }
+      return await this.#actOn(action, await this.#target(action, targetId));
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       throw new LabError("USAGE", `the runtime says: ${error.message}`, "Look at its state: GET /state, or any key.");
     }
   }
 
-  #target({ on, label }: LabAction, targetId: string | undefined): LabTarget {
-    const candidates = this.targets().filter(({ kind }) => kind === on);
+  async #target({ on, label }: LabAction, targetId: string | undefined): Promise<LabTarget> {
+    const candidates = (await this.targets()).filter(({ kind }) => kind === on);
     // By its ID, or, for who types, by a beginning of it, its name or its pod's: of several the one that was made last.
     const meant =
       (wanted: string) =>
@@ -146,12 +157,12 @@ export class EmbeddedLab implements LabRuntime {
         await control.killContainer(id, { oom: true });
         return `${pod} ${name} has run out of memory`;
       case "start":
-        return `${pod} ${name}: ${this.#startAgain(id)}`;
+        return `${pod} ${name}: ${await this.#startAgain(id)}`;
       case "remove":
         await control.removeContainer(id);
         return `${pod} ${name} has been removed`;
       case "not-ready":
-        control.setSandboxNotReady(id);
+        await control.setSandboxNotReady(id);
         return `${pod}: its sandbox is not ready any more`;
       default:
         await control.removeSandbox(id);
@@ -159,27 +170,28 @@ export class EmbeddedLab implements LabRuntime {
     }
   }
 
-  #startAgain(containerId: string): string {
-    const container = this.#find(containerId);
+  async #startAgain(containerId: string): Promise<string> {
+    const container = await this.#find(containerId);
     if (container.state === "created") {
-      this.#control.startContainer(containerId);
+      await this.#control.startContainer(containerId);
       return "started";
     }
     if (container.state === "running") return "runs already";
-    const { containerId: made, attempt } = this.#control.runAgain(containerId);
+    const { containerId: made, attempt } = await this.#control.runAgain(containerId);
     return `a new container ${made.slice(0, 13)} has been started, attempt ${attempt}`;
   }
 
-  #find(containerId: string): ContainerSnapshot {
-    const all = this.#control.snapshot().sandboxes.flatMap(({ containers }) => containers);
+  async #find(containerId: string): Promise<ContainerSnapshot> {
+    const { sandboxes } = await this.#control.snapshot();
+    const all = sandboxes.flatMap(({ containers }) => containers);
     const container = all.find((one) => one.containerId === containerId);
     if (container === undefined) throw new RpcError("NotFound", `there is no container ${containerId}`);
     return container;
   }
 
   /** Pods of which no sandbox is ready get another one. */
-  #bringBack(): string {
-    const { sandboxes } = this.#control.snapshot();
+  async #bringBack(): Promise<string> {
+    const { sandboxes } = await this.#control.snapshot();
     const missing = LAB_PODS.filter(({ uid }) => !sandboxes.some((one) => one.podUid === uid && one.state === "ready"));
     for (const pod of missing) {
       const attempt = (this.#attempts.get(pod.uid) ?? 0) + 1;
@@ -188,7 +200,7 @@ export class EmbeddedLab implements LabRuntime {
         return { ...container, attempt: attemptAfter(sandboxes, pod.uid, container.name) };
       });
       const { sandboxId: _sandboxId, ...rest } = pod;
-      this.#control.runPod({ ...rest, attempt, containers });
+      await this.#control.runPod({ ...rest, attempt, containers });
     }
     if (missing.length === 0) return "no pod is missing";
     return `${missing.map(({ name }) => name).join(" and ")}: a new sandbox, and new containers in it`;

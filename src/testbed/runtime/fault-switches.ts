@@ -1,4 +1,4 @@
-import type { RuntimeControl } from "../../runtime/control/control.js";
+import type { RemoteControl } from "../../runtime/control/control.js";
 import type { Fault } from "../../runtime/control/faults.js";
 import type { LabAction } from "./lab-runtime.js";
 
@@ -8,7 +8,7 @@ interface Switch {
   readonly state: string;
   readonly on: string;
   readonly off: string;
-  turn(control: RuntimeControl, isOn: boolean): void;
+  turn(control: RemoteControl, isOn: boolean): void | Promise<void>;
 }
 
 const LISTS = ["ListPodSandbox", "ListContainers"];
@@ -16,8 +16,8 @@ const INSPECTIONS = ["PodSandboxStatus", "ContainerStatus"];
 const SLOW_MS = 3_000;
 
 function fault(rpcs: readonly string[], what: Fault): Switch["turn"] {
-  return (control, isOn) => {
-    for (const rpc of rpcs) control.setFault(rpc, isOn ? what : undefined);
+  return async (control, isOn) => {
+    for (const rpc of rpcs) await control.setFault(rpc, isOn ? what : undefined);
   };
 }
 
@@ -79,7 +79,7 @@ export class FaultSwitches {
   readonly actions: readonly LabAction[] = [...SWITCHES.map(({ action }) => action), CUT];
   readonly #on = new Set<Switch>();
 
-  constructor(readonly control: RuntimeControl) {}
+  constructor(readonly control: RemoteControl) {}
 
   /** what is switched on, in words */
   on(): readonly string[] {
@@ -87,10 +87,10 @@ export class FaultSwitches {
   }
 
   /** @returns what holds from now on */
-  turn(actionId: string): string {
+  async turn(actionId: string): Promise<string> {
     const found = SWITCHES.find(({ action }) => action.id === actionId);
     if (found === undefined) {
-      this.control.breakEventStreams();
+      await this.control.breakEventStreams();
       return "the stream of events has been cut";
     }
     const isOn = !this.#on.delete(found);
@@ -99,7 +99,7 @@ export class FaultSwitches {
       for (const other of this.#on) if (ON_LISTS.includes(found) && ON_LISTS.includes(other)) this.#on.delete(other);
       this.#on.add(found);
     }
-    found.turn(this.control, isOn);
+    await found.turn(this.control, isOn);
     return isOn ? found.on : found.off;
   }
 }

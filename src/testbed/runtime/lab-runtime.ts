@@ -32,7 +32,7 @@ export interface LabRuntime {
   readonly endpoint: string;
   readonly actions: readonly LabAction[];
   /** in an order that does not change while it runs */
-  targets(): readonly LabTarget[];
+  targets(): Promise<readonly LabTarget[]>;
   /** what is switched on that disturbs calls: `lists hang` */
   faults(): readonly string[];
   /**

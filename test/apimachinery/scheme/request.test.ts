@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { parseJson } from "../../../src/apimachinery/scheme/json-syntax.js";
 import { decodeRequestBody } from "../../../src/apimachinery/scheme/request.js";
 import type { KindRef } from "../../../src/apimachinery/scheme/schema.js";
 
@@ -185,4 +186,16 @@ describe("bodies of the wrong shape", () => {
       expect(() => decodeRequestBody(text, core("Node"))).toThrow(expect.objectContaining({ code: 400, message }));
     });
   }
+});
+
+describe("a text with more values than any stored object", () => {
+  test("is refused before it is parsed", () => {
+    const text = `{"data":[${"{},".repeat(150_000)}{}]}`;
+    expect(() => parseJson(text, (problem) => new Error(problem))).toThrow("exceeded max number of values of 250000");
+  });
+
+  test("characters in strings do not count", () => {
+    const text = JSON.stringify({ data: "{,[".repeat(200_000) });
+    expect(parseJson(text, (problem) => new Error(problem))).toEqual(JSON.parse(text));
+  });
 });

@@ -36,6 +36,19 @@ const event = (type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK", name: string
 const GONE = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "Expired", code: 410 };
 
 describe("reflect", () => {
+  const notLists: readonly unknown[] = ["text", null, [], {}, { kind: "NodeList", metadata: {}, items: {} }];
+  for (const body of [...notLists, { kind: "NodeList", metadata: {}, items: [null] }]) {
+    test(`a response that is not a list is requested again later: ${JSON.stringify(body)}`, async () => {
+      const { clock, stop, seen, done } = start([{ status: 200, body }, list("5", "a")]);
+      await settle();
+      assert.deepEqual(seen, []);
+      await clock.advance(1_000);
+      assert.deepEqual(seen, ["init", "applied Node/a", "initDone"]);
+      stop.abort();
+      await done;
+    });
+  }
+
   test("a fresh list is not a change; items get the kind that lists leave out", async () => {
     const { client, stop, seen, done } = start([list("5", "a", "b")]);
     await settle();

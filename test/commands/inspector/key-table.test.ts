@@ -86,5 +86,8 @@ test("the line of keys is never wider than the terminal", () => {
   ];
   assert.equal(keyLine(keys, 36), "n new file  r remove file  q quit");
   assert.equal(keyLine(keys, 30), "n r  ? help  q quit");
-  assert.equal(keyLine(keys, 6), "n r  ?");
+  assert.equal(keyLine(keys, 30, "web: "), "web: n r  ? help  q quit");
+  assert.equal(keyLine(keys, 22, "web: "), "n r  ? help  q quit");
+  assert.equal(keyLine(keys, 16), "? help  q quit");
+  assert.equal(keyLine(keys, 6), "q quit");
 });

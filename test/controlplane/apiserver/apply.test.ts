@@ -88,10 +88,10 @@ describe("health", () => {
   test("verbose, excluded, single, unknown", async () => {
     const text = async (path: string) => (await face.ask(path)).text;
     expect(await text("/livez")).toBe("ok");
-    expect(await text("/livez?verbose&exclude=etcd&exclude=nope")).toMatch(
-      /^\[\+\]ping ok\n[\s\S]*\[\+\]etcd excluded: ok\n[\s\S]*no matches for "nope"\nlivez check passed\n$/,
+    expect(await text("/livez?verbose&exclude=storage&exclude=nope")).toMatch(
+      /^\[\+\]ping ok\n\[\+\]storage excluded: ok\n[\s\S]*no matches for "nope"\nlivez check passed\n$/,
     );
-    expect(await text("/readyz/etcd")).toBe("ok");
+    expect(await text("/readyz/storage")).toBe("ok");
     expect((await face.ask("/livez/shutdown")).status).toBe(404);
     expect((await face.ask("/readyz/nope")).text).toBe("404 page not found\n");
   });

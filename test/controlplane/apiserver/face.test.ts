@@ -121,6 +121,21 @@ describe("answers", () => {
     expect((await face.ask(`${CONFIG_MAPS}/shown`, as("PartialObjectMetadataList"))).status).toBe(406);
   });
 
+  test("a review has no table", async () => {
+    const body = { spec: { resourceAttributes: { verb: "get", resource: "pods" } } };
+    const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    const refused = await face.ask(reviews, { method: "POST", body, headers: { accept } });
+    expect([refused.status, refused.body.reason]).toEqual([406, "NotAcceptable"]);
+    const answer = await face.ask(reviews, { method: "POST", body, headers: { accept: `${accept},application/json` } });
+    expect([answer.status, answer.body.kind]).toEqual([201, "SelfSubjectAccessReview"]);
+  });
+
+  test("no field of /version is empty", async () => {
+    const { body } = await face.ask("/version");
+    expect(Object.entries(body).filter(([, value]) => value === "")).toEqual([]);
+  });
+
   test("large responses are compressed for clients that accept gzip", async () => {
     await using other = await Face.open();
     const data = { a: "x".repeat(200 * 1024) };

@@ -8,7 +8,7 @@ import {
   requireAcceptable,
 } from "../../../src/controlplane/apiserver/media-types.js";
 
-const table: [accept: string | undefined, kind: "object" | "watch", want: string][] = [
+const table: [accept: string | undefined, kind: "object" | "watch" | "review", want: string][] = [
   [undefined, "object", "application/json"],
   ["", "object", "application/json"],
   ["*/*", "object", "application/json"],
@@ -32,6 +32,8 @@ const table: [accept: string | undefined, kind: "object" | "watch", want: string
     "object",
     "application/json PartialObjectMetadata v1",
   ],
+  ["application/json;as=Table;v=v1;g=meta.k8s.io", "review", "406"],
+  ["application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "review", "application/json"],
   ["application/yaml", "watch", "406"],
   ["application/json;stream=watch", "watch", "application/json"],
 ];

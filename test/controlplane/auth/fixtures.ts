@@ -1,7 +1,10 @@
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import type { AuthorizationAttributes } from "../../../src/controlplane/auth/contracts.js";
 import { type Auth, type AuthOptions, createAuth } from "../../../src/controlplane/auth/create-auth.js";
-import { type RbacSeedOptions, rbacSeed } from "../../../src/controlplane/auth/policy/seed.js";
+import {
+  type BootstrapPolicyOptions,
+  bootstrapPolicy,
+} from "../../../src/controlplane/auth/policy/bootstrap-policy.js";
 import { createAuthority } from "../../../src/pki/authority.js";
 import { parseCertificatePem } from "../../../src/pki/certificate.js";
 import type { CertificateAuthority } from "../../../src/pki/issue.js";
@@ -23,11 +26,11 @@ export interface AuthLab {
 }
 
 /** Authentication and authorization over a registry with the seeded policy. The caller closes `auth`. */
-export async function startAuth(options: AuthOptions & Partial<RbacSeedOptions> = {}): Promise<AuthLab> {
+export async function startAuth(options: AuthOptions & Partial<BootstrapPolicyOptions> = {}): Promise<AuthLab> {
   const clock = new FakeClock(START_MS);
   const random = new SystemRandom();
   const registry = new FakeRegistry();
-  for (const object of rbacSeed({ kubeVersion: "1.25", ...options })) {
+  for (const object of bootstrapPolicy({ kubeVersion: "1.25", ...options })) {
     registry.put(`${object.kind.toLowerCase()}s.rbac.authorization.k8s.io`, object);
   }
   const ca = await createAuthority({ clock, random }, { commonName: "kubernetes" });

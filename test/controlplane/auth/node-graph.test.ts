@@ -95,6 +95,41 @@ test("a volume is reached through its claim, an attachment through the node that
   assert.equal(await may("volumeattachments.storage.k8s.io", "other"), false);
 });
 
+test("the cause of every decision names the path through the graph, the rule or the object", async () => {
+  const claim = { name: "w", persistentVolumeClaim: { claimName: "c" } };
+  putPod("p", "n1", { volumes: [{ name: "v", secret: { secretName: "x" } }, claim], serviceAccountName: "robot" });
+  const put = (resource: string, name: string, spec: object) =>
+    lab.registry.put(resource, { apiVersion: "v1", kind: "X", metadata: { name }, spec });
+  put("persistentvolumes", "pv", { claimRef: { namespace: "a", name: "c" } });
+  put("volumeattachments.storage.k8s.io", "mine", { nodeName: "n1" });
+  const leases = "leases.coordination.k8s.io";
+  const table = [
+    ["get", "secrets", "a", "x", "Node: node n1 -> pod a/p -> secret a/x"],
+    ["create", "serviceaccounts/token", "a", "robot", "Node: node n1 -> pod a/p -> serviceaccount a/robot"],
+    ["get", "persistentvolumes", "", "pv", "Node: node n1 -> pod a/p -> pvc a/c -> persistentvolume pv"],
+    ["get", "volumeattachments.storage.k8s.io", "", "mine", "Node: node n1 -> volumeattachment mine"],
+    ["update", leases, "kube-node-lease", "n1", "Node: the Lease has the name of the node"],
+    ["create", leases, "kube-node-lease", "", "Node: a node creates its Lease"],
+    ["get", "csinodes.storage.k8s.io", "", "n1", "Node: the CSINode has the name of the node"],
+    [
+      "list",
+      "services",
+      "",
+      "",
+      'Node: ClusterRole "system:node" has the rule {APIGroups:[""], Resources:["services"], Verbs:["get" "list" "watch"]}',
+    ],
+  ] as const;
+  for (const [verb, resource, namespace, name, want] of table) {
+    const { allowed, cause } = await lab.auth.authorizer.authorize(attributes(n1, verb, resource, namespace, name));
+    assert.deepEqual([allowed, cause], [true, want]);
+  }
+  const refused = await lab.auth.authorizer.authorize(attributes(n1, "get", "secrets", "a", "y"));
+  assert.equal(
+    refused.cause,
+    "Node: no relationship found between node 'n1' and this object; RBAC: no rule allows it in the binding of the user",
+  );
+});
+
 const since132 = [
   // verb, resource, name, field selector ("none": unknown to the caller), refusal in v1.32 ("" = allowed)
   ["get", "nodes", "n1", "", ""],
@@ -131,7 +166,7 @@ for (const [verb, resource, name, fieldSelector, refusal] of since132) {
       }
     }
     const decision = await newer.auth.authorizer.authorize(asked);
-    assert.deepEqual(decision, { allowed: refusal === "", reason: refusal });
+    assert.deepEqual([decision.allowed, decision.reason], [refusal === "", refusal]);
     assert.equal((await lab.auth.authorizer.authorize(asked)).allowed, true, "v1.25 allows all of these");
     await newer.auth.close();
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { rulesOf } from "../../../src/controlplane/auth/authorization/rbac-types.js";
-import { rulesAllow } from "../../../src/controlplane/auth/authorization/rule-matching.js";
+import { ruleAllows } from "../../../src/controlplane/auth/authorization/rule-matching.js";
 import { binding, parseRule, role } from "../../../src/controlplane/auth/policy/notation.js";
 import { type AuthLab, attributes, startAuth, user } from "./fixtures.js";
 
@@ -36,7 +36,8 @@ describe("rules", () => {
   for (const [line, verb, what, namespace, name, want] of table) {
     test(`"${line}" ${want ? "allows" : "does not allow"} ${verb} ${what} ${name}`, () => {
       const holder: KubeObject = { apiVersion: "", kind: "", metadata: {}, rules: [parseRule(line)] };
-      assert.equal(rulesAllow(attributes(jane, verb, what, namespace, name), rulesOf(holder)), want);
+      const allows = rulesOf(holder).some((rule) => ruleAllows(attributes(jane, verb, what, namespace, name), rule));
+      assert.equal(allows, want);
     });
   }
 });
@@ -73,14 +74,27 @@ describe("roles and bindings in the store", () => {
     for (const [who, want] of table) assert.equal(await reason(who), want);
   });
 
+  test("the cause of a refusal counts the bindings that apply to the user", async () => {
+    put(binding("by-user", "view", ["User jane"]));
+    const cause = async (who: typeof jane) => (await decide(who, "delete", "pods", "a")).cause;
+    const node = "Node: the user is not a node";
+    // Three of them are for system:authenticated.
+    assert.equal(await cause(jane), `${node}; RBAC: no rule allows it in the 4 bindings of the user`);
+    assert.equal(await cause(user("joe")), `${node}; RBAC: no binding applies to the user`);
+  });
+
   test("a RoleBinding counts in its namespace only, and not for cluster-wide requests", async () => {
     put(binding("edit", "edit", ["User jane"], { namespace: "a", roleKind: "ClusterRole" }));
     const allowed = async (namespace: string) => (await decide(jane, "create", "pods", namespace)).allowed;
     assert.deepEqual([await allowed("a"), await allowed("b"), await allowed("")], [true, false, false]);
   });
 
-  test("system:masters have all rights, without a reason", async () => {
-    assert.deepEqual(await decide(user("x", "system:masters"), "delete", "nodes"), { allowed: true, reason: "" });
+  test("system:masters have all rights, without a reason for clients", async () => {
+    assert.deepEqual(await decide(user("x", "system:masters"), "delete", "nodes"), {
+      allowed: true,
+      reason: "",
+      cause: "Privileged groups: the user is in the group system:masters, which has all rights",
+    });
   });
 
   test("a binding whose role is missing is named in the refusal", async () => {
@@ -89,6 +103,7 @@ describe("roles and bindings in the store", () => {
     assert.deepEqual(decision, {
       allowed: false,
       reason: 'RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found',
+      cause: 'Node: the user is not a node; RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found',
     });
   });
 

@@ -73,7 +73,7 @@ class Replay {
     const { authenticator, authorizer } = this.lab.auth;
     const result = await authenticator.authenticate(await this.#credentials(item));
     if (result.outcome === "rejected") throw unauthorized();
-    const user = (await impersonate(item.request.headers, result.user, authorizer)) ?? result.user;
+    const user = (await impersonate(item.request.headers, result.user, authorizer))?.user ?? result.user;
     const { path, query } = splitTarget(item.request.path) ?? assert.fail();
     const info = requestInfo(item.request.method, path, new URLSearchParams(query));
     const attributes = { ...info, user };

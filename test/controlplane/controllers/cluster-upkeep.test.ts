@@ -185,6 +185,24 @@ test("a terminating namespace is emptied after 5 s and deleted with its last obj
   expect(errorsOf(on.facts)).toEqual([]);
 });
 
+test("Foreground deletion of one of three objects that own each other deletes all", async () => {
+  await using on = await startOnStore();
+  const names = ["one", "two", "three"];
+  const made = await Promise.all(
+    names.map((name) => on.create("configmaps", object("ConfigMap", name, "default", { data: {} }))),
+  );
+  for (const [index, one] of made.entries()) {
+    const ownerReferences = [owner(made[(index + 2) % 3] as KubeObject, { blockOwnerDeletion: true })];
+    const change = (current: KubeObject) => ({ ...current, metadata: { ...current.metadata, ownerReferences } });
+    await on.admin.modify("configmaps", "default", one.metadata.name ?? "", change);
+  }
+  await on.clock.advance(0);
+  await on.admin.delete("configmaps", "default", "one", { propagationPolicy: "Foreground" });
+  await on.clock.advance(1_000);
+  expect(await namesOf(on, "configmaps", "default")).toEqual(["kube-root-ca.crt"]);
+  expect(errorsOf(on.facts)).toEqual([]);
+});
+
 for (const [policy, dependentStays, ownerGoesFirst] of [
   ["Background", false, true],
   ["Foreground", false, false],
@@ -199,7 +217,7 @@ for (const [policy, dependentStays, ownerGoesFirst] of [
     const gone: string[] = [];
     const stop = new AbortController();
     const watching = (async () => {
-      for await (const item of on.admin.reflect("configmaps", stop.signal, { namespace: "default" })) {
+      for await (const item of on.admin.reflect("configmaps", stop.signal)) {
         if (item.type === "deleted") gone.push(item.object.metadata.name ?? "");
       }
     })();

@@ -10,6 +10,34 @@ import {
   startNodeControllers,
 } from "./support/nodes.js";
 
+test("the trace explains a NoSchedule taint with what it follows: spec.unschedulable or a condition", async () => {
+  const on = await startNodeControllers();
+  renewLease(on, "n1", createNode(on, "n1"));
+  await on.clock.advance(0);
+  const set = (unschedulable: boolean) =>
+    on.cluster.patch("nodes", undefined, "n1", (node) => ({
+      ...node,
+      spec: { ...(node["spec"] as object), unschedulable },
+    }));
+  set(true);
+  await on.clock.advance(0);
+  set(false);
+  await on.clock.advance(0);
+  patchStatus(on, "n1", { MemoryPressure: ["True", "KubeletHasInsufficientMemory", "too little memory"] });
+  await on.clock.advance(0);
+  const decisions = on.facts.flatMap((fact) =>
+    fact.kind === "decision" && fact.upstream?.func === "doNoScheduleTaintingPass"
+      ? [`${fact.what} | ${fact.why}`]
+      : [],
+  );
+  expect(decisions).toEqual([
+    "node n1: remove node.kubernetes.io/not-ready:NoSchedule | condition Ready is True",
+    "node n1: add node.kubernetes.io/unschedulable:NoSchedule | spec.unschedulable is true",
+    "node n1: remove node.kubernetes.io/unschedulable:NoSchedule | spec.unschedulable is false",
+    "node n1: add node.kubernetes.io/memory-pressure:NoSchedule | condition MemoryPressure is True",
+  ]);
+});
+
 /** A healthy second node prevents a full disruption. */
 async function withSilentNode(kubeVersion: string): Promise<Harness> {
   const on = await startNodeControllers(kubeVersion);

@@ -1,15 +1,18 @@
 import { expect, test } from "vitest";
+import type { NodeCondition, Taint } from "../../../src/apimachinery/api/node.js";
 import { matchingTolerations, minTolerationSeconds } from "../../../src/apimachinery/corev1/tolerations.js";
 import { WorkQueue } from "../../../src/client-go/workqueue.js";
 import type { Controller } from "../../../src/controlplane/controllers/controller.js";
+import { controllerChecks } from "../../../src/controlplane/controllers/create-controllers.js";
 import { CidrSet } from "../../../src/controlplane/controllers/nodeipam.js";
 import { RateLimitedQueue } from "../../../src/controlplane/controllers/nodelifecycle/rate-limited-queue.js";
 import { evictionRate, zoneState } from "../../../src/controlplane/controllers/nodelifecycle/zones.js";
 import { runControllers } from "../../../src/controlplane/controllers/run-controllers.js";
 import { SharedReflectors } from "../../../src/controlplane/controllers/shared-reflector.js";
 import { ControllerRecorder } from "../../../src/controlplane/controllers/support/event-recorder.js";
-import type { NodeCondition, Taint, Toleration } from "../../../src/controlplane/controllers/support/objects.js";
+import type { Toleration } from "../../../src/controlplane/controllers/support/objects.js";
 import { boundaryStep } from "../../../src/controlplane/controllers/ttl.js";
+import { runCheck } from "../../../src/server/healthz.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
@@ -173,8 +176,16 @@ test("a failed controller is reported and restarted, on the injected clock, and 
     { name: "steady", run: (signal) => waiting(signal) },
   ];
   const stop = new AbortController();
-  const running = runControllers(controllers, { clock, trace }, stop.signal);
-  await clock.advance(10_000);
+  const failures = new Map<string, string>();
+  const checks = controllerChecks(() => ({ names: ["flaky", "steady"], failures }));
+  const running = runControllers(controllers, { clock, trace }, stop.signal, failures);
+  await clock.advance(500);
+  expect(await Promise.all(checks.map(runCheck))).toEqual([
+    { isHealthy: false, text: "internal server error: flaky: boom\n" },
+    { isHealthy: false, text: "internal server error: not running\n" },
+  ]);
+  await clock.advance(9_500);
+  expect(failures.size).toBe(0);
   expect(starts).toEqual(["0 flaky", "1000 flaky", "3000 flaky", "7000 flaky"]);
   expect(facts.map((fact) => (fact.kind === "error" ? `${fact.message}; ${fact.hint}` : ""))).toEqual([
     "controller flaky failed: boom; it starts again in 1 s",

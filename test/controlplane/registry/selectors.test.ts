@@ -3,6 +3,8 @@ import { test } from "vitest";
 import { StatusError } from "../../../src/apimachinery/errors.js";
 import { parseFieldSelector } from "../../../src/apimachinery/field-selector.js";
 import { parseLabelSelector } from "../../../src/apimachinery/label-selector.js";
+import { CONFIG_MAPS } from "../../../src/controlplane/registry/resources/config.js";
+import { Selector } from "../../../src/controlplane/registry/selection.js";
 import { openLab, refusal } from "./rows.js";
 
 const SETS = [{}, { a: "1" }, { a: "2", b: "x" }, { a: "10", in: "y" }, { "example.com/k": "" }] as const;
@@ -103,3 +105,28 @@ for (const [resource, fieldSelector, message] of FIELDS) {
     else assert.equal((await refusal(store.list("default", { fieldSelector }))).message, message);
   });
 }
+
+test("a field selector with many terms reads each field once", () => {
+  const selector = new Selector(CONFIG_MAPS);
+  const readsOf = (count: number) => {
+    let reads = 0;
+    const metadata = {
+      get name() {
+        reads++;
+        return "x";
+      },
+    };
+    const fieldSelector = Array.from({ length: count }, (_, i) => `metadata.name!=n${i}`).join(",");
+    assert.equal(selector.select({ fieldSelector })?.matches({ apiVersion: "v1", kind: "ConfigMap", metadata }), true);
+    return reads;
+  };
+  assert.equal(readsOf(4000), readsOf(1000));
+  const matches = (fieldSelector: string) =>
+    selector.select({ fieldSelector })?.matches({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" } });
+  assert.deepEqual(
+    ["metadata.name=x,metadata.name=x", "metadata.name=x,metadata.name=y", "metadata.name!=y,metadata.name=x"].map(
+      matches,
+    ),
+    [true, false, true],
+  );
+});

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { runControllers } from "../../../src/controlplane/controllers/run-controllers.js";
 import { SharedReflectors, sharingReflectors } from "../../../src/controlplane/controllers/shared-reflector.js";
+import { writeInitialObjects } from "../../../src/controlplane/initial-objects.js";
 import { createRegistry } from "../../../src/controlplane/registry/create-registry.js";
 import { createLocalClient } from "../../../src/controlplane/registry/local-client.js";
 import type { LocalClient } from "../../../src/controlplane/registry/registry.js";
@@ -9,7 +10,6 @@ import { resourcesFor } from "../../../src/controlplane/registry/table.js";
 import { type Binder, createBinder } from "../../../src/controlplane/scheduler/binder.js";
 import type { SchedulableNode, SchedulablePod } from "../../../src/controlplane/scheduler/objects.js";
 import { Scheduler } from "../../../src/controlplane/scheduler/scheduler.js";
-import { seedCluster } from "../../../src/controlplane/seed.js";
 import { MemoryStorage } from "../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
@@ -41,7 +41,14 @@ export class Lab implements AsyncDisposable {
     const { trace, events } = recordingTrace(clock);
     const storage = new MemoryStorage({ clock });
     const definitions = resourcesFor(kubeVersion);
-    await seedCluster({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin: false });
+    await writeInitialObjects({
+      storage,
+      random,
+      definitions,
+      nowMs: clock.now(),
+      kubeVersion,
+      withKubeadmJoin: false,
+    });
     const registry = createRegistry({ storage, clock, random, admission: [], kubeVersion, definitions });
     const user = { username: "system:kube-scheduler", groups: [] };
     const reflectors = new SharedReflectors(createLocalClient(registry, user));

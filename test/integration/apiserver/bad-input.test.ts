@@ -71,7 +71,17 @@ describe("bodies of a create", () => {
       "invalid character 'ï' looking for beginning of value",
       `\ufeff${JSON.stringify(configMap())}`,
     ],
-    ["3 MB that end too soon", 400, "unexpected end of JSON input", `{"a":[${"1,".repeat(1_500_000)}`],
+    ["3 MB that end too soon", 400, "unexpected end of JSON input", `{"a":["${"1,".repeat(1_500_000)}`],
+    ["1.5 million numbers", 400, "exceeded max number of values of 250000", `{"a":[${"1,".repeat(1_500_000)}1]}`],
+    ["a number of three million digits", 400, "cannot unmarshal number", `{"data":${"1".repeat(3_000_000)}}`],
+    [
+      "150,000 invalid labels",
+      422,
+      "and 149900 more]",
+      named({ name: "l", labels: Object.fromEntries(Array.from({ length: 150_000 }, (_, i) => [`a ${i}`, ""])) }),
+    ],
+    ["a label's name of 2 MB", 422, "...", named({ name: "l", labels: { ["a".repeat(2_000_000)]: "" } })],
+    ["a name of 2 MB", 422, "...", named({ name: "x ".repeat(1_000_000) })],
     ["lists 300,000 deep, without an end", 400, "exceeded max depth", "[".repeat(300_000)],
     ["an unknown field 100,000 deep", 400, "exceeded max depth", `{"metadata":{"name":"d"},"nope":${DEEP}}`],
     ["another kind", 400, 'Pod in version "v1" cannot be handled as a ConfigMap', { ...configMap(), kind: "Pod" }],
@@ -123,10 +133,22 @@ describe("bodies of a create", () => {
     ["3 MiB and one byte", 413, "limit is 3145728", Buffer.alloc(MAX_BODY_BYTES + 1, 0x20)],
     ["50 MB", 413, "limit is 3145728", Buffer.alloc(50_000_000, 0x20)],
     ["text", 415, "the body of the request was in an unknown format", "hello", "text/plain"],
-    ["YAML aliases that multiply", 400, "Excessive alias count", yamlBomb(), YAML],
+    ["YAML aliases that multiply", 400, "yaml: document contains excessive aliasing", yamlBomb(), YAML],
     ["YAML lists 50,000 deep", 400, "exceeded max depth", `${"- ".repeat(50_000)}a`, YAML],
     ["YAML brackets 50,000 deep", 400, "exceeded max depth", `a: ${"[".repeat(50_000)}`, YAML],
-    ["broken YAML", 400, "error converting YAML to JSON", "a: [", YAML],
+    ["broken YAML", 400, "error converting YAML to JSON: yaml: line 2: ", "a: [", YAML],
+    ["YAML with 1.5 million values", 400, "exceeded max number of values", `[${"a,".repeat(1_500_000)}]`, YAML],
+    ["YAML with an endless list of merges", 400, "merge keys exceeded", yamlMerges(), YAML],
+    [
+      "YAML with copies of 1 MB",
+      400,
+      "excessive aliasing",
+      `a: &a ${"x".repeat(1e6)}\nb: [${"*a,".repeat(1e5)}]`,
+      YAML,
+    ],
+    ["40,000 keys of YAML", 422, "name or generateName is required", yamlKeys(40_000), YAML],
+    ["unknown tags of YAML", 422, "name or generateName is required", "data: {a: !secret x}", YAML],
+    ["a million empty entries", 400, "exceeded max number of values", emptyEntries(1_000_000), PROTOBUF],
     ["half a protobuf message", 400, "unexpected EOF", Buffer.from("k8s\0junkjunk"), PROTOBUF],
     ["no protobuf at all", 400, "does not appear to be a protobuf message", Buffer.from("zzz"), PROTOBUF],
   ];
@@ -151,6 +173,28 @@ describe("bodies of a create", () => {
     expect((await client.ask(CONFIG_MAPS)).body.items).toEqual([]);
   });
 });
+
+function yamlKeys(count: number): string {
+  return Array.from({ length: count }, (_, i) => `k${i}: v`).join("\n");
+}
+
+function yamlMerges(): string {
+  return `a: &a {${yamlKeys(1000).replaceAll("\n", ", ")}}\nb:\n${"- {<<: *a}\n".repeat(200_000)}`;
+}
+
+/** A ConfigMap in protobuf whose entries of data are two bytes each. */
+function emptyEntries(count: number): Buffer {
+  const field = (number: number, content: Buffer) => {
+    const length = [0, 7, 14, 21].map((shift) => (content.length >> shift) & 0x7f);
+    return Buffer.concat([
+      Buffer.from([number * 8 + 2, ...length.map((bits, i) => (i < 3 ? bits | 0x80 : bits))]),
+      content,
+    ]);
+  };
+  const typeMeta = Buffer.concat([field(1, Buffer.from("v1")), field(2, Buffer.from("ConfigMap"))]);
+  const spec = field(2, Buffer.from("1200".repeat(count), "hex"));
+  return Buffer.concat([Buffer.from("k8s\0"), field(1, typeMeta), field(2, spec)]);
+}
 
 function yamlBomb(): string {
   const lines = ["a: &a [x,x,x,x,x,x,x,x,x]"];

@@ -197,7 +197,7 @@ test("imagePullPolicy: latest is pulled each time", async () => {
   expect(policies).toEqual(["Always", "Always", "Always", "IfNotPresent", "IfNotPresent", "IfNotPresent"]);
 });
 
-test("a field that only the scheme knows is checked too", async () => {
+test("a malformed time in metadata is reported with its path", async () => {
   const text = WEB.replace("name: web", "name: web\n  creationTimestamp: yesterday");
-  await expect(decodeSinglePod(text, ORIGIN)).rejects.toThrow(/couldn't parse as pod: .*yesterday/);
+  await expect(decodeSinglePod(text, ORIGIN)).rejects.toThrow(/metadata.creationTimestamp: must be a time .*yesterday/);
 });

@@ -1,5 +1,5 @@
 import { watch } from "node:fs";
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -54,6 +54,21 @@ describe("file", () => {
     return { source, take, write, remove, list: () => source.listConfig(signal), facts: events };
   }
 
+  test("a manifest of 1 GB and one of 40,000 keys are reported, and the others count", async () => {
+    const { list, take, facts } = start();
+    await writeFile(join(folder, "a.json"), manifest("a"));
+    await writeFile(join(folder, "big.yaml"), "");
+    await truncate(join(folder, "big.yaml"), 1024 ** 3);
+    await writeFile(join(folder, "keys.yaml"), Array.from({ length: 40_000 }, (_, i) => `k${i}: v`).join("\n"));
+    await list();
+    expect(take()).toEqual(["SET a-n1=busybox"]);
+    const messages = only(facts, "error").map(({ message }) => message.replace(folder, ""));
+    expect(messages).toEqual([
+      'can\'t process config file "/big.yaml": it has more than 10 MiB',
+      expect.stringContaining('can\'t process config file "/keys.yaml": invalid pod: want apiVersion v1, kind Pod'),
+    ]);
+  });
+
   test("YAML and JSON are read; files with a dot in front and folders are not", async () => {
     const { list, take, facts } = start();
     await writeFile(join(folder, "b.yaml"), manifest("b"));
@@ -73,6 +88,34 @@ describe("file", () => {
     await missing.list();
     expect(missing.take()).toEqual(["SET", "SET"]);
     expect(only(missing.facts, "error")).toHaveLength(1);
+  });
+
+  test("run: a missing folder is reported once, and again when its problem changes", async () => {
+    const clock = new FakeClock();
+    const { trace, events } = recordingTrace(clock);
+    const { channel, updates } = recorded();
+    let fails = 0;
+    const stop = new AbortController();
+    const watch: PathWatcher = (path, inner) => {
+      fails++;
+      return watchPath(path, inner);
+    };
+    const path = join(folder, "missing");
+    const done = new FileSource({ clock, trace, watch }, { path, nodeName: "n1" }, channel).run(stop.signal);
+    for (let seconds = 1; seconds <= 3; seconds++) {
+      await untilTrue(() => fails === seconds && clock.sleeping === 2);
+      await clock.advance(1000);
+    }
+    const messages = () => only(events, "error").map(({ message }) => message);
+    expect(messages()).toEqual([`Unable to read config path ${JSON.stringify(path)}: path does not exist, ignoring`]);
+    await untilTrue(() => fails === 4 && clock.sleeping === 2);
+    await writeFile(path, "no manifest");
+    await clock.advance(1000);
+    await untilTrue(() => messages().length === 2);
+    expect(messages()[1]).toMatch(/can't process config file/);
+    expect(updates.length).toBeGreaterThan(3);
+    stop.abort();
+    await expect(done).rejects.toThrow();
   });
 
   test("one file by itself", async () => {
@@ -207,7 +250,7 @@ describe("file", () => {
 });
 
 describe("http", () => {
-  function start(answers: (string | number | Error)[]) {
+  function start(answers: (string | number | Error | ReadableStream)[]) {
     const clock = new FakeClock();
     const { trace, events } = recordingTrace(clock);
     const { channel, take } = recorded();
@@ -221,7 +264,7 @@ describe("http", () => {
         });
       }
       if (answer instanceof Error) throw answer;
-      return new Response(typeof answer === "string" ? answer : "", {
+      return new Response(typeof answer === "number" ? "" : answer, {
         status: typeof answer === "number" ? answer : 200,
       });
     };
@@ -265,6 +308,27 @@ describe("http", () => {
       await end();
     });
   }
+
+  test("an endless answer is left at 10 MiB, and the pods stay", async () => {
+    let pulled = 0;
+    let isCancelled = false;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulled++;
+        controller.enqueue(new Uint8Array(1024 * 1024));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const { clock, take, facts, end } = start([manifest("a"), endless]);
+    await settle();
+    await clock.advance(20_000);
+    await untilTrue(() => only(facts, "error").length > 0);
+    expect(only(facts, "error")[0]?.message).toContain("it has more than 10 MiB");
+    expect([pulled <= 13, isCancelled, take()]).toEqual([true, true, ["SET a-n1=busybox"]]);
+    await end();
+  });
 
   test("no data at all means no pods", async () => {
     const { clock, take, facts, end } = start([manifest("a"), ""]);

@@ -115,8 +115,8 @@ describe("objects are watched", () => {
     });
   }
 
-  test("a response that is not a list ends the watch, and is reported; the next read starts a new watch", async () => {
-    lab.answer = { status: 200, body: {} };
+  test("an unexpected error ends the watch, and is reported; the next read starts a new watch", async () => {
+    lab.answer = new TypeError("a bug");
     lab.cache.addReference("ns", "x");
     assert.equal(await lab.read(SYNC_TIMEOUT_MS), TIMED_OUT);
     await lab.clock.advance(60_000);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { POD_UID_LABEL } from "../../../src/cri/labels.js";
 import { Container } from "../../../src/cri/messages/container.js";
 import { PodSandbox } from "../../../src/cri/messages/sandbox.js";
 import {
@@ -8,7 +9,6 @@ import {
   evictableContainers,
   sandboxesToRemove,
 } from "../../../src/kubelet/kuberuntime/container-gc.js";
-import { POD_UID_LABEL } from "../../../src/kubelet/kuberuntime/labels.js";
 
 /** `pod/name@time` */
 function dead(text: string): DeadContainer {

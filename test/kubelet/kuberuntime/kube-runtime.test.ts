@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Init } from "../../../src/apimachinery/protobuf/fields.js";
+import { CONTAINER_NAME_LABEL, POD_UID_LABEL } from "../../../src/cri/labels.js";
 import type { ContainerStatus } from "../../../src/cri/messages/container.js";
 import { ContainerEventResponse, ContainerStatusResponse } from "../../../src/cri/messages/container-calls.js";
 import { ContainerState, NamespaceMode, PodSandboxState } from "../../../src/cri/messages/enums.js";
 import { PodSandboxStatusResponse } from "../../../src/cri/messages/sandbox.js";
 import { type RpcResult, rpcFailure } from "../../../src/cri/status.js";
 import { KubeRuntime } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
-import { CONTAINER_NAME_LABEL, POD_UID_LABEL } from "../../../src/kubelet/kuberuntime/labels.js";
 import type { ListedContainer, ListedSandbox, PodReader } from "../../../src/kubelet/kuberuntime/runtime-service.js";
 import { container, pod, sandbox, signal } from "./listed.js";
 

@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../../src/cri/labels.js";
 import {
-  CONTAINER_NAME_LABEL,
   getContainerInfoFromAnnotations,
   newContainerAnnotations,
   newContainerLabels,
   newPodLabels,
-  POD_NAME_LABEL,
-  POD_NAMESPACE_LABEL,
-  POD_UID_LABEL,
 } from "../../../src/kubelet/kuberuntime/labels.js";
 
 describe("labels and annotations", () => {

@@ -1,4 +1,4 @@
-import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../../src/kubelet/kuberuntime/labels.js";
+import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../../src/cri/labels.js";
 import type { ListedContainer, ListedSandbox } from "../../../src/kubelet/kuberuntime/runtime-service.js";
 
 export const signal = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { POD_UID_LABEL } from "../../../src/kubelet/kuberuntime/labels.js";
+import { POD_UID_LABEL } from "../../../src/cri/labels.js";
 import { groupIntoPods } from "../../../src/kubelet/kuberuntime/pods.js";
 import type { ListedContainer, ListedSandbox } from "../../../src/kubelet/kuberuntime/runtime-service.js";
 import { container, sandbox } from "./listed.js";

@@ -5,9 +5,9 @@ import { PredicateAdmitHandler } from "../../../src/kubelet/lifecycle-admission/
 import {
   CriticalPodAdmissionHandler,
   getPodsToPreempt,
-  isCriticalPod,
   type PreemptionDeps,
 } from "../../../src/kubelet/lifecycle-admission/preemption.js";
+import { isCriticalPod } from "../../../src/kubelet/types/pod-update.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 
 interface Asked {

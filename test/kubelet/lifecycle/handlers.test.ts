@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { LifecycleHandler } from "../../../src/kubelet/container/spec.js";
+import type { LifecycleHandler } from "../../../src/kubelet/container/helpers.js";
 import { HandlerRunner, type HandlerRunnerDeps, resolvePort } from "../../../src/kubelet/lifecycle/handlers.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { podOf } from "../kuberuntime/lab.js";

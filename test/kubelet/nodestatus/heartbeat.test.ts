@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import type { NodeObject } from "../../../src/apimachinery/api/node.js";
 import type { KubeRequest } from "../../../src/client-go/rest/client.js";
 import { NodeStatusHeartbeat } from "../../../src/kubelet/nodestatus/heartbeat.js";
-import type { NodeObject } from "../../../src/kubelet/nodestatus/node.js";
 import {
   initialNode,
   RUNTIME_NOT_CHECKED,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "vitest";
-import type { NodeObject, NodeStatus } from "../../../src/kubelet/nodestatus/node.js";
+import type { NodeObject, NodeStatus } from "../../../src/apimachinery/api/node.js";
 import { nodeStatusHasChanged, nodeStatusPatch } from "../../../src/kubelet/nodestatus/patch.js";
 
 const RECORDING = "../shared/recordings/apiserver-v1.25/kubelet-client.json";
@@ -61,7 +61,7 @@ describe("nodeStatusPatch", () => {
       { ...base, addresses: [{ type: "InternalIP", address: "10.0.0.2" }] },
       { addresses: [{ type: "InternalIP", address: "10.0.0.2" }, { $patch: "replace" }] },
     ],
-    ["a field that appears", base, { ...base, nodeInfo: { a: "b" } }, { nodeInfo: { a: "b" } }],
+    ["a field that appears", base, { ...base, volumesInUse: ["b"] }, { volumesInUse: ["b"] }],
   ];
   for (const [what, before, after, want] of table) {
     test(what, () =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "vitest";
-import type { NodeObject } from "../../../src/kubelet/nodestatus/node.js";
+import type { NodeObject } from "../../../src/apimachinery/api/node.js";
 import { allocatable, checkResources } from "../../../src/kubelet/nodestatus/resources.js";
 import {
   initialNode,

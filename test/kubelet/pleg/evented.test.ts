@@ -301,6 +301,7 @@ describe("PLEG as a whole", () => {
         podUid: "u1",
         name: "web",
         namespace: "default",
+        createdAtMs: 1e-6,
         containers: [{ containerId: "c1", name: "app", state: "running" }],
         sandboxes: [{ containerId: "s1", state: "running" }],
       },

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-references.js";
 import { MirrorClient } from "../../../src/kubelet/pod/mirror-client.js";
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
@@ -14,7 +15,7 @@ const POD = makePod("s-n1", {
   metadata: { annotations: { [CONFIG_HASH_ANNOTATION]: "h" } },
 });
 const mirror = (metadata: Partial<V1Pod["metadata"]> = {}, hash = "h") =>
-  makePod("s-n1", { uid: "mirror", metadata: { ...metadata, annotations: { [CONFIG_MIRROR_ANNOTATION]: hash } } });
+  makePod("s-n1", { uid: "mirror", metadata: { ...metadata, annotations: { [MIRROR_POD_ANNOTATION]: hash } } });
 const { signal } = new AbortController();
 const NODE = { status: 200, body: { kind: "Node", metadata: { name: "n1", uid: "node-uid" } } };
 
@@ -90,7 +91,7 @@ describe("createMirrorPod", () => {
       kind: "Pod",
       metadata: {
         name: "s-n1",
-        annotations: { [CONFIG_MIRROR_ANNOTATION]: "h", [CONFIG_HASH_ANNOTATION]: "h" },
+        annotations: { [MIRROR_POD_ANNOTATION]: "h", [CONFIG_HASH_ANNOTATION]: "h" },
         ownerReferences: [{ apiVersion: "v1", kind: "Node", name: "n1", uid: "node-uid", controller: true }],
       },
       spec: POD.spec,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-references.js";
 import { isMirrorPodOf, PodManager } from "../../../src/kubelet/pod/pod-manager.js";
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
 import { makePod } from "../podworkers/pods.js";
 
 const staticPod = (name: string, hash = "h") =>
@@ -10,7 +11,7 @@ const staticPod = (name: string, hash = "h") =>
     metadata: { annotations: { [CONFIG_HASH_ANNOTATION]: hash } },
   });
 const mirrorPod = (name: string, hash = "h", uid = `mirror-${name}`) =>
-  makePod(name, { uid, metadata: { annotations: { [CONFIG_MIRROR_ANNOTATION]: hash } } });
+  makePod(name, { uid, metadata: { annotations: { [MIRROR_POD_ANNOTATION]: hash } } });
 
 describe("translation between static pods and mirror pods", () => {
   for (const [what, pods] of [

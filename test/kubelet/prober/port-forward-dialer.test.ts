@@ -106,5 +106,23 @@ test("forwarded probes: a connection that ends well, or stays, was accepted", as
 test("forwarded probes: no stream, and a host of the probe's own", async () => {
   const dialer = new PortForwardDialer({ forward: () => Promise.reject(new Error("no such sandbox")) });
   await assert.rejects(dialer.dial(TARGET, SIGNAL), new DialError("dial tcp 10.244.0.5:80: no such sandbox"));
-  await assert.rejects(dialer.dial({ ...TARGET, isPod: false }, SIGNAL), /this kubelet does not dial that address/);
+  await assert.rejects(
+    dialer.dial({ ...TARGET, isPod: false }, SIGNAL),
+    /this kubelet dials only this machine and the pods of its node/,
+  );
+});
+
+test("forwarded probes: a host that is the address of another pod is reached through that pod", async () => {
+  const asked: string[] = [];
+  const dialer = new PortForwardDialer({
+    forward: async (podUid) => {
+      asked.push(podUid);
+      return new DeadConnection(Promise.resolve(undefined));
+    },
+    podAt: (address) => (address === "10.244.0.6" ? "other" : undefined),
+  });
+  await dialer.reach({ ...TARGET, host: "10.244.0.6", isPod: false }, SIGNAL);
+  (await dialer.dial({ ...TARGET, host: "10.244.0.6", isPod: false }, SIGNAL)).destroy();
+  await assert.rejects(dialer.reach({ ...TARGET, host: "10.244.0.7", isPod: false }, SIGNAL), DialError);
+  assert.deepEqual(asked, ["other", "other"]);
 });

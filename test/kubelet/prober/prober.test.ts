@@ -147,9 +147,9 @@ test("tcp probe: open, refused, and by the name of a port", async () => {
   ]);
 });
 
-test("probes dial only loopback addresses by default", async () => {
+test("probes dial only addresses of this machine by default", async () => {
   const spec = { tcpSocket: { port: 80, host: "192.0.2.1" } };
-  const want = "dial tcp 192.0.2.1:80: this kubelet does not dial that address";
+  const want = "dial tcp 192.0.2.1:80: this kubelet dials only this machine and the pods of its node";
   assert.deepEqual((await probe(spec)).events, [`Warning Unhealthy Liveness probe failed: ${want}`]);
   const own = await probe({ tcpSocket: { port: 80 } }, { dialer: new RefusingDialer() });
   assert.equal(own.result, "failure");

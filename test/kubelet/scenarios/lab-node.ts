@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
-import { type CriClient, createCriClient } from "../../../src/kubelet/cri/create-cri-client.js";
+import { type CriClient, createCriClient } from "../../../src/cri/remote/create-cri-client.js";
 import { NodeAgent } from "../../../src/kubelet/node.js";
 import { type RunningKubelet, startKubelet } from "../../../src/kubelet/run.js";
 import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";

@@ -3,7 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { createCriClient } from "../../../src/kubelet/cri/create-cri-client.js";
+import { createCriClient } from "../../../src/cri/remote/create-cri-client.js";
 import { KubeletHost, type KubeletHostDeps } from "../../../src/kubelet/server/kubelet-host.js";
 import { startRuntime } from "../../../src/runtime/start.js";
 import { SystemClock } from "../../../src/util/clock.js";

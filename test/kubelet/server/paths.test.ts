@@ -10,13 +10,13 @@ const { admin } = IDENTITIES;
 describe("kubelet server: paths", () => {
   const exec = "/exec/default/web/c";
   const rows: readonly [string, string, number, string][] = [
-    ["GET", "/healthz?verbose", 200, "[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n"],
+    ["GET", "/healthz?verbose", 200, "[+]ping ok\n[+]syncloop ok\nhealthz check passed\n"],
     ["GET", "/healthz/syncloop", 200, "ok"],
     [
       "GET",
       "/healthz?verbose&exclude=ping&exclude=x",
       200,
-      '[+]ping excluded: ok\n[+]log ok\n[+]syncloop ok\nwarn: some health checks cannot be excluded: no matches for "x"\nhealthz check passed\n',
+      '[+]ping excluded: ok\n[+]syncloop ok\nwarn: some health checks cannot be excluded: no matches for "x"\nhealthz check passed\n',
     ],
     ["GET", "/configz", 200, '{"kubeletconfig":{"port":10250}}'],
     ["GET", "/runningpods/", 200, '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":null}\n'],
@@ -126,7 +126,7 @@ describe("kubelet server: paths", () => {
     lab.host.syncLoop = undefined;
     assert.deepEqual(
       [all.status, all.text],
-      [500, "[+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n"],
+      [500, "[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n"],
     );
     assert.deepEqual([one.status, one.text], [500, "internal server error: sync Loop took longer than expected\n"]);
   });

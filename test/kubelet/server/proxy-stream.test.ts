@@ -241,7 +241,13 @@ describe("kubelet server: streams are handed on to the runtime", () => {
       500,
       "error dialing backend: dial tcp 127.0.0.1:PORT: connect: connection refused\n",
     ],
-    ["no URL", () => "nonsense", 500, "the runtime's streaming URL cannot be used: nonsense"],
+    ["no URL", () => "nonsense", 500, "the runtime's streaming URL nonsense cannot be used: it is not a URL"],
+    [
+      "another machine",
+      () => "http://192.0.2.1:1/exec/abcdefgh",
+      500,
+      "the runtime's streaming URL http://192.0.2.1:1/exec/ab**** cannot be used: 192.0.2.1 is not an address of this machine",
+    ],
   ];
   for (const [what, url, status, want] of refusals) {
     test(`${what}: ${status}`, async () => {

@@ -3,12 +3,8 @@ import { describe, test } from "vitest";
 import { getRequestAttributes } from "../../../src/kubelet/server/attributes.js";
 import { decodeLogQuery } from "../../../src/kubelet/server/log-query.js";
 import { matchRoute } from "../../../src/kubelet/server/routes.js";
-import {
-  isUpgradeRequest,
-  portForwardPorts,
-  remoteCommandOptions,
-} from "../../../src/kubelet/server/stream-options.js";
 import { maskStreamUrl, resolveStreamUrl } from "../../../src/kubelet/server/stream-url.js";
+import { isUpgradeRequest, portForwardPorts, remoteCommandOptions } from "../../../src/streaming/stream-options.js";
 import { isWebSocketRequest } from "../../../src/streaming/websocket/subprotocols.js";
 
 const attributes = [
@@ -177,19 +173,33 @@ const urls = [
   ["http://[::]:1234/exec/abcdefgh", "http://127.0.0.1:1234/exec/abcdefgh", "[::]"],
   ["https://0.0.0.0:1234/attach/x?y=1", "https://127.0.0.1:1234/attach/x?y=1", "0.0.0.0"],
   ["http://[::1]:1234/exec/x", "http://[::1]:1234/exec/x", undefined],
-  ["//10.0.0.1:1234/exec/x", "http://10.0.0.1:1234/exec/x", undefined],
-  ["/exec/x", undefined, undefined],
-  ["ftp://127.0.0.1/x", undefined, undefined],
-  ["", undefined, undefined],
+  ["//127.0.0.2:1234/exec/x", "http://127.0.0.2:1234/exec/x", undefined],
 ] as const;
 for (const [text, url, replaced] of urls) {
   test(`kubelet server: the runtime's URL ${JSON.stringify(text)} becomes ${url}`, () => {
     const seen = resolveStreamUrl(text);
-    assert.equal(seen?.url.href, url);
-    assert.equal(seen?.replacedHost, replaced);
+    assert("url" in seen);
+    assert.equal(seen.url.href, url);
+    assert.equal(seen.replacedHost, replaced);
+  });
+}
+
+const refusedUrls = [
+  ["/exec/x", "it is not a URL"],
+  ["", "it is not a URL"],
+  ["ftp://127.0.0.1/x", "it is not an http or https URL"],
+  ["http://user:secret@127.0.0.1/x", "it has credentials"],
+  ["http://192.0.2.1:10250/exec/x", "192.0.2.1 is not an address of this machine"],
+  ["//metadata.example/exec/x", "metadata.example is not an address of this machine"],
+  ["http://127.0.0.1.example/exec/x", "127.0.0.1.example is not an address of this machine"],
+] as const;
+for (const [text, problem] of refusedUrls) {
+  test(`kubelet server: the runtime's URL ${JSON.stringify(text)} is refused: ${problem}`, () => {
+    assert.deepEqual(resolveStreamUrl(text), { problem });
   });
 }
 
 test("kubelet server: a stream's URL is shown without its secret", () => {
   assert.equal(maskStreamUrl("http://127.0.0.1:1234/exec/abcdefgh?x=secret"), "http://127.0.0.1:1234/exec/ab****");
+  assert.equal(maskStreamUrl("http://u:secret@127.0.0.1/exec/abcdefgh"), "http://****@127.0.0.1/exec/ab****");
 });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-references.js";
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { STATUS_CHANNEL_CAPACITY, StatusManager } from "../../../src/kubelet/status/manager.js";
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
 import { LabError } from "../../../src/util/errors.js";
 import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
@@ -135,7 +136,7 @@ describe("mirror pods", () => {
     source: "file",
     metadata: { annotations: { [CONFIG_HASH_ANNOTATION]: "h" } },
   });
-  const mirror = makePod("s-n1", { uid: "mirror", metadata: { annotations: { [CONFIG_MIRROR_ANNOTATION]: "h" } } });
+  const mirror = makePod("s-n1", { uid: "mirror", metadata: { annotations: { [MIRROR_POD_ANNOTATION]: "h" } } });
 
   test("a static pod's status is written on its mirror pod, and remembered by the mirror pod's uid", async () => {
     const { manager, client, podManager } = start([pod, mirror], () => ({ status: 200, body: mirror }));

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-references.js";
 import type { PodStatus } from "../../../src/kubelet/container/runtime.js";
 import type { PodAdmitResult } from "../../../src/kubelet/lifecycle-admission/admit.js";
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { PodHandlers, type PodHandlersDeps } from "../../../src/kubelet/sync/pod-handlers.js";
-import { CONFIG_HASH_ANNOTATION, CONFIG_MIRROR_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
 import { containerStatus } from "../../support/container-status.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
@@ -61,7 +62,7 @@ const file = makePod("web", {
   source: "file",
   metadata: { annotations: { [CONFIG_HASH_ANNOTATION]: "h" } },
 });
-const mirror = makePod("web", { uid: "mirror", metadata: { annotations: { [CONFIG_MIRROR_ANNOTATION]: "h" } } });
+const mirror = makePod("web", { uid: "mirror", metadata: { annotations: { [MIRROR_POD_ANNOTATION]: "h" } } });
 
 describe("additions", () => {
   test("the oldest first, each told to its worker", async () => {

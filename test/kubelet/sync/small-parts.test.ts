@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { NodeObject } from "../../../src/apimachinery/api/node.js";
 import type { V1PodStatus } from "../../../src/apimachinery/api/pod.js";
-import type { NodeObject } from "../../../src/kubelet/nodestatus/node.js";
 import { ActiveDeadline } from "../../../src/kubelet/sync/active-deadline.js";
 import { PodDeletionSafety } from "../../../src/kubelet/sync/deletion-safety.js";
 import { collectGarbage } from "../../../src/kubelet/sync/garbage-collection.js";

@@ -5,18 +5,21 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
+  statfsSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { V1Volume } from "@kubernetes/client-node";
 import { test } from "vitest";
 import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import type { Wire } from "../../../src/apimachinery/wire.js";
 import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-cache.js";
 import type { HostPaths } from "../../../src/kubelet/volumes/host-path.js";
+import { removeAbandonedMemoryMedia, setUpMemoryMedium } from "../../../src/kubelet/volumes/memory-medium.js";
 import {
   POD_ATTACH_AND_MOUNT_TIMEOUT_MS,
   VolumeManager,
@@ -175,6 +178,59 @@ test("volumes: emptyDir is there, writable for all, and keeps what is in it", as
   await lab.mount(pod);
   assert.deepEqual(readdirSync(dir), ["kept"]);
 });
+
+const hasSharedMemory = existsSync("/dev/shm") && statfsSync("/dev/shm").type === 0x01021994;
+
+test.runIf(hasSharedMemory)(
+  "volumes: an emptyDir of medium Memory is on a tmpfs, outlives its kubelet, and goes with its pod",
+  async () => {
+    const lab = new Lab();
+    const pod = podOf([{ name: "v", emptyDir: { medium: "Memory" } }]);
+    const dir = (await lab.mount(pod)).get("v")?.hostPath ?? "";
+    assert.equal(statfsSync(dir).type, 0x01021994);
+    assert.equal(statSync(dir).mode & 0o777, 0o777);
+    writeFileSync(join(dir, "kept"), "x");
+    const link = join(lab.rootDir, "pods/u/volumes/kubernetes.io~empty-dir/v");
+    assert.equal(await setUpMemoryMedium(link), dir);
+    assert.deepEqual(readdirSync(dir), ["kept"]);
+    await lab.manager.waitForUnmount(pod, SIGNAL);
+    assert.equal(existsSync(dirname(dir)), false);
+  },
+);
+
+test.runIf(hasSharedMemory)("volumes: an emptyDir of medium Memory goes with its kubelet's folder", async () => {
+  const lab = new Lab();
+  const dir = (await lab.mount(podOf([{ name: "v", emptyDir: { medium: "Memory" } }]))).get("v")?.hostPath ?? "";
+  await removeAbandonedMemoryMedia();
+  assert.equal(existsSync(dir), true);
+  rmSync(lab.rootDir, { recursive: true });
+  await removeAbandonedMemoryMedia();
+  assert.equal(existsSync(dirname(dir)), false);
+});
+
+const isRoot = process.getuid?.() === 0;
+
+test.runIf(isRoot)(
+  "volumes: fsGroup may read secrets, config maps and projections, and write to an emptyDir",
+  async () => {
+    const lab = new Lab();
+    const volumes = [
+      { name: "s", secret: { secretName: "keys", defaultMode: 0o400 } },
+      { name: "c", configMap: { name: "settings" } },
+      { name: "p", projected: { sources: [{ secret: { name: "keys" } }], defaultMode: 0o440 } },
+      { name: "e", emptyDir: {} },
+    ];
+    const mounted = await lab.mount(podOf(volumes, { securityContext: { fsGroup: 1001 } }));
+    const seen = (volume: string, file = "") => {
+      const { mode, gid } = statSync(join(mounted.get(volume)?.hostPath ?? "", file));
+      return `${(mode & 0o7777).toString(8)} ${gid}`;
+    };
+    assert.deepEqual(
+      [seen("s", "password"), seen("c", "colour"), seen("p", "password"), seen("s"), seen("e")],
+      ["440 1001", "644 1001", "440 1001", "2777 1001", "2777 1001"],
+    );
+  },
+);
 
 test("volumes: only those that a container mounts are set up", async () => {
   const lab = new Lab();

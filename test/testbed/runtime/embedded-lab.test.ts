@@ -1,11 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { createCriClient } from "../../../src/kubelet/cri/create-cri-client.js";
+import { createCriClient } from "../../../src/cri/remote/create-cri-client.js";
 import { RemotePodReader } from "../../../src/kubelet/kuberuntime/remote-pod-reader.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import { startLabRuntime } from "../../../src/testbed/runtime/embedded-lab.js";
 import type { LabRuntime } from "../../../src/testbed/runtime/lab-runtime.js";
 import { SystemClock } from "../../../src/util/clock.js";
-import { SystemRandom } from "../../../src/util/random.js";
 import { only, recordingTrace } from "../../support/trace.js";
 
 const closing: { close(): Promise<void> }[] = [];
@@ -17,7 +16,7 @@ afterEach(async () => {
 async function setUp() {
   const clock = new SystemClock();
   const { trace, events: facts } = recordingTrace(clock);
-  const lab = await startLabRuntime({ clock, trace, random: new SystemRandom() });
+  const lab = await startLabRuntime({ clock, trace });
   closing.push(lab);
   const signal = new AbortController().signal;
   const client = await createCriClient(lab.endpoint, { clock, trace, actor: "kubelet" }, {}, signal);

@@ -1,7 +1,7 @@
 import { setOwnValue } from "../../own.js";
 import { BYTES, ProtobufError, Reader, VARINT } from "../../protobuf/reader.js";
 import { typeSchema } from "../catalogue.js";
-import { parseJson } from "../json-syntax.js";
+import { MAX_VALUES, parseJson, TOO_MANY_VALUES } from "../json-syntax.js";
 import type { Field, FieldType, ScalarType } from "../schema.js";
 
 type Json = Record<string, unknown>;
@@ -11,47 +11,53 @@ type Json = Record<string, unknown>;
  * clients send. Mirrors the generated Unmarshal methods of k8s.io/api.
  * @throws ProtobufError
  */
-export function decodeMessage(type: string, bytes: Buffer): Json {
+export function decodeMessage(type: string, bytes: Buffer, budget: Budget = { values: MAX_VALUES }): Json {
   const out: Json = {};
-  readInto(out, type, bytes);
+  readInto(out, type, bytes, budget);
   return out;
 }
 
-function readInto(out: Json, type: string, bytes: Buffer): void {
+/** What is left of the values that one message can have. */
+interface Budget {
+  values: number;
+}
+
+function readInto(out: Json, type: string, bytes: Buffer, budget: Budget): void {
   const fields = fieldsByNumber(type);
   const reader = new Reader(bytes);
   while (!reader.isAtEnd) {
     const { number, wireType } = reader.tag();
     const field = fields.get(number);
     if (field === undefined) reader.skip(wireType);
-    else readField(out, field, reader, wireType);
+    else readField(out, field, reader, wireType, budget);
   }
 }
 
-function readField(out: Json, { name, type, inline }: Field, reader: Reader, wireType: number): void {
-  if (inline && type.type === "object") readInto(out, type.ref, reader.chunk());
+function readField(out: Json, { name, type, inline }: Field, reader: Reader, wireType: number, budget: Budget): void {
+  if (inline && type.type === "object") readInto(out, type.ref, reader.chunk(), budget);
   else if (type.type === "array") {
     out[name] ??= [];
     const list = out[name] as unknown[];
     if (wireType === BYTES && isVarint(type.items)) {
       const packed = new Reader(reader.chunk());
-      while (!packed.isAtEnd) list.push(readValue(type.items, packed));
-    } else list.push(readValue(type.items, reader));
+      while (!packed.isAtEnd) list.push(readValue(type.items, packed, budget));
+    } else list.push(readValue(type.items, reader, budget));
   } else if (type.type === "map") {
     out[name] ??= {};
-    const [key, value] = readEntry(type.values, reader.chunk());
+    const [key, value] = readEntry(type.values, reader.chunk(), budget);
     setOwnValue(out[name] as Json, key, value);
-  } else out[name] = readValue(type, reader);
+  } else out[name] = readValue(type, reader, budget);
 }
 
-function readEntry(values: FieldType, bytes: Buffer): [string, unknown] {
+function readEntry(values: FieldType, bytes: Buffer, budget: Budget): [string, unknown] {
   let key = "";
   let value: unknown = null;
+  spend(budget);
   const reader = new Reader(bytes);
   while (!reader.isAtEnd) {
     const { number, wireType } = reader.tag();
     if (number === 1) key = reader.chunk().toString();
-    else if (number === 2) value = readValue(values, reader);
+    else if (number === 2) value = readValue(values, reader, budget);
     else reader.skip(wireType);
   }
   return [key, value];
@@ -61,9 +67,14 @@ function isVarint({ type }: FieldType): boolean {
   return type === "int32" || type === "int64" || type === "boolean";
 }
 
-function readValue(type: FieldType, reader: Reader): unknown {
-  if (type.type === "object") return decodeMessage(type.ref, reader.chunk());
-  if (type.type === "array") return readItems(type.items, reader.chunk());
+function spend(budget: Budget): void {
+  if (--budget.values < 0) throw new ProtobufError(`proto: ${TOO_MANY_VALUES}`);
+}
+
+function readValue(type: FieldType, reader: Reader, budget: Budget): unknown {
+  spend(budget);
+  if (type.type === "object") return decodeMessage(type.ref, reader.chunk(), budget);
+  if (type.type === "array") return readItems(type.items, reader.chunk(), budget);
   if (type.type === "map") throw new ProtobufError("proto: a map inside a list or a map");
   if (isVarint(type)) {
     const value = Number(reader.int64());
@@ -73,12 +84,12 @@ function readValue(type: FieldType, reader: Reader): unknown {
 }
 
 /** A list inside a map is wrapped in a message of its own: ExtraValue. */
-function readItems(items: FieldType, bytes: Buffer): unknown[] {
+function readItems(items: FieldType, bytes: Buffer, budget: Budget): unknown[] {
   const reader = new Reader(bytes);
   const list: unknown[] = [];
   while (!reader.isAtEnd) {
     const { number, wireType } = reader.tag();
-    if (number === 1) list.push(readValue(items, reader));
+    if (number === 1) list.push(readValue(items, reader, budget));
     else reader.skip(wireType);
   }
   return list;

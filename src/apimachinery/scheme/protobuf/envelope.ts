@@ -1,13 +1,13 @@
 import type { KubeObject } from "../../api/meta.js";
 import { internalError, type StatusError } from "../../errors.js";
 import { BYTES, ProtobufError, Reader } from "../../protobuf/reader.js";
+import { Writer } from "../../protobuf/writer.js";
 import { decodeWalking, isDecodingError } from "../decode.js";
 import { cannotBeHandled, unrecognized } from "../request.js";
 import type { DecodedBody, KindRef } from "../schema.js";
 import { checkGroupVersionKind, checkMetaKind, typeNameOf } from "../scheme.js";
 import { decodeMessage } from "./decode-message.js";
-import { encodeMessage } from "./encode-message.js";
-import { WireWriter } from "./wire-writer.js";
+import { writeMessage } from "./encode-message.js";
 
 /**
  * Kubernetes' protobuf: the four bytes `k8s\0`, then a runtime.Unknown with kind and apiVersion around the object's
@@ -101,30 +101,33 @@ function readChunks(bytes: Buffer): Map<number, Buffer> {
 export function encodeProtobuf(object: object): Buffer | undefined {
   const { apiVersion, kind, items } = object as Partial<KubeObject>;
   if (apiVersion === undefined || kind === undefined) return undefined;
-  const raw = Array.isArray(items) ? encodeList(object, apiVersion, kind) : encodeOne(object, apiVersion, kind);
-  if (raw === undefined) return undefined;
-  const typeMeta = new WireWriter();
-  typeMeta.textField(1, apiVersion);
-  typeMeta.textField(2, kind);
-  const unknown = new WireWriter();
-  unknown.bytesField(1, typeMeta.finish());
-  unknown.bytesField(2, raw);
-  unknown.textField(3, "");
-  unknown.textField(4, "");
-  return Buffer.concat([MAGIC, unknown.finish()]);
+  const isList = Array.isArray(items);
+  if (isList && !kind.endsWith("List")) return undefined;
+  const type = typeNameOf(apiVersion, isList ? kind.slice(0, -"List".length) : kind);
+  if (type === undefined) return undefined;
+  const writer = new Writer();
+  writer.textField(4, "");
+  writer.textField(3, "");
+  writer.field(2, () => {
+    if (isList) writeList(writer, type, object as List);
+    else writeMessage(writer, type, object as Fields);
+  });
+  writer.field(1, () => {
+    writer.textField(2, kind);
+    writer.textField(1, apiVersion);
+  });
+  writer.raw(MAGIC);
+  return writer.finish();
 }
 
-function encodeOne(object: object, apiVersion: string, kind: string): Buffer | undefined {
-  const type = typeNameOf(apiVersion, kind);
-  return type === undefined ? undefined : encodeMessage(type, object as Readonly<Record<string, unknown>>);
+type Fields = Readonly<Record<string, unknown>>;
+
+interface List {
+  readonly metadata?: object;
+  readonly items: readonly object[];
 }
 
-function encodeList(list: object, apiVersion: string, kind: string): Buffer | undefined {
-  const type = typeNameOf(apiVersion, kind.slice(0, -"List".length));
-  if (type === undefined || !kind.endsWith("List")) return undefined;
-  const { metadata, items } = list as { metadata?: object; items: readonly object[] };
-  const message = new WireWriter();
-  message.bytesField(1, encodeMessage("ListMeta", { ...metadata }));
-  for (const item of items) message.bytesField(2, encodeMessage(type, { ...item }));
-  return message.finish();
+function writeList(writer: Writer, type: string, { metadata, items }: List): void {
+  for (const item of items.toReversed()) writer.field(2, () => writeMessage(writer, type, item as Fields));
+  writer.field(1, () => writeMessage(writer, "ListMeta", { ...metadata }));
 }

@@ -29,7 +29,7 @@ export interface PageDeps {
 export async function servePlegPage(deps: PageDeps, address: HttpAddress): Promise<PageServer> {
   const { pleg, runtime, lab } = deps;
   const content = {
-    files: livePageFiles({ html, css, script }),
+    files: livePageFiles({ title: "kubelab pleg", html, css, script }),
     state: () => pageState(pleg, runtime, lab),
     post: (url: URL) => {
       const actionId = /^\/actions\/([a-z0-9-]+)$/.exec(url.pathname)?.[1];

@@ -1,5 +1,5 @@
 import type { Pleg } from "../../../testbed/pleg/pleg.js";
-import type { LabAction, LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
+import type { LabAction, LabRuntime, LabTarget } from "../../../testbed/runtime/lab-runtime.js";
 import { messageOf } from "../../../util/errors.js";
 
 /** The displayed state, and the answer of `GET /state`. */
@@ -38,8 +38,8 @@ export interface PageEntry {
 const MAX_PODS = 200;
 
 /** Compares the pods that PLEG knows with the pods in the lab's runtime. */
-export function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | undefined): PageState {
-  const targets = new Map(lab?.targets().map((target) => [target.id, target]) ?? []);
+export async function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | undefined): Promise<PageState> {
+  const targets = new Map((await lab?.targets())?.map((target) => [target.id, target]) ?? []);
   const pods = pleg.knownPods();
   const health = pleg.healthy();
   const entry =
@@ -61,7 +61,7 @@ export function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | undefin
     runtime,
     actions: lab?.actions ?? [],
     healthy: health.healthy,
-    health: health.healthy ? "healthy" : `${health.message}. Whose fault: ${health.cause}`,
+    health: health.healthy ? "healthy" : `${health.message}. Cause: ${health.cause}`,
     summary: pleg.summary,
     cacheTimestampMs: pleg.cache.timestampMs ?? null,
     pods: [...shown, ...unseen([...targets.values()])],
@@ -71,7 +71,7 @@ export function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | undefin
 }
 
 /** What the lab's runtime has and no relist has seen yet. */
-function unseen(targets: readonly ReturnType<LabRuntime["targets"]>[number][]): PagePod[] {
+function unseen(targets: readonly LabTarget[]): PagePod[] {
   if (targets.length === 0) return [];
   const entries = targets.map(({ id, kind, pod, name, state }) => ({
     id,

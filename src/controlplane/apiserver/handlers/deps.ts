@@ -1,17 +1,17 @@
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
 import type { Registry } from "../../registry/registry.js";
+import type { ActionHandlers } from "../action.js";
 import type { Appliers } from "../apply.js";
 import type { Connecters } from "../connect.js";
 import type { Metrics } from "../metrics.js";
 import type { Presenter } from "../show.js";
-import type { SpecialHandlers } from "../special.js";
 
 /** The dependencies of the handlers of resource paths. */
 export interface HandlerDeps {
   readonly registry: Registry;
   readonly presenter: Presenter;
-  readonly specials: SpecialHandlers;
+  readonly actions: ActionHandlers;
   readonly connecters: Connecters;
   readonly clock: Clock;
   readonly random: Random;

@@ -3,12 +3,12 @@ import type { Exchange } from "../exchange.js";
 import { LIST_TYPES, OBJECT_TYPES, requireAcceptable } from "../media-types.js";
 import { isTrue } from "../request-info.js";
 import type { Target } from "../routes.js";
+import { actionHandler, notImplemented, runAction } from "./action.js";
 import { connect, connecterOf } from "./connect.js";
 import type { HandlerDeps } from "./deps.js";
 import { patchObject, requirePatchType } from "./patch.js";
 import { getObject, listObjects } from "./reads.js";
 import { isScale, scale } from "./scale.js";
-import { notImplemented, runSpecial, specialHandler } from "./special.js";
 import { watchObjects } from "./watch.js";
 import { createObject, deleteCollection, deleteObject, updateObject } from "./writes.js";
 
@@ -24,11 +24,11 @@ export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target):
   const connecter = connecterOf(deps, target);
   if (connecter !== undefined) return connect(deps, exchange, target, connecter);
   if (isScale(target)) return scale(deps, exchange, target);
-  const special = specialHandler(deps, method, target);
-  if (special !== undefined) return runSpecial(deps, exchange, target, special);
+  const action = actionHandler(deps, method, target);
+  if (action !== undefined) return runAction(deps, exchange, target, action);
   if (target.route.definition.virtual === true) notImplemented(exchange, target);
   if (target.subresource !== undefined && target.subresource.strategy === undefined) {
-    // A status subresource without rules of its own is another view of the object; a connection is not.
+    // A status subresource without a strategy is served like its object. Connections (exec, proxy) are not served here.
     if (target.subresource.kind !== undefined) notImplemented(exchange, target);
   }
   return plainHandler(exchange, target)(deps, exchange, target);

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { notFound, statusError } from "../../../apimachinery/errors.js";
 import { applyPatch, type PatchType } from "../../../apimachinery/patch/patch.js";
-import { decodeRequestBody } from "../../../apimachinery/scheme/request.js";
+import { decodeRequestBody, MAX_STRICT_ERRORS } from "../../../apimachinery/scheme/request.js";
 import type { Transform, UpdateOptions } from "../../registry/registry.js";
 import type { Exchange } from "../exchange.js";
 import { syncLastApplied } from "../last-applied.js";
@@ -80,9 +80,9 @@ async function applying(
   { fieldValidation, fieldManager = "", force }: WriteOptions,
 ): Promise<Change> {
   const { fromYaml } = await import("../yaml.js");
-  const text = fromYaml(bytes.toString());
-  const applied: unknown = JSON.parse(text);
-  const sent = decodeRequestBody(text, definition, fieldValidation);
+  const { json, strictErrors } = fromYaml(bytes.toString());
+  const applied: unknown = JSON.parse(json);
+  const sent = decodeRequestBody(json, definition, fieldValidation, strictErrors);
   return {
     options: { forceAllowCreate: true },
     transform(current) {
@@ -91,7 +91,7 @@ async function applying(
         return sent.object;
       }
       const base = appliers.prepare(current, applied, fieldManager, force);
-      const { object, warnings } = applyPatch(definition, base, STRATEGIC_TYPE, text, fieldValidation);
+      const { object, warnings } = applyPatch(definition, base, STRATEGIC_TYPE, json, fieldValidation);
       warn(exchange, warnings);
       return syncLastApplied(object, applied, fieldManager);
     },
@@ -104,5 +104,6 @@ async function applying(
 
 /** A retry after a lost race runs the transformation again, so duplicate warnings are dropped. */
 function warn(exchange: Exchange, texts: readonly string[]): void {
-  for (const text of texts) if (!exchange.warnings.includes(text)) exchange.warnings.push(text);
+  const known = new Set(exchange.warnings);
+  for (const text of texts.slice(0, MAX_STRICT_ERRORS)) if (!known.has(text)) exchange.warnings.push(text);
 }

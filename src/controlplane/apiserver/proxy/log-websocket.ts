@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { acceptWebSocket } from "../../../streaming/websocket/accept.js";
 import { MessageSocket } from "../../../streaming/websocket/message-socket.js";
+import { onAbort } from "../../../util/abort.js";
 import type { Exchange, Upgrade } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
 import { hijack } from "./hijack.js";
@@ -25,13 +26,11 @@ export async function streamLogMessages(
     const { ws, subprotocol } = await acceptWebSocket(exchange.request, socket, upgrade.head, SUBPROTOCOLS);
     const taker = { take: () => {}, ended: () => log.destroy() };
     const messages = new MessageSocket(ws, taker, { clock }, { socket });
-    const leave = () => messages.terminate("the server closes");
-    signal.addEventListener("abort", leave, { once: true });
+    using _ = onAbort(signal, () => messages.terminate("the server closes"));
     const encode = (bytes: Buffer) => (subprotocol === BASE64 ? bytes.toString("base64") : bytes);
     await messages.send(encode(Buffer.alloc(0)));
     for await (const bytes of log) await messages.send(encode(bytes as Buffer));
     await messages.close();
-    signal.removeEventListener("abort", leave);
   } catch {
     // The client disconnected, or the kubelet broke off; the client then sees no close frame.
     socket.destroy();

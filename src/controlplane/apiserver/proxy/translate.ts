@@ -10,6 +10,7 @@ import { SPDY_REMOTE_COMMAND_PROTOCOLS } from "../../../streaming/remote-command
 import { exitCodeOf, internalErrorStatus } from "../../../streaming/remote-command/status-text.js";
 import { acceptWebSocketRemoteCommand } from "../../../streaming/remote-command/websocket-server.js";
 import { V5 } from "../../../streaming/websocket/subprotocols.js";
+import { onAbort } from "../../../util/abort.js";
 import { messageOf } from "../../../util/errors.js";
 import type { Exchange } from "../exchange.js";
 import { isTrue } from "../request-info.js";
@@ -85,20 +86,14 @@ async function run(
 
 /** Copies every stream in its direction until the command ends or the client disconnects. */
 async function pump(client: RemoteCommandServerSession, kubelet: RemoteCommandClientSession): Promise<Status> {
-  const leave = () => void kubelet.close();
-  client.signal.addEventListener("abort", leave, { once: true });
-  if (client.signal.aborted) leave();
-  try {
-    // A failure of these two must not end the command: it can continue without input.
-    void copy(client.stdin, kubelet.stdin).catch(() => {});
-    void resize(client, kubelet).catch(() => {});
-    const outputs = [copy(kubelet.stdout, client.stdout), copy(kubelet.stderr, client.stderr)];
-    // A connection that breaks after the last output breaks the output streams too; `status` decides.
-    await Promise.allSettled(outputs);
-    return await kubelet.status;
-  } finally {
-    client.signal.removeEventListener("abort", leave);
-  }
+  using _ = onAbort(client.signal, () => void kubelet.close());
+  // A failure of these two must not end the command: it can continue without input.
+  void copy(client.stdin, kubelet.stdin).catch(() => {});
+  void resize(client, kubelet).catch(() => {});
+  const outputs = [copy(kubelet.stdout, client.stdout), copy(kubelet.stderr, client.stderr)];
+  // A connection that breaks after the last output breaks the output streams too; `status` decides.
+  await Promise.allSettled(outputs);
+  return await kubelet.status;
 }
 
 async function copy(from: ByteReader | undefined, to: ByteWriter | undefined): Promise<void> {

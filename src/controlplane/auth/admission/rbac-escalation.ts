@@ -5,7 +5,7 @@ import { goQuote, goQuoteList } from "../../../apimachinery/scheme/go-text.js";
 import type { UserInfo } from "../../../server/authentication/user.js";
 import type { RbacAuthorizer } from "../authorization/rbac.js";
 import { type PolicyRule, RBAC_GROUP, type RoleRef, roleRefOf, rulesOf } from "../authorization/rbac-types.js";
-import { compactRules, uncovered } from "../authorization/rule-matching.js";
+import { compactRules, ruleText, uncovered } from "../authorization/rule-matching.js";
 import { PRIVILEGED_GROUP } from "../authorization/union.js";
 import type { AdmissionAttributes, AdmissionPlugin, Authorizer } from "../contracts.js";
 
@@ -106,17 +106,4 @@ async function escalationProblem(
   const who = `user ${goQuote(user.username)} (groups=${goQuoteList(user.groups)})`;
   const errors = missing.length === 0 ? "" : `; resolution errors: [${missing.join(" ")}]`;
   return `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join("\n")}${errors}`;
-}
-
-/** Mirrors pkg/apis/rbac/v1/evaluation_helpers.go (CompactString). */
-function ruleText({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: PolicyRule): string {
-  const parts = [
-    ["APIGroups", apiGroups],
-    ["Resources", resources],
-    ["NonResourceURLs", nonResourceURLs],
-    ["ResourceNames", resourceNames],
-    ["Verbs", verbs],
-  ] as const;
-  const filled = parts.filter(([, values]) => values.length > 0);
-  return `{${filled.map(([name, values]) => `${name}:${goQuoteList(values)}`).join(", ")}}`;
 }

@@ -4,16 +4,25 @@ import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from 
 import type { NodeGraph, ReachableKind } from "./node-graph.js";
 import { nodeNameOf } from "./node-identity.js";
 import type { PolicyRule } from "./rbac-types.js";
-import { rulesAllow } from "./rule-matching.js";
+import { ruleAllows, ruleText } from "./rule-matching.js";
 
 const NODE_LEASE_NAMESPACE = "kube-node-lease";
 
-const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" };
-const NO_OPINION: AuthorizationDecision = { allowed: false, reason: "" };
+/** Upstream gives no reason. */
+function allowed(why: string): AuthorizationDecision {
+  return { allowed: true, reason: "", cause: `Node: ${why}` };
+}
+
+function noOpinion(why: string): AuthorizationDecision {
+  return { allowed: false, reason: "", cause: `Node: ${why}` };
+}
 
 function refused(reason: string): AuthorizationDecision {
-  return { allowed: false, reason };
+  return { allowed: false, reason, cause: `Node: ${reason}` };
 }
+
+const NOT_A_NODE = noOpinion("the user is not a node");
+const NO_RULE = noOpinion(`ClusterRole "system:node" has no rule for it`);
 
 export interface NodeAuthorizerOptions {
   /** true: a node reads only itself and its own pods; earlier releases allow all nodes and pods */
@@ -28,15 +37,21 @@ export interface NodeAuthorizerOptions {
  * (`fieldSelector=metadata.name=x`), the caller puts that name into the attributes.
  */
 export class NodeAuthorizer implements Authorizer {
+  readonly #rules: readonly { readonly rule: PolicyRule; readonly decision: AuthorizationDecision }[];
+
   constructor(
     readonly graph: NodeGraph,
-    readonly nodeRules: readonly PolicyRule[],
+    nodeRules: readonly PolicyRule[],
     readonly options: NodeAuthorizerOptions,
-  ) {}
+  ) {
+    this.#rules = nodeRules.map((rule) => {
+      return { rule, decision: allowed(`ClusterRole "system:node" has the rule ${ruleText(rule)}`) };
+    });
+  }
 
   async authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
     const nodeName = nodeNameOf(attributes.user);
-    if (nodeName === undefined) return NO_OPINION;
+    if (nodeName === undefined) return NOT_A_NODE;
     if (nodeName === "") return refused(`unknown node for user ${goQuote(attributes.user.username)}`);
     if (!attributes.isResourceRequest) return this.#byRules(attributes);
     switch (`${attributes.resource}.${attributes.apiGroup}`) {
@@ -76,7 +91,7 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   #byRules(attributes: AuthorizationAttributes): AuthorizationDecision {
-    return rulesAllow(attributes, this.nodeRules) ? ALLOWED : NO_OPINION;
+    return this.#rules.find(({ rule }) => ruleAllows(attributes, rule))?.decision ?? NO_RULE;
   }
 
   async #authorizeRead(nodeName: string, kind: ReachableKind, attributes: AuthorizationAttributes) {
@@ -121,7 +136,8 @@ export class NodeAuthorizer implements Authorizer {
     { namespace, name }: AuthorizationAttributes,
   ): Promise<AuthorizationDecision> {
     if (name === "") return refused("No Object name found");
-    if (await this.graph.reaches(nodeName, kind, namespace, name)) return ALLOWED;
+    const path = await this.graph.pathTo(nodeName, kind, namespace, name);
+    if (path !== undefined) return allowed(path.join(" -> "));
     return refused(`no relationship found between node '${nodeName}' and this object`);
   }
 }
@@ -139,7 +155,7 @@ function authorizeNodeRead(
   { verb, subresource, name }: AuthorizationAttributes,
 ): AuthorizationDecision | undefined {
   if (subresource !== "" || !READ_VERBS.includes(verb)) return undefined;
-  if (name === nodeName) return ALLOWED;
+  if (name === nodeName) return allowed("a node reads its own Node object");
   const what = name === "" ? "all nodes" : `'${name}'`;
   return refused(`node '${nodeName}' cannot read ${what}, only its own Node object`);
 }
@@ -155,7 +171,7 @@ function authorizeLease(nodeName: string, { verb, namespace, name }: Authorizati
   if (verb !== "create" && name !== nodeName) {
     return refused("can only access node lease with the same name as the requesting node");
   }
-  return ALLOWED;
+  return allowed(verb === "create" ? "a node creates its Lease" : "the Lease has the name of the node");
 }
 
 function authorizeCsiNode(nodeName: string, attributes: AuthorizationAttributes): AuthorizationDecision {
@@ -165,5 +181,5 @@ function authorizeCsiNode(nodeName: string, attributes: AuthorizationAttributes)
   if (verb !== "create" && name !== nodeName) {
     return refused("can only access CSINode with the same name as the requesting node");
   }
-  return ALLOWED;
+  return allowed(verb === "create" ? "a node creates its CSINode" : "the CSINode has the name of the node");
 }

@@ -3,6 +3,7 @@ import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import type { UserInfo } from "../../../server/authentication/user.js";
 import type {
   AuthorizationAttributes,
+  AuthorizationCause,
   AuthorizationDecision,
   Authorizer,
   NonResourceRule,
@@ -82,15 +83,19 @@ export class RbacAuthorizer implements Authorizer {
 
   #decide(attributes: AuthorizationAttributes): AuthorizationDecision {
     const missing: string[] = [];
-    for (const grants of this.#grantsOf(attributes.user, attributes.namespace)) {
+    const all = this.#grantsOf(attributes.user, attributes.namespace);
+    for (const grants of all) {
       for (const grant of grants) {
         if (grant.missingRole !== undefined) missing.push(grant.missingRole);
         if (grant.rules.some((rule) => ruleAllows(attributes, rule))) {
-          return { allowed: true, reason: `RBAC: allowed by ${grant.description}` };
+          const reason = `RBAC: allowed by ${grant.description}` as const;
+          return { allowed: true, reason, cause: reason };
         }
       }
     }
-    return { allowed: false, reason: missing.length === 0 ? "" : `RBAC: ${aggregate(missing)}` };
+    if (missing.length === 0) return { allowed: false, reason: "", cause: noRule(all.flat()) };
+    const reason = `RBAC: ${aggregate(missing)}` as const;
+    return { allowed: false, reason, cause: reason };
   }
 
   async rulesFor(user: UserInfo, namespace: string): ReturnType<Authorizer["rulesFor"]> {
@@ -169,6 +174,11 @@ export class RbacAuthorizer implements Authorizer {
       return { description, rules: [], missingRole: roleNotFound(roleRef) };
     });
   }
+}
+
+function noRule(grants: readonly Grant[]): AuthorizationCause {
+  if (grants.length === 0) return "RBAC: no binding applies to the user";
+  return `RBAC: no rule allows it in ${grants.length === 1 ? "the binding" : `the ${grants.length} bindings`} of the user`;
 }
 
 /** `clusterrole.rbac.authorization.k8s.io "x" not found`: the kind in lower case, like upstream's listers. */

@@ -1,10 +1,6 @@
+import { goQuoteList } from "../../../apimachinery/scheme/go-text.js";
 import type { AuthorizationAttributes } from "../contracts.js";
 import type { PolicyRule } from "./rbac-types.js";
-
-/** True when one of `rules` allows the request. Mirrors plugin/pkg/auth/authorizer/rbac/rbac.go (RulesAllow). */
-export function rulesAllow(attributes: AuthorizationAttributes, rules: readonly PolicyRule[]): boolean {
-  return rules.some((rule) => ruleAllows(attributes, rule));
-}
 
 /** Mirrors plugin/pkg/auth/authorizer/rbac/rbac.go (RuleAllows). */
 export function ruleAllows(attributes: AuthorizationAttributes, rule: PolicyRule): boolean {
@@ -109,4 +105,17 @@ export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   }
   for (const { rule, verbs } of verbsByResource.values()) compacted.push({ ...rule, verbs });
   return compacted;
+}
+
+/** `{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}`. Mirrors pkg/apis/rbac/v1/evaluation_helpers.go (CompactString). */
+export function ruleText({ apiGroups, resources, nonResourceURLs, resourceNames, verbs }: PolicyRule): string {
+  const parts = [
+    ["APIGroups", apiGroups],
+    ["Resources", resources],
+    ["NonResourceURLs", nonResourceURLs],
+    ["ResourceNames", resourceNames],
+    ["Verbs", verbs],
+  ] as const;
+  const filled = parts.filter(([, values]) => values.length > 0);
+  return `{${filled.map(([name, values]) => `${name}:${goQuoteList(values)}`).join(", ")}}`;
 }

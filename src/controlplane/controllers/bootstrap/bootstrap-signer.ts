@@ -4,7 +4,7 @@ import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
 import { type ConfigMapObject, isTerminating, type SecretObject } from "../support/objects.js";
-import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken, signingToken } from "./tokens.js";
 
 const NAMESPACE = "kube-public";
@@ -83,14 +83,15 @@ export class BootstrapSigner implements Controller {
       signedBy = tokens.map(({ tokenId }) => tokenId);
     }
     if (signedBy.length === 0) return;
-    trace.emit(
+    asController(
+      trace,
       {
         kind: "decision",
         what: `sign ${NAMESPACE}/${NAME} with ${signedBy.map((tokenId) => `token ${tokenId}.****`).join(", ")}`,
         why: "their secrets have usage-bootstrap-signing",
         upstream: { file: "pkg/controller/bootstrap/bootstrapsigner.go", func: "signConfigMap" },
       },
-      { ...AS_CONTROLLER, level: 2 },
+      2,
     );
   }
 }

@@ -5,7 +5,7 @@ import { expirationMs } from "../../../cluster-bootstrap/secret.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
 import { nameOf, type SecretObject } from "../support/objects.js";
-import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken } from "./tokens.js";
 
 /**
@@ -46,15 +46,12 @@ export class TokenCleaner implements Controller {
       queue.addAfter(keyOf(secret), endMs - clock.now());
       return;
     }
-    trace.emit(
-      {
-        kind: "decision",
-        what: `delete the bootstrap token ${nameOf(secret)}`,
-        why: Number.isNaN(endMs) ? "its expiration cannot be read" : `it expired at ${rfc3339(endMs)}`,
-        upstream: { file: "pkg/controller/bootstrap/tokencleaner.go", func: "evalSecret" },
-      },
-      AS_CONTROLLER,
-    );
+    asController(trace, {
+      kind: "decision",
+      what: `delete the bootstrap token ${nameOf(secret)}`,
+      why: Number.isNaN(endMs) ? "its expiration cannot be read" : `it expired at ${rfc3339(endMs)}`,
+      upstream: { file: "pkg/controller/bootstrap/tokencleaner.go", func: "evalSecret" },
+    });
     const { namespace, uid } = secret.metadata;
     await client
       .delete("secrets", namespace, nameOf(secret), uid === undefined ? {} : { preconditions: { uid } })

@@ -7,6 +7,7 @@ import {
 import { type CertificateRequest, parseCertificateRequestPem } from "../../../pki/csr.js";
 import { evaluateSigner, findSigner, KUBE_APISERVER_CLIENT_KUBELET, outcomesText } from "../../../pki/signers.js";
 import type { Controller, ControllerDeps } from "../controller.js";
+import { asController } from "../support/shared-deps.js";
 import { CSR_RESOURCE, IgnorableError, runCertificateController } from "./certificate-controller.js";
 import { withCondition } from "./conditions.js";
 
@@ -58,7 +59,7 @@ async function approve(deps: ControllerDeps, csr: CertificateSigningRequest, att
   const tried: string[] = [];
   for (const recognizer of RECOGNIZERS) {
     if (!recognizer.recognizes(csr, request)) continue;
-    const { allowed, reason } = await mayCreate(deps, csr, recognizer.subresource);
+    const { allowed, cause } = await mayCreate(deps, csr, recognizer.subresource);
     if (!allowed) {
       tried.push(recognizer.subresource);
       continue;
@@ -67,7 +68,7 @@ async function approve(deps: ControllerDeps, csr: CertificateSigningRequest, att
       deps,
       csr,
       "approve",
-      `all rules of the signer hold, and ${csr.spec.username} may create ${CSR_RESOURCE}/${recognizer.subresource}${reason === "" ? "" : ` (${reason})`}`,
+      `all rules of the signer hold, and ${csr.spec.username} may create ${CSR_RESOURCE}/${recognizer.subresource} (${cause})`,
     );
     await deps.client.modify<CertificateSigningRequest>(
       CSR_RESOURCE,
@@ -116,8 +117,5 @@ function mayCreate(deps: ControllerDeps, csr: CertificateSigningRequest, subreso
 }
 
 function report(deps: ControllerDeps, csr: CertificateSigningRequest, choice: string, why: string): void {
-  deps.trace.emit(
-    { kind: "decision", what: `CSR ${csr.metadata.name}: ${choice}`, why, upstream: UPSTREAM },
-    { actor: "controller" },
-  );
+  asController(deps.trace, { kind: "decision", what: `CSR ${csr.metadata.name}: ${choice}`, why, upstream: UPSTREAM });
 }

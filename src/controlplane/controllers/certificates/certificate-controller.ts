@@ -3,6 +3,7 @@ import { WorkQueue } from "../../../client-go/workqueue.js";
 import { messageOf } from "../../../util/errors.js";
 import type { ControllerDeps } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
+import { asController } from "../support/shared-deps.js";
 
 /** The resource's name for the controllers' clients. */
 export const CSR_RESOURCE = "certificatesigningrequests.certificates.k8s.io";
@@ -78,8 +79,9 @@ export async function runCertificateController(
 function report(deps: CertificateDeps, controllerName: string, name: string, error: unknown): void {
   // After a conflict, the watch delivers the newer version of the request.
   const isConflict = (error as { code?: unknown }).code === 409;
-  deps.trace.emit(
+  asController(
+    deps.trace,
     { kind: "error", message: `${controllerName}: CSR ${name}: ${messageOf(error)}`, hint: "it is tried again" },
-    { actor: "controller", level: isConflict ? 3 : 1 },
+    isConflict ? 3 : 1,
   );
 }

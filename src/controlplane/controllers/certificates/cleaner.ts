@@ -3,6 +3,7 @@ import { parseCertificatePem } from "../../../pki/certificate.js";
 import { constantFor, type FactName, factFor } from "../../../release/facts.js";
 import type { Controller, ControllerDeps } from "../controller.js";
 import { concurrently, every } from "../support/concurrently.js";
+import { asController } from "../support/shared-deps.js";
 import { CSR_RESOURCE } from "./certificate-controller.js";
 
 const UPSTREAM = { file: "pkg/controller/certificates/cleaner/cleaner.go", func: "handle" };
@@ -27,16 +28,13 @@ async function cleanOnce(deps: ControllerDeps): Promise<void> {
     const verdict = cleanupReason(csr, deps.clock.now(), deps.kubeVersion);
     if (verdict === undefined) continue;
     const name = csr.metadata.name ?? "";
-    deps.trace.emit(
-      {
-        kind: "decision",
-        what: `delete CSR ${name}`,
-        why: verdict.why,
-        upstream: UPSTREAM,
-        ...(verdict.fact === undefined ? {} : { constants: [constantFor(verdict.fact, deps.kubeVersion)] }),
-      },
-      { actor: "controller" },
-    );
+    asController(deps.trace, {
+      kind: "decision",
+      what: `delete CSR ${name}`,
+      why: verdict.why,
+      upstream: UPSTREAM,
+      ...(verdict.fact === undefined ? {} : { constants: [constantFor(verdict.fact, deps.kubeVersion)] }),
+    });
     await deps.client.delete(CSR_RESOURCE, undefined, name);
   }
 }

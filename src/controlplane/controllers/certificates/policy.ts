@@ -46,6 +46,6 @@ export function validity(nowMs: number, ttlMs: number, caNotAfterMs: number): Va
       ? "no certificate outlives the CA"
       : isShort
         ? "shorter than 8 h: the full time from now on"
-        : "the 5 minutes of backdating count";
+        : "the validity includes 5 minutes of backdating";
   return { notBeforeMs: nowMs - BACKDATE_MS, notAfterMs, because };
 }

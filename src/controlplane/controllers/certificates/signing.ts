@@ -12,6 +12,7 @@ import { evaluateSigner, findSigner, outcomesText } from "../../../pki/signers.j
 import { durationText } from "../../../release/fact-table.js";
 import type { Constant } from "../../../trace/events.js";
 import type { Controller, ControllerDeps } from "../controller.js";
+import { asController } from "../support/shared-deps.js";
 import { CSR_RESOURCE, runCertificateController } from "./certificate-controller.js";
 import { withCondition } from "./conditions.js";
 import { BACKDATE_MS, DEFAULT_SIGNING_DURATION_MS, signingDuration, type Validity, validity } from "./policy.js";
@@ -120,14 +121,11 @@ function report(
   why: string,
   constants: readonly Constant[] = [],
 ): void {
-  deps.trace.emit(
-    {
-      kind: "decision",
-      what: `CSR ${csr.metadata.name}: ${choice}`,
-      why,
-      upstream: UPSTREAM,
-      ...(constants.length === 0 ? {} : { constants }),
-    },
-    { actor: "controller" },
-  );
+  asController(deps.trace, {
+    kind: "decision",
+    what: `CSR ${csr.metadata.name}: ${choice}`,
+    why,
+    upstream: UPSTREAM,
+    ...(constants.length === 0 ? {} : { constants }),
+  });
 }

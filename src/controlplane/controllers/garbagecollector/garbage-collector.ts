@@ -7,7 +7,7 @@ import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
 import { apiVersionOf, deletableResources, resourceKey } from "../support/deletable.js";
 import { isTerminating, nameOf } from "../support/objects.js";
-import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, ownersOf } from "./graph.js";
 
 const FILE = "pkg/controller/garbagecollector/garbagecollector.go";
@@ -139,7 +139,10 @@ class CollectorRun {
       await this.#dropOwners(node, [...dangling, ...waiting]);
       return;
     }
-    const hasDependents = this.#graph.dependentsOf(uid).length > 0;
+    const dependents = this.#graph.dependentsOf(uid);
+    const hasDependents = dependents.length > 0;
+    // Its owner waits for it, and it would wait for its owner: two objects that own each other would never go.
+    if (waiting.length > 0 && dependents.some(isDeletingDependents)) await this.#unblockOwners(node);
     const owner = owners.map(({ kind, name }) => `${kind} ${name}`).join(", ");
     if (waiting.length > 0 && hasDependents) await this.#delete(node, "Foreground", `its owner ${owner} waits for it`);
     else await this.#delete(node, policyOf(latest), `its owner ${owner} is ${waiting.length > 0 ? "going" : "gone"}`);
@@ -234,6 +237,18 @@ class CollectorRun {
     });
   }
 
+  /** Mirrors unblockOwnerReferencesStrategicMergePatch. */
+  async #unblockOwners({ row, object }: GraphNode): Promise<void> {
+    await this.#deps.client.modify(resourceKey(row), object.metadata.namespace, nameOf(object), (current) => {
+      const before = current.metadata.ownerReferences ?? [];
+      if (current.metadata.uid !== object.metadata.uid) return current;
+      const ownerReferences = before.map((one) =>
+        one.blockOwnerDeletion ? { ...one, blockOwnerDeletion: false } : one,
+      );
+      return { ...current, metadata: { ...current.metadata, ownerReferences } };
+    });
+  }
+
   async #removeFinalizer({ row, object }: GraphNode, finalizer: string): Promise<void> {
     await this.#deps.client.modify(resourceKey(row), object.metadata.namespace, nameOf(object), (current) => {
       const before = current.metadata.finalizers ?? [];
@@ -247,15 +262,12 @@ class CollectorRun {
   async #delete({ row, object }: GraphNode, propagationPolicy: string, why: string): Promise<void> {
     const { client, trace } = this.#deps;
     const { namespace, uid } = object.metadata;
-    trace.emit(
-      {
-        kind: "decision",
-        what: `delete ${row.singular} ${keyOf(object)}`,
-        why,
-        upstream: { file: FILE, func: "attemptToDeleteItem" },
-      },
-      AS_CONTROLLER,
-    );
+    asController(trace, {
+      kind: "decision",
+      what: `delete ${row.singular} ${keyOf(object)}`,
+      why,
+      upstream: { file: FILE, func: "attemptToDeleteItem" },
+    });
     const preconditions = uid === undefined ? {} : { preconditions: { uid } };
     await client.delete(resourceKey(row), namespace, nameOf(object), { propagationPolicy, ...preconditions });
   }

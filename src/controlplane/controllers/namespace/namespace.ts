@@ -8,7 +8,7 @@ import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
 import { deletableResources, resourceKey } from "../support/deletable.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
-import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type NamespaceCondition, updateConditions } from "./conditions.js";
 
 const FILE = "pkg/controller/namespace/deletion/namespaced_resources_deleter.go";
@@ -20,7 +20,7 @@ interface NamespaceObject extends KubeObject {
 }
 
 /** What one attempt left behind, counted over all resources. */
-interface Leftovers {
+interface OrphanedObjects {
   readonly remaining: Map<string, number>;
   readonly finalizers: Map<string, number>;
   readonly errors: string[];
@@ -73,22 +73,19 @@ export class NamespaceController implements Controller {
     await this.#finalize(name);
   }
 
-  async #deleteAllContent(namespace: NamespaceObject): Promise<Leftovers> {
+  async #deleteAllContent(namespace: NamespaceObject): Promise<OrphanedObjects> {
     const { definitions, kubeVersion, trace } = this.#deps;
-    const left: Leftovers = { remaining: new Map(), finalizers: new Map(), errors: [], estimateSeconds: 0 };
+    const left: OrphanedObjects = { remaining: new Map(), finalizers: new Map(), errors: [], estimateSeconds: 0 };
     const rows = deletableResources(definitions).filter(({ namespaced }) => namespaced);
     const isOrdered = factFor("orderedNamespaceDeletion", kubeVersion);
     const isPods = ({ resource, group }: ResourceDefinition) => group === "" && resource === "pods";
-    trace.emit(
-      {
-        kind: "decision",
-        what: `delete everything in namespace ${nameOf(namespace)}`,
-        why: isOrdered ? "it is terminating; pods go first" : "it is terminating",
-        constants: constantsFor(kubeVersion, "namespaceDeletionGracePeriod"),
-        upstream: { file: FILE, func: "deleteAllContent" },
-      },
-      AS_CONTROLLER,
-    );
+    asController(trace, {
+      kind: "decision",
+      what: `delete everything in namespace ${nameOf(namespace)}`,
+      why: isOrdered ? "it is terminating; pods go first" : "it is terminating",
+      constants: constantsFor(kubeVersion, "namespaceDeletionGracePeriod"),
+      upstream: { file: FILE, func: "deleteAllContent" },
+    });
     const ordered = isOrdered ? [...rows.filter(isPods), ...rows.filter((row) => !isPods(row))] : rows;
     for (const row of ordered) {
       await this.#deleteContentOf(row, namespace, left);
@@ -98,7 +95,7 @@ export class NamespaceController implements Controller {
   }
 
   /** Mirrors deleteAllContentForGroupVersionResource. */
-  async #deleteContentOf(row: ResourceDefinition, namespace: NamespaceObject, left: Leftovers): Promise<void> {
+  async #deleteContentOf(row: ResourceDefinition, namespace: NamespaceObject, left: OrphanedObjects): Promise<void> {
     const { client } = this.#deps;
     const resource = resourceKey(row);
     const name = nameOf(namespace);
@@ -137,7 +134,7 @@ export class NamespaceController implements Controller {
     return sinceMs / 1000 >= estimate ? 0 : estimate;
   }
 
-  async #writeConditions(name: string, left: Leftovers): Promise<void> {
+  async #writeConditions(name: string, left: OrphanedObjects): Promise<void> {
     const { client, clock } = this.#deps;
     await client.modify<NamespaceObject>(
       "namespaces",
@@ -156,10 +153,7 @@ export class NamespaceController implements Controller {
   async #finalize(name: string): Promise<void> {
     const { client, trace } = this.#deps;
     const upstream = { file: FILE, func: "finalizeNamespace" };
-    trace.emit(
-      { kind: "decision", what: `let namespace ${name} go`, why: "nothing is left in it", upstream },
-      AS_CONTROLLER,
-    );
+    asController(trace, { kind: "decision", what: `let namespace ${name} go`, why: "nothing is left in it", upstream });
     await client.modify<NamespaceObject>(
       "namespaces",
       undefined,

@@ -1,5 +1,5 @@
 import { constantsFor, factFor } from "../../../release/facts.js";
-import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
+import { asController, type SharedDeps } from "../support/shared-deps.js";
 import type { HealthVerdict } from "./health.js";
 
 const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
@@ -13,39 +13,33 @@ export class HealthReport {
     const { trace, kubeVersion } = this.deps;
     const neverReported = verdict.observedReady.reason === undefined && verdict.observedReady.status === "Unknown";
     const upstream = { file: FILE, func: "tryUpdateNodeHealth" };
-    trace.emit(
-      {
-        kind: "decision",
-        what: `node ${name}: the conditions become Unknown`,
-        why: neverReported
-          ? `${seconds(verdict.silentMs)} since its creation, and the kubelet never posted a status or renewed a lease`
-          : `${seconds(verdict.silentMs)} since the controller last saw the lease renewed or a status posted`,
-        constants: constantsFor(
-          kubeVersion,
-          neverReported ? "nodeStartupGracePeriod" : "nodeMonitorGracePeriod",
-          "nodeMonitorPeriod",
-        ),
-        upstream,
-      },
-      AS_CONTROLLER,
-    );
+    asController(trace, {
+      kind: "decision",
+      what: `node ${name}: the conditions become Unknown`,
+      why: neverReported
+        ? `${seconds(verdict.silentMs)} since its creation, and the kubelet never posted a status or renewed a lease`
+        : `${seconds(verdict.silentMs)} since the controller last saw the lease renewed or a status posted`,
+      constants: constantsFor(
+        kubeVersion,
+        neverReported ? "nodeStartupGracePeriod" : "nodeMonitorGracePeriod",
+        "nodeMonitorPeriod",
+      ),
+      upstream,
+    });
     this.change(name, verdict.observedReady.status, "Unknown");
   }
 
   /** Reports a change of Ready. */
   change(name: string, from: string | undefined, to: string | undefined): void {
     if (from === undefined || to === undefined || from === to) return;
-    this.deps.trace.emit(
-      {
-        kind: "state",
-        subject: `node ${name}`,
-        what: "Ready",
-        from,
-        to,
-        upstream: { file: FILE, func: "tryUpdateNodeHealth" },
-      },
-      AS_CONTROLLER,
-    );
+    asController(this.deps.trace, {
+      kind: "state",
+      subject: `node ${name}`,
+      what: "Ready",
+      from,
+      to,
+      upstream: { file: FILE, func: "tryUpdateNodeHealth" },
+    });
   }
 
   /** Reports a late heartbeat in each pass, so that a learner can watch the grace period run. */
@@ -53,7 +47,8 @@ export class HealthReport {
     const { kubeVersion, trace } = this.deps;
     const isOverdue = silentMs > factFor("leaseRenewInterval", kubeVersion) * 1.5;
     if (!isOverdue || currentReady?.status === "Unknown") return;
-    trace.emit(
+    asController(
+      trace,
       {
         kind: "decision",
         what: `node ${name}: still counts as ${currentReady?.status === "True" ? "Ready" : "starting"}`,
@@ -64,7 +59,7 @@ export class HealthReport {
         ),
         upstream: { file: FILE, func: "tryUpdateNodeHealth" },
       },
-      { ...AS_CONTROLLER, level: 2 },
+      2,
     );
   }
 }

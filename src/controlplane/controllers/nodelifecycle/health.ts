@@ -1,5 +1,5 @@
+import { type NodeCondition, type NodeObject, nodeCondition } from "../../../apimachinery/api/node.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
-import { type NodeCondition, type NodeObject, nodeCondition } from "../support/objects.js";
 
 /** The controller's memory of a node between two passes. Mirrors nodeHealthData. */
 export interface NodeHealth {

@@ -1,4 +1,5 @@
-import { type NodeObject, nameOf } from "../support/objects.js";
+import type { NodeObject } from "../../../apimachinery/api/node.js";
+import { nameOf } from "../support/objects.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 
 /** The stable label decides; the beta label is set to its value. Mirrors labelReconcileInfo. */

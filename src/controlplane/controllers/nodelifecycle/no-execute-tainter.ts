@@ -1,11 +1,18 @@
+import {
+  type NodeCondition,
+  type NodeObject,
+  nodeCondition,
+  type Taint,
+  taintText,
+} from "../../../apimachinery/api/node.js";
 import { constantsFor, factFor } from "../../../release/facts.js";
 import { messageOf } from "../../../util/errors.js";
 import { Waker } from "../../../util/waker.js";
 import type { SharedReflector } from "../shared-reflector.js";
-import { type NodeCondition, type NodeObject, nameOf, nodeCondition, type Taint } from "../support/objects.js";
-import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
+import { nameOf } from "../support/objects.js";
+import { asController, type SharedDeps } from "../support/shared-deps.js";
 import { RateLimitedQueue } from "./rate-limited-queue.js";
-import { hasTaint, TAINT_NOT_READY, TAINT_UNREACHABLE, taintText, withTaints } from "./taints.js";
+import { hasTaint, TAINT_NOT_READY, TAINT_UNREACHABLE, withTaints } from "./taints.js";
 import { type EvictionRates, evictionRate, type ZoneState, zoneKey, zoneState, zoneText } from "./zones.js";
 
 const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
@@ -103,16 +110,13 @@ export class NoExecuteTainter {
   async #swap(node: NodeObject, addKey: string, removeKey: string, why: string, func: string): Promise<boolean> {
     const { client, clock, kubeVersion, trace } = this.#deps;
     const add = noExecute(addKey);
-    trace.emit(
-      {
-        kind: "decision",
-        what: `node ${nameOf(node)}: add ${taintText(add)}; pods that do not tolerate it are evicted`,
-        why,
-        constants: constantsFor(kubeVersion, "nodeEvictionRate", "nodeEvictionPeriod"),
-        upstream: { file: FILE, func },
-      },
-      AS_CONTROLLER,
-    );
+    asController(trace, {
+      kind: "decision",
+      what: `node ${nameOf(node)}: add ${taintText(add)}; pods that do not tolerate it are evicted`,
+      why,
+      constants: constantsFor(kubeVersion, "nodeEvictionRate", "nodeEvictionPeriod"),
+      upstream: { file: FILE, func },
+    });
     return this.#attempt(`taint node ${nameOf(node)}`, () =>
       client.modify<NodeObject>("nodes", undefined, nameOf(node), (current) =>
         withTaints(current, { add: [add], remove: [noExecute(removeKey)] }, clock.now()),
@@ -140,15 +144,12 @@ export class NoExecuteTainter {
       hasTaint(node.spec?.taints, taint),
     );
     if (remove.length > 0) {
-      trace.emit(
-        {
-          kind: "decision",
-          what: `node ${nameOf(node)}: remove ${remove.map(taintText).join(", ")}`,
-          why: "the node counts as reachable in this pass",
-          upstream: { file: FILE, func: "markNodeAsReachable" },
-        },
-        AS_CONTROLLER,
-      );
+      asController(trace, {
+        kind: "decision",
+        what: `node ${nameOf(node)}: remove ${remove.map(taintText).join(", ")}`,
+        why: "the node counts as reachable in this pass",
+        upstream: { file: FILE, func: "markNodeAsReachable" },
+      });
       const isDone = await this.#attempt(`remove taints of node ${nameOf(node)}`, () =>
         client.modify<NodeObject>("nodes", undefined, nameOf(node), (current) =>
           withTaints(current, { add: [], remove }, clock.now()),
@@ -193,15 +194,12 @@ export class NoExecuteTainter {
   }
 
   async #enterFullDisruption(nodes: readonly NodeObject[]): Promise<void> {
-    this.#deps.trace.emit(
-      {
-        kind: "decision",
-        what: "stop all evictions: no node gets a NoExecute taint",
-        why: "no node of the cluster is Ready, so the fault is more likely on this side",
-        upstream: { file: FILE, func: "handleDisruption" },
-      },
-      AS_CONTROLLER,
-    );
+    asController(this.#deps.trace, {
+      kind: "decision",
+      what: "stop all evictions: no node gets a NoExecute taint",
+      why: "no node of the cluster is Ready, so the fault is more likely on this side",
+      upstream: { file: FILE, func: "handleDisruption" },
+    });
     for (const node of nodes) await this.markNodeAsReachable(node);
     for (const zone of this.#zoneStates.keys()) {
       this.#queues.get(zone)?.swapLimiter(0, this.#deps.clock.now());
@@ -212,7 +210,8 @@ export class NoExecuteTainter {
 
   #reportZone(zone: string, from: ZoneState | undefined, to: ZoneState): void {
     const isNews = from !== "Initial" || to !== "Normal";
-    this.#deps.trace.emit(
+    asController(
+      this.#deps.trace,
       {
         kind: "state",
         subject: zoneText(zone),
@@ -221,7 +220,7 @@ export class NoExecuteTainter {
         to,
         upstream: { file: FILE, func: "handleDisruption" },
       },
-      { ...AS_CONTROLLER, level: isNews ? 1 : 3 },
+      isNews ? 1 : 3,
     );
   }
 
@@ -231,7 +230,7 @@ export class NoExecuteTainter {
       return true;
     } catch (error) {
       const message = `nodelifecycle: could not ${what}: ${messageOf(error)}`;
-      this.#deps.trace.emit({ kind: "error", message, hint: "the next pass tries again" }, AS_CONTROLLER);
+      asController(this.#deps.trace, { kind: "error", message, hint: "the next pass tries again" });
       return false;
     }
   }

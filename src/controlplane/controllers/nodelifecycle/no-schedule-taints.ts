@@ -1,6 +1,7 @@
-import { type NodeObject, nameOf, nodeCondition } from "../support/objects.js";
-import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
-import { noScheduleChange, taintText, withTaints } from "./taints.js";
+import { type NodeObject, taintText } from "../../../apimachinery/api/node.js";
+import { nameOf } from "../support/objects.js";
+import { asController, type SharedDeps } from "../support/shared-deps.js";
+import { noScheduleChange, taintCause, withTaints } from "./taints.js";
 
 const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
 
@@ -18,18 +19,12 @@ export async function doNoScheduleTaintingPass(deps: SharedDeps, node: NodeObjec
     ...change.add.map((taint) => `add ${taintText(taint)}`),
     ...change.remove.map((taint) => `remove ${taintText(taint)}`),
   ];
-  const ready = nodeCondition(node, "Ready");
-  trace.emit(
-    {
-      kind: "decision",
-      what: `node ${name}: ${words.join(", ")}`,
-      why:
-        ready === undefined
-          ? "the node has reported no conditions"
-          : `taints follow conditions at once: Ready is ${ready.status}`,
-      upstream: { file: FILE, func: "doNoScheduleTaintingPass" },
-    },
-    AS_CONTROLLER,
-  );
+  const causes = new Set([...change.add, ...change.remove].map((taint) => taintCause(node, taint)));
+  asController(trace, {
+    kind: "decision",
+    what: `node ${name}: ${words.join(", ")}`,
+    why: [...causes].join(", "),
+    upstream: { file: FILE, func: "doNoScheduleTaintingPass" },
+  });
   await client.modify<NodeObject>("nodes", undefined, name, (current) => withTaints(current, change, clock.now()));
 }

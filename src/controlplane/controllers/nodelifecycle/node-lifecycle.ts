@@ -1,3 +1,4 @@
+import type { NodeObject } from "../../../apimachinery/api/node.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
@@ -6,8 +7,8 @@ import { messageOf } from "../../../util/errors.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently, every } from "../support/concurrently.js";
-import { type LeaseObject, type NodeObject, nameOf, type PodObject } from "../support/objects.js";
-import { AS_CONTROLLER, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { type LeaseObject, nameOf, type PodObject } from "../support/objects.js";
+import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type HealthVerdict, judgeNodeHealth, type NodeHealth } from "./health.js";
 import { HealthReport } from "./health-report.js";
 import { reconcileLabels } from "./labels.js";
@@ -149,7 +150,7 @@ class LifecycleRun {
       return verdict;
     } catch (error) {
       const message = `nodelifecycle: node ${nameOf(node)}: ${messageOf(error)}`;
-      this.#deps.trace.emit({ kind: "error", message, hint: "the next pass tries again" }, AS_CONTROLLER);
+      asController(this.#deps.trace, { kind: "error", message, hint: "the next pass tries again" });
       return undefined;
     }
   }

@@ -1,9 +1,10 @@
+import type { NodeObject } from "../../../apimachinery/api/node.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
 import { messageOf } from "../../../util/errors.js";
-import { type NodeObject, nameOf, type PodObject } from "../support/objects.js";
-import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
+import { nameOf, type PodObject } from "../support/objects.js";
+import { asController, type SharedDeps } from "../support/shared-deps.js";
 
 const UPSTREAM = { file: "pkg/controller/util/node/controller_utils.go", func: "MarkPodsNotReady" };
 
@@ -29,24 +30,22 @@ export async function markPodsNotReady(
       const written = await client.modify<PodObject>("pods", namespace, nameOf(pod), change, "status");
       if (written === undefined) continue;
       const subject = `pod ${namespace}/${nameOf(pod)}`;
-      trace.emit(
-        {
-          kind: "state",
-          subject,
-          what: `Ready (node ${nodeName} is not Ready)`,
-          from: "True",
-          to: "False",
-          upstream: UPSTREAM,
-        },
-        AS_CONTROLLER,
-      );
+      asController(trace, {
+        kind: "state",
+        subject,
+        what: `Ready (node ${nodeName} is not Ready)`,
+        from: "True",
+        to: "False",
+        upstream: UPSTREAM,
+      });
       recorder.event(referenceTo(written), "Warning", "NodeNotReady", "Node is not ready");
     } catch (error) {
       isDone = false;
-      trace.emit(
-        { kind: "error", message: `pod ${nameOf(pod)} was not marked: ${messageOf(error)}`, hint: "it is tried again" },
-        AS_CONTROLLER,
-      );
+      asController(trace, {
+        kind: "error",
+        message: `pod ${nameOf(pod)} was not marked: ${messageOf(error)}`,
+        hint: "it is tried again",
+      });
     }
   }
   return isDone;

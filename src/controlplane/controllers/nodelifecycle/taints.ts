@@ -1,5 +1,5 @@
+import { type NodeObject, nodeCondition, type Taint } from "../../../apimachinery/api/node.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
-import type { NodeObject, Taint } from "../support/objects.js";
 
 export const TAINT_NOT_READY = "node.kubernetes.io/not-ready";
 export const TAINT_UNREACHABLE = "node.kubernetes.io/unreachable";
@@ -42,6 +42,13 @@ export function noScheduleChange(node: NodeObject): TaintChange {
   };
 }
 
+/** What a controlled taint follows: `spec.unschedulable is true`, `condition Ready is Unknown`. */
+export function taintCause(node: NodeObject, { key }: Taint): string {
+  if (key === TAINT_UNSCHEDULABLE) return `spec.unschedulable is ${node.spec?.unschedulable === true}`;
+  const type = CONDITION_TAINTS.find((row) => row.key === key)?.type ?? "";
+  return `condition ${type} is ${nodeCondition(node, type)?.status ?? "not reported"}`;
+}
+
 /** Mirrors MatchTaint: compares key and effect. */
 export function hasTaint(taints: readonly Taint[] | undefined, taint: Taint): boolean {
   return taints?.some(({ key, effect }) => key === taint.key && effect === taint.effect) ?? false;
@@ -60,9 +67,4 @@ export function withTaints(node: NodeObject, change: TaintChange, nowMs: number)
   const taints = [...kept, ...added.map((taint) => ({ ...taint, timeAdded: rfc3339(nowMs) }))];
   const { taints: _, ...spec } = node.spec ?? {};
   return { ...node, spec: taints.length === 0 ? spec : { ...spec, taints } };
-}
-
-/** `node.kubernetes.io/unreachable:NoSchedule` */
-export function taintText({ key, effect }: Taint): string {
-  return `${key}:${effect}`;
 }

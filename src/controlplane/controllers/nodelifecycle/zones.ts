@@ -1,4 +1,4 @@
-import type { NodeCondition, NodeObject } from "../support/objects.js";
+import type { NodeCondition, NodeObject } from "../../../apimachinery/api/node.js";
 
 /** Mirrors ZoneState. */
 export type ZoneState = "Initial" | "Normal" | "PartialDisruption" | "FullDisruption";

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { ChildAbort } from "../../../util/abort.js";
 import { isAbortError } from "../../../util/errors.js";
 
 /**
@@ -9,26 +10,20 @@ export async function concurrently(
   signal: AbortSignal,
   ...loops: readonly ((signal: AbortSignal) => Promise<unknown>)[]
 ): Promise<void> {
-  const together = new AbortController();
-  manyListeners(together.signal);
-  const onAbort = () => together.abort(signal.reason);
   if (signal.aborted) return;
-  signal.addEventListener("abort", onAbort, { once: true });
+  using together = new ChildAbort(signal);
+  manyListeners(together.signal);
   let failure: { readonly error: unknown } | undefined;
-  try {
-    await Promise.all(
-      loops.map(async (loop) => {
-        try {
-          await loop(together.signal);
-        } catch (error) {
-          if (!together.signal.aborted) failure = { error };
-          together.abort(error);
-        }
-      }),
-    );
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  await Promise.all(
+    loops.map(async (loop) => {
+      try {
+        await loop(together.signal);
+      } catch (error) {
+        if (!together.signal.aborted) failure = { error };
+        together.abort(error);
+      }
+    }),
+  );
   if (failure !== undefined && !signal.aborted) throw failure.error;
 }
 

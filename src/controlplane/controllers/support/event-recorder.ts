@@ -2,7 +2,7 @@ import { type EventRecorder, type EventSink, Recorder } from "../../../client-go
 import { messageOf } from "../../../util/errors.js";
 import type { LocalClient } from "../../registry/registry.js";
 import type { ControllerDeps } from "../controller.js";
-import { AS_CONTROLLER } from "./shared-deps.js";
+import { asController } from "./shared-deps.js";
 
 type RecorderDeps = Pick<ControllerDeps, "client" | "clock" | "trace" | "kubeVersion">;
 
@@ -16,13 +16,13 @@ export class ControllerRecorder implements EventRecorder {
   ) {
     const { client, clock, trace, kubeVersion } = deps;
     const onError = (error: unknown, reason: string) =>
-      trace.emit({ kind: "error", message: `event ${reason} was not written: ${messageOf(error)}` }, AS_CONTROLLER);
+      asController(trace, { kind: "error", message: `event ${reason} was not written: ${messageOf(error)}` });
     this.#recorder = new Recorder({ clock, sink: localSink(client), onError }, { source: { component }, kubeVersion });
   }
 
   event(...[about, type, reason, message]: Parameters<EventRecorder["event"]>): void {
     const object = `${about.kind}/${about.name}`;
-    this.deps.trace.emit({ kind: "event", type, reason, message, object }, AS_CONTROLLER);
+    asController(this.deps.trace, { kind: "event", type, reason, message, object });
     this.#recorder.event(about, type, reason, message);
   }
 

@@ -49,11 +49,6 @@ export class Reader<T> implements AsyncIterableIterator<T> {
     this.#end({ error });
   }
 
-  /** Ends the stream after the queued items. */
-  close(): void {
-    this.#end("normally");
-  }
-
   #end(how: { readonly error: unknown } | "normally"): void {
     if (this.#ended !== undefined) return;
     this.#ended = how;

@@ -1,4 +1,7 @@
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
+import type { Fact } from "../../../trace/events.js";
+import type { Level, Trace } from "../../../trace/trace.js";
+import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import type { ControllerDeps } from "../controller.js";
@@ -13,16 +16,19 @@ export interface SharedDeps extends ControllerDeps {
   recorderFor(component: string): EventRecorder;
 }
 
-/** Facts of controllers carry this actor. */
-export const AS_CONTROLLER = { actor: "controller" } as const;
+/** Emits a fact of a controller. */
+export function asController(trace: Trace, fact: Fact, level?: Level): void {
+  trace.emit(fact, { actor: "controller", ...defined({ level }) });
+}
 
 /** Reports a failure with one key; the work queue retries it. */
 export function retryReporter(deps: Pick<ControllerDeps, "trace">, controller: string) {
   return (key: string, error: unknown): void => {
     const conflict = (error as { code?: unknown }).code === 409;
-    deps.trace.emit(
+    asController(
+      deps.trace,
       { kind: "error", message: `${controller}: ${key}: ${messageOf(error)}`, hint: "it is tried again" },
-      { ...AS_CONTROLLER, level: conflict ? 3 : 0 },
+      conflict ? 3 : 0,
     );
   };
 }

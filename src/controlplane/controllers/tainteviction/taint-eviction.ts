@@ -1,3 +1,5 @@
+import type { NodeObject, Taint } from "../../../apimachinery/api/node.js";
+import { findCondition, withCondition } from "../../../apimachinery/api/pod.js";
 import { matchingTolerations, minTolerationSeconds } from "../../../apimachinery/corev1/tolerations.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
 import { keyOf, splitKey } from "../../../client-go/cache/key.js";
@@ -7,8 +9,8 @@ import { messageOf } from "../../../util/errors.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
-import { type NodeObject, nameOf, type PodObject, type Taint, type Toleration } from "../support/objects.js";
-import { AS_CONTROLLER, type SharedDeps } from "../support/shared-deps.js";
+import { nameOf, type PodObject, type Toleration } from "../support/objects.js";
+import { asController, type SharedDeps } from "../support/shared-deps.js";
 import { TimedWork } from "./timed-work.js";
 
 const FILE = "pkg/controller/tainteviction/taint_eviction.go";
@@ -133,16 +135,13 @@ class EvictionRun {
         ? []
         : [{ name: `tolerationSeconds of ${key ?? "any taint"}`, value: `${tolerationSeconds} s` }],
     );
-    this.#deps.trace.emit(
-      {
-        kind: "decision",
-        what: `pod ${keyOf(pod)} on node ${pod.spec?.nodeName}: ${what}`,
-        why,
-        ...(constants.length === 0 ? {} : { constants }),
-        upstream: { file: FILE, func: "processPodOnNode" },
-      },
-      AS_CONTROLLER,
-    );
+    asController(this.#deps.trace, {
+      kind: "decision",
+      what: `pod ${keyOf(pod)} on node ${pod.spec?.nodeName}: ${what}`,
+      why,
+      ...(constants.length === 0 ? {} : { constants }),
+      upstream: { file: FILE, func: "processPodOnNode" },
+    });
   }
 
   #cancel(key: string): void {
@@ -171,7 +170,7 @@ class EvictionRun {
         return;
       } catch (error) {
         if (attempt === DELETE_ATTEMPTS) {
-          trace.emit({ kind: "error", message: `pod ${key} was not evicted: ${messageOf(error)}` }, AS_CONTROLLER);
+          asController(trace, { kind: "error", message: `pod ${key} was not evicted: ${messageOf(error)}` });
           throw error;
         }
         await clock.sleep(DELETE_RETRY_MS);
@@ -197,15 +196,14 @@ class EvictionRun {
 
 const TAINT_MANAGER_MESSAGE = "Taint manager: deleting due to NoExecute taint";
 
-/** A pod with the DisruptionTarget condition. Mirrors UpdatePodCondition in pkg/api/v1/pod. Pure. */
+/** A pod with the DisruptionTarget condition. Pure. @returns the same pod if it has the condition */
 export function withDisruptionTarget(pod: PodObject, reason: string, message: string, nowMs: number): PodObject {
   const type = "DisruptionTarget";
-  const others = (pod.status?.conditions ?? []).filter((condition) => condition.type !== type);
-  const before = pod.status?.conditions?.find((condition) => condition.type === type);
+  const before = findCondition(pod.status?.conditions, type);
   if (before?.status === "True" && before.reason === reason && before.message === message) return pod;
-  const lastTransitionTime = (before?.status === "True" ? before.lastTransitionTime : undefined) ?? rfc3339(nowMs);
-  const condition = { type, status: "True" as const, lastProbeTime: null, lastTransitionTime, reason, message };
-  return { ...pod, status: { ...pod.status, conditions: [...others, condition] } };
+  const now = rfc3339(nowMs);
+  const condition = { type, status: "True", lastProbeTime: null, lastTransitionTime: now, reason, message };
+  return { ...pod, status: { ...pod.status, conditions: withCondition(pod.status?.conditions, condition, now) } };
 }
 
 function noExecuteTaints(node: NodeObject): readonly Taint[] {

@@ -1,30 +1,32 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { notFound } from "../../../apimachinery/errors.js";
-import type { SpecialHandler } from "../../apiserver/special.js";
-
-const HEALTHY = ["controller-manager", "scheduler", "etcd-0"];
+import { failureOf, type HealthCheck } from "../../../server/healthz.js";
+import type { ActionHandler } from "../../apiserver/action.js";
 
 /**
  * The health of the control plane's components.
  *
- * Mirrors pkg/registry/core/componentstatus/rest.go. Differs: all components run in this process, so they are always
- * healthy.
+ * Mirrors pkg/registry/core/componentstatus/rest.go. Differs: all components run in this process, so their checks are called
+ * directly; the embedded storage has the place of etcd-0.
  */
-export const componentStatuses: SpecialHandler = async ({ name, context }) => {
-  context.warnings.push("v1 ComponentStatus is deprecated in v1.19+");
-  if (name === undefined) {
-    const items = HEALTHY.map((one) => componentStatus(one));
-    const list: KubeObject = { kind: "ComponentStatusList", apiVersion: "v1", metadata: {}, items };
-    return { code: 200, body: list };
-  }
-  if (!HEALTHY.includes(name)) throw notFound({ group: "", resource: "componentstatuses" }, name);
-  return { code: 200, body: { kind: "ComponentStatus", apiVersion: "v1", ...componentStatus(name) } };
-};
+export function componentStatuses(components: readonly HealthCheck[]): ActionHandler {
+  return async ({ name, context }) => {
+    context.warnings.push("v1 ComponentStatus is deprecated in v1.19+");
+    if (name === undefined) {
+      const items = await Promise.all(components.map(componentStatus));
+      const list: KubeObject = { kind: "ComponentStatusList", apiVersion: "v1", metadata: {}, items };
+      return { code: 200, body: list };
+    }
+    const component = components.find((one) => one.name === name);
+    if (component === undefined) throw notFound({ group: "", resource: "componentstatuses" }, name);
+    return { code: 200, body: { kind: "ComponentStatus", apiVersion: "v1", ...(await componentStatus(component)) } };
+  };
+}
 
-function componentStatus(name: string) {
-  const message = name === "etcd-0" ? '{"health":"true"}' : "ok";
+async function componentStatus(component: HealthCheck) {
+  const failure = await failureOf(component);
   return {
-    metadata: { name, creationTimestamp: null },
-    conditions: [{ type: "Healthy", status: "True", message }],
+    metadata: { name: component.name, creationTimestamp: null },
+    conditions: [{ type: "Healthy", status: failure === undefined ? "True" : "False", message: failure ?? "ok" }],
   };
 }

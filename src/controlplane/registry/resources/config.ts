@@ -5,7 +5,7 @@ import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
 import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf } from "./cells.js";
-import { forbidden, invalidValue, required } from "./field-errors.js";
+import { addErrors, forbidden, invalidValue, required } from "./field-errors.js";
 import { row } from "./rows.js";
 
 /** Config maps and secrets: named bytes for pods. */
@@ -27,7 +27,7 @@ function validateConfigMap({ data: plain = {}, binaryData: binary = {} }: Wire<V
     if (Object.hasOwn(binary, key))
       errors.push(invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData"));
   }
-  errors.push(...keyErrors(binary, "binaryData"));
+  addErrors(errors, keyErrors(binary, "binaryData"));
   const sizeBytes = textBytes(plain) + base64Bytes(binary);
   if (sizeBytes > MAX_SECRET_BYTES) errors.push(tooLongData(""));
   return errors;

@@ -8,7 +8,16 @@ import { parseCertificateRequestPem, requestSignatureProblem } from "../../../pk
 import { decodePem } from "../../../pki/pem.js";
 import { ALL_USAGES } from "../../../pki/usages.js";
 import { messageOf } from "../../../util/errors.js";
-import { duplicate, forbidden, goValue, invalidValue, notSupported, required, tooLong } from "./field-errors.js";
+import {
+  addErrors,
+  duplicate,
+  forbidden,
+  goValue,
+  invalidValue,
+  notSupported,
+  required,
+  tooLong,
+} from "./field-errors.js";
 
 /** Mirrors pkg/apis/certificates/validation/validation.go. */
 
@@ -41,7 +50,7 @@ export function validateCsr({ spec, status }: Csr, leniency: Leniency = STRICT):
     const why = "may not specify a duration less than 600 seconds (10 minutes)";
     errors.push(invalidValue("spec.expirationSeconds", seconds, why));
   }
-  errors.push(...validateConditions(status?.conditions));
+  addErrors(errors, validateConditions(status?.conditions));
   const problem = leniency.anyCertificate ? undefined : certificateDataProblem(status?.certificate);
   if (problem !== undefined) errors.push(invalidValue("status.certificate", "<certificate data>", problem));
   return errors;

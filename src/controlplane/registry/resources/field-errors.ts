@@ -1,4 +1,4 @@
-import type { FieldError } from "../../../apimachinery/errors.js";
+import { cut, type FieldError } from "../../../apimachinery/errors.js";
 
 /**
  * Constructors of field errors with upstream's wording.
@@ -7,10 +7,15 @@ import type { FieldError } from "../../../apimachinery/errors.js";
 
 /** Prints a bad value as Go does: strings quoted, numbers and booleans plain, other values as prepared by `goValue`. */
 function badValue(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
-  if (value instanceof GoText) return value.text;
+  if (typeof value === "string") return JSON.stringify(cut(value));
+  if (value instanceof GoText) return cut(value.text);
   if (value === undefined || value === null) return '"null"';
-  return String(value);
+  return cut(String(value));
+}
+
+/** Appends errors. `push(...more)` overflows the stack when a list has a hundred thousand. */
+export function addErrors(errors: FieldError[], more: readonly FieldError[]): void {
+  for (const one of more) errors.push(one);
 }
 
 /** A value that is already in Go's `%#v` syntax: `[]byte(nil)`, `core.PodIP{IP:"10.0.0.1"}`. */

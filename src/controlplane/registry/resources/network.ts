@@ -6,10 +6,10 @@ import { isSet } from "../../../util/records.js";
 import type { Strategy } from "../definition.js";
 import { AGE_COLUMN, ageOf, column, formatLabels, NAME_COLUMN, nameOf, orNone } from "./cells.js";
 import { duplicate, invalidValue, notSupported, required } from "./field-errors.js";
-import { row, special, statusOf } from "./rows.js";
+import { action, row, statusOf } from "./rows.js";
 import { PLAIN, specAndStatus } from "./stored.js";
 
-/** Services and their endpoints. Differs: no addresses are allocated, so a service keeps the cluster IP of its request. */
+/** Services and their endpoints. Cluster IPs come from an admission plugin. */
 
 const SERVICE_TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const SESSION_AFFINITIES = ["ClientIP", "None"];
@@ -72,12 +72,19 @@ function withAddresses(service: Wire<V1Service>): Wire<V1Service> {
   };
 }
 
+/** An update without a cluster IP keeps it. Mirrors patchAllocatedValues in pkg/registry/core/service/storage. */
+function withOldAddress(service: Wire<V1Service>, { spec: before = {} }: Wire<V1Service>): Wire<V1Service> {
+  const { spec = {} } = service;
+  if (spec.type === "ExternalName" || (spec.clusterIP ?? "") !== "" || before.clusterIP === undefined) return service;
+  return { ...service, spec: { ...spec, clusterIP: before.clusterIP } };
+}
+
 const serviceStrategy: Strategy = specAndStatus({
   freshStatus: () => ({ loadBalancer: {} }),
   strategy: {
     validateName: isDns1035Label,
     prepareForCreate: withAddresses,
-    prepareForUpdate: withAddresses,
+    prepareForUpdate: (service, old) => withAddresses(withOldAddress(service, old)),
     validate: validateService,
     validateUpdate: validateService,
   },
@@ -115,7 +122,7 @@ export const SERVICES = row("v1", "Service", "services", serviceStrategy, {
     "spec.clusterIP": spec?.clusterIP ?? "",
     "spec.type": spec?.type ?? "",
   }),
-  subresources: [special("proxy", "ServiceProxyOptions", ["create", "delete", "get", "patch", "update"]), statusOf()],
+  subresources: [action("proxy", "ServiceProxyOptions", ["create", "delete", "get", "patch", "update"]), statusOf()],
   table: {
     columns: [
       NAME_COLUMN,

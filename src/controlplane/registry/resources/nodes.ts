@@ -6,7 +6,7 @@ import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf, UNKNOWN } from "./cells.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required } from "./field-errors.js";
-import { row, special, statusOf } from "./rows.js";
+import { action, row, statusOf } from "./rows.js";
 
 const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
@@ -142,7 +142,7 @@ export const NODES = row("v1", "Node", "nodes", strategy, {
   shortNames: ["no"],
   registryPath: "minions",
   subresources: [
-    special("proxy", "NodeProxyOptions", ["create", "delete", "get", "patch", "update"]),
+    action("proxy", "NodeProxyOptions", ["create", "delete", "get", "patch", "update"]),
     statusOf({
       prepareForUpdate: (node, old) => ({ ...node, spec: old.spec }),
       validateUpdate: validateNodeUpdate,

@@ -89,10 +89,10 @@ const KEEP_ALL_BUT_STATUS: Pick<Strategy, "prepareForUpdate"> = {
 };
 
 /** `/scale`: only the number of pods that a workload wants. */
-export const SCALE = special("scale", "Scale", VIEW_VERBS, "autoscaling/v1");
+export const SCALE = action("scale", "Scale", VIEW_VERBS, "autoscaling/v1");
 
-/** A subresource with a separate kind, which a special handler serves. */
-export function special(
+/** A subresource with a separate kind, which an action handler serves. */
+export function action(
   name: string,
   kind: string,
   verbs: readonly string[],

@@ -3,11 +3,11 @@ import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { badRequest, conflict, type FieldError, invalid } from "../../../apimachinery/errors.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { Clock } from "../../../util/clock.js";
-import type { SpecialHandler, SpecialRequest } from "../../apiserver/special.js";
+import type { ActionHandler, ActionRequest } from "../../apiserver/action.js";
 import type { AdmissionPlugin } from "../../auth/contracts.js";
 import { timestamp } from "../object-meta.js";
+import { admitAction } from "./action-admission.js";
 import { invalidValue } from "./field-errors.js";
-import { admitSpecial } from "./special-admission.js";
 
 type Spec = Wire<V1TokenRequestSpec>;
 
@@ -38,10 +38,10 @@ export interface TokenRequestDeps {
  *
  * Mirrors pkg/registry/core/serviceaccount/storage/token.go (TokenREST.Create).
  */
-export function tokenRequestHandler({ clock, tokens, admission }: TokenRequestDeps): SpecialHandler {
+export function tokenRequestHandler({ clock, tokens, admission }: TokenRequestDeps): ActionHandler {
   return async (request) => {
     const { registry, namespace, name = "", body } = request;
-    const admitted = await admitSpecial(admission, request, {
+    const admitted = await admitAction(admission, request, {
       resource: "serviceaccounts",
       subresource: "token",
       kind: TOKEN_REQUEST.kind,
@@ -97,7 +97,7 @@ function validateSpec(spec: Spec): FieldError[] {
 
 /** @throws StatusError 404, 400 for a pod of another account, 409 for another uid */
 async function boundObject(
-  { registry, namespace, name = "" }: SpecialRequest,
+  { registry, namespace, name = "" }: ActionRequest,
   spec: Spec,
 ): Promise<{ pod?: KubeObject; secret?: KubeObject }> {
   if (!spec.boundObjectRef) return {};

@@ -13,5 +13,5 @@ const REJECTION: Rejection = {
 export const NODE_PORTS: FilterPlugin = {
   name: "NodePorts",
   events: [...NODE_EVENTS, "AssignedPodDelete"],
-  filter: ({ hostPorts }, node) => (hostPorts.some((port) => node.hasPortConflict(port)) ? REJECTION : undefined),
+  filter: ({ hostPorts }, node) => (hostPorts.some((port) => node.usedPorts.hasConflict(port)) ? REJECTION : undefined),
 };

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { buildPodFullName } from "../../container/runtime.js";
 import { LogError } from "../../kuberuntime/logs/options.js";
@@ -30,7 +31,7 @@ export async function serveContainerLogs({ host, trace }: HandlerDeps, call: Cal
       // As with Go's writer, the first write begins the response, even an empty one.
       if (!response.headersSent) begin(response);
       sent += bytes.length;
-      if (bytes.length > 0 && !response.write(bytes)) await untilDrained(response, signal);
+      if (bytes.length > 0 && !response.write(bytes)) await once(response, "drain", { signal });
       if (signal.aborted) return;
     }
     if (!response.headersSent) begin(response);
@@ -49,17 +50,4 @@ export async function serveContainerLogs({ host, trace }: HandlerDeps, call: Cal
 function begin(response: ServerResponse): void {
   response.writeHead(200, { "Transfer-Encoding": "chunked" });
   response.flushHeaders();
-}
-
-async function untilDrained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      signal.removeEventListener("abort", done);
-      response.off("drain", done);
-      resolve();
-    };
-    signal.addEventListener("abort", done, { once: true });
-    response.once("drain", done);
-  });
 }

@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../../apimachinery/api/pod.js";
+import { portForwardPorts, remoteCommandOptions } from "../../../streaming/stream-options.js";
 import { isWebSocketRequest } from "../../../streaming/websocket/subprotocols.js";
 import type { Trace } from "../../../trace/trace.js";
 import { buildPodFullName } from "../../container/runtime.js";
@@ -6,7 +7,6 @@ import { writeJson, writeStreamError, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
 import type { ContainerHostRequest } from "../host.js";
 import { proxyStream } from "../proxy-stream.js";
-import { portForwardPorts, remoteCommandOptions } from "../stream-options.js";
 import { maskStreamUrl, resolveStreamUrl, type StreamUrl } from "../stream-url.js";
 
 const FILE = "pkg/kubelet/server/server.go";
@@ -82,8 +82,10 @@ async function serveStreams(deps: HandlerDeps, call: Call, getUrl: () => Promise
     return writeStreamError(call.response, error);
   }
   const resolved = resolveStreamUrl(answered);
-  if (resolved === undefined) {
-    return writeText(call.response, 500, `the runtime's streaming URL cannot be used: ${maskStreamUrl(answered)}`);
+  if ("problem" in resolved) {
+    const message = `the runtime's streaming URL ${maskStreamUrl(answered)} cannot be used: ${resolved.problem}`;
+    trace.emit({ kind: "error", message: `${call.path}: ${message}` }, { actor: "kubelet", level: 1 });
+    return writeText(call.response, 500, message);
   }
   const { url } = resolved;
   reportPlace(trace, answered, resolved);

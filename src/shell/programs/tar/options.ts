@@ -1,4 +1,5 @@
-import { patternSource } from "../../language/patterns.js";
+import { compileGlob, find } from "../../language/glob.js";
+import { runNow } from "../../language/patterns.js";
 
 export interface TarOptions {
   readonly mode: "create" | "extract" | "list";
@@ -133,6 +134,6 @@ export function safeName(name: string): string {
 
 /** Whether a pattern matches the beginning of a member's name, or of one of its path components. */
 export function globMatches(pattern: string, name: string): boolean {
-  const source = patternSource([{ text: pattern.replace(/\/+$/, ""), isQuoted: false }]);
-  return new RegExp(`(?:^|/)${source}(?:/|$)`).test(name);
+  const glob = compileGlob([{ text: `/${pattern.replace(/\/+$/, "")}/`, isQuoted: false }]);
+  return runNow(find(glob, `/${name}/`, 0)) !== undefined;
 }

@@ -5,7 +5,8 @@ import { openForReading, openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { Self } from "../../process/process.js";
 import type { ByteSink, ByteSource } from "../../process/streams.js";
-import { breathe, complain, usage } from "../console.js";
+import { unitsOf } from "../../process/streams.js";
+import { complain, usage } from "../console.js";
 import { archive } from "./create.js";
 import { extract, tarError } from "./extract.js";
 import { parseTarOptions } from "./options.js";
@@ -50,10 +51,9 @@ async function create(run: TarRun): Promise<void> {
   const sink: ByteSink = options.file === "-" ? self.stdout : openForWriting(fs, path, { append: false });
   const blocks = archive(run, options.file === "-" ? undefined : path);
   const pieces = options.isGzip ? through(blocks, createGzip()) : blocks;
-  let count = 0;
   for await (const piece of pieces) {
     await sink.write(piece, self.signal);
-    if (++count % 64 === 0) await breathe(self.signal);
+    await self.turn(unitsOf(piece.length));
   }
 }
 
@@ -61,16 +61,16 @@ function input({ self, options }: TarRun): AsyncIterable<Buffer> {
   const { fs, random } = self.machine;
   const path = resolvePath(self.cwd, options.file);
   const source = options.file === "-" ? self.stdin : openForReading(fs, path, random);
-  const pieces = piecesOf(source, self.signal);
+  const pieces = piecesOf(source, self);
   return options.isGzip ? through(pieces, createGunzip()) : pieces;
 }
 
-async function* piecesOf(source: ByteSource, signal: AbortSignal): AsyncGenerator<Buffer> {
-  for (let count = 1; ; count++) {
-    const bytes = await source.read(signal);
+async function* piecesOf(source: ByteSource, self: Self): AsyncGenerator<Buffer> {
+  for (;;) {
+    const bytes = await source.read(self.signal);
     if (bytes === undefined) return;
     yield bytes;
-    if (count % 64 === 0) await breathe(signal);
+    await self.turn(unitsOf(bytes.length));
   }
 }
 

@@ -95,7 +95,8 @@ export class FakeAuthorizer implements Authorizer {
   async authorize(attributes: AuthorizationAttributes) {
     this.asked.push(attributes);
     const allowed = this.may.has(`${attributes.user.username}: ${attributes.subresource}`);
-    return { allowed, reason: allowed ? "RBAC: a binding says so" : "" };
+    const cause = allowed ? "RBAC: a binding allows it" : "RBAC: no binding allows it";
+    return { allowed, reason: "", cause } as const;
   }
 
   async rulesFor() {

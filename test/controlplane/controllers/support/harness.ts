@@ -54,7 +54,7 @@ export async function startOnFakes(
     kubeVersion: options.kubeVersion ?? "1.25",
     ca: { certificatePem: "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n", privateKeyPem: "" },
     authorizer: {
-      authorize: async () => ({ allowed: false, reason: "" }),
+      authorize: async () => ({ allowed: false, reason: "", cause: "RBAC: no binding applies to the user" }),
       rulesFor: async () => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),
     },
     serverUrl: "https://127.0.0.1:6443",

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
+import { writeInitialObjects } from "../../../../src/controlplane/initial-objects.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
 import { createLocalClient } from "../../../../src/controlplane/registry/local-client.js";
 import type { LocalClient } from "../../../../src/controlplane/registry/registry.js";
 import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
-import { seedCluster } from "../../../../src/controlplane/seed.js";
 import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
@@ -38,7 +38,7 @@ export async function startOnStore(
   trace.addSink({ write: (event) => facts.push(event) });
   const storage = new MemoryStorage({ clock });
   const definitions = resourcesFor(kubeVersion);
-  await seedCluster({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin: true });
+  await writeInitialObjects({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin: true });
   const registry = createRegistry({ storage, clock, random, admission: [], kubeVersion, definitions });
   const running = startControllers(
     {
@@ -49,7 +49,7 @@ export async function startOnStore(
       kubeVersion,
       ca: { certificatePem: CA_PEM, privateKeyPem: "" },
       authorizer: {
-        authorize: async () => ({ allowed: false, reason: "" }),
+        authorize: async () => ({ allowed: false, reason: "", cause: "RBAC: no binding applies to the user" }),
         rulesFor: async () => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),
       },
       serverUrl: SERVER_URL,

@@ -7,7 +7,10 @@ import type { AdmissionPlugin } from "../../../../src/controlplane/auth/contract
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
 import type { ResourceDefinition } from "../../../../src/controlplane/registry/definition.js";
 import type { Registry, RequestContext } from "../../../../src/controlplane/registry/registry.js";
-import { defaultNamespaceObjects, systemObjects } from "../../../../src/controlplane/registry/resources/seed.js";
+import {
+  defaultNamespaceObjects,
+  systemObjects,
+} from "../../../../src/controlplane/registry/resources/system-objects.js";
 import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
 import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
 import type { UserInfo } from "../../../../src/server/authentication/user.js";

@@ -1,10 +1,10 @@
 import type { V1Binding, V1Pod } from "@kubernetes/client-node";
 import type { KubeObject, Status } from "../../../../apimachinery/api/meta.js";
-import type { V1PodStatus } from "../../../../apimachinery/api/pod.js";
+import { type V1PodStatus, withCondition } from "../../../../apimachinery/api/pod.js";
 import { badRequest, conflict, internalError } from "../../../../apimachinery/errors.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import type { Clock } from "../../../../util/clock.js";
-import type { SpecialHandler, SpecialRequest } from "../../../apiserver/special.js";
+import type { ActionHandler, ActionRequest } from "../../../apiserver/action.js";
 import { timestamp } from "../../object-meta.js";
 import { gateNames } from "./scheduling-gates.js";
 
@@ -21,7 +21,7 @@ export const CREATED: { readonly code: number; readonly body: Status } = {
  *
  * Mirrors pkg/registry/core/pod/storage/storage.go (BindingREST.Create, assignPod). The node does not have to exist.
  */
-export function bindingHandler(clock: Clock): SpecialHandler {
+export function bindingHandler(clock: Clock): ActionHandler {
   return async (request) => {
     const { context, registry, namespace, body } = request;
     const name = bindingName(request);
@@ -40,7 +40,7 @@ export function bindingHandler(clock: Clock): SpecialHandler {
   };
 }
 
-function bindingName({ name, body }: SpecialRequest): string {
+function bindingName({ name, body }: ActionRequest): string {
   const bound = body?.metadata.name ?? "";
   if (name !== undefined && bound !== "" && bound !== name) {
     throw badRequest("name in URL does not match name in Binding object");
@@ -85,13 +85,7 @@ function assignPod(
   };
 }
 
-/** Mirrors UpdatePodCondition in pkg/api/pod/util.go: the time is that of the last status change. */
 function withScheduled(status: V1PodStatus, now: string): V1PodStatus {
-  const conditions = status.conditions ?? [];
-  const before = conditions.find((one) => one.type === "PodScheduled");
-  const lastTransitionTime = before?.status === "True" ? (before.lastTransitionTime ?? now) : now;
-  const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime };
-  const others =
-    before === undefined ? [...conditions, scheduled] : conditions.map((one) => (one === before ? scheduled : one));
-  return { ...status, conditions: others };
+  const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: now };
+  return { ...status, conditions: withCondition(status.conditions, scheduled, now) };
 }

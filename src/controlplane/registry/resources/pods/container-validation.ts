@@ -1,6 +1,5 @@
 import type { V1EphemeralContainer } from "@kubernetes/client-node";
 import {
-  isCIdentifier,
   isDns1123Label,
   isEnvVarName,
   isPortName,
@@ -13,7 +12,16 @@ import { ownValue } from "../../../../apimachinery/own.js";
 import { compareQuantities, signOfQuantity } from "../../../../apimachinery/quantity.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
-import { duplicate, forbidden, goValue, invalidValue, notFound, notSupported, required } from "../field-errors.js";
+import {
+  addErrors,
+  duplicate,
+  forbidden,
+  goValue,
+  invalidValue,
+  notFound,
+  notSupported,
+  required,
+} from "../field-errors.js";
 import { validateLifecycle, validateProbes } from "./probe-validation.js";
 
 /** Mirrors validateContainers and what it calls in pkg/apis/core/validation/validation.go. */
@@ -88,10 +96,10 @@ export function validateContainer(container: Container, path: string, context: C
   if (policy !== "" && !MESSAGE_POLICIES.includes(policy)) {
     errors.push(notSupported(`${path}.terminationMessagePolicy`, policy, MESSAGE_POLICIES));
   }
-  errors.push(...validatePorts(container.ports, `${path}.ports`));
-  errors.push(...validateEnv(container.env, `${path}.env`));
-  errors.push(...validateEnvFrom(container.envFrom, `${path}.envFrom`));
-  errors.push(...validateVolumeMounts(container.volumeMounts, `${path}.volumeMounts`, context.volumeNames));
+  addErrors(errors, validatePorts(container.ports, `${path}.ports`));
+  addErrors(errors, validateEnv(container.env, `${path}.env`));
+  addErrors(errors, validateEnvFrom(container.envFrom, `${path}.envFrom`));
+  addErrors(errors, validateVolumeMounts(container.volumeMounts, `${path}.volumeMounts`, context.volumeNames));
   if (pullPolicy !== "" && !PULL_POLICIES.includes(pullPolicy)) {
     errors.push(notSupported(`${path}.imagePullPolicy`, pullPolicy, PULL_POLICIES));
   }
@@ -169,7 +177,7 @@ function validateEnvFrom(envFrom: Container["envFrom"], path: string): FieldErro
     const field = `${path}[${index}]`;
     const { prefix = "" } = source;
     const errors =
-      prefix === "" ? [] : isCIdentifier(prefix).map((message) => invalidValue(`${field}.prefix`, prefix, message));
+      prefix === "" ? [] : isEnvVarName(prefix).map((message) => invalidValue(`${field}.prefix`, prefix, message));
     const kinds = (["configMapRef", "secretRef"] as const).filter((kind) => isSet(source[kind]));
     for (const kind of kinds) if (!source[kind]?.name) errors.push(required(`${field}.${kind}.name`));
     if (kinds.length === 0) {

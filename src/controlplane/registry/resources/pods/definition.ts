@@ -3,7 +3,7 @@ import { getPodQos, type QosClass } from "../../../../apimachinery/corev1/qos.js
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { defined } from "../../../../util/defined.js";
 import type { Strategy } from "../../definition.js";
-import { row, special, statusOf } from "../rows.js";
+import { action, row, statusOf } from "../rows.js";
 import { withoutUnknownRestartPolicies } from "./container-restart-policy.js";
 import { EPHEMERAL_CONTAINERS_STRATEGY } from "./ephemeral-containers.js";
 import { withGatedCondition, withoutUnknownGates } from "./scheduling-gates.js";
@@ -69,7 +69,7 @@ const statusStrategy: Strategy = {
   validateUpdate: validatePodStatusUpdate,
 };
 
-/** The special handler or the scheduler has set nodeName and checked everything. */
+/** The action handler or the scheduler has set nodeName and checked everything. */
 const BINDING_STRATEGY: Pick<Strategy, "prepareForUpdate"> = {};
 
 /** Mirrors ToSelectableFields in pkg/registry/core/pod/strategy.go. */
@@ -95,14 +95,14 @@ export const PODS = row("v1", "Pod", "pods", strategy, {
   selectableFields,
   table: POD_TABLE,
   subresources: [
-    special("attach", "PodAttachOptions", STREAM_VERBS),
-    { ...special("binding", "Binding", ["create"]), strategy: BINDING_STRATEGY },
+    action("attach", "PodAttachOptions", STREAM_VERBS),
+    { ...action("binding", "Binding", ["create"]), strategy: BINDING_STRATEGY },
     { name: "ephemeralcontainers", verbs: ["get", "patch", "update"], strategy: EPHEMERAL_CONTAINERS_STRATEGY },
-    { ...special("eviction", "Eviction", ["create"], "policy/v1"), olderVersions: ["v1beta1"] },
-    special("exec", "PodExecOptions", STREAM_VERBS),
+    { ...action("eviction", "Eviction", ["create"], "policy/v1"), olderVersions: ["v1beta1"] },
+    action("exec", "PodExecOptions", STREAM_VERBS),
     { name: "log", verbs: ["get"] },
-    special("portforward", "PodPortForwardOptions", STREAM_VERBS),
-    special("proxy", "PodProxyOptions", PROXY_VERBS),
+    action("portforward", "PodPortForwardOptions", STREAM_VERBS),
+    action("proxy", "PodProxyOptions", PROXY_VERBS),
     statusOf(statusStrategy),
   ],
 });

@@ -4,7 +4,7 @@ import { badRequest, internalError, type StatusError, statusError } from "../../
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { defined } from "../../../../util/defined.js";
 import { isSet } from "../../../../util/records.js";
-import type { SpecialHandler, SpecialRequest } from "../../../apiserver/special.js";
+import type { ActionHandler, ActionRequest } from "../../../apiserver/action.js";
 import type { DeleteOptions } from "../../registry.js";
 import { matchesSelector } from "../selector.js";
 import { CREATED } from "./binding.js";
@@ -22,7 +22,7 @@ const SEVERAL_BUDGETS =
  * Mirrors pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create). Differs: there is no disruption controller,
  * so the status of a budget is computed here, on demand.
  */
-export const evictPod: SpecialHandler = async (request) => {
+export const evictPod: ActionHandler = async (request) => {
   const { context, registry, namespace, name = "", body } = request;
   if (body !== undefined && (body.metadata.name ?? "") !== name) {
     throw badRequest("name in URL does not match name in Eviction object");
@@ -37,7 +37,7 @@ export const evictPod: SpecialHandler = async (request) => {
 };
 
 /** Both the query and the body can request a dry run: `kubectl drain` uses the body. Mirrors propagateDryRun. */
-function isDryRun({ context, body, query }: SpecialRequest): boolean {
+function isDryRun({ context, body, query }: ActionRequest): boolean {
   const inBody = (body as Eviction | undefined)?.deleteOptions?.dryRun ?? [];
   const inQuery = query.getAll("dryRun");
   if (inBody.length > 0 && inQuery.length > 0 && inBody.join() !== inQuery.join()) {
@@ -63,7 +63,7 @@ function canIgnoreBudgets({ metadata, status }: Wire<V1Pod>): boolean {
 }
 
 /** @throws StatusError 429 if the budget does not allow it */
-async function requireBudget({ registry, namespace }: SpecialRequest, pod: Wire<V1Pod>): Promise<void> {
+async function requireBudget({ registry, namespace }: ActionRequest, pod: Wire<V1Pod>): Promise<void> {
   const budgets = await registry.store("poddisruptionbudgets.policy").list(namespace);
   const [budget, another] = (budgets.items as readonly Budget[]).filter((one) =>
     matchesSelector(one.spec?.selector, pod.metadata.labels),

@@ -1,13 +1,13 @@
 import { isIP } from "node:net";
 import type { V1Pod } from "@kubernetes/client-node";
 import { isDns1123Subdomain } from "../../../../apimachinery/api/names.js";
-import type { V1PodSpec, V1PodStatus, V1Toleration } from "../../../../apimachinery/api/pod.js";
+import { sidecarsOf, type V1PodSpec, type V1PodStatus, type V1Toleration } from "../../../../apimachinery/api/pod.js";
 import { MIRROR_POD_ANNOTATION } from "../../../../apimachinery/corev1/pod-references.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
-import { duplicate, forbidden, goValue, invalidValue } from "../field-errors.js";
+import { addErrors, duplicate, forbidden, goValue, invalidValue } from "../field-errors.js";
 import { validateImage } from "./container-validation.js";
 import { validateGateRemoval } from "./scheduling-gates.js";
 import { podSpecDiff } from "./spec-diff.js";
@@ -30,11 +30,14 @@ export function validatePodUpdate(pod: Wire<V1Pod>, old: Wire<V1Pod>): FieldErro
     if (containers.length !== (before[kind] ?? []).length) {
       return [...errors, forbidden(`spec.${kind}`, "pod updates may not add or remove containers")];
     }
-    errors.push(...containers.flatMap((one, index) => validateImage(one, `spec.${kind}[${index}]`)));
+    addErrors(
+      errors,
+      containers.flatMap((one, index) => validateImage(one, `spec.${kind}[${index}]`)),
+    );
   }
   const deadline = deadlineError(spec.activeDeadlineSeconds, before.activeDeadlineSeconds);
   if (deadline !== undefined) return [...errors, deadline];
-  errors.push(...tolerationErrors(spec, before), ...validateGateRemoval(spec, before));
+  addErrors(errors, [...tolerationErrors(spec, before), ...validateGateRemoval(spec, before)]);
   const munged = withAllowedChanges(spec, before);
   if (!semanticallyEqual(munged, before)) {
     errors.push(forbidden("spec", `${MAY_CHANGE}\n${podSpecDiff(before, munged)}`));
@@ -68,16 +71,15 @@ function deadlineError(seconds: number | undefined, before: number | undefined):
 
 /** Mirrors validateOnlyAddedTolerations. */
 function tolerationErrors(spec: V1PodSpec, before: V1PodSpec): FieldError[] {
-  const now = (spec.tolerations ?? []).map(withoutSeconds);
-  const isKept = (before.tolerations ?? []).every((one) =>
-    now.some((other) => semanticallyEqual(other, withoutSeconds(one))),
-  );
+  const now = new Set((spec.tolerations ?? []).map(tolerationKey));
+  const isKept = (before.tolerations ?? []).every((one) => now.has(tolerationKey(one)));
   if (isKept) return validateTolerations(spec.tolerations);
   return [forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")];
 }
 
-function withoutSeconds({ tolerationSeconds: _seconds, ...rest }: V1Toleration): V1Toleration {
-  return rest;
+/** What two tolerations have in common that differ at most in their tolerationSeconds. */
+function tolerationKey({ key, operator, value, effect }: V1Toleration): string {
+  return JSON.stringify([key, operator, value, effect].map((one) => one ?? ""));
 }
 
 /** The new spec with the allowed changes undone: any remaining difference is forbidden. */
@@ -101,7 +103,7 @@ function withAllowedChanges(spec: V1PodSpec, before: V1PodSpec): Readonly<Record
 export function validatePodStatusUpdate(pod: Wire<V1Pod>, old: Wire<V1Pod>): FieldError[] {
   const { status = {} } = pod;
   const { status: before = {} } = old;
-  const { restartPolicy = "", initContainers } = old.spec ?? NO_SPEC;
+  const { restartPolicy = "" } = old.spec ?? NO_SPEC;
   const { nominatedNodeName: nominated = "" } = status;
   const errors = mirrorAnnotationErrors(pod, old);
   if (nominated !== "" && nominated !== before.nominatedNodeName) {
@@ -109,9 +111,7 @@ export function validatePodStatusUpdate(pod: Wire<V1Pod>, old: Wire<V1Pod>): Fie
     errors.push(...isDns1123Subdomain(nominated).map((one) => invalidValue(field, nominated, one)));
   }
   // A sidecar (v1.29) restarts, whatever the pod's restart policy is.
-  const sidecars = new Set(
-    (initContainers ?? []).filter((one) => one.restartPolicy === "Always").map(({ name }) => name),
-  );
+  const sidecars = new Set(sidecarsOf(old).map(({ name }) => name));
   for (const kind of ["containerStatuses", "initContainerStatuses"] as const) {
     const mayRunAgain = kind === "initContainerStatuses" ? sidecars : new Set<string>();
     errors.push(...transitionErrors(status[kind], before[kind], `status.${kind}`, restartPolicy, mayRunAgain));

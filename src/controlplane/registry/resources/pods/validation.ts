@@ -59,6 +59,7 @@ function validatePodSpec(spec: V1PodSpec): FieldError[] {
     ...nameErrors("spec.hostname", spec.hostname, isDns1123Label),
     ...nameErrors("spec.subdomain", spec.subdomain, isDns1123Label),
     ...validateTolerations(spec.tolerations),
+    ...validateSysctls(spec.securityContext?.sysctls),
     ...nameErrors("spec.priorityClassName", spec.priorityClassName, isDns1123Subdomain),
     ...nameErrors("spec.runtimeClassName", spec.runtimeClassName, isDns1123Subdomain),
     ...validateGates(spec),
@@ -146,6 +147,24 @@ function validateActiveDeadline(seconds: number | undefined): FieldError[] {
 const TOLERATION_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 /** Mirrors ValidateTolerations. */
+const SYSCTL = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
+const SYSCTL_REGEXP = new RegExp(SYSCTL);
+const MAX_SYSCTL_LENGTH = 253;
+
+function validateSysctls(sysctls: NonNullable<V1PodSpec["securityContext"]>["sysctls"]): FieldError[] {
+  const names = new Set<string>();
+  return (sysctls ?? []).flatMap(({ name }, index) => {
+    const field = `spec.securityContext.sysctls[${index}].name`;
+    if (name === "") return [required(field)];
+    if (name.length > MAX_SYSCTL_LENGTH || !SYSCTL_REGEXP.test(name)) {
+      return [invalidValue(field, name, `must have at most ${MAX_SYSCTL_LENGTH} characters and match regex ${SYSCTL}`)];
+    }
+    if (names.has(name)) return [duplicate(field, name)];
+    names.add(name);
+    return [];
+  });
+}
+
 export function validateTolerations(tolerations: V1PodSpec["tolerations"]): FieldError[] {
   return (tolerations ?? []).flatMap(({ key, operator = "", value = "", effect = "", tolerationSeconds }, index) => {
     const field = `spec.tolerations[${index}]`;

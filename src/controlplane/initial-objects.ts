@@ -1,0 +1,63 @@
+import type { KubeObject } from "../apimachinery/api/meta.js";
+import type { Random } from "../util/random.js";
+import { bootstrapPolicy } from "./auth/policy/bootstrap-policy.js";
+import type { ResourceDefinition } from "./registry/definition.js";
+import { resourceKeys } from "./registry/keys.js";
+import { timestamp } from "./registry/object-meta.js";
+import {
+  apiServerEndpoints,
+  authenticationConfigMap,
+  defaultNamespaceObjects,
+  systemObjects,
+} from "./registry/resources/system-objects.js";
+import type { Storage } from "./storage/storage.js";
+
+interface WriteDeps {
+  readonly storage: Storage;
+  readonly random: Random;
+  readonly definitions: readonly ResourceDefinition[];
+  /** Unix ms: the objects' creationTimestamp */
+  readonly nowMs: number;
+}
+
+export interface InitialObjectsDeps extends WriteDeps {
+  readonly kubeVersion: string;
+  /** adds what `kubeadm init` creates for `kubeadm join` */
+  readonly withKubeadmJoin: boolean;
+  /** PEM; absent: the cluster does not publish the CA of client certificates */
+  readonly clientCaPem?: string;
+}
+
+/**
+ * Writes the first objects of a new cluster: namespaces, priority classes, roles, bindings, the API server's service.
+ *
+ * Differs: writes straight into the storage, without admission and validation, because start-up must stay short.
+ */
+export async function writeInitialObjects(deps: InitialObjectsDeps): Promise<void> {
+  const { clientCaPem } = deps;
+  const authentication = clientCaPem === undefined ? [] : [authenticationConfigMap(clientCaPem)];
+  await writeObjects(deps, [
+    ...systemObjects(),
+    ...authentication,
+    ...bootstrapPolicy(deps),
+    ...defaultNamespaceObjects(),
+  ]);
+}
+
+/** Writes what is known only once the server listens: the endpoints of the service `kubernetes`. */
+export async function writeServerEndpoints(deps: WriteDeps, host: string, port: number): Promise<void> {
+  await writeObjects(deps, [apiServerEndpoints(host, port)]);
+}
+
+async function writeObjects(deps: WriteDeps, objects: readonly KubeObject[]): Promise<void> {
+  const byKind = new Map(deps.definitions.map((definition) => [`${definition.group}/${definition.kind}`, definition]));
+  const creationTimestamp = timestamp(deps.nowMs);
+  for (const object of objects) {
+    const group = object.apiVersion.includes("/") ? object.apiVersion.slice(0, object.apiVersion.indexOf("/")) : "";
+    const definition = byKind.get(`${group}/${object.kind}`);
+    if (definition === undefined) throw new Error(`nothing stores ${object.apiVersion} ${object.kind}`);
+    const { namespace, name = "" } = object.metadata;
+    const metadata = { ...object.metadata, uid: deps.random.uuid(), creationTimestamp };
+    await deps.storage.create(resourceKeys(definition).key(namespace, name), { ...object, metadata });
+  }
+}

@@ -1,0 +1,47 @@
+/** What the processes of a container may do. Differs: programs only report it, except where they name it. */
+export interface Confinement {
+  readonly isPrivileged: boolean;
+  /** the bounding set, as names without `CAP_` */
+  readonly capabilities: ReadonlySet<string>;
+  readonly noNewPrivileges: boolean;
+  /** as in /proc/PID/status: 0 disabled, 2 filter */
+  readonly seccomp: 0 | 2;
+  /** by their names: `kernel.shm_rmid_forced` */
+  readonly sysctls: Readonly<Record<string, string>>;
+  /** the command of PID 1 if the container has no PID namespace of its own */
+  readonly firstCommand: string;
+}
+
+/** Linux's capabilities in the order of their bits. */
+const CAPABILITIES = [
+  ..."CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE".split(" "),
+  ..."NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT".split(" "),
+  ..."SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE".split(" "),
+  ..."AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ".split(" "),
+  ..."PERFMON BPF CHECKPOINT_RESTORE".split(" "),
+] as const;
+
+/** containerd's set for containers that are not privileged. */
+const DEFAULT_CAPABILITIES = [
+  ..."CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP".split(" "),
+  ..."NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE".split(" "),
+];
+
+/** The capabilities of a container. Mirrors containerd's WithCapabilities: `ALL` is for all, dropped after added. */
+export function capabilitiesOf(
+  isPrivileged: boolean,
+  { add, drop }: { readonly add: readonly string[]; readonly drop: readonly string[] },
+): ReadonlySet<string> {
+  if (isPrivileged) return new Set(CAPABILITIES);
+  const names = (list: readonly string[]) => list.map((name) => name.toUpperCase().replace(/^CAP_/, ""));
+  const [added, dropped] = [names(add), names(drop)];
+  const start = dropped.includes("ALL") ? [] : DEFAULT_CAPABILITIES;
+  const all = [...start, ...(added.includes("ALL") ? CAPABILITIES : added)];
+  return new Set(all.filter((name) => !dropped.includes(name)));
+}
+
+/** Capabilities as a mask of /proc/PID/status: `00000000a80425fb`. */
+export function capabilityMask(capabilities: ReadonlySet<string>): string {
+  const bits = CAPABILITIES.reduce((sum, name, bit) => (capabilities.has(name) ? sum | (1n << BigInt(bit)) : sum), 0n);
+  return bits.toString(16).padStart(16, "0");
+}

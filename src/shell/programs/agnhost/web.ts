@@ -1,0 +1,86 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Self } from "../../process/process.js";
+import { readAll } from "../../process/streams.js";
+import { serveHttp } from "../http-server.js";
+import { untilKilled } from "../system.js";
+import { goLog } from "./go-log.js";
+
+const MAX_BODY_BYTES = 1_048_576;
+
+/** A request and its answer, as an endpoint needs them. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** the client's address: `10.244.0.5:40000` */
+  readonly peer: string;
+  answer(status: number, body: string | Buffer, headers?: Readonly<Record<string, string>>): void;
+}
+
+/** Answers a request. An error becomes a 500. */
+export type Endpoint = (exchange: Exchange) => Promise<void> | void;
+
+/** Serves HTTP on a port of the pod until the process ends. @returns false if the port is in use */
+export function serve(self: Self, port: number, endpoint: Endpoint): boolean {
+  const server = serveHttp(self, (request, response) => void respond(request, response, endpoint));
+  const { ports } = self.machine;
+  if (!ports.listen(port, server.listener)) return false;
+  self.signal.addEventListener(
+    "abort",
+    () => {
+      ports.close(port);
+      server.close();
+    },
+    { once: true },
+  );
+  return true;
+}
+
+/** As `http.ListenAndServe`: serves until the process is killed. @returns 1 if the port is in use */
+export async function listenAndServe(self: Self, port: number, endpoint: Endpoint): Promise<number> {
+  if (serve(self, port, endpoint)) return untilKilled(self);
+  await goLog(self, `listen tcp :${port}: bind: address already in use`);
+  return 1;
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, endpoint: Endpoint): Promise<void> {
+  const url = new URL(request.url ?? "/", "http://pod");
+  const answer: Exchange["answer"] = (status, body, headers = {}) => {
+    const length = { "content-length": Buffer.byteLength(body) };
+    response.writeHead(status, { "content-type": "text/plain; charset=utf-8", ...length, ...headers });
+    response.end(body);
+  };
+  const peer = `${request.socket.remoteAddress ?? "127.0.0.1"}:${request.socket.remotePort ?? 40_000}`;
+  try {
+    await endpoint({ request, path: decodeURIComponent(url.pathname), query: url.searchParams, peer, answer });
+  } catch (error) {
+    if (!response.headersSent) answer(500, String(error));
+  }
+}
+
+/** The body of a request: at most a megabyte of it. */
+export async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request) {
+    parts.push(part as Buffer);
+    length += (part as Buffer).length;
+    if (length > MAX_BODY_BYTES) break;
+  }
+  return Buffer.concat(parts).toString("latin1");
+}
+
+/** Fetches `http://host:port/path` in the pods' network. @throws Error with Go's text if the connection is refused */
+export async function get(self: Self, host: string, port: number, path: string): Promise<string> {
+  const connection = self.machine.connect(host, port);
+  if (connection === undefined) {
+    throw new Error(`Get "http://${host}:${port}/${path}": dial tcp ${host}:${port}: connect: connection refused`);
+  }
+  const { incoming, outgoing } = connection;
+  const head = `GET /${path} HTTP/1.0\r\nHost: ${host}:${port}\r\nConnection: close\r\n\r\n`;
+  await outgoing.write(Buffer.from(head), self.signal);
+  const answer = await readAll(incoming, self.signal, self);
+  outgoing.release();
+  incoming.release();
+  return answer.subarray(answer.indexOf("\r\n\r\n") + 4).toString();
+}

@@ -1,0 +1,66 @@
+import { SECRET_NAME_ENDING } from "./secret-fields.js";
+
+/** Masks what can be recognised as a secret by its form: tokens, keys, credentials in headers, URLs and arguments. */
+
+export const MASK = "****";
+
+/**
+ * Bootstrap tokens. The public ID half stays, because it names the Secret. The pattern excludes longer words such as
+ * host names.
+ */
+const BOOTSTRAP_TOKEN = /\b([a-z0-9]{6})\.[a-z0-9]{16}\b/g;
+const PRIVATE_KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]{0,20000}?-----END \1-----/g;
+const BASE64_PRIVATE_KEY = /LS0tLS1CRUdJTiB[A-Za-z0-9+/=]*/g;
+/** It begins at the beginning of a run of its characters only, so that a long run is read once. */
+const JWT = /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+/g;
+/** a space in a text or in a query */
+const SPACE = "(?:\\s|%20|\\+)";
+const AUTHORIZATION = new RegExp(`\\b(Authorization(?::|%3A)${SPACE}*(?:Bearer|Basic)${SPACE}+)[^\\s"'&]+`, "gi");
+/** In lower case, a plain word after it is prose: "bearer token". */
+const BEARER = new RegExp(`\\b(Bearer${SPACE}+|bearer${SPACE}+(?![a-z]+\\b(?![.~+/=_-])))[A-Za-z0-9._~+/=-]+`, "g");
+const URL_PASSWORD = /(:\/\/[^\s/:@]+:)[^\s/@]+@/g;
+/** a character of a value */
+const VALUE = "[^\\s\"'&;,]";
+/** `--token=x`, `DB_PASSWORD=x`, in a query also `--token%3Dx` */
+const ASSIGNMENT = new RegExp(`(${SECRET_NAME_ENDING}(?:=|%3D)["']?)(?!${VALUE}*\\*{4})${VALUE}+`, "gi");
+/** `--token x`, in a query `command=--token&command=x`; a short word after it is prose */
+const FLAG = new RegExp(`(${SECRET_NAME_ENDING}(?:${SPACE}|&command=)["']?)(?!${VALUE}*\\*{4})${VALUE}{8,}`, "gi");
+const FLAG_BEGINNING = /(?:^|[^\w-])--?[\w-]*$/;
+const MAX_FLAG_LENGTH = 64;
+/** Most texts have nothing of all this. */
+const CANDIDATE = new RegExp(
+  `\\.[a-z0-9]{16}|PRIVATE KEY|LS0tLS1CRUdJTiB|eyJ|authorization|bearer|@|${SECRET_NAME_ENDING}(?:=|%3D|${SPACE}|&command=)`,
+  "i",
+);
+
+/** Masks secrets inside a text. */
+export function redactText(text: string): string {
+  if (!CANDIDATE.test(text)) return text;
+  return text
+    .replace(BOOTSTRAP_TOKEN, `$1.${MASK}`)
+    .replace(PRIVATE_KEY, `-----BEGIN $1-----${MASK}-----END $1-----`)
+    .replace(BASE64_PRIVATE_KEY, redactBase64Pem)
+    .replace(JWT, MASK)
+    .replace(AUTHORIZATION, `$1${MASK}`)
+    .replace(BEARER, `$1${MASK}`)
+    .replace(URL_PASSWORD, `$1${MASK}@`)
+    .replace(ASSIGNMENT, `$1${MASK}`)
+    .replace(FLAG, (match, name: string, at: number, whole: string) => (isFlag(whole, at) ? `${name}${MASK}` : match));
+}
+
+/** Whether the name at this place is the end of a flag: `--bootstrap-token`. */
+function isFlag(text: string, at: number): boolean {
+  return FLAG_BEGINNING.test(text.slice(Math.max(0, at - MAX_FLAG_LENGTH), at));
+}
+
+/** Certificates and requests in base64 stay readable; only keys are masked. */
+function redactBase64Pem(base64: string): string {
+  return Buffer.from(base64, "base64").toString("latin1").includes("PRIVATE KEY") ? MASK : base64;
+}
+
+const SECRET_FLAG = new RegExp(`^--?[\\w-]*${SECRET_NAME_ENDING}$`, "i");
+
+/** A command line, without the values of flags such as `--token`. */
+export function redactArguments(words: readonly string[]): string[] {
+  return words.map((word, i) => (SECRET_FLAG.test(words[i - 1] ?? "") ? MASK : redactText(word)));
+}

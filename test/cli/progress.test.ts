@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { test } from "vitest";
+import { ProgressLine, type ProgressOptions } from "../../src/cli/progress.js";
+import type { ProcessStreams } from "../../src/testbed/context.js";
+import { untilTrue } from "../support/fake-clock.js";
+
+/** A terminal that records what is written to it. */
+class FakeTerminal extends EventEmitter {
+  readonly isTTY = true;
+  columns = 80;
+  written = "";
+  write(text: string): boolean {
+    this.written += text;
+    return true;
+  }
+  cursorTo(): void {}
+  clearLine(): void {}
+  moveCursor(): void {}
+  take(): string {
+    const text = this.written;
+    this.written = "";
+    return text;
+  }
+}
+
+function open(options: Partial<ProgressOptions> = {}) {
+  const terminal = new FakeTerminal();
+  const stream = terminal as unknown as ProcessStreams["stderr"];
+  return { terminal, line: new ProgressLine(stream, { enabled: true, unicode: true, ...options }) };
+}
+
+test("a narrower terminal: the rows of the wrapped line are erased, and the line fits again", async () => {
+  const { terminal, line } = open();
+  using _progress = line.start((columns) => "k".repeat(Math.min(columns, 70)));
+  await untilTrue(() => terminal.written.includes("k".repeat(70)));
+  terminal.take();
+  terminal.columns = 30;
+  terminal.emit("resize");
+  const redrawn = terminal.take();
+  // 72 columns take three rows of 30.
+  assert.ok(redrawn.includes("\u001b[2K\u001b[A\u001b[2K\u001b[A\u001b[2K\r"), JSON.stringify(redrawn));
+  assert.match(redrawn, /[^k]k{27}(?!k)/);
+  line.clear();
+});
+
+test("a text that is too wide is cut", async () => {
+  const { terminal, line } = open({ unicode: false });
+  terminal.columns = 20;
+  using _progress = line.start("waiting for something that takes long");
+  await untilTrue(() => terminal.written.includes("waiting for so..."));
+  line.clear();
+});
+
+test("the newest line is shown; when it ends, the one before it is", async () => {
+  const { terminal, line } = open();
+  using _first = line.start("first");
+  await untilTrue(() => terminal.written.includes("first"));
+  {
+    using _second = line.start("second");
+    line.write("");
+    assert.match(terminal.take(), /second/);
+  }
+  line.write("");
+  assert.match(terminal.take(), /first/);
+  line.clear();
+  await line.show();
+  assert.match(terminal.take(), /first/);
+  line.clear();
+});
+
+test("a line that is not enabled shows nothing", async () => {
+  const { terminal, line } = open({ enabled: false });
+  using _progress = line.start("waiting");
+  await line.show();
+  assert.equal(terminal.written, "");
+});

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { test } from "vitest";
+import { CliSession } from "../../src/cli/session.js";
+import { FakeRandom } from "../support/fake-clock.js";
+
+const SENTENCE = "node n1 has joined and is Ready";
+
+function printed(
+  result: { readonly isProse: boolean; readonly text?: string },
+  { isTTY, json = false }: { isTTY: boolean; json?: boolean },
+) {
+  const stdout = Object.assign(new PassThrough(), { isTTY, columns: 20 });
+  const streams = { stdin: new PassThrough(), stdout, stderr: new PassThrough() };
+  const edge = { env: {}, cwd: "/", random: new FakeRandom(), self: [], signal: new AbortController().signal, streams };
+  const session = new CliSession(edge, { commandNames: [], run: async () => 0 });
+  session.useOutput({ verbosity: 1, color: true, json });
+  session.print({ text: SENTENCE, json: SENTENCE, ...result });
+  return stdout.read().toString();
+}
+
+test("sentences are wrapped for a terminal only; commands and JSON never are", () => {
+  const whole = `${SENTENCE}\n`;
+  assert.equal(printed({ isProse: true }, { isTTY: true }), "node n1 has joined\nand is Ready\n");
+  assert.equal(printed({ isProse: true }, { isTTY: false }), whole);
+  assert.equal(printed({ isProse: false }, { isTTY: true }), whole);
+  assert.equal(printed({ isProse: true }, { isTTY: true, json: true }), `${JSON.stringify(SENTENCE)}\n`);
+});
+
+test("escape codes of servers and runtimes do not reach a terminal; a pipe gets the text unchanged", () => {
+  const text = "containerd\x1b]0;title\x07\x1b[2J";
+  assert.equal(printed({ isProse: false, text }, { isTTY: true }), "containerd\\x1b]0;title\\x07\\x1b[2J\n");
+  assert.equal(printed({ isProse: false, text }, { isTTY: false }), `${text}\n`);
+});

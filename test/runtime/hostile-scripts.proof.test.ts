@@ -1,0 +1,3 @@
+import { testHostileScripts } from "./hostile.js";
+
+testHostileScripts();
