@@ -38,6 +38,8 @@ const CHECK_BYTES = 1024 * 1024;
 interface Session {
   readonly http2: ServerHttp2Session;
   readonly streams: SmallSet<ServerHttp2Stream>;
+  /** Its client has sent a request. */
+  isUsed: boolean;
   /** of unanswered requests */
   requestBytes: number;
   resets: number;
@@ -85,16 +87,15 @@ export class SessionGuard {
 
   #open(http2: ServerHttp2Session): void {
     if (this.#sessions.size >= this.limits.sessions) this.#makeRoom();
-    this.#sessions.set(http2, { http2, streams: new SmallSet(), requestBytes: 0, resets: 0 });
+    this.#sessions.set(http2, { http2, streams: new SmallSet(), isUsed: false, requestBytes: 0, resets: 0 });
     http2.once("close", () => this.#sessions.delete(http2));
   }
 
-  /** Ends the oldest session without a stream: its client is idle, or never sent a request. */
+  /** Ends the oldest session whose client never sent a request, otherwise the oldest one that is idle. */
   #makeRoom(): void {
-    const [oldest] = this.#sessions.values();
-    const idle = [...this.#sessions.values()].find(({ streams }) => streams.size === 0);
-    const session = idle ?? oldest;
-    if (session !== undefined) this.#end(session);
+    const sessions = [...this.#sessions.values()];
+    const session = sessions.find(({ isUsed }) => !isUsed) ?? sessions.find(({ streams }) => streams.size === 0);
+    this.#end(session ?? sessions[0]);
   }
 
   /** @returns false for a stream that its client has cancelled; grpc-js would throw when it answers */
@@ -106,6 +107,7 @@ export class SessionGuard {
       return false;
     }
     refuseCompression(headers);
+    session.isUsed = true;
     session.streams.add(stream);
     this.#streamCount++;
     let requestBytes = 0;
@@ -144,8 +146,8 @@ export class SessionGuard {
     }
   }
 
-  #end(session: Session): void {
-    if (!this.#sessions.delete(session.http2)) return;
+  #end(session: Session | undefined): void {
+    if (session === undefined || !this.#sessions.delete(session.http2)) return;
     this.endedSessions++;
     // Later: nghttp2 may be calling us, and Node aborts the process if the session goes away meanwhile.
     setImmediate(() => session.http2.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM));

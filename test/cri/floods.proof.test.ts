@@ -190,6 +190,8 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
       answers++;
       slowestMs = Math.max(slowestMs, clock.now() - beginMs);
     };
+    // Before the attack: the kernel refuses new connections while the server's queue is full.
+    await isAnswered();
     let isOver = false;
     const attacking = attack({ open, flood }).finally(() => {
       isOver = true;

@@ -66,6 +66,15 @@ test("the oldest connection without a stream ends when there are too many", asyn
   assert.equal(guard.counts.sessions, 3);
 });
 
+test("a client that has sent requests keeps its connection when others only connect", async () => {
+  const { guard, open, isServed } = await startLimited({ sessions: 3 });
+  await isServed();
+  for (let i = 0; i < 10; i++) await open();
+  await untilTrue(() => guard.endedSessions === 8);
+  await isServed();
+  assert.equal(guard.endedSessions, 8);
+});
+
 test("a session that has more streams than the settings allow ends", async () => {
   const { guard, open, isServed } = await startLimited({ streamsPerSession: 5 });
   const client = await open();
