@@ -251,9 +251,9 @@ async function startLab(env: LearnContext, given: LearnFlags, word: string): Pro
   }
   if (flags.detach === true || !canAsk(env)) {
     const { startDetachedLab } = await import("../labs/detached/process.js");
-    await startDetachedLab(env, lab, flags);
     const { status } = await import("./learn/operations.js");
-    return status(env);
+    await startDetachedLab(env, lab, flags, () => status(env));
+    return env.context.notice(env.say("inBackground", { id: lab.id }));
   }
   const { runLab } = await import("./learn/interactive.js");
   await runLab(env, lab, flags);

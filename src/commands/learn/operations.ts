@@ -40,10 +40,10 @@ async function askIfRunning({ env, state }: Detached, operation: LabOperation): 
   }
 }
 
-/** Starts a lab whose process was killed again, where its learner was. @throws LabError FAILED */
-async function resume({ env, state: { lab, speed } }: Detached): Promise<void> {
+/** Starts a lab whose process was killed again, and shows its present step. @throws LabError FAILED */
+async function resume(here: LearnContext, { env, state: { lab, speed } }: Detached): Promise<void> {
   env.context.notice(env.say("takenUp", { id: lab }));
-  await startDetachedLab(env, labNamed(env, lab), defined({ speed }));
+  await startDetachedLab(env, labNamed(env, lab), defined({ speed }), () => status(here));
 }
 
 /** Does the present step, and shows the one after it; of a lab that was killed, the present one. @throws LabError FAILED when it is not done */
@@ -52,8 +52,7 @@ export async function next(here: LearnContext, choice: string): Promise<void> {
   const { say } = lab.env;
   const outcome = await askIfRunning(lab, choice === "" ? { op: "perform" } : { op: "perform", choice });
   if (outcome === undefined) {
-    await resume(lab);
-    return status(here);
+    return await resume(here, lab);
   }
   if (outcome.ok !== true) {
     throw new LocalizedError(

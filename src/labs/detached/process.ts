@@ -41,11 +41,16 @@ export async function endDetached(env: LabContext): Promise<string | undefined> 
   return state.lab;
 }
 
-/** Starts a lab in a new process, and ends the running one. @throws LabError FAILED with the output of the process */
+/**
+ * Starts a lab in a new process, and ends the running one.
+ * @param present shows the lab's first step; no other command ends the lab before that
+ * @throws LabError FAILED with the output of the process
+ */
 export async function startDetachedLab(
   env: LabContext,
   { id }: LabSummary,
   { speed, seed }: LabOptions,
+  present: () => Promise<void>,
 ): Promise<void> {
   const { context, language, say } = env;
   const folder = await makeLearnFolder(context.env);
@@ -65,7 +70,7 @@ export async function startDetachedLab(
       return state?.pid === pid ? state : undefined;
     },
   });
-  if (outcome.type === "ready") return;
+  if (outcome.type === "ready") return await present();
   if (outcome.type === "timed-out") throw didNotStart(env, id, say("notReadyInTime"));
   const [line = "", ...rest] = outcome.log.split("\n").slice(0, 4);
   const prefix = say("edgeError");
