@@ -1,3 +1,4 @@
+import { currentScope, runInScope, type Scope } from "../trace/scope.js";
 import type { Clock } from "../util/clock.js";
 import { Waker } from "../util/waker.js";
 
@@ -19,12 +20,15 @@ export class WorkQueue {
   /** key -> when it becomes ready, Unix ms */
   readonly #delayed = new Map<string, number>();
   readonly #failures = new Map<string, number>();
+  /** key -> why it was added first */
+  readonly #scopes = new Map<string, Scope>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   add(key: string): void {
+    this.#keepScope(key);
     this.#ready.add(key);
     this.#waker.wake();
   }
@@ -35,7 +39,13 @@ export class WorkQueue {
     else this.#addAt(key, this.#clock.now() + delayMs);
   }
 
+  #keepScope(key: string): void {
+    const scope = currentScope();
+    if (scope !== undefined && !this.#scopes.has(key)) this.#scopes.set(key, scope);
+  }
+
   #addAt(key: string, atMs: number): void {
+    this.#keepScope(key);
     const waiting = this.#delayed.get(key);
     if (waiting !== undefined && waiting <= atMs) return;
     this.#delayed.set(key, atMs);
@@ -58,6 +68,7 @@ export class WorkQueue {
   cancel(key: string): void {
     this.#delayed.delete(key);
     this.#ready.delete(key);
+    this.#scopes.delete(key);
   }
 
   /**
@@ -78,13 +89,17 @@ export class WorkQueue {
         await this.#waker.wait(this.#clock, this.#nextMs(), signal);
         continue;
       }
+      const scope = this.#scopes.get(key);
+      this.#scopes.delete(key);
       try {
-        await handle(key);
+        await runInScope(scope, () => handle(key));
         this.forget(key);
       } catch (error) {
         signal.throwIfAborted();
-        onError(key, error);
-        this.addRateLimited(key);
+        runInScope(scope, () => {
+          onError(key, error);
+          this.addRateLimited(key);
+        });
       }
     }
   }

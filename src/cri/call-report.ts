@@ -30,7 +30,7 @@ export function reportOf(
 class CallReport {
   readonly #startMs: number;
   /** Kept from the start: the response arrives with the connection's bytes, outside of any step. */
-  readonly #causedBy: number | undefined;
+  readonly #causedBy: string | undefined;
 
   constructor(
     readonly deps: ReportDeps,

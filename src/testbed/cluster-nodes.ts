@@ -6,8 +6,8 @@ import { createClient } from "../client-go/rest/create-client.js";
 import { collectionPath, NODES } from "../client-go/rest/paths.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { removeAbandonedMemoryMedia } from "../kubelet/volumes/memory-medium.js";
-import { quieterTrace } from "../trace/quieter.js";
 import type { Trace } from "../trace/trace.js";
+import { quieterTrace } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";
 import { isAbortError, messageOf } from "../util/errors.js";
 import type { Random } from "../util/random.js";
@@ -58,7 +58,7 @@ export async function startNodes(
 ): Promise<ClusterNodes> {
   await rm(folder, { recursive: true, force: true });
   const names = Array.from({ length: count }, (_, i) => `node-${i + 1}`);
-  const quiet = quieterTrace(trace, clock, QUIET_LEVEL);
+  const quiet = quieterTrace(trace, QUIET_LEVEL);
   const deps = { clock, trace: quiet, random: context.random };
   const administrator = new Administrator(target, deps);
   const stop = new AbortController();

@@ -1,7 +1,7 @@
 import { type CriClient, createCriClient } from "../cri/remote/create-cri-client.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
-import { quieterTrace } from "../trace/quieter.js";
 import type { Trace } from "../trace/trace.js";
+import { quieterTrace } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { Disposables } from "../util/disposables.js";
@@ -43,7 +43,7 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
     const endpoint = options.cri ?? runtime?.endpoint ?? "";
     const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, signal);
     opened.defer(() => cri.close());
-    const pollingDeps = { clock, trace: quieterTrace(trace, clock, 3), actor: "kubelet" } as const;
+    const pollingDeps = { clock, trace: quieterTrace(trace, 3), actor: "kubelet" } as const;
     const polling = await createCriClient(endpoint, pollingDeps, {}, signal);
     opened.defer(() => polling.close());
     return { runtime, cri, polling, close: () => opened.close() };

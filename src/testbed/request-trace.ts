@@ -1,7 +1,6 @@
-import type { Fact, TraceEvent } from "../trace/events.js";
-import { type Level, Trace } from "../trace/trace.js";
-import type { Clock } from "../util/clock.js";
-import { defined } from "../util/defined.js";
+import type { Fact } from "../trace/events.js";
+import type { EmitOptions, Level, Trace } from "../trace/trace.js";
+import { TraceView } from "../trace/view.js";
 
 /** The steps of the kubelet's server for streams and logs. */
 const HOPS = new Set(["getExec", "getAttach", "getPortForward", "getContainerLogs"]);
@@ -11,26 +10,22 @@ const CALLS = new Set(["Exec", "Attach", "PortForward"]);
 const SCENERY_LEVEL = 3;
 
 /**
- * Filters the trace of servers in this process: the hops of followed requests are shown at `-v 1`, all other facts,
- * such as the start of a cluster and a node, at `-v 3`.
+ * How servers in this process are shown: the hops of followed requests at `-v 1`, all other facts, such as the start of a cluster
+ * and a node, at `-v 3`.
  */
 export class RequestTrace {
   /** for the servers */
   readonly trace: Trace;
   readonly #out: Trace;
   #auditIds: ReadonlySet<string> | undefined;
-  /** the shown steps: their numbers in the servers' trace and in this one */
-  readonly #steps = new Map<number, number>();
+  /** the shown steps */
+  readonly #steps = new Set<string>();
 
-  constructor(out: Trace, clock: Clock) {
+  constructor(out: Trace) {
     this.#out = out;
-    this.trace = new Trace(clock, out.wantsBodies, out.secrets);
-    const levelNow = () => this.#level;
-    this.trace.addSink({
-      get level(): Level {
-        return levelNow();
-      },
-      write: (event) => this.#write(event),
+    this.trace = new TraceView(out, {
+      wants: (level) => this.#level >= level,
+      levelOf: (fact, level, options) => this.#levelOf(fact, level, options),
     });
   }
 
@@ -45,14 +40,12 @@ export class RequestTrace {
     this.#auditIds = new Set([...(this.#auditIds ?? []), ...auditIds]);
   }
 
-  #write(event: TraceEvent): void {
-    const { seq, atMs: _atMs, causedBy, chapter: _chapter, actor, level, ...fact } = event;
-    const parent = causedBy === undefined ? undefined : this.#steps.get(causedBy);
-    const isHop = this.#isHop(fact as Fact) || parent !== undefined;
-    const told = isHop ? hopLevel(fact as Fact, level) : level === 0 ? 0 : Math.max(level, SCENERY_LEVEL);
-    const cause = defined({ causedBy: parent });
-    const written = this.#out.emit(fact as Fact, { actor, level: told as Level, ...cause });
-    if (isHop && fact.kind === "step") this.#steps.set(seq, written.seq);
+  #levelOf(fact: Fact, level: Level, { id, causedBy = this.#out.cause }: EmitOptions): Level {
+    if (this.#isHop(fact) || (causedBy !== undefined && this.#steps.has(causedBy))) {
+      if (fact.kind === "step" && id !== undefined) this.#steps.add(id);
+      return hopLevel(fact, level);
+    }
+    return level === 0 || level > SCENERY_LEVEL ? level : SCENERY_LEVEL;
   }
 
   #isHop(fact: Fact): boolean {
@@ -65,7 +58,7 @@ export class RequestTrace {
 }
 
 /** Authentication, authorization and the runtime call are details elsewhere, but shown here. */
-function hopLevel(fact: Fact, level: number): number {
+function hopLevel(fact: Fact, level: Level): Level {
   if (fact.kind === "decision") return 1;
   if (fact.kind === "rpc") return CALLS.has(fact.method) ? 1 : level;
   return level;

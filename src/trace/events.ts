@@ -6,6 +6,8 @@
  * process has seen (`secrets.ts`).
  */
 
+import type { Origin } from "./scope.js";
+
 /** The component that acted. `user` is the person at the keyboard, or the administrator that kubelab stands in for. */
 export type Actor = "user" | "kubelet" | "apiserver" | "controller" | "scheduler" | "runtime";
 
@@ -27,7 +29,7 @@ export interface Constant {
   readonly release?: string;
 }
 
-/** A step of a chapter begins. Everything inside the step carries its `seq` as `causedBy`. */
+/** A step of a chapter begins. Everything inside the step carries its `id` as `causedBy`. */
 export interface StepFact {
   readonly kind: "step";
   readonly title: string;
@@ -49,6 +51,8 @@ export interface RequestFact {
   readonly durationMs: number;
   /** Sent as the Audit-ID header. A real API server writes it to its audit log, the embedded one to its facts. */
   readonly auditId: string;
+  /** the version of the object that the request wrote, see `versionOf` */
+  readonly version?: string;
   /** why there was no answer, in words */
   readonly failure?: string;
   /** The `reason` of a Status, or a short description of a success. */
@@ -99,6 +103,18 @@ export interface StateFact {
   readonly from?: string;
   readonly to: string;
   readonly upstream?: Upstream;
+  /** the version of the object that the change made, see `versionOf` */
+  readonly version?: string;
+}
+
+/** A watch event arrived at a client. Its cause is the version of the object: whoever wrote that version caused the event. */
+export interface WatchFact {
+  readonly kind: "watch";
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  /** `pods` */
+  readonly resource: string;
+  /** `default/web`, or the name of an object without a namespace */
+  readonly object: string;
 }
 
 /** A recorded Kubernetes Event object. */
@@ -158,6 +174,7 @@ export type Fact =
   | RpcFact
   | DecisionFact
   | StateFact
+  | WatchFact
   | EventFact
   | NoteFact
   | TableFact
@@ -167,13 +184,21 @@ export type Fact =
 interface Stamp {
   /** 1, 2, 3, ... in the order reported */
   readonly seq: number;
+  /** 16 hexadecimal digits, unique among the traces of all processes; the parent ID of a `traceparent` header */
+  readonly id: string;
   /** Unix ms on the trace's clock */
   readonly atMs: number;
   readonly actor: Actor;
+  /** which of several: the node of a kubelet or runtime, the name of a controller */
+  readonly instance?: string;
   /** the running chapter: `bootstrap`, `lease`, ... */
   readonly chapter?: string;
-  /** seq of the step that caused it; for an API server's decision, seq of the request */
-  readonly causedBy?: number;
+  /** the pod that the actor worked on: `default/web` */
+  readonly pod?: string;
+  /** the id of the fact that caused it, or the version of the object that did (see `versionOf`) */
+  readonly causedBy?: string;
+  /** what began the chain, for a fact without a cause */
+  readonly origin?: Origin;
   /** the lowest `-v` level that shows it: see `Verbosity` in trace.ts */
   readonly level: number;
 }

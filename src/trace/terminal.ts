@@ -26,6 +26,8 @@ const ACTOR_WIDTH = 10;
 const TIME_WIDTH = 7;
 /** time, actor, and a space after each */
 const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
+/** A long-running command forgets its oldest steps. */
+const MAX_STEPS = 10_000;
 /** Below this width, the time and the actor get a line of their own, because the text column would be too narrow. */
 const MIN_TEXT_WIDTH = 30;
 
@@ -36,6 +38,7 @@ const SIGNS = {
     rpc: "→",
     decision: "◆",
     state: "●",
+    watch: "←",
     event: "!",
     note: " ",
     table: " ",
@@ -49,6 +52,7 @@ const SIGNS = {
     rpc: "-",
     decision: "*",
     state: "o",
+    watch: "<",
     event: "!",
     note: " ",
     table: " ",
@@ -60,7 +64,8 @@ const SIGNS = {
 
 /** Renders each event as aligned lines: seconds, actor, sign, text; details follow, dimmed. */
 export class TerminalSink implements TraceSink {
-  readonly #depths = new Map<number, number>();
+  /** the depth of what each step causes */
+  readonly #depths = new Map<string, number>();
 
   constructor(
     readonly options: TerminalOptions,
@@ -77,11 +82,12 @@ export class TerminalSink implements TraceSink {
     this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
   }
 
-  /** Events are indented below their step, at most three levels. */
+  /** Events are indented below the shown step that caused them, at most three levels. */
   #depthOf(event: TraceEvent): number {
-    const parent = event.causedBy === undefined ? undefined : this.#depths.get(event.causedBy);
-    const depth = parent === undefined ? 0 : Math.min(parent + 1, 3);
-    if (event.kind === "step") this.#depths.set(event.seq, depth);
+    const depth = (event.causedBy === undefined ? undefined : this.#depths.get(event.causedBy)) ?? 0;
+    if (event.kind !== "step") return depth;
+    this.#depths.set(event.id, event.level > this.options.verbosity ? depth : Math.min(depth + 1, 3));
+    if (this.#depths.size > MAX_STEPS) this.#depths.delete(this.#depths.keys().next().value ?? "");
     return depth;
   }
 }
@@ -181,6 +187,8 @@ function content(event: TraceEvent, arrow: string, { chalk, verbosity }: Termina
       const text = `${event.subject}: ${event.what === "" ? "" : `${event.what} `}${change}`;
       return { text, paint: plain, details: (width) => upstreamLines(event.upstream, width) };
     }
+    case "watch":
+      return { text: `watch event ${event.type} ${event.resource} ${event.object}`, paint: plain, details: none };
     case "event":
       return {
         text: `${event.object} ${event.reason}: ${event.message}`,

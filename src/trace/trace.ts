@@ -1,11 +1,13 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import type { Actor, Fact, StepFact, TraceEvent } from "./events.js";
+import { currentScope, type Origin, runInScope, type Scope } from "./scope.js";
 import { Secrets } from "./secrets.js";
 
 /**
  * The lowest `-v` that shows an event: 0 outcome and errors, 1 steps, decisions and states (the default), 2 requests
- * and calls, 3 the servers' decisions about each request, 4 bodies.
+ * and calls, 3 the servers' decisions about each request and watch events, 4 bodies.
  */
 export type Level = 0 | 1 | 2 | 3 | 4;
 
@@ -20,16 +22,18 @@ export interface TraceSink {
 export interface EmitOptions {
   readonly actor: Actor;
   readonly level?: Level;
-  readonly causedBy?: number;
+  /** from `newId`, for a fact whose id was used before it could be reported */
+  readonly id?: string;
+  /** instead of the cause that the scope names */
+  readonly causedBy?: string;
+  readonly instance?: string;
 }
 
-interface Scope {
-  readonly chapter?: string;
-  readonly stepSeq?: number;
-}
+/** The lowest level at which causes are followed across queues and servers: the terminal shows none below. */
+const CAUSES_LEVEL = 3;
 
 /** Default level by kind of event. */
-const LEVELS: Record<Fact["kind"], Level> = {
+export const LEVELS: Readonly<Record<Fact["kind"], Level>> = {
   step: 1,
   decision: 1,
   state: 1,
@@ -40,23 +44,26 @@ const LEVELS: Record<Fact["kind"], Level> = {
   error: 0,
   request: 2,
   rpc: 2,
+  watch: 3,
 };
 
 /**
  * Collects events, stamps them, and passes them to the sinks at once, in order.
  *
- * The current step follows the asynchronous context: everything inside `step(...)`, even a request three calls deeper,
- * has that step as its cause. No step object is passed around.
+ * The cause follows the asynchronous context: everything inside `step(...)`, even a request three calls deeper, has that step as
+ * its cause. No step object is passed around. Queues keep the scope of their items (`currentScope`), and servers learn the cause
+ * from their client (`traceparent`).
  */
 export class Trace {
-  readonly #scope = new AsyncLocalStorage<Scope>();
   readonly #sinks: TraceSink[] = [];
+  readonly #prefix = randomBytes(4).toString("hex");
   #nextSeq = 1;
+  #nextId = 1;
 
   /**
    * @param clock stamps the events
    * @param wantsBodies whether request events carry (redacted) bodies: true under `-v 4` and for trace files
-   * @param secrets the values that every event is searched for; a trace that feeds another shares its own
+   * @param secrets the values that every event is searched for
    */
   constructor(
     readonly clock: Clock,
@@ -73,26 +80,49 @@ export class Trace {
     return this.#sinks.some((sink) => (sink.level ?? 4) >= level);
   }
 
-  /** The seq of the current step, for events that are reported later from a callback without a step. */
-  get cause(): number | undefined {
-    return this.#scope.getStore()?.stepSeq;
+  /** Whether any sink keeps what leads from one actor to the next. */
+  get wantsCauses(): boolean {
+    return this.wants(CAUSES_LEVEL);
   }
 
-  /** @returns the stamped event; a later event can use its `seq` as `causedBy` */
+  /** What caused the running code, for events that are reported later from a callback without a scope. */
+  get cause(): string | undefined {
+    return currentScope()?.causedBy;
+  }
+
+  /** The id of an event that is reported later: what it causes meanwhile can name it. */
+  newId(): string {
+    return this.#prefix + (this.#nextId++ >>> 0).toString(16).padStart(8, "0");
+  }
+
+  /** @returns the stamped event; a later event can use its `id` as `causedBy` */
   emit(fact: Fact, options: EmitOptions): TraceEvent {
-    const scope = this.#scope.getStore();
-    const causedBy = options.causedBy ?? scope?.stepSeq;
+    const { chapter, pod, causedBy: cause, origin }: Scope = currentScope() ?? {};
+    const causedBy = options.causedBy ?? cause;
     const event: TraceEvent = {
       seq: this.#nextSeq++,
+      id: options.id ?? this.newId(),
       atMs: this.clock.now(),
       actor: options.actor,
       level: options.level ?? LEVELS[fact.kind],
-      ...(scope?.chapter === undefined ? {} : { chapter: scope.chapter }),
-      ...(causedBy === undefined ? {} : { causedBy }),
+      ...(options.instance === undefined ? {} : { instance: options.instance }),
+      ...(chapter === undefined ? {} : { chapter }),
+      ...(pod === undefined ? {} : { pod }),
+      ...(causedBy === undefined ? (origin === undefined ? {} : { origin }) : { causedBy }),
       ...(this.#sinks.length === 0 ? fact : this.secrets.maskAll(fact)),
     };
-    for (const sink of this.#sinks) sink.write(event);
+    this.#write(event);
     return event;
+  }
+
+  /** Reports an event of another process; it keeps its id, time and cause. */
+  relay(event: TraceEvent): void {
+    const { seq: _seq, ...rest } = event;
+    this.#write(this.secrets.maskAll({ ...rest, seq: this.#nextSeq++ }));
+  }
+
+  #write(event: TraceEvent): void {
+    for (const sink of this.#sinks) sink.write(event);
   }
 
   /**
@@ -101,14 +131,35 @@ export class Trace {
    */
   step<T>(actor: Actor, title: string, options: Omit<StepFact, "kind" | "title">, body: () => T): T {
     if (!this.wants(LEVELS.step)) return body();
-    const event = this.emit({ kind: "step", title, ...options }, { actor });
-    return this.#scope.run({ ...this.#scope.getStore(), stepSeq: event.seq }, body);
+    const { id } = this.emit({ kind: "step", title, ...options }, { actor });
+    return this.#run({ causedBy: id }, body);
   }
 
-  /** Runs `body`; events reported inside get this chapter. Without sinks it only calls `body`. */
+  /** Runs a command's `body`; events reported inside get its name. Without sinks it only calls `body`. */
   chapter<T>(name: string, body: () => T): T {
     if (!this.wants(0)) return body();
-    return this.#scope.run({ chapter: name }, body);
+    return this.#run({ chapter: name, origin: "command" }, body);
+  }
+
+  /**
+   * Runs `body` with a cause that came from elsewhere, or for a pod. If no sink keeps causes it only calls `body`, for the reason
+   * given at `detached`.
+   * @param causedBy of a fact or an object version; undefined: the cause stays
+   */
+  because<T>({ causedBy, pod }: Pick<Scope, "causedBy" | "pod">, body: () => T): T {
+    if (!this.wantsCauses || (causedBy === undefined && pod === undefined)) return body();
+    return this.#run(defined({ causedBy, pod }), body);
+  }
+
+  /** Runs `body` as the beginning of a chain: nothing that was reported before caused it. As `because` if no sink keeps causes. */
+  origin<T>(origin: Origin, body: () => T): T {
+    if (!this.wantsCauses) return body();
+    const { chapter, pod } = currentScope() ?? {};
+    return runInScope({ ...defined({ chapter, pod }), origin }, body);
+  }
+
+  #run<T>(change: Scope, body: () => T): T {
+    return runInScope({ ...currentScope(), ...change }, body);
   }
 
   /**
@@ -116,10 +167,10 @@ export class Trace {
    * only calls `body`: the first use of the asynchronous context makes every promise of the process slower (on Node 20
    * about twice), and a control plane that serves no chapter does not need it.
    */
-  detached<T>(body: () => T): T {
-    const scope = this.#scope.getStore();
-    if (scope?.stepSeq === undefined) return body();
-    return this.#scope.run(scope.chapter === undefined ? {} : { chapter: scope.chapter }, body);
+  detached<T>(body: () => T, origin: Origin = "timer"): T {
+    const scope = currentScope();
+    if (scope === undefined) return this.origin(origin, body);
+    return runInScope({ ...defined({ chapter: scope.chapter }), origin }, body);
   }
 
   async close(): Promise<void> {

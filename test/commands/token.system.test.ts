@@ -12,9 +12,9 @@ test("token create: the command explains an invalid format, not the API server",
   const facts = readFileSync(join(cwd, "t.ndjson"), "utf8")
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as { kind: string; actor: string; seq: number; causedBy?: number; text?: string });
+    .map((line) => JSON.parse(line) as { kind: string; actor: string; id: string; causedBy?: string; text?: string });
   const step = facts.find((one) => one.kind === "step" && JSON.stringify(one).includes("What the token"));
-  const told = facts.filter((one) => one.causedBy === step?.seq);
+  const told = facts.filter((one) => one.causedBy === step?.id);
   assert.deepEqual(
     told.map(({ kind, actor }) => `${kind} ${actor}`),
     ["note user", "note user", "note user"],

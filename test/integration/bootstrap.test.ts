@@ -61,7 +61,7 @@ describe("kubelab bootstrap on a control plane of its own", () => {
       events.map((_, i) => i + 1),
     );
     const post = events.find((event) => event.kind === "request" && event.path.endsWith("/certificatesigningrequests"));
-    const cause = events.find((event) => event.seq === post?.causedBy);
+    const cause = events.find((event) => event.id === post?.causedBy);
     assert.match(cause?.kind === "step" ? cause.title : "", /Request a certificate/);
     for (const output of [text, stderr]) {
       assert.doesNotMatch(output, /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/);

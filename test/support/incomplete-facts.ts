@@ -22,6 +22,8 @@ function textsOf(fact: Fact): readonly string[] {
       return fact.status === undefined ? [fact.path, fact.failure ?? ""] : [fact.path];
     case "rpc":
       return [fact.service, fact.method, fact.code ?? fact.outcome ?? ""];
+    case "watch":
+      return [fact.resource, fact.object];
     case "frame":
       return [fact.type];
   }

@@ -41,7 +41,7 @@ export class StreamCluster implements AsyncDisposable {
     const clock = new SystemClock();
     const random = new SystemRandom();
     const { trace, events } = recordingTrace(clock);
-    const story = new RequestTrace(trace, clock);
+    const story = new RequestTrace(trace);
     const ca = kubeletCaPem === undefined ? {} : { kubeletCaPem };
     const controlPlane = await startControlPlane({ clock, random, trace: story.trace, kubeVersion, ...ca });
     const none = async () => {};

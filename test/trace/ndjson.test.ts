@@ -6,7 +6,15 @@ import { test } from "vitest";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { NdjsonSink } from "../../src/trace/ndjson.js";
 
-const note: TraceEvent = { seq: 1, atMs: 0, actor: "user", level: 1, kind: "note", text: "hello" };
+const note: TraceEvent = {
+  seq: 1,
+  id: "0000000100000001",
+  atMs: 0,
+  actor: "user",
+  level: 1,
+  kind: "note",
+  text: "hello",
+};
 
 test("ndjson: one fact per line, readable by its owner only", async () => {
   const path = join(mkdtempSync(join(tmpdir(), "kubelab-trace-")), "t.ndjson");

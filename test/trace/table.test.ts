@@ -7,6 +7,7 @@ import { FakeClock, START_MS } from "../support/fake-clock.js";
 
 const table: TraceEvent = {
   seq: 1,
+  id: "0000000100000001",
   atMs: START_MS,
   actor: "kubelet",
   level: 1,

@@ -6,7 +6,7 @@ import { renderEvent, TerminalSink } from "../../src/trace/terminal.js";
 import { printable, wrap } from "../../src/trace/text.js";
 
 const plain = { chalk: new Chalk({ level: 0 }), width: () => 80, unicode: false, verbosity: 4, startMs: 1000 } as const;
-const stamp = { seq: 1, atMs: 2234, actor: "kubelet", level: 1 } as const;
+const stamp = { seq: 1, id: "7", atMs: 2234, actor: "kubelet", level: 1 } as const;
 
 const lines: readonly (readonly [string, TraceEvent, readonly string[]])[] = [
   [
@@ -133,9 +133,9 @@ test("terminal: colour only adds to the text", () => {
 test("terminal: events are indented below their step; events above the verbosity are left out", () => {
   let out = "";
   const sink = new TerminalSink({ ...plain, verbosity: 1 }, { write: (text: string) => (out += text) });
-  sink.write({ ...stamp, seq: 7, kind: "step", title: "outer" });
-  sink.write({ ...stamp, seq: 8, causedBy: 7, kind: "note", text: "inner" });
-  sink.write({ ...stamp, seq: 9, causedBy: 7, level: 2, kind: "note", text: "quiet" });
+  sink.write({ ...stamp, id: "7", kind: "step", title: "outer" });
+  sink.write({ ...stamp, id: "8", causedBy: "7", kind: "note", text: "inner" });
+  sink.write({ ...stamp, id: "9", causedBy: "7", level: 2, kind: "note", text: "quiet" });
   assert.deepEqual(out.trimEnd().split("\n"), ["  1.234 kubelet    > outer", "  1.234 kubelet        inner"]);
 });
 

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { TraceEvent } from "../../src/trace/events.js";
+import { currentScope, runInScope, type Scope, versionOf } from "../../src/trace/scope.js";
 import { Trace } from "../../src/trace/trace.js";
+import { formatTraceparent, parseTraceparent } from "../../src/trace/traceparent.js";
+import { quieterTrace } from "../../src/trace/view.js";
 import { FakeClock, START_MS } from "../support/fake-clock.js";
 
 function collect(): { trace: Trace; events: TraceEvent[]; clock: FakeClock } {
@@ -36,11 +39,11 @@ test("events inside a step have it as their cause, across awaits and concurrentl
   const both = Promise.all([work("a"), work("b")]);
   await clock.advance(10);
   await both;
-  const seqOf = (title: string) => events.find((event) => event.kind === "step" && event.title === title)?.seq;
+  const idOf = (title: string) => events.find((event) => event.kind === "step" && event.title === title)?.id;
   const causeOf = (text: string) => events.find((event) => event.kind === "note" && event.text === text)?.causedBy;
-  assert.equal(causeOf("in a"), seqOf("a"));
-  assert.equal(causeOf("in b"), seqOf("b"));
-  assert.notEqual(seqOf("a"), seqOf("b"));
+  assert.equal(causeOf("in a"), idOf("a"));
+  assert.equal(causeOf("in b"), idOf("b"));
+  assert.notEqual(idOf("a"), idOf("b"));
 });
 
 test("a chapter's name is on every fact, also inside steps; detached work keeps the chapter and loses the step", () => {
@@ -62,9 +65,9 @@ test("a chapter's name is on every fact, also inside steps; detached work keeps 
 test("a fact reported by an API server names the request as its cause", () => {
   const { trace, events } = collect();
   trace.step("kubelet", "ask", {}, () => {
-    trace.emit({ kind: "note", text: "answer" }, { actor: "apiserver", causedBy: 41 });
+    trace.emit({ kind: "note", text: "answer" }, { actor: "apiserver", causedBy: "41" });
   });
-  assert.equal(events[1]?.causedBy, 41);
+  assert.equal(events[1]?.causedBy, "41");
 });
 
 test("a step without sinks is not a cause: it does not enter the asynchronous context", () => {
@@ -85,4 +88,78 @@ test("a step without sinks is not a cause: it does not enter the asynchronous co
     quiet.map(({ kind, causedBy }) => [kind, causedBy]),
     [["error", undefined]],
   );
+});
+
+test("what a queue takes out belongs to the cause of who put it in", () => {
+  const { trace, events } = collect();
+  const queue: (Scope | undefined)[] = [];
+  trace.because({ causedBy: "uid@7", pod: "default/web" }, () => queue.push(currentScope()));
+  trace.origin("timer", () => {
+    trace.emit({ kind: "note", text: "tick" }, { actor: "kubelet" });
+    runInScope(queue[0], () => trace.emit({ kind: "note", text: "sync" }, { actor: "kubelet" }));
+  });
+  assert.deepEqual(
+    events.map(({ causedBy, origin, pod }) => [causedBy, origin, pod]),
+    [
+      [undefined, "timer", undefined],
+      ["uid@7", undefined, "default/web"],
+    ],
+  );
+});
+
+test("an id that was announced is the fact's own, and ids of two traces differ", () => {
+  const one = collect();
+  const two = collect();
+  const id = one.trace.newId();
+  assert.match(id, /^[0-9a-f]{16}$/);
+  one.trace.emit({ kind: "note", text: "inside" }, { actor: "apiserver", causedBy: id });
+  one.trace.emit({ kind: "note", text: "request" }, { actor: "user", id });
+  two.trace.emit({ kind: "note", text: "other" }, { actor: "user" });
+  assert.equal(one.events[0]?.causedBy, one.events[1]?.id);
+  assert.equal(new Set([...one.events, ...two.events].map((event) => event.id)).size, 3);
+});
+
+test("a fact of another process keeps its id, time and cause, and its secrets are masked", () => {
+  const { trace, events } = collect();
+  trace.secrets.learn("hunter2hunter2");
+  trace.emit({ kind: "note", text: "first" }, { actor: "user" });
+  const stamp = { seq: 1, id: "00000000000000ab", atMs: 5, actor: "runtime", level: 1, causedBy: "12" } as const;
+  trace.relay({ ...stamp, kind: "note", text: "hunter2hunter2" });
+  const { text: _text, ...rest } = events[1] as TraceEvent & { kind: "note" };
+  assert.deepEqual(rest, { ...stamp, seq: 2, kind: "note" });
+  assert(!JSON.stringify(events).includes("hunter2"));
+});
+
+test("a view shows its facts at other levels; ids, steps and sinks are those of the trace below", () => {
+  const { trace, events } = collect();
+  const quiet = quieterTrace(quieterTrace(trace, 2), 1);
+  trace.step("user", "outer", {}, () => {
+    quiet.emit({ kind: "note", text: "quiet" }, { actor: "kubelet" });
+    quiet.emit({ kind: "error", message: "no" }, { actor: "kubelet" });
+    quiet.emit({ kind: "note", text: "quieter" }, { actor: "kubelet", level: 3 });
+  });
+  assert.deepEqual(
+    events.map(({ seq, level, causedBy }) => [seq, level, causedBy]),
+    [
+      [1, 1, undefined],
+      [2, 2, events[0]?.id],
+      [3, 0, events[0]?.id],
+      [4, 3, events[0]?.id],
+    ],
+  );
+});
+
+test("a version names an object as a write and its watch event show it", () => {
+  assert.equal(versionOf({ metadata: { uid: "u", resourceVersion: "7" } }), "u@7");
+  for (const other of [undefined, null, {}, "x", { metadata: {} }, { metadata: { uid: "u" } }, { kind: "Status" }]) {
+    assert.equal(versionOf(other), undefined);
+  }
+});
+
+test("a traceparent carries an id; others' and damaged ones", () => {
+  assert.equal(parseTraceparent(formatTraceparent("00000001000000ff")), "00000001000000ff");
+  const other = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  assert.equal(parseTraceparent(other), "b7ad6b7169203331");
+  const damaged = [undefined, ["x"], "", "x", other.slice(1), `${other}x`, other.toUpperCase(), "0".repeat(100_000)];
+  for (const header of damaged) assert.equal(parseTraceparent(header), undefined);
 });

@@ -17,7 +17,7 @@ export async function carry(
   session: PortForwardClientSession,
   socket: Socket,
   port: number,
-  causedBy: number | undefined,
+  causedBy: string | undefined,
 ): Promise<void> {
   const cause = defined({ causedBy });
   const subject = `connection of port ${socket.remotePort ?? "?"} to ${port}`;

@@ -2,7 +2,9 @@ import type { IncomingMessage } from "node:http";
 import { isStatus, type KubeObject, type WatchEvent } from "../../apimachinery/api/meta.js";
 import type { Actor, RequestFact } from "../../trace/events.js";
 import { redactBody } from "../../trace/redact-body.js";
+import { versionOf } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
+import { formatTraceparent, TRACEPARENT } from "../../trace/traceparent.js";
 import { ChildAbort, onAbort } from "../../util/abort.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import { Deadlines } from "../../util/deadlines.js";
@@ -31,6 +33,12 @@ export interface ClientDeps {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+
+/** What a server learns about the fact of a request. */
+interface RequestIds {
+  readonly id: string;
+  readonly auditId: string;
+}
 
 /**
  * Creates a client of one API server with one identity.
@@ -78,7 +86,7 @@ class TracedClient implements KubeClient {
     const report = this.#begin(request);
     const wait = this.#waitFor(request);
     try {
-      const response = await this.#transport.send(await this.#exchange(request, report.auditId), wait.signal);
+      const response = await this.#transport.send(await this.#exchange(request, report), wait.signal);
       const body = await readBody(response);
       const answer: KubeResponse = { status: response.statusCode ?? 0, headers: response.headers, body };
       report.answered(answer);
@@ -128,7 +136,7 @@ class TracedClient implements KubeClient {
     const report = this.#begin(request);
     const wait = this.#waitFor(request);
     try {
-      const exchange = { ...(await this.#exchange(request, report.auditId)), isWatch: true };
+      const exchange = { ...(await this.#exchange(request, report)), isWatch: true };
       const response = await this.#transport.send(exchange, wait.signal);
       if (response.statusCode === 200) {
         report.answered({ status: 200, headers: response.headers, body: undefined });
@@ -145,12 +153,13 @@ class TracedClient implements KubeClient {
     }
   }
 
-  async #exchange(request: KubeRequest, auditId: string): Promise<HttpExchange> {
+  async #exchange(request: KubeRequest, { id, auditId }: RequestIds): Promise<HttpExchange> {
     const headers: AskingHeaders = {
       Accept: "application/json",
       "User-Agent": this.#userAgent,
       "Audit-ID": auditId,
     };
+    if (this.#deps.trace.wantsCauses) headers[TRACEPARENT] = formatTraceparent(id);
     await addIdentity(headers, this.config);
     let body: Buffer | undefined;
     if (request.body !== undefined) {
@@ -197,6 +206,7 @@ class TracedClient implements KubeClient {
   #begin(request: KubeRequest) {
     const { trace, clock, random, actor } = this.#deps;
     const startMs = clock.now();
+    const id = trace.newId();
     const auditId = random.uuid();
     trace.secrets.learnBody(request.path, request.body);
     let isReported = false;
@@ -216,17 +226,20 @@ class TracedClient implements KubeClient {
           : {}),
         ...rest,
       };
-      trace.emit(fact, { actor });
+      trace.emit(fact, { actor, id });
     };
     return {
+      id,
       auditId,
       answered: (answer: KubeResponse): void => {
         trace.secrets.learnBody(request.path, answer.body);
         const outcome = outcomeInWords(answer);
         const wantsBody = trace.wantsBodies && answer.body !== undefined;
+        const version = request.method === "GET" ? undefined : versionOf(answer.body);
         emit({
           status: answer.status,
           ...(outcome === undefined ? {} : { outcome }),
+          ...(version === undefined ? {} : { version }),
           ...(wantsBody ? { responseBody: redactBody(answer.body, request.path) } : {}),
         });
       },

@@ -37,7 +37,7 @@ export async function openCriEnvironment(
 ): Promise<CriEnvironment> {
   const kubeVersion = parseKubeVersion(release ?? "1.25");
   const { clock, trace } = context.session(defined({ speed }));
-  const story = new RequestTrace(trace, clock);
+  const story = new RequestTrace(trace);
   const { random, signal } = context;
   const cri = await createCriClient(endpoint, { clock, trace: story.trace, actor: "kubelet" }, {}, signal);
   try {

@@ -39,8 +39,8 @@ export async function openStreamEnvironment(
   const opened = new Disposables();
   try {
     const isSimulated = pod.namespace === "default" && SAMPLE_PODS.has(pod.name);
-    const target = await context.openTarget(command, options, (trace, clock) => {
-      story = new RequestTrace(trace, clock);
+    const target = await context.openTarget(command, options, (trace, _clock) => {
+      story = new RequestTrace(trace);
       return story.trace;
     });
     opened.defer(() => target.close());

@@ -14,8 +14,8 @@ import { startNode } from "../../testbed/node.js";
 import { PodFixture } from "../../testbed/pod-fixture.js";
 import { releaseOf } from "../../testbed/server-release.js";
 import { OwnNode } from "../../testbed/temporary-node.js";
-import { quieterTrace } from "../../trace/quieter.js";
 import type { Trace } from "../../trace/trace.js";
+import { quieterTrace } from "../../trace/view.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/concurrency.js";
 import { defined } from "../../util/defined.js";
@@ -74,7 +74,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
     await using target = await context.openTarget(command, targetOptions(options));
     const { clock, trace } = context.session({});
     await trace.chapter(command, async () => {
-      const quiet = quieterTrace(trace, clock, 2);
+      const quiet = quieterTrace(trace, 2);
       const kubeVersion = await releaseOf(target, { clock, trace: quiet, random: context.random });
       await using admin = createClient(target.admin, { clock, trace: quiet, random: context.random, actor: "user" });
       const own = new OwnNode({ target, admin, clock, trace }, nodeName);
@@ -83,7 +83,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       if (fixture.isOwnFolder && plan.firstManifest !== undefined) await fixture.writeManifest(plan.firstManifest);
       await using _node = { [Symbol.asyncDispose]: () => own.takeAway() };
       await using node = await startNode(
-        { context, clock, trace: inspectorTrace(trace, clock, plan.levelOf) },
+        { context, clock, trace: inspectorTrace(trace, plan.levelOf) },
         {
           // `claim` has checked the name. A killed inspector's Node can stay Ready for a while.
           plan: { ...joinPlan, takesOver: true },

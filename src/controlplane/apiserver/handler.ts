@@ -3,6 +3,7 @@ import { StatusError } from "../../apimachinery/errors.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Random } from "../../util/random.js";
 import { asStatusError, writeStatus } from "./answer.js";
+import { handleWithCause } from "./client-report.js";
 import { Exchange, type Upgrade } from "./exchange.js";
 import type { Filters } from "./filters.js";
 import type { HandlerDeps } from "./handlers/deps.js";
@@ -31,6 +32,11 @@ export async function handleRequest(
   const info = requestInfo(request.method ?? "", target.path, query);
   const auditId = auditIdOf(request, deps.random);
   const exchange = new Exchange(request, response, info, query, auditId, deps.clock, upgrade);
+  await handleWithCause(deps.trace, exchange, () => handle(deps, exchange));
+}
+
+async function handle(deps: RequestHandlerDeps, exchange: Exchange): Promise<void> {
+  const { info, query, response } = exchange;
   deps.counters.begin();
   let resource = "";
   try {

@@ -40,7 +40,7 @@ export class RelistObserver {
   readonly counts = { relists: 0, failedRelists: 0, inspections: 0, discarded: 0 };
   #failure: string | undefined;
   #failuresInARow = 0;
-  #stepSeq: number | undefined;
+  #stepId: string | undefined;
   #podsReported = 0;
   #discarded = 0;
 
@@ -66,7 +66,7 @@ export class RelistObserver {
     this.counts.relists++;
     this.#podsReported = 0;
     this.#discarded = 0;
-    this.#stepSeq = undefined;
+    this.#stepId = undefined;
     if (this.#failuresInARow > 0) {
       const failed = `${plural(this.#failuresInARow, "relist")} that failed`;
       this.#emit({
@@ -88,7 +88,7 @@ export class RelistObserver {
     const again = reinspections === 0 ? "" : `, ${plural(reinspections, "pod")} to inspect again`;
     const title = `Relist ${this.counts.relists}: ${plural(changes, "change")} among ${countText(pods)}${again}`;
     const step = { kind: "step", title, upstream: { file: GENERIC, func: "Relist" } } as const;
-    this.#stepSeq = this.trace.emit(step, { actor: "kubelet" }).seq;
+    this.#stepId = this.trace.emit(step, { actor: "kubelet" }).id;
     const rows = changed.slice(0, this.#maxPods).flatMap(changedRows);
     if (rows.length > 0) this.#emit(table("old state, new state", rows));
   }
@@ -148,7 +148,7 @@ export class RelistObserver {
 
   /** Inspections run in parallel, so the relist's step is named as the cause. */
   #emit(fact: Fact, level?: Level): void {
-    this.trace.emit(fact, { actor: "kubelet", ...defined({ causedBy: this.#stepSeq, level }) });
+    this.trace.emit(fact, { actor: "kubelet", ...defined({ causedBy: this.#stepId, level }) });
   }
 }
 

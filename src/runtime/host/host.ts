@@ -160,7 +160,7 @@ class RuntimeHost {
   #take(message: Extract<ProcessMessage, { readonly type: "fact" | "change" }>): void {
     if (this.#closing.signal.aborted) return;
     if (message.type === "change") this.#changes.tell(message.change);
-    else this.options.trace.emit(message.fact, { actor: message.actor, level: message.level });
+    else this.options.trace.relay(message.event);
   }
 
   #updateLevel(): void {

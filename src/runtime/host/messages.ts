@@ -1,5 +1,5 @@
 import { type GrpcCode, RpcError } from "../../cri/status.js";
-import type { Actor, Fact } from "../../trace/events.js";
+import type { TraceEvent } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import type { ClockReading } from "../../util/clock.js";
 import { LabError, type LabErrorCode, messageOf } from "../../util/errors.js";
@@ -33,7 +33,7 @@ export type HostMessage =
 export type ProcessMessage =
   | { readonly type: "listening"; readonly endpoint: string }
   | { readonly type: "refused"; readonly error: ErrorMessage }
-  | { readonly type: "fact"; readonly fact: Fact; readonly actor: Actor; readonly level: Level }
+  | { readonly type: "fact"; readonly event: TraceEvent }
   | { readonly type: "change"; readonly change: RuntimeChange }
   | { readonly type: "answer"; readonly id: number; readonly value: unknown }
   | { readonly type: "failed"; readonly id: number; readonly error: ErrorMessage };

@@ -1,4 +1,3 @@
-import type { Actor, Fact, TraceEvent } from "../../trace/events.js";
 import { type Level, Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
 import { SystemRandom } from "../../util/random.js";
@@ -30,7 +29,7 @@ async function serve({ clock: reading, wantedLevel, ...options }: ProcessOptions
       return wanted === -1 ? 0 : wanted;
     },
     write: (event) => {
-      if (event.level <= wanted) sendFact(event);
+      if (event.level <= wanted) send({ type: "fact", event });
     },
   });
   let runtime: RunningRuntime;
@@ -55,11 +54,6 @@ async function serve({ clock: reading, wantedLevel, ...options }: ProcessOptions
 async function startWatchdog(): Promise<void> {
   const { Worker } = await import("node:worker_threads");
   new Worker(WATCHDOG, { eval: true });
-}
-
-function sendFact(event: TraceEvent): void {
-  const { seq: _seq, atMs: _atMs, causedBy: _causedBy, chapter: _chapter, actor, level, ...fact } = event;
-  send({ type: "fact", fact: fact as Fact, actor: actor as Actor, level: level as Level });
 }
 
 async function answer(

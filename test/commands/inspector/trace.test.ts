@@ -50,7 +50,7 @@ for (const [name, fact, level, wanted] of table) {
     test(`${inspector} shows ${name} under -v ${wanted[inspector]}`, () => {
       const clock = new FakeClock();
       const { trace, events } = recordingTrace(clock);
-      inspectorTrace(trace, clock, WINDOWS[inspector]).emit(fact, { actor: "kubelet", level });
+      inspectorTrace(trace, WINDOWS[inspector]).emit(fact, { actor: "kubelet", level });
       assert.deepEqual(
         events.map((event) => event.level),
         [wanted[inspector]],

@@ -53,7 +53,7 @@ test("sync pod: each step and decision is in the trace, with upstream's names", 
   const [decision] = only(lab.facts, "decision");
   assert.equal(decision?.what, `default/${pod.metadata.name}: create sandbox (attempt 0), start container app`);
   assert.equal(decision?.upstream?.func, "computePodActions");
-  const calls = only(lab.facts, "rpc").filter(({ causedBy }) => causedBy === step?.seq);
+  const calls = only(lab.facts, "rpc").filter(({ causedBy }) => causedBy === step?.id);
   assert.deepEqual(
     calls.map(({ method }) => method),
     ["RunPodSandbox", "PodSandboxStatus", "ImageStatus", "ImageStatus", "CreateContainer", "StartContainer"],
