@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import type { TargetOptions } from "../testbed/target.js";
 import type { Level } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
@@ -13,7 +13,7 @@ export interface OutputOptions {
 }
 
 /** Headings of the help for flags that several commands have. The flags of one command alone come first. */
-export const OUTPUT_GROUP = "Output:";
+const OUTPUT_GROUP = "Output:";
 const CLUSTER_GROUP = "Cluster:";
 const NODE_GROUP = "Node:";
 
@@ -27,12 +27,21 @@ export function addOutputOptions(command: Command): Command {
 export function addTraceOptions(command: Command): Command {
   const levels = "trace: 0 errors, 1 steps, 2 requests, 3 servers' decisions, 4 bodies";
   return command
+    .configureHelp({ ...command.configureHelp(), groupItems })
     .optionsGroup(OUTPUT_GROUP)
     .option("-v, --verbosity <level>", levels, parseVerbosity, 1)
     .option("-o, --trace <file>", "also write the trace to this .ndjson file", parsePath)
     .option("--no-color", "plain text (also: NO_COLOR)")
     .optionsGroup("");
 }
+
+/** A command's own flags come first in its help, the flags for its output last. */
+const groupItems: Help["groupItems"] = (all, visible, groupOf) => {
+  const rank = (heading: string) => ["Options:", OUTPUT_GROUP].indexOf(heading);
+  const order = [0, -1, 1];
+  const groups = new Help().groupItems(all, visible, groupOf);
+  return new Map([...groups].sort(([a], [b]) => order.indexOf(rank(a)) - order.indexOf(rank(b))));
+};
 
 /** Adds the flags that choose a cluster; see docs/targets.md. */
 export function addTargetOptions(command: Command): Command {

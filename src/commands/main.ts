@@ -1,5 +1,5 @@
-import { Command, CommanderError, Help } from "commander";
-import { OUTPUT_GROUP, type OutputOptions } from "../cli/options.js";
+import { Command, CommanderError } from "commander";
+import type { OutputOptions } from "../cli/options.js";
 import { CliSession } from "../cli/session.js";
 import { columnsOf } from "../cli/width.js";
 import type { Program, ProgramEdge } from "../testbed/context.js";
@@ -60,7 +60,7 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     .version(version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .configureHelp({ helpWidth: Math.min(columnsOf(stdout), 100), minWidthToWrap: MIN_WIDTH_TO_WRAP, groupItems })
+    .configureHelp({ helpWidth: Math.min(columnsOf(stdout), 100), minWidthToWrap: MIN_WIDTH_TO_WRAP })
     .addHelpText("after", "\nStart here: kubelab learn\nThe flags of a command: kubelab COMMAND --help")
     .showHelpAfterError("(add --help for the flags)")
     .hook("preAction", (_program, action) => session.useOutput(action.optsWithGlobals<OutputOptions>()));
@@ -72,14 +72,6 @@ async function buildProgram(argv: readonly string[], version: string, session: C
   }
   return program;
 }
-
-/** A command's own flags come first in its help, the flags for its output last. */
-const groupItems: Help["groupItems"] = (all, visible, groupOf) => {
-  const rank = (heading: string) => ["Options:", OUTPUT_GROUP].indexOf(heading);
-  const order = [0, -1, 1];
-  const groups = new Help().groupItems(all, visible, groupOf);
-  return new Map([...groups].sort(([a], [b]) => order.indexOf(rank(a)) - order.indexOf(rank(b))));
-};
 
 /** Prints an error on stderr: one sentence and a hint; a stack only for our own bugs. */
 function report(error: unknown, session: CliSession): number {

@@ -18,7 +18,6 @@ import {
   type TokenUsage,
 } from "../cluster-bootstrap/secret.js";
 import { formatToken, generateToken, parseToken, parseTokenId } from "../cluster-bootstrap/token.js";
-import { joinCommandFor } from "../testbed/join-plan.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
 import { defined } from "../util/defined.js";
 import { withAdministrator } from "./administrator.js";
@@ -80,6 +79,7 @@ async function runCreate(context: CliContext, text: string | undefined, options:
     await createToken(deps, { token, usages, groups, ...defined({ description, expiration }) });
     explainToken(deps, token, expiration);
     await explainRights(deps, groups);
+    const { joinCommandFor } = await import("../testbed/join-plan.js");
     const joinCommand = joinCommandFor(target.admin, token);
     const shown = { expiration: expiration ?? null, usages, groups, description: description ?? null };
     context.print({

@@ -13,6 +13,8 @@ const MAX_LENGTH = 4_096;
 const MAX_VALUES = 2_000;
 /** Lines and words of a value with several (a key, a kubeconfig) that are recognised by themselves. */
 const MAX_PARTS = 200;
+/** Pairs of ASCII characters. */
+const PAIRS = 1 << 14;
 
 /**
  * The secret values that this process has seen, masked wherever they occur later: a password that was expanded into a
@@ -23,6 +25,8 @@ export class Secrets {
   readonly #values = new Map<string, readonly string[]>();
   /** the first characters of a form -> the forms that begin with them */
   readonly #byBeginning = new Map<string, Set<string>>();
+  /** by the first two characters: 1 if a form may begin with them. Most places of a text are passed by this alone. */
+  readonly #mayBegin = new Uint8Array(PAIRS);
 
   /** Learns the secrets of a request or response. Other paths than those of Secrets and tokens cost nothing. */
   learnBody(requestPath: string, body: unknown): void {
@@ -63,6 +67,7 @@ export class Secrets {
     const forms = formsOf(text);
     this.#values.set(text, forms);
     for (const form of forms) {
+      this.#mayBegin[pairAt(form, 0)] = 1;
       const beginning = form.slice(0, MIN_LENGTH);
       const known = this.#byBeginning.get(beginning);
       if (known === undefined) this.#byBeginning.set(beginning, new Set([form]));
@@ -93,6 +98,7 @@ export class Secrets {
     let out = "";
     let from = 0;
     for (let at = 0; at + MIN_LENGTH <= text.length; at++) {
+      if (this.#mayBegin[pairAt(text, at)] === 0) continue;
       const length = this.#lengthAt(text, at);
       if (length === 0) continue;
       out += text.slice(from, at) + MASK;
@@ -128,6 +134,11 @@ export class Secrets {
     }
     return (copy ?? value) as T;
   }
+}
+
+/** Two characters as a number below `PAIRS`; those beyond ASCII share the numbers of others. */
+function pairAt(text: string, at: number): number {
+  return ((text.charCodeAt(at) << 7) ^ text.charCodeAt(at + 1)) & (PAIRS - 1);
 }
 
 /** How a value appears in texts: as it is, escaped, and in base64 of a text that contains it at any position. */

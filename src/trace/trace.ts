@@ -12,7 +12,7 @@ import { Secrets } from "./secrets.js";
 export type Level = 0 | 1 | 2 | 3 | 4;
 
 export interface TraceSink {
-  /** events above this level are dropped; undefined: all are kept */
+  /** events above this level are dropped, and reach `write` with their secrets; undefined: all are kept */
   readonly level?: Level;
   write(event: TraceEvent): void;
   /** Called once at the end: flushes and closes files. */
@@ -99,17 +99,19 @@ export class Trace {
   emit(fact: Fact, options: EmitOptions): TraceEvent {
     const { chapter, pod, causedBy: cause, origin }: Scope = currentScope() ?? {};
     const causedBy = options.causedBy ?? cause;
+    const level = options.level ?? LEVELS[fact.kind];
     const event: TraceEvent = {
       seq: this.#nextSeq++,
       id: options.id ?? this.newId(),
       atMs: this.clock.now(),
       actor: options.actor,
-      level: options.level ?? LEVELS[fact.kind],
+      level,
       ...(options.instance === undefined ? {} : { instance: options.instance }),
       ...(chapter === undefined ? {} : { chapter }),
       ...(pod === undefined ? {} : { pod }),
       ...(causedBy === undefined ? (origin === undefined ? {} : { origin }) : { causedBy }),
-      ...(this.#sinks.length === 0 ? fact : this.secrets.maskAll(fact)),
+      // The sinks drop an event above their levels unread.
+      ...(this.wants(level) ? this.secrets.maskAll(fact) : fact),
     };
     this.#write(event);
     return event;

@@ -163,3 +163,25 @@ test("a traceparent carries an id; others' and damaged ones", () => {
   const damaged = [undefined, ["x"], "", "x", other.slice(1), `${other}x`, other.toUpperCase(), "0".repeat(100_000)];
   for (const header of damaged) assert.equal(parseTraceparent(header), undefined);
 });
+
+test("a fact is searched for secrets only if a sink shows its level", () => {
+  const { trace, events } = collect();
+  const quiet = new Trace(new FakeClock());
+  quiet.addSink({ level: 1, write: () => {} });
+  let reads = 0;
+  const fact = {
+    kind: "note",
+    get text() {
+      reads++;
+      return "abcdef.0123456789abcdef";
+    },
+  } as const;
+  const readsOf = (which: Trace, level: 1 | 2) => {
+    reads = 0;
+    which.emit(fact, { actor: "user", level });
+    return reads;
+  };
+  assert.ok(readsOf(quiet, 2) < readsOf(quiet, 1));
+  trace.emit(fact, { actor: "user", level: 4 });
+  assert.equal((events[0] as { text?: string }).text, "abcdef.****");
+});
