@@ -1,6 +1,12 @@
-import type { KubeObject, WatchEvent } from "../../src/apimachinery/api/meta.js";
+import type { KubeObject } from "../../src/apimachinery/api/meta.js";
 import { isSuccess, refusal } from "../../src/client-go/rest/answers.js";
-import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "../../src/client-go/rest/client.js";
+import type {
+  KubeClient,
+  KubeRequest,
+  KubeResponse,
+  ReceivedEvent,
+  RestConfig,
+} from "../../src/client-go/rest/client.js";
 import { AsyncQueue } from "../../src/util/async-queue.js";
 
 export interface MemoryAnswer {
@@ -11,7 +17,7 @@ export interface MemoryAnswer {
 /** A client without a network, for tests with a fake clock: a function answers each request at once. */
 export class MemoryClient implements KubeClient {
   readonly requests: KubeRequest[] = [];
-  readonly watches: { readonly path: string; readonly query: object; readonly queue: AsyncQueue<WatchEvent> }[] = [];
+  readonly watches: { readonly path: string; readonly query: object; readonly queue: AsyncQueue<ReceivedEvent> }[] = [];
 
   constructor(
     readonly answer: (request: KubeRequest) => MemoryAnswer | Error,
@@ -37,10 +43,10 @@ export class MemoryClient implements KubeClient {
     path: string,
     query: KubeRequest["query"] & object,
     signal: AbortSignal,
-  ): AsyncGenerator<WatchEvent<T>> {
-    const queue = new AsyncQueue<WatchEvent>();
+  ): AsyncGenerator<ReceivedEvent<T>> {
+    const queue = new AsyncQueue<ReceivedEvent>();
     this.watches.push({ path, query, queue });
-    yield* queue.iterate(signal) as AsyncGenerator<WatchEvent<T>>;
+    yield* queue.iterate(signal) as AsyncGenerator<ReceivedEvent<T>>;
   }
 
   /** `METHOD /path`, for comparisons */

@@ -3,6 +3,7 @@ import { reflect } from "../../src/client-go/cache/reflect.js";
 import type { KubeClient, RestConfig } from "../../src/client-go/rest/client.js";
 import { createClient } from "../../src/client-go/rest/create-client.js";
 import { NodeAgent } from "../../src/kubelet/node.js";
+import type { Ctx } from "../../src/trace/ctx.js";
 import { Trace } from "../../src/trace/trace.js";
 import type { Clock } from "../../src/util/clock.js";
 import type { Random } from "../../src/util/random.js";
@@ -31,7 +32,7 @@ export class PlayNode {
     readonly name: string,
     readonly client: KubeClient,
     readonly agent: NodeAgent,
-    readonly deps: { readonly clock: Clock; readonly random: Random },
+    readonly deps: Ctx,
   ) {}
 
   static async start(
@@ -42,7 +43,7 @@ export class PlayNode {
     const all = { ...deps, trace: new Trace(deps.clock) };
     const resources = { cpu: "4", memory: "8Gi", pods: "110" };
     const agent = new NodeAgent(config, all, { nodeName: name, kubeVersion: "1.25", resources });
-    const node = new PlayNode(name, createClient(config, { ...all, actor: "kubelet" }), agent, deps);
+    const node = new PlayNode(name, createClient(config, { ...all, actor: "kubelet" }), agent, all);
     const { signal } = node.#stop;
     await agent.start(signal);
     const loops = [agent.renewLoop(signal), agent.heartbeat.run(signal), node.#followPods(signal)];

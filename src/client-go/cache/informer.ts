@@ -1,5 +1,4 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { keyOf } from "./key.js";
 import { type ReflectDeps, type ReflectOptions, reflect } from "./reflect.js";
@@ -7,11 +6,8 @@ import { type ReflectDeps, type ReflectOptions, reflect } from "./reflect.js";
 /** The wait after a 403: the right may still be granted. It is the longest wait of client-go's reflector. */
 const REFUSED_RETRY_MS = 30_000;
 
-export interface InformerDeps extends ReflectDeps {
-  readonly trace: Trace;
-}
-
 export interface InformerOptions<T> extends ReflectOptions {
+  /** runs with the watch event, or the list, as its cause */
   readonly onChanged?: (object: T) => void;
   /** a sentence for the hint of a refusal: what is waiting for these objects */
   readonly waiting?: string;
@@ -31,7 +27,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   readonly synced: Promise<void>;
 
   constructor(
-    readonly deps: InformerDeps,
+    readonly deps: ReflectDeps,
     readonly options: InformerOptions<T>,
   ) {
     this.synced = new Promise((resolve) => {
@@ -81,7 +77,7 @@ export class Informer<T extends KubeObject = KubeObject> {
           break;
         default:
           this.#store.set(keyOf(event.object), event.object);
-          this.options.onChanged?.(event.object);
+          this.deps.trace.because(event, () => this.options.onChanged?.(event.object));
       }
     }
   }

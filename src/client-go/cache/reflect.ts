@@ -1,18 +1,22 @@
-import { isStatus, type KubeList, type KubeObject, type WatchEvent } from "../../apimachinery/api/meta.js";
-import type { Clock } from "../../util/clock.js";
+import { isStatus, type KubeList, type KubeObject } from "../../apimachinery/api/meta.js";
+import type { Ctx } from "../../trace/ctx.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import type { Random } from "../../util/random.js";
 import { isRecord } from "../../util/records.js";
-import type { KubeClient, KubeRequest } from "../rest/client.js";
+import type { KubeClient, KubeRequest, ReceivedEvent } from "../rest/client.js";
 
 /**
  * The events of a reflected collection. A fresh list is not a change: its objects are between `init` and `initDone`.
+ *
+ * If a trace keeps causes, `causedBy` is the id of the watch event's fact, or of the list's request. Run what the event leads to,
+ * such as adding to a queue, in `trace.because(event, ...)`, with the pod if it is about one.
  */
-export type ReflectEvent<T extends KubeObject = KubeObject> =
+export type ReflectEvent<T extends KubeObject = KubeObject> = { readonly causedBy?: string } & (
   | { readonly type: "init" }
   | { readonly type: "initDone"; readonly objects: readonly T[] }
   | { readonly type: "applied"; readonly object: T }
-  | { readonly type: "deleted"; readonly object: T };
+  | { readonly type: "deleted"; readonly object: T }
+);
 
 export interface ReflectOptions {
   readonly path: string;
@@ -20,10 +24,8 @@ export interface ReflectOptions {
   readonly labelSelector?: string;
 }
 
-export interface ReflectDeps {
+export interface ReflectDeps extends Ctx {
   readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 /** client-go's reflector: 800 ms doubling to 30 s, plus up to 100 % jitter, reset after two quiet minutes. */
@@ -62,10 +64,10 @@ export async function* reflect<T extends KubeObject = KubeObject>(
     const wasShort = () => startMs === undefined || (events === 0 && deps.clock.now() - startMs < SHORT_WATCH_MS);
     try {
       if (resourceVersion === undefined) {
-        const list = await listAll<T>(deps.client, options, signal);
-        yield { type: "init" };
-        for (const object of list.items) yield { type: "applied", object };
-        yield { type: "initDone", objects: list.items };
+        const { list, cause } = await listAll<T>(deps, options, signal);
+        yield { type: "init", ...cause };
+        for (const object of list.items) yield { type: "applied", object, ...cause };
+        yield { type: "initDone", objects: list.items, ...cause };
         resourceVersion = list.metadata.resourceVersion ?? "";
       }
       startMs = deps.clock.now();
@@ -78,8 +80,9 @@ export async function* reflect<T extends KubeObject = KubeObject>(
         }
         events++;
         resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
-        if (event.type === "ADDED" || event.type === "MODIFIED") yield { type: "applied", object: event.object };
-        if (event.type === "DELETED") yield { type: "deleted", object: event.object };
+        const { type, object, causedBy } = event;
+        if (type === "ADDED" || type === "MODIFIED") yield { type: "applied", object, ...defined({ causedBy }) };
+        if (type === "DELETED") yield { type: "deleted", object, ...defined({ causedBy }) };
       }
       // A server that ends every watch at once or answers "too old" must not get requests in a tight loop.
       if (wasShort()) await backoff.wait(signal);
@@ -95,15 +98,17 @@ export async function* reflect<T extends KubeObject = KubeObject>(
 }
 
 async function listAll<T extends KubeObject>(
-  client: KubeClient,
+  { client, trace }: ReflectDeps,
   options: ReflectOptions,
   signal: AbortSignal,
-): Promise<KubeList<T>> {
+): Promise<{ readonly list: KubeList<T>; readonly cause: { readonly causedBy?: string } }> {
   const items: T[] = [];
   let next: string | undefined;
   for (;;) {
     const query: KubeRequest["query"] = { ...selectors(options), limit: PAGE_SIZE, continue: next };
-    const page: unknown = await client.expect({ method: "GET", path: options.path, query, signal });
+    const factId = trace.wantsCauses ? trace.newId() : undefined;
+    const ids = defined({ factId });
+    const page: unknown = await client.expect({ method: "GET", path: options.path, query, signal, ...ids });
     if (!isList<T>(page)) {
       const hint = "Check that the address leads to an API server.";
       throw new LabError("REFUSED", `the response to GET ${options.path} is not a list`, hint);
@@ -113,7 +118,8 @@ async function listAll<T extends KubeObject>(
     const itemKind = { apiVersion, kind: kind.replace(/List$/, "") };
     for (const item of page.items ?? []) items.push({ ...itemKind, ...item });
     next = page.metadata.continue === "" ? undefined : page.metadata.continue;
-    if (next === undefined) return { ...page, items };
+    // The last page completes the list.
+    if (next === undefined) return { list: { ...page, items }, cause: defined({ causedBy: factId }) };
   }
 }
 
@@ -129,7 +135,7 @@ function watchFrom<T extends KubeObject>(
   options: ReflectOptions,
   resourceVersion: string,
   signal: AbortSignal,
-): AsyncIterable<WatchEvent<T>> {
+): AsyncIterable<ReceivedEvent<T>> {
   const timeoutSeconds = Math.floor((MIN_WATCH_TIMEOUT_MS * (1 + deps.random.float())) / 1000);
   const query = { ...selectors(options), resourceVersion, allowWatchBookmarks: true, timeoutSeconds };
   return deps.client.watch<T>(options.path, query, signal);

@@ -45,6 +45,14 @@ export interface KubeRequest {
   /** wall-clock ms, default 30 000 */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** the id of the request's fact, from `Trace.newId`, for a caller that names it as a cause; default: a new one */
+  readonly factId?: string;
+}
+
+/** A watch event as a client received it. */
+export interface ReceivedEvent<T extends KubeObject = KubeObject> extends WatchEvent<T> {
+  /** The id of the client's fact about it, if a trace keeps causes. Run what it leads to in `trace.because(event, ...)`. */
+  readonly causedBy?: string;
 }
 
 /** Any response of the server, also 4xx and 5xx: the caller decides what they mean. */
@@ -74,7 +82,7 @@ export interface KubeClient {
     path: string,
     query: Readonly<Record<string, string | number | boolean | undefined>>,
     signal: AbortSignal,
-  ): AsyncIterable<WatchEvent<T>>;
+  ): AsyncIterable<ReceivedEvent<T>>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { isStatus, type KubeObject, type WatchEvent } from "../../apimachinery/api/meta.js";
+import { isStatus, type KubeObject } from "../../apimachinery/api/meta.js";
 import type { Actor, RequestFact } from "../../trace/events.js";
 import { redactBody } from "../../trace/redact-body.js";
 import { versionOf } from "../../trace/scope.js";
@@ -8,17 +8,19 @@ import { formatTraceparent, TRACEPARENT } from "../../trace/traceparent.js";
 import { ChildAbort, onAbort } from "../../util/abort.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import { Deadlines } from "../../util/deadlines.js";
+import { defined } from "../../util/defined.js";
 import { isAbortError, LabError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import { isRecord } from "../../util/records.js";
 import { SmallSet } from "../../util/small-set.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
 import { readBody, readLines } from "./body.js";
-import type { AskingHeaders, KubeClient, KubeRequest, KubeResponse, RestConfig } from "./client.js";
+import type { AskingHeaders, KubeClient, KubeRequest, KubeResponse, ReceivedEvent, RestConfig } from "./client.js";
 import { type HttpExchange, HttpTransport } from "./http.js";
 import { addIdentity, identityInWords } from "./identity.js";
 import { withQuery } from "./paths.js";
 import { explainTransportError, timeoutError } from "./transport-errors.js";
+import { withCause } from "./watch-report.js";
 
 export interface ClientDeps {
   readonly trace: Trace;
@@ -26,6 +28,8 @@ export interface ClientDeps {
   readonly random: Random;
   /** the sender of the requests, for the trace */
   readonly actor: Actor;
+  /** which of several such senders: the node of a kubelet */
+  readonly instance?: string;
   /** default `kubelab (OS/ARCH)` */
   readonly userAgent?: string;
   /** replaces the warning about an unverified server: the reason why it is used. No secret is sent to it. */
@@ -113,15 +117,15 @@ class TracedClient implements KubeClient {
     path: string,
     query: KubeRequest["query"] & object,
     signal: AbortSignal,
-  ): AsyncGenerator<WatchEvent<T>> {
+  ): AsyncGenerator<ReceivedEvent<T>> {
     const request: KubeRequest = { method: "GET", path, query: { ...query, watch: true }, signal };
     if (signal.aborted) return;
     using cut = new ChildAbort(signal);
     try {
       for await (const line of readLines(await this.#openWatch({ ...request, signal: cut.signal }))) {
-        const event = parseEvent(line) as WatchEvent<T>;
+        const event = parseEvent(line) as ReceivedEvent<T>;
         this.#deps.trace.secrets.learnBody(path, event);
-        yield event;
+        yield this.#deps.trace.wantsCauses ? withCause(this.#deps, path, event) : event;
       }
     } catch (error) {
       if (signal.aborted || (isAbortError(error) && this.#closing.signal.aborted)) return;
@@ -204,9 +208,9 @@ class TracedClient implements KubeClient {
 
   /** Starts the report of one request: the first call of `answered` or `failed` emits its fact. */
   #begin(request: KubeRequest) {
-    const { trace, clock, random, actor } = this.#deps;
+    const { trace, clock, random, actor, instance } = this.#deps;
     const startMs = clock.now();
-    const id = trace.newId();
+    const id = request.factId ?? trace.newId();
     const auditId = random.uuid();
     trace.secrets.learnBody(request.path, request.body);
     let isReported = false;
@@ -226,7 +230,7 @@ class TracedClient implements KubeClient {
           : {}),
         ...rest,
       };
-      trace.emit(fact, { actor, id });
+      trace.emit(fact, { actor, id, ...defined({ instance }) });
     };
     return {
       id,
@@ -235,7 +239,7 @@ class TracedClient implements KubeClient {
         trace.secrets.learnBody(request.path, answer.body);
         const outcome = outcomeInWords(answer);
         const wantsBody = trace.wantsBodies && answer.body !== undefined;
-        const version = request.method === "GET" ? undefined : versionOf(answer.body);
+        const version = writtenVersion(request.method, answer.body);
         emit({
           status: answer.status,
           ...(outcome === undefined ? {} : { outcome }),
@@ -290,4 +294,14 @@ function outcomeInWords(answer: KubeResponse): string | undefined {
   const body = answer.body as { kind?: unknown; items?: unknown } | null;
   if (typeof body !== "object" || body === null || isStatus(body)) return undefined;
   return Array.isArray(body.items) ? `${body.items.length} items` : undefined;
+}
+
+/**
+ * The version that a write made. The response to a DELETE has a new version only if the object was marked and stays: an object that
+ * is gone is returned as it was before.
+ */
+function writtenVersion(method: string, body: unknown): string | undefined {
+  if (method === "GET") return undefined;
+  const isMarked = () => (body as Partial<KubeObject> | null)?.metadata?.deletionTimestamp !== undefined;
+  return method !== "DELETE" || isMarked() ? versionOf(body) : undefined;
 }

@@ -1,5 +1,5 @@
-import type { KubeObject, WatchEvent } from "../../apimachinery/api/meta.js";
-import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "./client.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { KubeClient, KubeRequest, KubeResponse, ReceivedEvent, RestConfig } from "./client.js";
 
 /** A client with the number of requests that still use it. */
 interface Generation {
@@ -60,7 +60,7 @@ export class SwitchingClient implements KubeClient {
     path: string,
     query: KubeRequest["query"] & object,
     signal: AbortSignal,
-  ): AsyncGenerator<WatchEvent<T>> {
+  ): AsyncGenerator<ReceivedEvent<T>> {
     const generation = this.#current;
     generation.inFlight++;
     try {

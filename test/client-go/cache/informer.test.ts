@@ -3,6 +3,7 @@ import { test } from "vitest";
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { Informer } from "../../../src/client-go/cache/informer.js";
 import { collectionPath, SERVICES } from "../../../src/client-go/rest/paths.js";
+import type { Trace } from "../../../src/trace/trace.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
 import { recordingTrace } from "../../support/trace.js";
@@ -13,12 +14,16 @@ const service = (name: string): KubeObject => ({
   metadata: { name, namespace: "ns", resourceVersion: "5" },
 });
 
-function start(answer: () => MemoryAnswer) {
+function start(answer: () => MemoryAnswer, changed: (trace: Trace) => void = () => {}) {
   const clock = new FakeClock();
   const client = new MemoryClient(answer);
   const { trace, events } = recordingTrace(clock);
   const deps = { client, clock, random: new FakeRandom(), trace };
-  const informer = new Informer(deps, { path: collectionPath(SERVICES), waiting: "Containers wait." });
+  const informer = new Informer(deps, {
+    path: collectionPath(SERVICES),
+    waiting: "Containers wait.",
+    onChanged: () => changed(trace),
+  });
   const stop = new AbortController();
   const done = informer.run(stop.signal);
   const end = async () => {
@@ -44,6 +49,19 @@ test("informer: objects are undefined until they are listed, then followed", asy
   watch?.queue.push({ type: "DELETED", object: service("a") });
   await settle();
   assert.deepEqual(names(), ["b", "c"]);
+  await end();
+});
+
+test("informer: a handler runs with the watch event as its cause", async () => {
+  const causes: (string | undefined)[] = [];
+  const { client, end } = start(
+    () => listOf(),
+    (trace) => causes.push(trace.cause),
+  );
+  await settle();
+  client.watches[0]?.queue.push({ type: "ADDED", object: service("c"), causedBy: "w1" });
+  await settle();
+  assert.deepEqual(causes, ["w1"]);
   await end();
 });
 

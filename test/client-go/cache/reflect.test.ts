@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { type ReflectEvent, reflect } from "../../../src/client-go/cache/reflect.js";
+import { Trace } from "../../../src/trace/trace.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
+import { recordingTrace } from "../../support/trace.js";
 
 const node = (name: string, resourceVersion = "1") => ({ metadata: { name, resourceVersion } });
 const list = (resourceVersion: string, ...names: string[]): MemoryAnswer => ({
@@ -11,21 +13,22 @@ const list = (resourceVersion: string, ...names: string[]): MemoryAnswer => ({
   body: { kind: "NodeList", apiVersion: "v1", metadata: { resourceVersion }, items: names.map((name) => node(name)) },
 });
 
-function start(answers: (MemoryAnswer | Error)[]) {
-  const clock = new FakeClock();
+function start(answers: (MemoryAnswer | Error)[], clock = new FakeClock(), trace = new Trace(clock)) {
   const client = new MemoryClient(() => answers.shift() ?? list("99"));
   const stop = new AbortController();
   const seen: string[] = [];
+  const causes: (string | undefined)[] = [];
   const say = (event: ReflectEvent) =>
     "object" in event ? `${event.type} ${event.object.kind}/${event.object.metadata.name}` : event.type;
   const done = (async () => {
     const options = { path: "/api/v1/nodes", fieldSelector: "metadata.name=a" };
-    for await (const event of reflect({ client, clock, random: new FakeRandom(0) }, options, stop.signal)) {
+    for await (const event of reflect({ client, clock, random: new FakeRandom(0), trace }, options, stop.signal)) {
       seen.push(say(event));
+      causes.push(event.causedBy);
     }
   })();
   done.catch(() => {});
-  return { clock, client, stop, seen, done };
+  return { clock, client, stop, seen, causes, done };
 }
 
 const event = (type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK", name: string, resourceVersion: string) => ({
@@ -58,6 +61,21 @@ describe("reflect", () => {
     client.watches[0]?.queue.push(event("DELETED", "b", "8"));
     await settle();
     assert.deepEqual(seen.slice(4), ["applied Node/a", "deleted Node/b"]);
+    stop.abort();
+    await done;
+  });
+
+  test("events carry the fact that caused them: the list's request or the watch event", async () => {
+    const clock = new FakeClock();
+    const { trace } = recordingTrace(clock);
+    const { client, stop, causes, done } = start([list("5", "a")], clock, trace);
+    await settle();
+    const listed = client.requests[0]?.factId;
+    assert.notEqual(listed, undefined);
+    client.watches[0]?.queue.push({ ...event("MODIFIED", "a", "6"), causedBy: "w1" });
+    client.watches[0]?.queue.push({ ...event("DELETED", "a", "7"), causedBy: "w2" });
+    await settle();
+    assert.deepEqual(causes, [listed, listed, listed, "w1", "w2"]);
     stop.abort();
     await done;
   });

@@ -268,6 +268,31 @@ describe("watches", () => {
     assert.deepEqual(names, ["n1", "nö2", "n3"]);
   });
 
+  test("each event is a fact, caused by the version that it shows; a bookmark is none", async () => {
+    const object = (name: string, resourceVersion: string) => ({ name, namespace: "ns", uid: "u", resourceVersion });
+    const send = (type: string, version: string) =>
+      JSON.stringify({ type, object: { kind: "Pod", apiVersion: "v1", metadata: object("web", version) } });
+    const lines = [send("ADDED", "5"), send("BOOKMARK", "6"), send("DELETED", "7")];
+    await using server = await startHttpsServer(await makeLeaf(ca), () => (response) => {
+      response.writeHead(200, { "Content-Type": "application/json" });
+      response.end(`${lines.join("\n")}\n`);
+    });
+    const { client: kube, events } = client({ server: server.url, caPem: ca.certificatePem });
+    await using _kube = kube;
+    const causes: (string | undefined)[] = [];
+    for await (const { causedBy } of kube.watch("/api/v1/pods", {}, new AbortController().signal))
+      causes.push(causedBy);
+    const facts = only(events, "watch");
+    assert.deepEqual(
+      facts.map(({ type, resource, object, pod, causedBy }) => [type, resource, object, pod, causedBy]),
+      [
+        ["ADDED", "pods", "ns/web", "ns/web", "u@5"],
+        ["DELETED", "pods", "ns/web", "ns/web", "u@7"],
+      ],
+    );
+    assert.deepEqual(causes, [facts[0]?.id, undefined, facts[1]?.id]);
+  });
+
   test("a connection that breaks is an error, also inside an event", async () => {
     await using server = await startHttpsServer(await makeLeaf(ca), () => (response) => {
       response.writeHead(200, { "Content-Type": "application/json" });

@@ -1,0 +1,37 @@
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { WatchFact } from "../../trace/events.js";
+import { versionOf } from "../../trace/scope.js";
+import type { EmitOptions, Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
+import { keyOf } from "../cache/key.js";
+import type { ReceivedEvent } from "./client.js";
+
+/**
+ * Reports that a watch event reached a client. Its cause is the version of the object: the change that made this version, or the
+ * deletion, whose version the event of a deleted object has.
+ * @returns the id of the fact
+ */
+function reportWatchEvent(
+  trace: Trace,
+  { type, resource, object }: Pick<WatchFact, "type" | "resource"> & { readonly object: KubeObject },
+  receiver: Pick<EmitOptions, "actor" | "instance">,
+): string {
+  const key = keyOf(object);
+  const scope = defined({ causedBy: versionOf(object), pod: resource === "pods" ? key : undefined });
+  return trace.because(scope, () => trace.emit({ kind: "watch", type, resource, object: key }, receiver).id);
+}
+
+/** The event with the id of its fact. Bookmarks and errors are about no object. */
+export function withCause<T extends KubeObject>(
+  { trace, actor, instance }: Pick<EmitOptions, "actor" | "instance"> & { readonly trace: Trace },
+  path: string,
+  event: ReceivedEvent<T>,
+): ReceivedEvent<T> {
+  const { type, object } = event;
+  if (type === "BOOKMARK" || type === "ERROR") return event;
+  const resource = path.slice(path.lastIndexOf("/") + 1);
+  return {
+    ...event,
+    causedBy: reportWatchEvent(trace, { type, resource, object }, { actor, ...defined({ instance }) }),
+  };
+}
