@@ -8,11 +8,15 @@ export const MAX_FILE_BYTES = 10 * 1024 * 1024;
 /** Chunks below this size are copied together: an array of one-byte chunks costs 400 times its content. */
 const COPIED_BYTES = 4 * 1024;
 const BLOCK_BYTES = 16 * 1024;
+const NO_BYTES = new Uint8Array();
 
-/** Collects the chunks of a stream. Its memory is proportional to the bytes, however small the chunks are. */
+/**
+ * Collects the chunks of a stream. Its memory is proportional to the bytes, however small the chunks are. The first chunk, which
+ * nearly always is the only one, is not copied.
+ */
 export class ByteCollector {
   readonly #pieces: Uint8Array[] = [];
-  #block: Uint8Array = new Uint8Array();
+  #block: Uint8Array = NO_BYTES;
   #used = 0;
   #length = 0;
 
@@ -27,7 +31,7 @@ export class ByteCollector {
 
   push(chunk: Uint8Array): void {
     this.#length += chunk.length;
-    if (chunk.length >= COPIED_BYTES) {
+    if (chunk.length >= COPIED_BYTES || this.pieceCount === 0) {
       this.#closePiece();
       this.#pieces.push(chunk);
       return;

@@ -21,6 +21,14 @@ describe("collected bytes", () => {
     expect(collector.bytes().equals(Buffer.concat(chunks))).toBe(true);
     expect(new ByteCollector().bytes()).toHaveLength(0);
   });
+
+  test("the only chunk is not copied", () => {
+    const collector = new ByteCollector();
+    const chunk = Buffer.from("small");
+    collector.push(chunk);
+    expect(collector.bytes().buffer).toBe(chunk.buffer);
+    expect(collector.bytes().equals(chunk)).toBe(true);
+  });
 });
 
 describe("reading with a limit", () => {

@@ -12,7 +12,7 @@ const MAX_EVENT_BYTES = 16 * 1024 * 1024;
  * @throws LabError REFUSED for a body above the limit; Node's error
  */
 export async function readBody(response: IncomingMessage, maxBytes = MAX_BODY_BYTES): Promise<unknown> {
-  const text = (await readBytes(response, maxBytes))?.toString("utf8") ?? "";
+  const text = (await readBytes(response, maxBytes)).toString("utf8");
   if (text === "" || !isJson(response)) return text;
   try {
     return JSON.parse(text);
@@ -23,24 +23,16 @@ export async function readBody(response: IncomingMessage, maxBytes = MAX_BODY_BY
 }
 
 /** Uses events: iterating over a response, which nearly always is one chunk, would take longer than parsing it. */
-function readBytes(response: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
+function readBytes(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let first: Buffer | undefined;
-    let all: ByteCollector | undefined;
+    const body = new ByteCollector();
     response.on("data", (chunk: Buffer) => {
-      if (first === undefined) first = chunk;
-      else {
-        if (all === undefined) {
-          all = new ByteCollector();
-          all.push(first);
-        }
-        all.push(chunk);
-      }
-      if ((all ?? first).length <= maxBytes) return;
+      body.push(chunk);
+      if (body.length <= maxBytes) return;
       reject(tooLarge("the body of a response", maxBytes));
       response.destroy();
     });
-    response.once("end", () => resolve(all?.bytes() ?? first));
+    response.once("end", () => resolve(body.bytes()));
     // The server's end of a broken response is an error; our own destroy() only closes it.
     response.once("error", reject);
     response.once("close", () => reject(Object.assign(new Error("aborted"), { code: "ECONNRESET" })));
