@@ -1,4 +1,5 @@
 import { Chalk, type ChalkInstance, supportsColor, supportsColorStderr } from "chalk";
+import { createSupportsHyperlinks } from "supports-hyperlinks";
 
 interface ColourQuestion {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -20,6 +21,15 @@ export function chalkFor(stream: "stdout" | "stderr", question: ColourQuestion):
   if (!hasColour(question)) return new Chalk({ level: 0 });
   const seen = stream === "stdout" ? supportsColor : supportsColorStderr;
   return new Chalk({ level: seen === false ? 1 : seen.level });
+}
+
+/** Makes links (OSC 8) for a terminal that shows them; another terminal gets the text alone. */
+export function linker(
+  stream: { readonly isTTY?: boolean },
+  hasColour: boolean,
+): (text: string, url: string) => string {
+  const hasLinks = hasColour && createSupportsHyperlinks({ isTTY: stream.isTTY === true });
+  return (text, url) => (hasLinks ? `\u001b]8;;${url}\u001b\\${text}\u001b]8;;\u001b\\` : text);
 }
 
 /** Whether the locale can show characters beyond ASCII. */

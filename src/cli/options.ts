@@ -6,7 +6,8 @@ import { defined } from "../util/defined.js";
 /** Flags of every command: how results and the trace are written. */
 export interface OutputOptions {
   readonly json?: boolean;
-  readonly verbosity: Level;
+  /** undefined: without -v, a terminal shows the calm form of level 1 */
+  readonly verbosity?: Level;
   readonly trace?: string;
   /** commander's form of --no-color */
   readonly color: boolean;
@@ -25,11 +26,11 @@ export function addOutputOptions(command: Command): Command {
 
 /** Adds -v, --trace and --no-color, for a command whose stdout is another program's output. */
 export function addTraceOptions(command: Command): Command {
-  const levels = "trace: 0 errors, 1 steps, 2 requests, 3 servers' decisions, 4 bodies";
+  const levels = "trace: 0 errors, 1 steps with their reasons, 2 requests, 3 servers' decisions, 4 bodies";
   return command
     .configureHelp({ ...command.configureHelp(), groupItems })
     .optionsGroup(OUTPUT_GROUP)
-    .option("-v, --verbosity <level>", levels, parseVerbosity, 1)
+    .option("-v, --verbosity <level>", levels, parseVerbosity)
     .option("-o, --trace <file>", "also write the trace to this .ndjson file", parsePath)
     .option("--no-color", "plain text (also: NO_COLOR)")
     .optionsGroup("");

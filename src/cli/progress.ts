@@ -28,6 +28,8 @@ export class ProgressLine {
   readonly #lines: { text: ProgressText }[] = [];
   /** the text on the screen */
   #shown = "";
+  /** stands behind the newest line */
+  #aside = "";
 
   constructor(
     readonly stream: ProcessStreams["stderr"],
@@ -60,6 +62,12 @@ export class ProgressLine {
       stop,
       [Symbol.dispose]: stop,
     };
+  }
+
+  /** Shows a text behind the newest line, instead of the last such text. */
+  showAside(text: string): void {
+    this.#aside = text;
+    this.#refresh();
   }
 
   /** Removes the spinner and shows the cursor again. Safe to call twice. */
@@ -102,6 +110,7 @@ export class ProgressLine {
     const text = this.#lines.at(-1)?.text ?? "";
     const columns = Math.max(1, columnsOf(this.stream) - BESIDE_TEXT);
     if (typeof text !== "string") return text(columns);
-    return this.#widths?.fitted(text, columns, this.options.unicode ? "…" : "...") ?? text;
+    const whole = this.#aside === "" ? text : `${text} ${this.options.unicode ? "·" : "-"} ${this.#aside}`;
+    return this.#widths?.fitted(whole, columns, this.options.unicode ? "…" : "...") ?? whole;
   }
 }

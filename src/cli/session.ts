@@ -1,21 +1,22 @@
 import { resolve } from "node:path";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
+import { CalmSink } from "../trace/calm.js";
 import { NdjsonSink } from "../trace/ndjson.js";
 import { Secrets } from "../trace/secrets.js";
 import { TerminalSink } from "../trace/terminal.js";
 import { printable, wrapBelowLabel } from "../trace/text.js";
-import { Trace } from "../trace/trace.js";
+import { type Level, Trace, type TraceSink } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
-import { chalkFor, hasUnicode } from "./colour.js";
+import { chalkFor, hasUnicode, linker } from "./colour.js";
 import type { CliContext, CommandResult, EdgeWords } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
 import { columnsOf } from "./width.js";
 
-const DEFAULT_OUTPUT: OutputOptions = { verbosity: 1, color: true };
+const DEFAULT_VERBOSITY = 1;
 
 /** The CliContext of one run of the CLI. */
 export class CliSession implements CliContext {
@@ -27,10 +28,11 @@ export class CliSession implements CliContext {
   readonly signal;
   readonly secrets;
   readonly #clusterClock: Clock | undefined;
-  #output = DEFAULT_OUTPUT;
+  #output: OutputOptions = { color: true };
   #words: EdgeWords = { error: "error: ", interrupted: "interrupted" };
   #running: { readonly clock: Clock; readonly trace: Trace } | undefined;
   #progress: ProgressLine | undefined;
+  #calm: CalmSink | undefined;
   #exitCode = 0;
 
   constructor(
@@ -69,6 +71,7 @@ export class CliSession implements CliContext {
   }
 
   print({ text: plain, json, isProse = false }: CommandResult): void {
+    this.#calm?.flush();
     const { stdout } = this.streams;
     const wrapped = (line: string) => (isProse && stdout.isTTY ? wrapBelowLabel(line, columnsOf(stdout)) : [line]);
     // Names come from servers and runtimes. A pipe gets them unchanged.
@@ -85,22 +88,30 @@ export class CliSession implements CliContext {
   #start({ speed = 1, epochMs, epochClockMs }: ClockOptions): { clock: Clock; trace: Trace } {
     const joined = epochMs === undefined ? undefined : this.#clusterClock;
     const clock = joined ?? new SystemClock(speed, epochMs, epochClockMs);
-    const { verbosity, trace: file } = this.#output;
+    const { verbosity = DEFAULT_VERBOSITY, trace: file } = this.#output;
     const trace = new Trace(clock, verbosity >= 4 || file !== undefined, this.secrets);
-    trace.addSink(
-      new TerminalSink(
-        {
-          chalk: this.chalk("stderr"),
-          width: () => this.width,
-          unicode: hasUnicode(this.env),
-          verbosity,
-          startMs: clock.now(),
-        },
-        this.#progressLine(),
-      ),
-    );
+    trace.addSink(this.#terminalSink(verbosity, clock.now()));
     if (file !== undefined) trace.addSink(openTraceFile(pathFrom(this.cwd, file)));
     return { clock, trace };
+  }
+
+  /** Without -v, a terminal shows the calm form; a pipe or a file gets all of it. */
+  #terminalSink(verbosity: Level, startMs: number): TraceSink {
+    const line = this.#progressLine();
+    const options = {
+      chalk: this.chalk("stderr"),
+      width: () => this.width,
+      unicode: hasUnicode(this.env),
+      verbosity,
+      startMs,
+    };
+    if (this.#output.verbosity !== undefined || this.streams.stderr.isTTY !== true) {
+      return new TerminalSink(options, line);
+    }
+    const home = this.env["HOME"];
+    const link = linker(this.streams.stderr, options.chalk.level > 0);
+    this.#calm = new CalmSink({ ...options, home, link, onRepeat: (text) => line.showAside(text) }, line);
+    return this.#calm;
   }
 
   handOverTrace(): string | undefined {
@@ -148,7 +159,7 @@ export class CliSession implements CliContext {
     const { trace, clock } = this.session({});
     const speed = clock instanceof SystemClock && clock.speed !== 1 ? `, time runs ${clock.speed}x` : "";
     trace.emit({ kind: "note", text: `kubelab ${command} on ${target.description}${speed}` }, { actor: "user" });
-    if (target.kind !== "embedded" && this.#output.verbosity >= 3) {
+    if (target.kind !== "embedded" && (this.#output.verbosity ?? DEFAULT_VERBOSITY) >= 3) {
       const text = "This server logs its decisions in its own process (`kubelab cluster up -v 3`).";
       trace.emit({ kind: "note", text }, { actor: "apiserver", level: 3 });
     }
@@ -173,6 +184,7 @@ export class CliSession implements CliContext {
 
   async confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean> {
     if (options.yes === true || (this.env["KUBELAB_LAB_KUBECONFIG"] ?? "") !== "") return true;
+    this.#calm?.flush();
     this.#progress?.clear();
     const { askYesNo } = await import("./prompts.js");
     try {

@@ -199,6 +199,8 @@ interface Stamp {
   readonly causedBy?: string;
   /** what began the chain, for a fact without a cause */
   readonly origin?: Origin;
+  /** for what happens again and again by itself: the interval, `10 s` */
+  readonly every?: string;
   /** the lowest `-v` level that shows it: see `Verbosity` in trace.ts */
   readonly level: number;
 }

@@ -22,8 +22,8 @@ export function plainText(options: Pick<TerminalOptions, "width" | "verbosity" |
   return { ...options, chalk: new Chalk({ level: 0 }), unicode: true };
 }
 
-const ACTOR_WIDTH = 10;
-const TIME_WIDTH = 7;
+export const ACTOR_WIDTH = 10;
+export const TIME_WIDTH = 7;
 /** time, actor, and a space after each */
 const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
 /** A long-running command forgets its oldest steps. */
@@ -62,10 +62,24 @@ const SIGNS = {
   },
 } as const;
 
+/** How deep each fact is shown: below the shown step that caused it, at most three levels. */
+export class Depths {
+  /** by step: the depth of what it causes */
+  readonly #below = new Map<string, number>();
+
+  /** @param isShown false: what a hidden step causes is not below it */
+  depthOf(event: TraceEvent, isShown: boolean): number {
+    const depth = (event.causedBy === undefined ? undefined : this.#below.get(event.causedBy)) ?? 0;
+    if (event.kind !== "step") return depth;
+    this.#below.set(event.id, isShown ? Math.min(depth + 1, 3) : depth);
+    if (this.#below.size > MAX_STEPS) this.#below.delete(this.#below.keys().next().value ?? "");
+    return depth;
+  }
+}
+
 /** Renders each event as aligned lines: seconds, actor, sign, text; details follow, dimmed. */
 export class TerminalSink implements TraceSink {
-  /** the depth of what each step causes */
-  readonly #depths = new Map<string, number>();
+  readonly #depths = new Depths();
 
   constructor(
     readonly options: TerminalOptions,
@@ -77,18 +91,9 @@ export class TerminalSink implements TraceSink {
   }
 
   write(event: TraceEvent): void {
-    const depth = this.#depthOf(event);
-    if (event.level > this.options.verbosity) return;
-    this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
-  }
-
-  /** Events are indented below the shown step that caused them, at most three levels. */
-  #depthOf(event: TraceEvent): number {
-    const depth = (event.causedBy === undefined ? undefined : this.#depths.get(event.causedBy)) ?? 0;
-    if (event.kind !== "step") return depth;
-    this.#depths.set(event.id, event.level > this.options.verbosity ? depth : Math.min(depth + 1, 3));
-    if (this.#depths.size > MAX_STEPS) this.#depths.delete(this.#depths.keys().next().value ?? "");
-    return depth;
+    const isShown = event.level <= this.options.verbosity;
+    const depth = this.#depths.depthOf(event, isShown);
+    if (isShown) this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
   }
 }
 
@@ -269,7 +274,7 @@ function constantLines(constants: readonly Constant[] | undefined): string[] {
 }
 
 /** One colour per actor helps the eye; the name works without colour. */
-function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
+export function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
   switch (actor) {
     case "user":
       return chalk.white;
@@ -290,7 +295,7 @@ function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
 const RUNTIME_GONE = new Set(["Unavailable", "DeadlineExceeded"]);
 
 /** The sign shows the outcome: green for success and Ready, yellow for warnings, red for failures. */
-function signColour(event: TraceEvent, chalk: ChalkInstance): ChalkInstance {
+export function signColour(event: TraceEvent, chalk: ChalkInstance): ChalkInstance {
   switch (event.kind) {
     case "request":
       if (event.status === undefined || event.status >= 500) return chalk.red;

@@ -27,6 +27,8 @@ export interface EmitOptions {
   /** instead of the cause that the scope names */
   readonly causedBy?: string;
   readonly instance?: string;
+  /** for what happens again and again by itself: the interval, `10 s` */
+  readonly every?: string;
 }
 
 /** The lowest level at which causes are followed across queues and servers: the terminal shows none below. */
@@ -107,6 +109,7 @@ export class Trace {
       actor: options.actor,
       level,
       ...(options.instance === undefined ? {} : { instance: options.instance }),
+      ...(options.every === undefined ? {} : { every: options.every }),
       ...(chapter === undefined ? {} : { chapter }),
       ...(pod === undefined ? {} : { pod }),
       ...(causedBy === undefined ? (origin === undefined ? {} : { origin }) : { causedBy }),

@@ -11,7 +11,7 @@ import { note, printIfSame, printRunning } from "./running.js";
 
 export interface UpOptions extends ClusterOptions {
   readonly detach?: boolean;
-  readonly verbosity: Level;
+  readonly verbosity?: Level;
   /** a file for the trace of the cluster's own process */
   readonly trace?: string;
 }
@@ -37,7 +37,7 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
 }
 
 async function bringUpDetached(context: CliContext, given: UpOptions): Promise<void> {
-  const { name, verbosity } = given;
+  const { name, verbosity = 1 } = given;
   if (verbosity > 1) {
     const hint = "Keep it in a file: --trace trace.ndjson. Or leave out --detach.";
     throw new LabError("USAGE", `--detach shows no trace, and -v ${verbosity} asks for one`, hint);

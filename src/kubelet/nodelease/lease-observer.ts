@@ -1,7 +1,8 @@
 import { durationText } from "../../release/fact-table.js";
-import { constantsFor } from "../../release/facts.js";
+import { constantsFor, factFor } from "../../release/facts.js";
 import type { Fact } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 
 /** The result of one round. `renewed` and `created` wrote a renewTime; `failed` is retried after the interval. */
 export type LeaseOutcome =
@@ -45,7 +46,7 @@ export class LeaseObserver {
       this.#emit({ kind: "error", message: `the Lease was not renewed: ${outcome.why}`, hint });
     } else {
       const to = `${outcome.renewTime}${outcome.type === "created" ? " (created)" : ""}`;
-      this.#emit({ kind: "state", subject: `Lease ${this.options.nodeName}`, what: "renewTime", to });
+      this.#emit({ kind: "state", subject: `Lease ${this.options.nodeName}`, what: "renewTime", to }, this.#every);
       if (this.#explains) this.#explain();
     }
     this.#explains = false;
@@ -54,10 +55,14 @@ export class LeaseObserver {
   #explain(): void {
     const constants = constantsFor(this.options.kubeVersion, "leaseDurationSeconds", "leaseRenewInterval");
     const why = "a node whose Lease is not renewed for the grace period counts as gone";
-    this.#emit({ kind: "decision", what: "renew again in 10 s", why, constants, upstream: UPSTREAM });
+    this.#emit({ kind: "decision", what: `renew again in ${this.#every}`, why, constants, upstream: UPSTREAM });
   }
 
-  #emit(fact: Fact): void {
-    this.trace.emit(fact, { actor: "kubelet" });
+  get #every(): string {
+    return durationText(factFor("leaseRenewInterval", this.options.kubeVersion));
+  }
+
+  #emit(fact: Fact, every?: string): void {
+    this.trace.emit(fact, { actor: "kubelet", ...defined({ every }) });
   }
 }
