@@ -140,7 +140,7 @@ function readMessages(name: string, of: Nested): ReadField {
 }
 
 function readNested(reader: Reader, decode: Decode, target: Values | undefined): Values {
-  const length = reader.length();
+  const length = reader.nestedLength();
   const outerEnd = reader.end;
   reader.end = reader.at + length;
   const value = decode(reader, target);

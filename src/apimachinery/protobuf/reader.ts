@@ -11,6 +11,12 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED32 = 5;
 
+/**
+ * The messages within one message. A list of 16 MiB whose containers have IDs and labels has a fifth of it; one of empty
+ * messages, of two bytes each, would fill gigabytes of memory. Go has no such limit.
+ */
+const MAX_NESTED_MESSAGES = 1_000_000;
+
 /** Methods of Node's Buffer that its types omit: they decode without looking up an encoding by name. */
 interface SlicingBuffer extends Buffer {
   utf8Slice(start: number, end: number): string;
@@ -34,6 +40,7 @@ const keys: (string | undefined)[] = new Array<string | undefined>(KEY_SLOTS).fi
  */
 export class Reader {
   readonly #bytes: SlicingBuffer;
+  #nested = 0;
 
   constructor(
     bytes: Buffer,
@@ -132,6 +139,14 @@ export class Reader {
     if (first < 0x80) this.at++;
     if (this.at + length > this.end) throw unexpectedEnd();
     return length;
+  }
+
+  /** As `length`, for a nested message. */
+  nestedLength(): number {
+    if (++this.#nested > MAX_NESTED_MESSAGES) {
+      throw new ProtobufError(`more than ${MAX_NESTED_MESSAGES} nested messages`);
+    }
+    return this.length();
   }
 
   string(): string {

@@ -48,6 +48,11 @@ export class PodCache {
     return this.#timestampMs;
   }
 
+  /** the number of pods with an entry */
+  get size(): number {
+    return this.#pods.size;
+  }
+
   /** uid and entry of each pod. Mirrors GetAll. */
   entries(): IterableIterator<[string, CachedStatus]> {
     return this.#pods.entries();

@@ -109,12 +109,6 @@ export function buildPodFullName({ name, namespace }: PodRef): string {
   return `${name}_${namespace}`;
 }
 
-/** The first with this ID, as upstream searches. Mirrors FindContainerByID. */
-export function findContainer(containers: readonly Container[], containerId: string): Container | undefined {
-  for (const container of containers) if (container.containerId === containerId) return container;
-  return undefined;
-}
-
 /** The same containers and sandboxes in the same states, in the same order. */
 export function samePodStates(before: Pod, after: Pod): boolean {
   return sameStates(before.containers, after.containers) && sameStates(before.sandboxes, after.sandboxes);

@@ -2,6 +2,7 @@ import { POD_UID_LABEL } from "../../cri/labels.js";
 import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
 import type { RpcFailure, RpcResult } from "../../cri/status.js";
+import { inParallel } from "../../util/concurrency.js";
 import type {
   Container,
   ContainerStatus,
@@ -34,7 +35,7 @@ export interface KubeRuntimeDeps {
  * The kubelet's view of a container runtime: pods instead of the CRI's sandboxes and containers.
  *
  * Mirrors pkg/kubelet/kuberuntime/kuberuntime_manager.go (GetPods, GetPodStatus, GeneratePodStatus).
- * Differs: independent calls run in parallel; a sandbox that vanishes between the list and its status is left out,
+ * Differs: independent calls run in parallel, a bounded number at a time; a sandbox that vanishes between the list and its status is left out,
  * where upstream keeps a hole in its list.
  */
 export class KubeRuntime implements Runtime {
@@ -100,17 +101,10 @@ export class KubeRuntime implements Runtime {
     signal: AbortSignal,
   ): Promise<PodStatus> {
     const { service } = this.deps;
-    const found = await Promise.all([
-      ...sandboxIds.map((id) => service.podSandboxStatus(id, signal).then(sandboxStatusIn)),
-      ...containerIds.map((id) => service.containerStatus(id, signal).then(this.#containerStatusIn)),
+    const [sandboxStatuses, containerStatuses] = await Promise.all([
+      statusesOf(sandboxIds, (id) => service.podSandboxStatus(id, signal).then(sandboxStatusIn)),
+      statusesOf(containerIds, (id) => service.containerStatus(id, signal).then(this.#containerStatusIn)),
     ]);
-    const sandboxStatuses: SandboxStatus[] = [];
-    const containerStatuses: ContainerStatus[] = [];
-    for (const status of found) {
-      if (status === undefined) continue;
-      if ("sandboxId" in status) sandboxStatuses.push(status);
-      else containerStatuses.push(status);
-    }
     const newest = sandboxStatuses.sort(newestSandboxFirst)[0];
     return {
       podUid,
@@ -135,6 +129,23 @@ export class KubeRuntime implements Runtime {
     status.state === ContainerState.CONTAINER_EXITED
       ? terminationMessage(status, this.#files).then((message) => toKubeContainerStatus(status, message))
       : toKubeContainerStatus(status, "");
+}
+
+/** Of one pod. A runtime can list any number of containers, and each call is a stream of the one connection. */
+const CALLS_IN_FLIGHT = 16;
+
+/** The statuses in the order of the IDs, without those that are gone. Rejects with the first failure, and calls no more then. */
+async function statusesOf<T>(ids: readonly string[], statusOf: (id: string) => Promise<T | undefined>): Promise<T[]> {
+  const statuses: (T | undefined)[] = [];
+  let isFailed = false;
+  await inParallel([...ids.entries()], CALLS_IN_FLIGHT, async ([at, id]) => {
+    if (isFailed) return;
+    statuses[at] = await statusOf(id).catch((error) => {
+      isFailed = true;
+      throw error;
+    });
+  });
+  return statuses.filter((status) => status !== undefined);
 }
 
 type SandboxStatusResult = Awaited<ReturnType<PodReader["podSandboxStatus"]>>;

@@ -12,6 +12,7 @@ const EVENTED = "pkg/kubelet/pleg/evented.go";
 /** Counts the runtime's events and words their facts. */
 export class EventedObserver {
   readonly counts = { received: 0, sent: 0, discarded: 0, streamFailures: 0 };
+  #hasTooManyPods = false;
 
   constructor(
     readonly trace: Trace,
@@ -38,6 +39,16 @@ export class EventedObserver {
     this.counts.received++;
     const message = `an event of container ${containerId} does not name its pod: ignored`;
     this.trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+  }
+
+  /** Reported once, because the next events are of other pods. */
+  tooManyPods({ containerId }: ContainerEventResponse): void {
+    this.counts.received++;
+    if (this.#hasTooManyPods) return;
+    this.#hasTooManyPods = true;
+    const message = `the runtime's events have named too many pods: the event of container ${containerId} is ignored`;
+    const hint = "So are later ones of pods that are not in the cache. Check the runtime's log.";
+    this.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
   }
 
   outdated(event: ContainerEventResponse, pod: PodStatus): void {

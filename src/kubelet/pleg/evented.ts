@@ -33,6 +33,9 @@ export interface EventedPlegOptions {
   readonly fallback: RelistDuration;
 }
 
+/** A relist has a bound, the stream has none: each event can name another pod. A node has 110 pods by default. */
+const MAX_CACHED_PODS = 10_000;
+
 /**
  * Takes container events from the runtime instead of finding them by listing.
  *
@@ -40,6 +43,7 @@ export interface EventedPlegOptions {
  * minutes. After five failures of the stream the generic PLEG takes over for good.
  *
  * Mirrors pkg/kubelet/pleg/evented.go (EventedPLEG) as of v1.26: v1.25 has none.
+ * Differs: bounds the number of pods that events add to the cache.
  */
 export class EventedPleg {
   readonly #observer: EventedObserver;
@@ -121,6 +125,7 @@ export class EventedPleg {
     if (status === undefined) return this.#observer.unknownPod(event);
     const { podUid } = status;
     const { containerId, containerEventType } = event;
+    if (cache.size >= MAX_CACHED_PODS && cache.get(podUid).kind === "default") return this.#observer.tooManyPods(event);
     if (containerEventType === ContainerEventType.CONTAINER_DELETED_EVENT) {
       if (status.sandboxStatuses.some(({ sandboxId }) => sandboxId === containerId)) cache.delete(podUid);
     } else {

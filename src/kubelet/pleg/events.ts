@@ -1,5 +1,5 @@
 import { assertNever } from "../../util/errors.js";
-import { type Container, type ContainerState, findContainer, type Pod, samePodStates } from "../container/runtime.js";
+import { type Container, type ContainerState, type Pod, samePodStates } from "../container/runtime.js";
 
 /** Mirrors PodLifeCycleEventType in pkg/kubelet/pleg/pleg.go; `PodSync` is not used any more. */
 export type PodLifecycleEventType = "ContainerStarted" | "ContainerDied" | "ContainerRemoved" | "ContainerChanged";
@@ -33,13 +33,18 @@ export function computeEvents(before: Pod | undefined, after: Pod | undefined): 
   // The usual case: nothing has happened, and the runtime lists in the same order as before.
   if (before !== undefined && after !== undefined && samePodStates(before, after)) return [];
   const podUid = before?.podUid ?? after?.podUid ?? "";
+  const statesBefore = statesOf(before);
+  const statesAfter = statesOf(after);
   const changes: ContainerChange[] = [];
   const seen = new Set<string>();
   const compare = (containers: readonly Container[] | undefined, isSandbox: boolean) => {
     for (const { containerId, name } of containers ?? []) {
       if (seen.has(containerId)) continue;
       seen.add(containerId);
-      const states = { before: stateOf(before, containerId), after: stateOf(after, containerId) };
+      const states = {
+        before: statesBefore.get(containerId) ?? "non-existent",
+        after: statesAfter.get(containerId) ?? "non-existent",
+      };
       const events = generateEvents({ podUid, containerId }, states.before, states.after);
       if (events.length > 0) changes.push({ containerId, name, isSandbox, ...states, events });
     }
@@ -51,11 +56,13 @@ export function computeEvents(before: Pod | undefined, after: Pod | undefined): 
   return changes;
 }
 
-/** Mirrors getContainerState: containers are searched before sandboxes. */
-function stateOf(pod: Pod | undefined, containerId: string): PlegContainerState {
-  if (pod === undefined) return "non-existent";
-  const found = findContainer(pod.containers, containerId) ?? findContainer(pod.sandboxes, containerId);
-  return found === undefined ? "non-existent" : convertState(found.state);
+/** The states by ID; of several with one ID, the first. Mirrors getContainerState: containers are searched before sandboxes. */
+function statesOf(pod: Pod | undefined): ReadonlyMap<string, PlegContainerState> {
+  const states = new Map<string, PlegContainerState>();
+  for (const { containerId, state } of [...(pod?.containers ?? []), ...(pod?.sandboxes ?? [])]) {
+    if (!states.has(containerId)) states.set(containerId, convertState(state));
+  }
+  return states;
 }
 
 /** Mirrors convertState. */

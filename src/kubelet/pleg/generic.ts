@@ -137,7 +137,7 @@ export class GenericPleg {
     // Get all the pods.
     let pods: readonly Pod[];
     try {
-      pods = await this.#awaiting("list its pods", () => runtime.getPods(true, signal));
+      pods = await this.#awaiting("list its pods", signal, () => runtime.getPods(true, signal));
     } catch (error) {
       if (signal.aborted || isOwnBug(error)) throw error;
       this.#lastError = error;
@@ -232,7 +232,7 @@ export class GenericPleg {
     let status: PodStatus;
     try {
       const what = `inspect pod ${pod.namespace}/${pod.name}`;
-      status = await this.#awaiting(what, () => byList ?? runtime.getPodStatus(pod, signal));
+      status = await this.#awaiting(what, signal, () => byList ?? runtime.getPodStatus(pod, signal));
     } catch (error) {
       if (signal.aborted || isOwnBug(error)) throw error;
       cache.set(podUid, undefined, error, modifiedMs);
@@ -243,13 +243,14 @@ export class GenericPleg {
     return isStored ? { kind: "stored", status } : { kind: "outdated" };
   }
 
-  async #awaiting<T>(what: string, call: () => Promise<T>): Promise<T> {
+  async #awaiting<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     const pending: PendingCall = { what, sinceMs: this.deps.clock.now() };
     this.#pending.add(pending);
     try {
       return await call();
     } finally {
-      this.#pending.delete(pending);
+      // An aborted call stays: at the end it explains why no relist has succeeded.
+      if (!signal.aborted) this.#pending.delete(pending);
     }
   }
 }

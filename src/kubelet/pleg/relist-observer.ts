@@ -32,6 +32,10 @@ const GENERIC = "pkg/kubelet/pleg/generic.go";
 /** Changes of this many pods are reported (more at -v 3); the rest is a number. */
 const MAX_PODS = 10;
 const MAX_PODS_IN_FULL = 200;
+/** Of one pod. A runtime can list any number of containers with one pod's labels. */
+const MAX_CHANGES = 100;
+/** Of one pod's status, in the line about the cache. */
+const MAX_STATES = 20;
 /** Shorter than crictl shows IDs, so that a row fits 80 columns. */
 const ID_LENGTH = 10;
 
@@ -101,9 +105,10 @@ export class RelistObserver {
     const name = `${pod.namespace}/${pod.name}`;
     this.#cached(name, inspection);
     if (inspection.kind === "failed" || inspection.kind === "outdated") return;
-    for (const change of pod.changes) {
+    const lost = new Set(discarded);
+    for (const change of pod.changes.slice(0, MAX_CHANGES)) {
       for (const event of change.events) {
-        const isLost = discarded.includes(event);
+        const isLost = lost.has(event);
         const fate = isLost ? " (lost: the channel is full)" : event.type === "ContainerChanged" ? " (not sent)" : "";
         const what = `${event.type} ${name} ${labelOf(change)}${fate}`;
         const hasExit = event.type === "ContainerDied" && inspection.kind === "stored";
@@ -111,6 +116,8 @@ export class RelistObserver {
         this.#emit({ kind: "decision", what, why: `${reasonOf(change, event.type)}${exit}` });
       }
     }
+    const rest = pod.changes.length - MAX_CHANGES;
+    if (rest > 0) this.#emit({ kind: "note", text: `and ${plural(rest, "more change")} of ${name}` });
   }
 
   /** A pod whose last inspection failed was inspected again. */
@@ -190,9 +197,14 @@ export function exitText({ containerStatuses }: PodStatus, containerId: string):
 }
 
 function statusText({ containerStatuses, sandboxStatuses, ips }: PodStatus): string {
-  const parts = [
+  const states = [
     ...containerStatuses.map(({ name, state }) => `${name} ${state}`),
     ...sandboxStatuses.map(({ state }) => `sandbox ${state}`),
+  ];
+  const rest = states.length - MAX_STATES;
+  const parts = [
+    ...states.slice(0, MAX_STATES),
+    ...(rest > 0 ? [`and ${rest} more`] : []),
     ...(ips.length === 0 ? [] : [`IP ${ips.join(" ")}`]),
   ];
   return parts.join(", ") || "a status without containers and sandboxes";
@@ -218,7 +230,9 @@ function table(title: string, rows: readonly (readonly string[])[]): Fact {
 }
 
 function changedRows({ namespace, name, changes }: ChangedPod): string[][] {
-  return changes.map((change) => [`${namespace}/${name}`, labelOf(change), change.before, change.after]);
+  return changes
+    .slice(0, MAX_CHANGES)
+    .map((change) => [`${namespace}/${name}`, labelOf(change), change.before, change.after]);
 }
 
 function unchangedRows(pods: readonly Pod[]): string[][] {
@@ -227,8 +241,8 @@ function unchangedRows(pods: readonly Pod[]): string[][] {
     return [`${pod.namespace}/${pod.name}`, labelOf({ containerId, name, isSandbox }), shown, shown];
   };
   return pods.flatMap((pod) => [
-    ...pod.containers.map((container) => row(pod, container, false)),
-    ...pod.sandboxes.map((sandbox) => row(pod, sandbox, true)),
+    ...pod.containers.slice(0, MAX_CHANGES).map((container) => row(pod, container, false)),
+    ...pod.sandboxes.slice(0, MAX_CHANGES).map((sandbox) => row(pod, sandbox, true)),
   ]);
 }
 
