@@ -145,7 +145,7 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
   storage.compactReads(await storage.currentRevision());
   // Admission plugins read the registry, and the registry runs them, so the registry is passed lazily.
   const admission: AdmissionPlugin[] = [];
-  const registry: Registry = createRegistry({ storage, clock, random, admission, kubeVersion, definitions });
+  const registry: Registry = createRegistry({ storage, clock, random, trace, admission, kubeVersion, definitions });
   const authDeps = { registry: () => registry, ca, clock, random, kubeVersion };
   const auth = createAuth(authDeps, { serviceAccountKeyType: keyTypeOf(options) });
   admission.push(...traceAdmission(createAdmission({ registry, auth: auth.admission, clock, random }), trace));

@@ -31,6 +31,14 @@ export interface EmitOptions {
   readonly every?: string;
 }
 
+/** What code works on, and why. A watch event that a client received is one. */
+export interface Cause {
+  /** the id of a fact, or an object version; undefined: the cause stays */
+  readonly causedBy?: string | undefined;
+  /** `default/web` */
+  readonly pod?: string | undefined;
+}
+
 /** The lowest level at which causes are followed across queues and servers: the terminal shows none below. */
 const CAUSES_LEVEL = 3;
 
@@ -149,9 +157,8 @@ export class Trace {
   /**
    * Runs `body` with a cause that came from elsewhere, or for a pod. If no sink keeps causes it only calls `body`, for the reason
    * given at `detached`.
-   * @param causedBy of a fact or an object version; undefined: the cause stays
    */
-  because<T>({ causedBy, pod }: Pick<Scope, "causedBy" | "pod">, body: () => T): T {
+  because<T>({ causedBy, pod }: Cause, body: () => T): T {
     if (!this.wantsCauses || (causedBy === undefined && pod === undefined)) return body();
     return this.#run(defined({ causedBy, pod }), body);
   }

@@ -17,7 +17,7 @@ function reportWatchEvent(
   receiver: Pick<EmitOptions, "actor" | "instance">,
 ): string {
   const key = keyOf(object);
-  const scope = defined({ causedBy: versionOf(object), pod: resource === "pods" ? key : undefined });
+  const scope = { causedBy: versionOf(object), pod: resource === "pods" ? key : undefined };
   return trace.because(scope, () => trace.emit({ kind: "watch", type, resource, object: key }, receiver).id);
 }
 

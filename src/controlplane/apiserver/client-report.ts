@@ -1,6 +1,7 @@
 import type { Actor } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { parseTraceparent, TRACEPARENT } from "../../trace/traceparent.js";
+import { defined } from "../../util/defined.js";
 import type { Exchange } from "./exchange.js";
 
 /** Groups and users of clients that are parts of a cluster; everybody else is a user. */
@@ -18,14 +19,29 @@ const PARTS: readonly (readonly [RegExp, Actor])[] = [
 export async function handleWithCause(trace: Trace, exchange: Exchange, handle: () => Promise<void>): Promise<void> {
   if (!trace.wantsCauses) return await handle();
   const given = parseTraceparent(exchange.request.headers[TRACEPARENT]);
-  const id = given ?? trace.newId();
+  if (given !== undefined) return await trace.because({ causedBy: given }, handle);
+  const id = trace.newId();
   const startMs = exchange.clock.now();
+  let isReported = false;
+  // Streams are reported when they begin, because they can last as long as their client.
+  exchange.began = (status) => {
+    if (!isReported) reportRequest(trace, exchange, { id, startMs, status });
+    isReported = true;
+  };
   await trace.because({ causedBy: id }, handle);
-  if (given !== undefined) return;
-  const { request, response, user, method, auditId } = exchange;
+  exchange.began(exchange.response.statusCode);
+}
+
+function reportRequest(
+  trace: Trace,
+  { request, user, method, auditId, clock }: Exchange,
+  { id, startMs, status }: { readonly id: string; readonly startMs: number; readonly status: number },
+): void {
   const agent = request.headers["user-agent"] ?? "a client";
   const server = `https://${request.headers.host ?? ""}`;
-  const durationMs = exchange.clock.now() - startMs;
+  const durationMs = clock.now() - startMs;
+  const actor = actorOf(user?.username);
+  const instance = actor === "kubelet" ? user?.username.replace(/^system:node:/, "") : undefined;
   trace.origin("client", () => {
     trace.emit(
       {
@@ -34,11 +50,11 @@ export async function handleWithCause(trace: Trace, exchange: Exchange, handle: 
         path: request.url ?? "",
         server,
         identity: `${user?.username ?? "nobody"} (${agent})`,
-        status: response.statusCode,
+        status,
         durationMs,
         auditId,
       },
-      { actor: actorOf(user?.username), level: 3, id },
+      { actor, level: 3, id, ...defined({ instance }) },
     );
   });
 }

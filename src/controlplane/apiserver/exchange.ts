@@ -32,6 +32,8 @@ export class Exchange {
   timeoutMs = MAX_REQUEST_MS;
   /** a filter refused the request before any handler ran; upstream adds nosniff to exactly these responses */
   refusedByFilter = false;
+  /** called when a response of unknown length begins: a watch, a log, an upgraded connection */
+  began: (status: number) => void = () => {};
   /** values of Vary, for responses that depend on request headers */
   vary: readonly string[] = [];
   #abort: AbortController | undefined;

@@ -8,6 +8,7 @@ import type { RequestContext } from "./registry.js";
 import { addErrors } from "./resources/field-errors.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { validateMeta, validateNames } from "./validate-meta.js";
+import { createEntry } from "./write-entry.js";
 
 const MAX_NAME_LENGTH = 63;
 const SUFFIX_LENGTH = 5;
@@ -88,7 +89,7 @@ async function storeNew(
   if (isSetVersion(object.metadata.resourceVersion)) {
     throw internalError("resourceVersion should not be set on objects to be created");
   }
-  const entry = await core.storage.create(key, core.toStored(object));
+  const entry = await createEntry(core, key, object);
   if (entry === undefined) throw await existsAlready(core, key, object);
   return core.read(entry);
 }

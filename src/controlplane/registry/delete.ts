@@ -6,6 +6,7 @@ import { planDeletion } from "./deletion-plan.js";
 import { listObjects } from "./list.js";
 import type { DeleteOptions, ListOptions, RequestContext } from "./registry.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
+import { deleteEntry, updateEntry } from "./write-entry.js";
 
 const MAX_ATTEMPTS = 100;
 
@@ -26,14 +27,14 @@ export async function deleteObject(
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { entry } = await core.storage.get(key);
     if (entry === undefined) throw notFound(core.definition, name);
-    const outcome = await deleteEntry(core, context, namespace, entry, options);
+    const outcome = await tryDelete(core, context, namespace, entry, options);
     if (outcome !== undefined) return outcome;
   }
   throw conflict(core.definition, name, "too many others write to it");
 }
 
 /** @returns undefined if the entry is no longer the current one */
-async function deleteEntry(
+async function tryDelete(
   core: StoreCore,
   context: RequestContext,
   namespace: string | undefined,
@@ -46,13 +47,11 @@ async function deleteEntry(
   await admitDeletion(core, context, namespace, current, options);
   if (plan.type === "remove") {
     if (context.dryRun === true) return { object: current, gone: true };
-    const removed = await core.storage.delete(entry.key, entry.modRevision);
+    const removed = await deleteEntry(core, entry);
     return removed === undefined ? undefined : { object: current, gone: true };
   }
   if (context.dryRun === true) return { object: plan.object, gone: plan.thenRemove };
-  const marked = sameJson(plan.object, current)
-    ? entry
-    : await core.storage.update(entry.key, core.toStored(plan.object), entry.modRevision);
+  const marked = sameJson(plan.object, current) ? entry : await updateEntry(core, entry, plan.object);
   if (marked === undefined) return undefined;
   if (plan.thenRemove) await removeMarked(core, marked);
   return { object: core.read(marked), gone: plan.thenRemove };
@@ -62,7 +61,7 @@ async function deleteEntry(
 async function removeMarked(core: StoreCore, marked: StoredEntry): Promise<void> {
   let entry: StoredEntry | undefined = marked;
   while (entry !== undefined && entry.createRevision === marked.createRevision) {
-    if ((await core.storage.delete(entry.key, entry.modRevision)) !== undefined) return;
+    if ((await deleteEntry(core, entry)) !== undefined) return;
     entry = (await core.storage.get(marked.key)).entry;
   }
 }

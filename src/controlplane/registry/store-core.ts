@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import type { AdmissionPlugin } from "../auth/contracts.js";
@@ -14,6 +15,8 @@ export interface StoreDeps {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly random: Random;
+  /** gets a fact for each write, if it keeps causes */
+  readonly trace: Trace;
   /** read at each request, because plugins that need the registry are added later */
   readonly admission: readonly AdmissionPlugin[];
   /** `1.25` */

@@ -9,6 +9,7 @@ import { checkName, matchNamespace, withMeta } from "./object-meta.js";
 import type { RequestContext, Transform, UpdateOptions } from "./registry.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { validateMeta, validateMetaUpdate } from "./validate-meta.js";
+import { createEntry, deleteEntry, updateEntry } from "./write-entry.js";
 
 const OPTIMISTIC_LOCK = "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -83,7 +84,7 @@ async function createMissing(
   const object = beforeCreate(core, context, namespace, admitted);
   await core.chains.validate(context, { ...request, object });
   if (context.dryRun === true) return { object, created: true };
-  const entry = await core.storage.create(key, core.toStored(object));
+  const entry = await createEntry(core, key, object);
   return entry === undefined ? undefined : { object: core.read(entry), created: true };
 }
 
@@ -106,12 +107,12 @@ async function updateExisting(
   const object = beforeUpdate(core, context, target.subresource, versioned, old);
   await core.chains.validate(context, { ...request, object });
   if (shouldDeleteDuringUpdate(core.definition.strategy, object, old)) {
-    const isGone = context.dryRun === true || (await core.storage.delete(entry.key, entry.modRevision)) !== undefined;
+    const isGone = context.dryRun === true || (await deleteEntry(core, entry)) !== undefined;
     return isGone ? { object, created: false } : undefined;
   }
   if (sameJson(object, old)) return { object: old, created: false };
   if (context.dryRun === true) return { object, created: false };
-  const written = await core.storage.update(entry.key, core.toStored(object), entry.modRevision);
+  const written = await updateEntry(core, entry, object);
   return written === undefined ? undefined : { object: core.read(written), created: false };
 }
 

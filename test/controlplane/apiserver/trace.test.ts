@@ -1,11 +1,17 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { TraceEvent } from "../../../src/trace/events.js";
+import { only } from "../../support/trace.js";
 import { ANONYMOUS, Face } from "./support.js";
+
+function collect(face: Face): TraceEvent[] {
+  const events: TraceEvent[] = [];
+  face.trace.addSink({ write: (event) => events.push(event) });
+  return events;
+}
 
 async function decisionsOf(run: (face: Face) => Promise<void>): Promise<string[]> {
   await using face = await Face.open();
-  const events: TraceEvent[] = [];
-  face.trace.addSink({ write: (event) => events.push(event) });
+  const events = collect(face);
   await run(face);
   return events.flatMap((event) => {
     if (event.kind !== "decision" || event.auditId !== "mine") return [];
@@ -43,4 +49,77 @@ test("what admission changes and refuses", async () => {
     "change create of nodes n1 | TaintNodesByCondition: spec.taints",
     'refuse create of configmaps missing/x | NamespaceLifecycle: namespaces "missing" not found',
   ]);
+});
+
+describe("causes", () => {
+  const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-00000000000000aa-01";
+  const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+  const configMap = (value: string) => ({
+    kind: "ConfigMap",
+    apiVersion: "v1",
+    metadata: { name: "x" },
+    data: { value },
+  });
+
+  test("each write is a fact, with the version it made and its request as the cause", async () => {
+    await using face = await Face.open();
+    const events = collect(face);
+    const versions: string[] = [];
+    const send = async (method: string, path: string, body?: unknown) => {
+      const asked = { method, headers: { traceparent: TRACEPARENT }, ...(body === undefined ? {} : { body }) };
+      const { metadata } = (await face.ask(path, asked)).body;
+      versions.push(`${metadata.uid}@${metadata.resourceVersion}`);
+    };
+    await send("POST", CONFIG_MAPS, configMap("a"));
+    await send("PUT", `${CONFIG_MAPS}/x`, configMap("b"));
+    await send("PUT", `${CONFIG_MAPS}/x`, configMap("b"));
+    await send("DELETE", `${CONFIG_MAPS}/x`);
+    const [uid, revision] = versions[0]?.split("@") ?? [];
+    const at = (later: number) => `resourceVersion ${Number(revision) + later}`;
+    expect(
+      only(events, "state").map(({ subject, what, from, to, version, causedBy, upstream }) => [
+        subject,
+        what,
+        from,
+        to,
+        version,
+        causedBy,
+        upstream?.func,
+      ]),
+    ).toEqual([
+      ["configmaps default/x", "stored", undefined, at(0), versions[0], "00000000000000aa", "Create"],
+      ["configmaps default/x", "stored", at(0), at(1), versions[1], "00000000000000aa", "Update"],
+      ["configmaps default/x", "deleted", at(1), at(2), `${uid}@${Number(revision) + 2}`, "00000000000000aa", "Delete"],
+    ]);
+  });
+
+  test("a client that reports nothing gets a fact for its request", async () => {
+    await using face = await Face.open();
+    const events = collect(face);
+    await face.ask(CONFIG_MAPS, { method: "POST", headers: { "user-agent": "kubectl" }, body: configMap("a") });
+    const [request] = only(events, "request");
+    expect([request?.origin, request?.actor, request?.status]).toEqual(["client", "user", 201]);
+    expect(request?.identity).toBe("kubernetes-admin (kubectl)");
+    expect(only(events, "state").map(({ causedBy }) => causedBy)).toEqual([request?.id]);
+  });
+
+  test("its watch is reported when it begins, once", async () => {
+    await using face = await Face.open();
+    const events = collect(face);
+    const response = await face.open(`${CONFIG_MAPS}?watch=true`);
+    expect(only(events, "request").map(({ path, status }) => [path, status])).toEqual([
+      [`${CONFIG_MAPS}?watch=true`, 200],
+    ]);
+    response.destroy();
+    await face.close();
+    expect(only(events, "request").length).toBe(1);
+  });
+
+  test("no fact is made for a trace that keeps no causes", async () => {
+    await using face = await Face.open();
+    const events: TraceEvent[] = [];
+    face.trace.addSink({ level: 2, write: (event) => events.push(event) });
+    await face.ask(CONFIG_MAPS, { method: "POST", body: configMap("a") });
+    expect(events).toEqual([]);
+  });
 });

@@ -5,6 +5,7 @@ import { createRegistry } from "../../../src/controlplane/registry/create-regist
 import type { ResourceDefinition, Strategy } from "../../../src/controlplane/registry/definition.js";
 import type { Registry, RequestContext } from "../../../src/controlplane/registry/registry.js";
 import { MemoryStorage, type MemoryStorageOptions } from "../../../src/controlplane/storage/memory.js";
+import { Trace } from "../../../src/trace/trace.js";
 import type { Random } from "../../../src/util/random.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 
@@ -163,6 +164,7 @@ export function openLab(options: LabOptions = {}): Lab {
   const registry = createRegistry({
     storage,
     clock,
+    trace: new Trace(clock),
     random: options.random ?? new FakeRandom(),
     definitions: ROWS,
     admission: options.admission ?? [],

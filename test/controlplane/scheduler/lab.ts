@@ -12,6 +12,7 @@ import type { SchedulableNode, SchedulablePod } from "../../../src/controlplane/
 import { Scheduler } from "../../../src/controlplane/scheduler/scheduler.js";
 import { MemoryStorage } from "../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
+import { Trace } from "../../../src/trace/trace.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { SYSTEM_APISERVER } from "../system-apiserver.js";
@@ -49,7 +50,15 @@ export class Lab implements AsyncDisposable {
       kubeVersion,
       withKubeadmJoin: false,
     });
-    const registry = createRegistry({ storage, clock, random, admission: [], kubeVersion, definitions });
+    const registry = createRegistry({
+      storage,
+      clock,
+      random,
+      trace: new Trace(clock),
+      admission: [],
+      kubeVersion,
+      definitions,
+    });
     const user = { username: "system:kube-scheduler", groups: [] };
     const reflectors = new SharedReflectors(createLocalClient(registry, user));
     const client = sharingReflectors(createLocalClient(registry, user), reflectors);

@@ -22,8 +22,9 @@ export async function sendWatchMessages(
   encode: (event: WatchEvent) => Buffer | string,
 ): Promise<void> {
   const { request } = exchange;
-  const socket = hijack(exchange, upgrade);
-  if (request.headers.origin === undefined) {
+  const isRefused = request.headers.origin === undefined;
+  const socket = hijack(exchange, upgrade, isRefused ? 403 : 101);
+  if (isRefused) {
     socket.resume();
     socket.end(headText(403, "Forbidden", []), () => socket.destroy());
     return;

@@ -49,6 +49,7 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
 const MIN_TIMEOUT_SECONDS = 1800;
 
 function begin(exchange: Exchange): void {
+  exchange.began(200);
   exchange.response.writeHead(200, [
     ...commonHeaders(exchange),
     "Content-Type",

@@ -30,8 +30,12 @@ export function watchWaiting({ socket, head }: Upgrade, gone: () => void): () =>
   };
 }
 
-/** Detaches the connection from HTTP: from now on it carries raw bytes. */
-export function hijack({ response }: Exchange, { socket }: Upgrade): Duplex {
+/**
+ * Detaches the connection from HTTP: from now on it carries raw bytes.
+ * @param status of the response that the caller writes
+ */
+export function hijack({ response, began }: Exchange, { socket }: Upgrade, status = 101): Duplex {
+  began(status);
   response.detachSocket(socket as Socket);
   return socket;
 }

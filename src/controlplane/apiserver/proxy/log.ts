@@ -69,6 +69,7 @@ async function ask(
 /** A slow client slows the kubelet down; a client that disconnects ends the kubelet's response. */
 async function stream(exchange: Exchange, log: IncomingMessage): Promise<void> {
   const { response } = exchange;
+  exchange.began(200);
   response.writeHead(200, [...commonHeaders(exchange), "Content-Type", "text/plain", "Transfer-Encoding", "chunked"]);
   // The client of a silent log needs the headers to know that the log exists.
   response.flushHeaders();

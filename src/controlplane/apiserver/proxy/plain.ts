@@ -50,6 +50,7 @@ export function unreachable(why: string): Error {
 
 async function passOn(exchange: Exchange, answer: IncomingMessage): Promise<void> {
   const { response } = exchange;
+  exchange.began(answer.statusCode ?? 502);
   response.writeHead(answer.statusCode ?? 502, [...commonHeaders(exchange), ...answerHeaders(answer.rawHeaders)]);
   response.flushHeaders();
   try {

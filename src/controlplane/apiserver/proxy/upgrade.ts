@@ -125,7 +125,7 @@ export async function passRefusal(
   // Without a Content-Length, only the end of the connection ends the body.
   if (response.headers["content-length"] === undefined) headers.push("Connection", "close");
   exchange.response.statusCode = statusCode;
-  const client = hijack(exchange, upgrade);
+  const client = hijack(exchange, upgrade, statusCode);
   client.write(headText(statusCode, statusMessage, headers));
   // Keeps reading from the client, because closing with unread data would truncate the response.
   client.resume();

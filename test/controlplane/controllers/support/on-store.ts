@@ -39,7 +39,7 @@ export async function startOnStore(
   const storage = new MemoryStorage({ clock });
   const definitions = resourcesFor(kubeVersion);
   await writeInitialObjects({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin: true });
-  const registry = createRegistry({ storage, clock, random, admission: [], kubeVersion, definitions });
+  const registry = createRegistry({ storage, clock, random, trace, admission: [], kubeVersion, definitions });
   const running = startControllers(
     {
       clientFor: (user) => createLocalClient(registry, user),

@@ -14,6 +14,7 @@ import {
 import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
 import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
 import type { UserInfo } from "../../../../src/server/authentication/user.js";
+import { Trace } from "../../../../src/trace/trace.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
 
 export const ADMIN: UserInfo = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
@@ -49,7 +50,15 @@ export async function openTableLab(): Promise<TableLab> {
   const admission: AdmissionPlugin[] = [];
   const kubeVersion = "1.25";
   const definitions = resourcesFor(kubeVersion);
-  const registry = createRegistry({ storage, clock, random, admission, kubeVersion, definitions });
+  const registry = createRegistry({
+    storage,
+    clock,
+    random,
+    trace: new Trace(clock),
+    admission,
+    kubeVersion,
+    definitions,
+  });
   const qualified = ({ group, resource }: ResourceDefinition) => (group === "" ? resource : `${resource}.${group}`);
   for (const object of [...systemObjects(), ...defaultNamespaceObjects()]) {
     const row = definitions.find((one) => one.kind === object.kind);
