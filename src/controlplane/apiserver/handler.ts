@@ -52,7 +52,8 @@ async function handle(deps: RequestHandlerDeps, exchange: Exchange): Promise<voi
   } catch (error) {
     await answerError(deps, exchange, error);
   } finally {
-    deps.counters.end(info.verb, resource, response.statusCode);
+    // As upstream, 0 for a request without an HTTP response: its client has left, or its connection was hijacked.
+    deps.counters.end(info.verb, resource, response.headersSent ? response.statusCode : 0);
   }
 }
 

@@ -100,7 +100,7 @@ export class RequestHandler {
       case "healthz":
         return serveHealthz(deps, call);
       case "metrics":
-        return serveMetrics(deps, call, this.#metrics);
+        return serveMetrics(call, this.#metrics);
       case "configz":
         return serveConfigz(deps, call);
       case "disabled":

@@ -43,8 +43,6 @@ export interface KubeletServerHost {
   configz?(): Readonly<Record<string, unknown>>;
   /** stats.Summary: the resource usage of the node and its pods */
   statsSummary?(signal: AbortSignal): Promise<unknown>;
-  /** additional lines for /metrics, in Prometheus' text format, each ending with a line feed */
-  metricsText?(): string;
 }
 
 /** Identifies a container. */

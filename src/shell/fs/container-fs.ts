@@ -81,6 +81,11 @@ export class ContainerFs {
     return this.#layer.usedBytes;
   }
 
+  /** files, folders and links of the layer */
+  get usedInodes(): number {
+    return this.#layer.nodeCount;
+  }
+
   /** Writes a file of the runtime into the tree: /etc/hosts and the like. */
   provide(path: string, content: string): void {
     const wasReadonly = this.#isReadonly;

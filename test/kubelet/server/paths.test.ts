@@ -112,13 +112,6 @@ describe("kubelet server: paths", () => {
     ]);
   });
 
-  test("/metrics counts requests", async () => {
-    const { text } = await client.ask("/metrics");
-    const line =
-      'kubelet_http_inflight_requests{long_running="false",method="GET",path="metrics",server_type="readwrite"} 1';
-    assert.ok(text.includes(line), text);
-  });
-
   test("a stuck sync loop is unhealthy, and only its own check gives the reason", async () => {
     lab.host.syncLoop = "sync Loop took longer than expected";
     const all = await client.ask("/healthz");

@@ -1,5 +1,6 @@
 import type { KubeObject, WatchEvent } from "../../../apimachinery/api/meta.js";
 import { isWebSocketRequest } from "../../../streaming/websocket/subprotocols.js";
+import type { Clock } from "../../../util/clock.js";
 import { asStatusError, commonHeaders } from "../answer.js";
 import { drained } from "../drained.js";
 import type { Exchange } from "../exchange.js";
@@ -24,23 +25,37 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
   // An invalid selector is an ordinary error: the store rejects it before the stream begins.
   const store = deps.registry.store(target.route.qualified);
   const events = store.watch(target.namespace, { ...options, timeoutSeconds }, signal);
-  const { response, upgrade } = exchange;
-  if (upgrade !== undefined && isWebSocketRequest(exchange.request)) {
-    const { sendWatchMessages } = await import("./watch-websocket.js");
-    return sendWatchMessages(deps.clock, exchange, upgrade, events, encode);
-  }
-  begin(exchange);
+  const { upgrade } = exchange;
   deps.counters.watchBegan();
   try {
+    if (upgrade === undefined || !isWebSocketRequest(exchange.request)) {
+      return await sendLines(deps.clock, exchange, events, encode, signal);
+    }
+    const { sendWatchMessages } = await import("./watch-websocket.js");
+    await sendWatchMessages(deps.clock, exchange, upgrade, events, encode);
+  } finally {
+    deps.counters.watchEnded();
+  }
+}
+
+async function sendLines(
+  clock: Clock,
+  exchange: Exchange,
+  events: AsyncIterable<WatchEvent>,
+  encode: (event: WatchEvent) => Buffer | string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { response } = exchange;
+  begin(exchange);
+  try {
     for await (const event of events) {
-      if (!response.write(encode(event)) && !(await drained(response, deps.clock, signal))) response.destroy();
+      if (!response.write(encode(event)) && !(await drained(response, clock, signal))) response.destroy();
       if (signal.aborted) break;
     }
   } catch (error) {
     // The status code 200 is already sent, so the stream carries this error (revision too old, reader too slow).
     if (!signal.aborted) response.write(errorLine(error));
   } finally {
-    deps.counters.watchEnded();
     response.end();
   }
 }

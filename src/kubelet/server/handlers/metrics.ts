@@ -1,5 +1,5 @@
 import { writeText } from "../answers.js";
-import type { Call, HandlerDeps } from "../call.js";
+import type { Call } from "../call.js";
 
 const METHODS = new Set(["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT"]);
 const BUCKETS = new Set([
@@ -68,6 +68,6 @@ function family(name: string, type: string, help: string, values: ReadonlyMap<st
 }
 
 /** Serves the kubelet's own metrics at /metrics, without those of cAdvisor, the probes and the resources. */
-export function serveMetrics({ host }: HandlerDeps, { response, path }: Call, metrics: RequestMetrics): void {
-  writeText(response, 200, path === "/metrics" ? metrics.text() + (host.metricsText?.() ?? "") : "");
+export function serveMetrics({ response, path }: Call, metrics: RequestMetrics): void {
+  writeText(response, 200, path === "/metrics" ? metrics.text() : "");
 }
