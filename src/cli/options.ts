@@ -48,7 +48,7 @@ const groupItems: Help["groupItems"] = (all, visible, groupOf) => {
 export function addTargetOptions(command: Command): Command {
   return command
     .optionsGroup(CLUSTER_GROUP)
-    .option("--mock", "the embedded control plane (the default)")
+    .option("--mock", "the embedded control plane (the default): a running one is joined, else one is started")
     .option("--kubeconfig <file>", "use the real cluster of this kubeconfig", parsePath)
     .option("--context <name>", "use the real cluster of this context")
     .option("--real", "use the real cluster that kubectl would use")

@@ -1,19 +1,30 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addNodeOptions, addOutputOptions, addTargetOptions, parseDuration, targetOptions } from "../cli/options.js";
+import {
+  addDurationOption,
+  addNodeOptions,
+  addOutputOptions,
+  addTargetOptions,
+  parseDuration,
+  targetOptions,
+} from "../cli/options.js";
 import { createClient } from "../client-go/rest/create-client.js";
+import { durationText } from "../release/fact-table.js";
 import { openStore, prepareNode } from "../testbed/join.js";
 import { JOIN_TIMEOUT_MS, type JoinOptions, joinDefaults, planJoin } from "../testbed/join-plan.js";
 import { NodeObserver } from "../testbed/node-observer.js";
-import { type OutageSession, runOutage, type StopAfter } from "../testbed/node-outage.js";
+import { isReady, type OutageSession, runOutage, type StopAfter } from "../testbed/node-outage.js";
 import { releaseOf } from "../testbed/server-release.js";
 import { allUntilOneEnds } from "../util/concurrency.js";
+import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
 import { leaseResult } from "./lease/result.js";
 
 interface LeaseCommandOptions extends Omit<JoinOptions, "approve" | "timeout"> {
   readonly stopAfter?: StopAfter;
   readonly revive?: boolean;
+  /** ms */
+  readonly duration?: number;
 }
 
 /** `kubelab lease`: keep a node Ready, let it lapse, bring it back. */
@@ -27,11 +38,16 @@ export function addLeaseCommand(command: Command, context: CliContext): void {
     "kubelab lease --stop-after 1 --revive --speed 30",
     "kubelab lease --node n1 --stop-after 30s --kubeconfig ~/.kube/config",
   );
-  addNodeOptions(addTargetOptions(addOutputOptions(command)))
+  addNodeOptions(addTargetOptions(addDurationOption(addOutputOptions(command))))
     .option("--stop-after <n>", "stop the heartbeats after n renewals or a time: 3, 30s", parseStopAfter)
-    .option("--revive", "start the heartbeats of a NotReady node, and show how it becomes Ready")
+    .option(
+      "--revive",
+      "start the heartbeats of a NotReady node, and show how it becomes Ready; in a new cluster the node falls silent first",
+    )
     .action((options: LeaseCommandOptions) => runLease(context, options));
 }
+
+const LEAVE_OUT = "Leave out one of them.";
 
 function parseStopAfter(text: string): StopAfter {
   if (/^[1-9]\d{0,5}$/.test(text)) return { renewals: Number(text) };
@@ -40,35 +56,55 @@ function parseStopAfter(text: string): StopAfter {
 }
 
 async function runLease(context: CliContext, options: LeaseCommandOptions): Promise<void> {
+  const { stopAfter, revive, duration } = options;
+  const isOutage = stopAfter !== undefined || revive === true;
+  if (isOutage && duration !== undefined) {
+    const flag = stopAfter === undefined ? "--revive" : "--stop-after";
+    throw new LabError("USAGE", `--duration is for a node that is kept Ready, and ${flag} ends by itself`, LEAVE_OUT);
+  }
   const plan = planJoin({ ...options, approve: "auto", timeout: JOIN_TIMEOUT_MS }, joinDefaults(context));
+  const { nodeName } = plan;
   const store = await openStore(plan);
   await using target = await context.openTarget("lease", targetOptions(options));
   const { clock, trace } = context.session({});
   const deps = { clock, trace, random: context.random };
   const kubeVersion = await releaseOf(target, deps);
   await trace.chapter("lease", async () => {
+    await using client = createClient(target.admin, { ...deps, actor: "user" });
+    const isNew = target.kind === "embedded";
+    if (revive === true && stopAfter === undefined && !isNew) {
+      const nothing = { lapse: null, revival: null };
+      if (await isReady({ client, trace }, nodeName, context.signal))
+        return context.print(leaseResult(nodeName, nothing));
+    }
     const join = { context, clock, trace, plan, kubeVersion, target, store };
     const node = await prepareNode(join);
     await using _agent = node.agent;
-    await using client = createClient(target.admin, { ...deps, actor: "user" });
-    const isOnlyWitness = target.kind !== "embedded";
-    const observer = new NodeObserver({ ...deps, client }, plan.nodeName, { isOnlyWitness });
+    const observer = new NodeObserver({ ...deps, client }, nodeName, { isOnlyWitness: !isNew });
     const session = { ...join, client, observer, node };
     await allUntilOneEnds(context.signal, [
       (signal) => trace.detached(() => observer.run(signal)),
       async (signal) => {
-        if (options.stopAfter === undefined && options.revive !== true) await keepReady(session, signal);
-        else context.print(leaseResult(plan.nodeName, await runOutage(session, options, signal)));
+        if (isOutage) context.print(leaseResult(nodeName, await runOutage(session, options, signal)));
+        else await keepReady(session, context, duration, signal);
       },
     ]);
   });
 }
 
-/** Renews the Lease, reports the status and rotates the certificate until Ctrl-C. */
-async function keepReady({ context, node, trace, store, plan }: OutageSession, signal: AbortSignal): Promise<void> {
+/** Renews the Lease, reports the status and rotates the certificate until Ctrl-C or the end of the time. */
+async function keepReady(
+  { node, clock, trace, store, plan }: OutageSession,
+  context: CliContext,
+  durationMs: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { nodeName } = plan;
   await node.agent.start(signal);
-  const text = `Keeping ${plan.nodeName} Ready until Ctrl-C. --stop-after 3 shows what happens when heartbeats stop.`;
+  const end = durationMs === undefined ? "until Ctrl-C" : `for ${durationText(durationMs)}`;
+  const text = `Keeping ${nodeName} Ready ${end}. --stop-after 3 shows what happens when heartbeats stop.`;
   trace.emit({ kind: "note", text }, { actor: "kubelet" });
-  using _line = context.progress(`${plan.nodeName} is kept Ready; Ctrl-C ends it`);
-  await node.agent.keep(store, {}, signal);
+  using _line = context.progress(`${nodeName} is kept Ready; Ctrl-C ends it`);
+  const timer = durationMs === undefined ? [] : [(inner: AbortSignal) => clock.sleep(durationMs, inner)];
+  await allUntilOneEnds(signal, [(inner) => node.agent.keep(store, {}, inner), ...timer]);
 }

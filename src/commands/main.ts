@@ -60,7 +60,11 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     .version(version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .configureHelp({ helpWidth: Math.min(columnsOf(stdout), 100), minWidthToWrap: MIN_WIDTH_TO_WRAP })
+    .configureHelp({
+      helpWidth: Math.min(columnsOf(stdout), 100),
+      minWidthToWrap: MIN_WIDTH_TO_WRAP,
+      commandDescription,
+    })
     .addHelpText("after", "\nStart here: kubelab learn\nThe flags of a command: kubelab COMMAND --help")
     .showHelpAfterError("(add --help for the flags)")
     .hook("preAction", (_program, action) => session.useOutput(action.optsWithGlobals<OutputOptions>()));
@@ -70,7 +74,14 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     const command = program.command(entry.name).summary(entry.summary);
     if (entry.name === wanted) (await entry.load())(command, session);
   }
-  return program;
+  // The program's own flags come before the command, and are not suggested to it. Last, because commands inherit this.
+  return program.enablePositionalOptions();
+}
+
+/** A list of commands has phrases; the help of one has a sentence. */
+function commandDescription(command: Command): string {
+  const text = command.description();
+  return text === "" || text.endsWith(".") ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 /** Prints an error on stderr: one sentence and a hint; a stack only for our own bugs. */

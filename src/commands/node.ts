@@ -117,5 +117,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     await stay(context, { clock, durationMs: options.duration, status }, [
       (inner) => Promise.race([node.done, untilAborted(inner)]),
     ]);
+    const text = `node ${plan.nodeName} stops: --duration is over`;
+    trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   });
 }

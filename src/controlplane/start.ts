@@ -8,7 +8,8 @@ import {
 import type { CertificateAuthority } from "../pki/issue.js";
 import type { UserInfo } from "../server/authentication/user.js";
 import type { HealthCheck } from "../server/healthz.js";
-import { LabError, messageOf } from "../util/errors.js";
+import { LabError } from "../util/errors.js";
+import { listenProblem } from "../util/listen-problem.js";
 import { createAdmission } from "./admission/create-admission.js";
 import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
 import { checkStorage } from "./apiserver/health.js";
@@ -40,7 +41,7 @@ const ALL = "*";
 /**
  * Starts an embedded control plane: storage, API server, controllers. The API server is ready when it resolves; the
  * controllers' first objects (service accounts, the CA's config map, cluster-info) follow right after.
- * @throws LabError FAILED when the port is taken
+ * @throws LabError USAGE when the port is taken
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   // Facts of servers and controllers belong to no step of the caller.
@@ -185,20 +186,8 @@ async function listen(
     return await apiServer.listen(secure, plain);
   } catch (cause) {
     await auth.close();
-    const why = listenProblem(cause);
-    const hint = "Name another port, or 0 for a free one.";
-    throw new LabError("FAILED", `the control plane cannot listen on ${host}:${port}: ${why}`, hint, { cause });
-  }
-}
-
-function listenProblem(error: unknown): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case "EADDRINUSE":
-      return "the port is in use";
-    case "EACCES":
-      return "this user may not use the port";
-    default:
-      return messageOf(error);
+    const message = `the control plane cannot listen on ${host}:${port}: ${listenProblem(cause)}`;
+    throw new LabError("USAGE", message, "Name another port, or 0 for a free one.", { cause });
   }
 }
 

@@ -39,6 +39,4 @@ export interface KubeletOptions {
   readonly expirationSeconds?: number;
   /** default: 10 MiB, 5 files */
   readonly logRotatePolicy?: LogRotatePolicy;
-  /** the caller has registered the node and renews its lease, so the kubelet starts everything else */
-  readonly isNodeKept?: boolean;
 }

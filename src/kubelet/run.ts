@@ -149,13 +149,10 @@ class KubeletRun {
    * Differs: no event NodeAllocatableEnforced, because nothing enforces the limits of node allocatable.
    */
   async register(): Promise<void> {
-    const { deps, options, signal } = this.kubelet;
+    const { deps, signal } = this.kubelet;
     const { agent, trace } = deps;
-    const isNew = options.isNodeKept !== true;
-    if (isNew) {
-      agent.birthCry();
-      await agent.register(signal);
-    }
+    agent.birthCry();
+    await agent.register(signal);
     await this.#untilReady(START_PATIENCE_MS);
     const problems = this.problems();
     if (problems.length > 0) {
@@ -164,7 +161,7 @@ class KubeletRun {
       trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
     }
     await agent.reportReady(signal);
-    if (isNew) await agent.renewOnce(signal);
+    await agent.renewOnce(signal);
     this.#setRegistered();
     this.#registerStaticPods();
   }
@@ -184,9 +181,8 @@ class KubeletRun {
   async #keepNode(signal: AbortSignal): Promise<void> {
     const { deps, options } = this.kubelet;
     const { agent, store } = deps;
-    const { expirationSeconds, isNodeKept = false } = options;
+    const { expirationSeconds } = options;
     await orAborted(this.#isRegistered, signal);
-    if (isNodeKept) return this.#fastStatusUpdateOnce(signal);
     const keep = (inner: AbortSignal) =>
       store === undefined ? agent.keepAlive(inner) : agent.keep(store, defined({ expirationSeconds }), inner);
     await allUntilOneEnds(signal, [(inner) => this.#fastStatusUpdateOnce(inner), keep]);

@@ -4,17 +4,16 @@ import { type NodeObject, nodeCondition } from "../apimachinery/api/node.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { collectionPath, NODES } from "../client-go/rest/paths.js";
-import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { removeAbandonedMemoryMedia } from "../kubelet/volumes/memory-medium.js";
+import type { Ctx } from "../trace/ctx.js";
 import type { Trace } from "../trace/trace.js";
 import { quieterTrace } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";
+import { inParallel } from "../util/concurrency.js";
 import { isAbortError, messageOf } from "../util/errors.js";
-import type { Random } from "../util/random.js";
 import { Administrator } from "./administrator.js";
 import type { NodeContext } from "./context.js";
-import { type JoinedNode, joinNode, openStore } from "./join.js";
-import { JOIN_TIMEOUT_MS, type JoinPlan, planUnasked } from "./join-plan.js";
+import { JOIN_TIMEOUT_MS, planUnasked } from "./join-plan.js";
 import type { RunningNode } from "./node.js";
 import type { Target } from "./target.js";
 
@@ -28,104 +27,56 @@ export interface ClusterNodesOptions {
 /** Shows joins only at higher levels and in trace files, because `kubelab bootstrap` explains them. */
 const QUIET_LEVEL = 3;
 
-/** The nodes of a cluster while their heartbeats run. */
-export interface ClusterNodes extends AsyncDisposable {
-  readonly names: readonly string[];
-  /**
-   * Starts a kubelet with an embedded runtime for each node in the background, so that pods run. Deferred, because its
-   * code takes longer to load than a cluster to start.
-   */
-  startKubelets(): void;
-}
-
-interface JoinedClusterNode {
-  readonly plan: JoinPlan;
-  readonly store: CertificateStore;
-  readonly joined: JoinedNode;
-  readonly kept: Promise<void>;
-}
+/** How many nodes start at a time: more compete for the processors, and the first would be ready as late as the last. */
+const STARTS_AT_A_TIME = 3;
+const READY_POLL_MS = 100;
 
 /**
- * Joins `node-1` to `node-N` over HTTPS, as `kubelab bootstrap` does: a bootstrap token (one for all, deleted when the
- * last has joined), a signed certificate each, registration, Ready, a first lease. Then keeps them Ready until it is
- * disposed of.
- * @throws LabError when one of them cannot join
+ * Joins `node-1` to `node-N` over HTTPS, as `kubelab node` does: a bootstrap token (one for all, deleted when the last has
+ * joined), a signed certificate each, a kubelet with an embedded runtime. Resolves when all are Ready; they run
+ * until the result is disposed of.
+ * @throws LabError when one of them cannot start
  */
 export async function startNodes(
   context: NodeContext,
   { clock, trace }: { readonly clock: Clock; readonly trace: Trace },
   { count, target, folder }: ClusterNodesOptions,
-): Promise<ClusterNodes> {
+): Promise<AsyncDisposable> {
+  const { startNode } = await import("./node.js");
   await rm(folder, { recursive: true, force: true });
   const names = Array.from({ length: count }, (_, i) => `node-${i + 1}`);
   const quiet = quieterTrace(trace, QUIET_LEVEL);
-  const deps = { clock, trace: quiet, random: context.random };
-  const administrator = new Administrator(target, deps);
-  const stop = new AbortController();
-  const nodes: JoinedClusterNode[] = [];
-  let kubelets: Promise<readonly RunningNode[]> = Promise.resolve([]);
+  const administrator = new Administrator(target, { clock, trace: quiet, random: context.random });
+  const nodes: RunningNode[] = [];
   const close = async () => {
-    stop.abort();
-    for (const kubelet of await kubelets) await kubelet.close();
-    for (const { kept } of nodes) await kept;
-    await Promise.all(nodes.map(({ joined }) => joined.agent.close()));
+    await Promise.all(nodes.map((node) => node.close()));
     await rm(folder, { recursive: true, force: true });
     await removeAbandonedMemoryMedia();
   };
   try {
     const token = await administrator.makeToken("the nodes of this cluster", "auto", JOIN_TIMEOUT_MS);
-    const joining = names.map(async (nodeName) => {
+    await inParallel(names, STARTS_AT_A_TIME, async (nodeName) => {
       const plan = planUnasked(nodeName, join(folder, nodeName), token);
-      const store = await openStore(plan);
       const { kubeVersion } = target;
-      const joined = await joinNode({ context, clock, trace: quiet, plan, kubeVersion, target, store });
-      const kept = joined.agent.keep(store, {}, stop.signal).catch((error: unknown) => report(trace, nodeName, error));
-      nodes.push({ plan, store, joined, kept });
+      const node = await startNode({ context, clock, trace: quiet }, { plan, kubeVersion, target, port: 0 });
+      nodes.push(node);
+      node.done.catch((error: unknown) => report(trace, nodeName, error));
     });
-    const failed = (await Promise.allSettled(joining)).find(({ status }) => status === "rejected");
-    if (failed?.status === "rejected") throw failed.reason;
     await administrator.tidyUp();
+    await untilReady(target, { clock, trace: quiet, random: context.random }, context.signal);
   } catch (error) {
     await close();
     throw error;
   } finally {
     await administrator.close();
   }
-  const startKubelets = () => {
-    kubelets = runKubelets({ context, clock, trace, quiet }, target, nodes, stop.signal);
-  };
-  return { names, startKubelets, [Symbol.asyncDispose]: close };
+  return { [Symbol.asyncDispose]: close };
 }
 
-interface KubeletsSession {
-  readonly context: NodeContext;
-  readonly clock: Clock;
-  readonly trace: Trace;
-  readonly quiet: Trace;
-}
-
-/** Starts kubelets one after the other, so that the first is ready early. Reports a kubelet that does not start. */
-async function runKubelets(
-  { context, clock, trace, quiet }: KubeletsSession,
-  target: Target,
-  nodes: readonly JoinedClusterNode[],
-  signal: AbortSignal,
-): Promise<readonly RunningNode[]> {
-  const running: RunningNode[] = [];
-  const { startNode } = await import("./node.js");
-  for (const { plan, store, joined } of nodes) {
-    if (signal.aborted) break;
-    const { nodeName } = plan;
-    try {
-      const options = { plan, store, joined, kubeVersion: target.kubeVersion, target, port: 0 };
-      const node = await startNode({ context, clock, trace: quiet }, options);
-      running.push(node);
-      node.done.catch((error: unknown) => report(trace, nodeName, error));
-    } catch (error) {
-      report(trace, nodeName, error);
-    }
-  }
-  return running;
+/** A kubelet on a busy machine reports its node Ready late. */
+async function untilReady(target: Target, deps: Ctx, signal: AbortSignal): Promise<void> {
+  const isNotReady = ({ status }: NodeLine) => status !== "Ready";
+  while ((await listNodes(target.admin, deps, signal)).some(isNotReady)) await deps.clock.sleep(READY_POLL_MS, signal);
 }
 
 /** A node that fails (its rights were removed, its folder is not writable) does not end the cluster. */
@@ -143,11 +94,7 @@ export interface NodeLine {
 }
 
 /** The nodes as the API server has them, by name. @throws LabError CLUSTER_UNREACHABLE, UNAUTHORIZED */
-export async function listNodes(
-  config: RestConfig,
-  deps: { readonly clock: Clock; readonly trace: Trace; readonly random: Random },
-  signal: AbortSignal,
-): Promise<readonly NodeLine[]> {
+export async function listNodes(config: RestConfig, deps: Ctx, signal: AbortSignal): Promise<readonly NodeLine[]> {
   await using client = createClient(config, { ...deps, actor: "user" });
   const path = collectionPath(NODES);
   const { items } = await client.expect<{ readonly items: readonly NodeObject[] }>({ method: "GET", path, signal });

@@ -5,7 +5,6 @@ import { type Clock, SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
-import type { ClusterNodes } from "./cluster-nodes.js";
 import {
   type ClusterState,
   clusterKubeconfig,
@@ -46,7 +45,7 @@ const STOP_TIMEOUT_MS = 5000;
 /**
  * Runs the control plane and its nodes in this process until the signal aborts.
  * @param onReady called when other processes can connect
- * @throws LabError FAILED when the port is taken
+ * @throws LabError USAGE when the port is taken
  */
 export async function runCluster(
   { context, clock, trace }: ClusterDeps,
@@ -70,10 +69,9 @@ export async function runCluster(
     nodes: count,
     ...(verifyKubelets ? { verifyKubelets } : {}),
   };
-  await using nodes = await joinNodes({ context, clock, trace }, state, admin);
+  await using _nodes = await startClusterNodes({ context, clock, trace }, state, admin);
   await writeClusterFiles(env, state, admin);
   onReady(state);
-  nodes?.startKubelets();
   try {
     await untilAborted(signal);
   } finally {
@@ -95,11 +93,11 @@ export async function writeClusterFiles(
 }
 
 /** The nodes that the cluster starts with; they end before the control plane does. */
-async function joinNodes(
+async function startClusterNodes(
   { context, clock, trace }: ClusterDeps,
   { name, url, kubeVersion, nodes: count }: ClusterState,
   admin: RestConfig,
-): Promise<ClusterNodes | undefined> {
+): Promise<AsyncDisposable | undefined> {
   if (count === 0) return undefined;
   const { startNodes } = await import("./cluster-nodes.js");
   const close = async () => {};
@@ -158,7 +156,8 @@ export async function runningClusterNames(env: ProcessContext["env"]): Promise<r
 }
 
 /**
- * Ends a cluster's process and waits until it has cleaned up. Kills a process that does not end, and removes its files.
+ * Ends a cluster's process and waits for its end, which is after that of its nodes. Kills a process that does not end, and
+ * removes its files.
  * @returns whether it was killed
  * @throws LabError TIMED_OUT when it does not end and may not be the cluster's process
  */
@@ -172,7 +171,7 @@ export async function stopCluster(
   // A stopped process handles the signal only after it continues.
   process.kill(pid, "SIGCONT");
   for (let waitedMs = 0; waitedMs < STOP_TIMEOUT_MS; waitedMs += STOP_POLL_MS) {
-    if ((await readClusterState(context.env, name)) === undefined) return { isKilled: false };
+    if (!(await isRunning(state))) return { isKilled: false };
     await clock.sleep(STOP_POLL_MS, context.signal);
   }
   if (processStart === "") {

@@ -2,6 +2,7 @@ import type { KubeList } from "../apimachinery/api/meta.js";
 import { type NodeObject, nodeCondition, taintText } from "../apimachinery/api/node.js";
 import type { KubeClient } from "../client-go/rest/client.js";
 import { collectionPath, NODES } from "../client-go/rest/paths.js";
+import { durationText } from "../release/fact-table.js";
 import { constantsFor, factFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
@@ -119,8 +120,8 @@ function explainUnknown(trace: Trace, { nodeName, kubeVersion }: LapseOptions, s
   trace.emit(
     {
       kind: "decision",
-      what: `the node lifecycle controller set the conditions of ${nodeName} to Unknown and tainted it NoSchedule`,
-      why: `it has seen no renewal and no status for ${seconds} s; the scheduler sends nothing there any more`,
+      what: `the node lifecycle controller set Ready of ${nodeName} to Unknown`,
+      why: `the node has sent no renewal and no status for ${seconds} s`,
       constants: constantsFor(kubeVersion, "nodeMonitorGracePeriod", "nodeMonitorPeriod"),
       upstream: { file: FILE, func: "tryUpdateNodeHealth" },
     },
@@ -164,7 +165,7 @@ async function waitForNoExecute(
       why:
         healthy === 0
           ? "no node is Ready: the controller takes that for its own fault, and there is nowhere to go anyway"
-          : "the controller has not got to it yet: evictions are limited in rate",
+          : `it did not come within ${durationText(patienceMs)}, although ${healthy} of ${nodes.items.length} nodes are Ready: the rate of evictions is limited`,
       constants: constantsFor(kubeVersion, "nodeEvictionRate"),
       upstream: { file: FILE, func: "handleDisruption" },
     },

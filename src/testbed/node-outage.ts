@@ -3,7 +3,6 @@ import { isSuccess, refusal } from "../client-go/rest/answers.js";
 import type { KubeClient } from "../client-go/rest/client.js";
 import { identityInWords } from "../client-go/rest/identity.js";
 import { NODES, objectPath } from "../client-go/rest/paths.js";
-import type { Trace } from "../trace/trace.js";
 import { LabError } from "../util/errors.js";
 import { startEvictionFixture } from "./eviction-fixture.js";
 import type { JoinSession, PreparedNode } from "./join.js";
@@ -36,7 +35,7 @@ export interface OutageResult {
 
 /**
  * Stops a node's heartbeats, reports how the cluster reacts, and, with `revive`, starts them again.
- * @throws LabError REFUSED when there is no Node to revive; as `watchLapse` and `revive`
+ * @throws LabError as `watchLapse` and `revive`
  */
 export async function runOutage(
   session: OutageSession,
@@ -64,10 +63,7 @@ export async function runOutage(
       _line.stop();
       const silentSinceMs = node.agent.lastHeartbeatMs ?? clock.now();
       lapse = await watchLapse(session, { nodeName, kubeVersion, silentSinceMs, explain: !isFresh }, signal);
-    } else {
-      if (await isReady(client, nodeName, trace, signal)) return { lapse, revival: null };
-      await observer.until((view) => view.node !== undefined, signal);
-    }
+    } else await observer.until((view) => view.node !== undefined, signal);
     if (options.revive !== true) return { lapse, revival: null };
     using _line = context.progress(`bringing ${nodeName} back`);
     const deps = { agent: node.agent, observer, clock, trace };
@@ -84,8 +80,15 @@ function heartbeatText(nodeName: string, stopAfter: StopAfter): string {
   return `${nodeName} sends heartbeats; it stops after ${renewals} ${renewals === 1 ? "renewal" : "renewals"}`;
 }
 
-/** @throws LabError REFUSED when there is no such Node */
-async function isReady(client: KubeClient, nodeName: string, trace: Trace, signal: AbortSignal): Promise<boolean> {
+/**
+ * Whether a node needs no revival. Asked before it joins, because a join makes a certificate and files.
+ * @throws LabError REFUSED when there is no such Node
+ */
+export async function isReady(
+  { client, trace }: Pick<OutageSession, "client" | "trace">,
+  nodeName: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const path = objectPath(NODES, nodeName);
   const answer = await client.request<NodeObject>({ method: "GET", path, signal });
   if (answer.status === 404) {

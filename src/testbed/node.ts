@@ -12,7 +12,7 @@ import { defined } from "../util/defined.js";
 import { Disposables } from "../util/disposables.js";
 import { writeFileAtomic } from "../util/files.js";
 import type { NodeContext } from "./context.js";
-import { type JoinedNode, openStore, prepareNode } from "./join.js";
+import { openStore, prepareNode } from "./join.js";
 import type { JoinPlan } from "./join-plan.js";
 import { type NodeRuntimeOptions, openNodeRuntime } from "./node-runtime.js";
 import type { Target } from "./target.js";
@@ -25,8 +25,6 @@ export interface StartNodeOptions extends NodeRuntimeOptions {
   readonly target: Target | undefined;
   /** as `openStore` gave it; default: opened here */
   readonly store?: CertificateStore;
-  /** a node that has joined already, and that the caller keeps alive and closes */
-  readonly joined?: JoinedNode;
   /** pods' files and logs go below; default: the folder of the certificate */
   readonly rootDir?: string;
   /** what runs at `cri` is no container runtime of this machine: its pods see a folder in place of the machine */
@@ -81,9 +79,8 @@ export async function startNode(
     opened.defer(async () => (await settled)?.close());
     // A runtime that the user named must answer before the node joins; an embedded one starts meanwhile.
     if (options.cri !== undefined) await opening;
-    const { joined } = options;
-    const prepared = joined ?? (await prepareNode({ context, clock, trace, plan, kubeVersion, target, store }));
-    if (joined === undefined) opened.defer(() => prepared.agent.close());
+    const prepared = await prepareNode({ context, clock, trace, plan, kubeVersion, target, store });
+    opened.defer(() => prepared.agent.close());
     const { runtime, cri, polling } = await opening;
     const rootDir = options.rootDir ?? plan.folder;
     const kubelet = await startKubelet(
@@ -93,7 +90,6 @@ export async function startNode(
         kubeVersion,
         resources: plan.resources,
         rootDir,
-        isNodeKept: joined !== undefined,
         machine:
           runtime === undefined && options.isSimulated !== true
             ? REAL_MACHINE

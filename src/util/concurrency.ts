@@ -42,15 +42,26 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   });
 }
 
-/** Runs `body` for each item, at most `limit` at a time. */
+/**
+ * Runs `body` for each item, at most `limit` at a time. After an error no other item begins; it rejects once those that
+ * run have settled.
+ */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,
   body: (item: T) => Promise<void>,
 ): Promise<void> {
-  const rest = items.values();
+  let rest = items.values();
   const lane = async () => {
-    for (const item of rest) await body(item);
+    for (let next = rest.next(); next.done !== true; next = rest.next()) await body(next.value);
   };
-  await Promise.all(Array.from({ length: Math.min(items.length, limit) }, lane));
+  const lanes = Array.from({ length: Math.min(items.length, limit) }, async () => {
+    try {
+      await lane();
+    } catch (error) {
+      rest = [].values();
+      throw error;
+    }
+  });
+  for (const one of await Promise.allSettled(lanes)) if (one.status === "rejected") throw one.reason;
 }

@@ -51,6 +51,13 @@ test("static-pod --manifest-dir: bad files are reported and skipped, of two with
   assert.match(stderr, /it is a folder/);
 });
 
+test("static-pod --manifest-dir: a folder that does not exist is named at the start and at the end", async () => {
+  const missing = join(mkdtempSync(join(tmpdir(), "manifests-")), "missing");
+  const run = await runInProcess(["static-pod", "--duration", "10ms", "--manifest-dir", missing]);
+  assert.deepEqual([run.code, run.stdout], [0, `no static pod: ${missing} does not exist\n`], run.stderr);
+  assert.match(run.stderr.replaceAll(/\s+/g, " "), /missing, which does not exist yet\./);
+});
+
 test("pod-manager: prints the address of its page", async () => {
   const { result } = await until(["pod-manager", "--json"], /Page: http:\/\/127\.0\.0\.1:\d+\//);
   assert.deepEqual([result["pods"], result["node"]], [[], "manager-node"]);

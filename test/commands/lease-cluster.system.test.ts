@@ -29,6 +29,13 @@ afterAll(async () => {
 /** On the running cluster, as if it were a real one. */
 const run = (...words: string[]) => runInProcess([...words, "--kubeconfig", kubeconfig, "--yes"]);
 
+test("lease --duration keeps a node Ready that long", async () => {
+  const dir = join(root, "n7");
+  const { code, stderr } = await run("lease", "--node", "n7", "--dir", dir, "--duration", "10ms");
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /Keeping n7 Ready for 10 ms/);
+});
+
 describe("kubelab lease --revive where nothing lapsed", () => {
   test("a Ready node: it reports that and ends", async () => {
     const dir = join(root, "n8");
@@ -43,5 +50,6 @@ describe("kubelab lease --revive where nothing lapsed", () => {
     const { code, stderr } = await run("lease", "--node", "n9", "--dir", join(root, "n9"), "--revive");
     assert.equal(code, 4, stderr);
     assert.match(stderr.replace(/\s+/g, " "), /there is no Node n9 to revive.*kubelab bootstrap --node n9/);
+    assert.doesNotMatch(stderr, /Request a certificate/);
   });
 });

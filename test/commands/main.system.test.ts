@@ -61,6 +61,11 @@ const wrong = [
   [["learn", "report", "--seed", "3"], /--seed is only for starting a lab/],
   [["learn", "start", "tour", "--yes", "--detach"], /--yes plays a lab to its end, and --detach leaves it/],
   [["cluster", "up", "--name", "../x"], /expected up to 40/],
+  [["pleg", "--period", "1s"], /unknown option '--period'\n\(add --help/],
+  [
+    ["lease", "--revive", "--duration", "1s"],
+    /--duration is for a node that is kept Ready, and --revive ends by itself/,
+  ],
 ] as const;
 for (const [argv, message] of wrong) {
   test(`kubelab ${argv.join(" ")}: exit 2, one clear error on stderr, nothing on stdout`, async () => {
@@ -71,6 +76,23 @@ for (const [argv, message] of wrong) {
     assert.doesNotMatch(stderr, /\n\s+at .*\.(ts|js):\d+/);
   });
 }
+
+test("the help of every command begins with a sentence", async () => {
+  const subcommands = [
+    "cluster up",
+    "cluster down",
+    "cluster status",
+    "runtime up",
+    "exec serve",
+    "token list",
+    "csr create",
+  ];
+  for (const line of [...COMMANDS.map(({ name }) => name), ...subcommands]) {
+    const { stdout } = await runInProcess([...line.split(" "), "--help"]);
+    const [, description = ""] = stdout.split("\n\n");
+    assert.match(description, /^[A-Z][\s\S]*\.$/, line);
+  }
+});
 
 test("the help of a subcommand of learn has the flags of learn that it takes", async () => {
   const [start, list] = [

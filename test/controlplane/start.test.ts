@@ -26,7 +26,7 @@ test("two run side by side, and each knows its own administrator only", async ()
 test("a port that is taken is told as such", async () => {
   await using face = await Face.open();
   const port = Number(new URL(face.controlPlane.url).port);
-  await expect(Face.open({ port })).rejects.toMatchObject({ name: "LabError", code: "FAILED" });
+  await expect(Face.open({ port })).rejects.toMatchObject({ name: "LabError", code: "USAGE" });
 });
 
 test("likeRecorded leaves out what kubeadm adds for joining", async () => {

@@ -5,7 +5,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
+import { isAlive } from "../../src/util/processes.js";
 import { CliProcess, newHome, runCliProcess } from "../support/cli-process.js";
+import { childrenOf } from "../support/processes.js";
 import { suiteNeeding } from "../support/requirements.js";
 
 interface StatusJson {
@@ -57,6 +59,10 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
         .map((line) => line.split(/\s+/).slice(0, 2).join(" ")),
       ["node-1 Ready", "node-2 Ready"],
     );
+    // Their kubelets serve, and their runtimes answer.
+    for (const node of ["node-1", "node-2"]) {
+      assert.equal(kubectl("get", "--raw", `/api/v1/nodes/${node}/proxy/runningpods/`).includes("PodList"), true);
+    }
   });
 
   test("the nodes have certificates of their own, and the token that they joined with is gone", () => {
@@ -178,9 +184,11 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
 
   test("down ends it, and nothing is left", async () => {
     const { pid } = await status();
+    const ours = [pid, ...childrenOf(pid)];
+    assert.equal(ours.length, 2, "the cluster, and the runtime of its node");
     const down = await runCliProcess(home, "cluster", "down");
     assert.equal(down.code, 0, down.stderr);
-    await gone(pid);
+    assert.deepEqual(await Promise.all(ours.map(isAlive)), [false, false]);
     assert.deepEqual(leftovers(home), []);
     const again = await runCliProcess(home, "cluster", "down");
     assert.equal(again.code, 1);
@@ -204,6 +212,7 @@ describe("kubelab cluster up in the foreground", () => {
       await up.printed(/kubectl --kubeconfig/);
       const { code, stderr } = await up.kill(signal);
       assert.equal(code, 130, stderr);
+      assert.match(stderr, /cluster kubelab is down\n$/);
       assert.doesNotMatch(stderr, /bug|error:/);
       assert.deepEqual(leftovers(home), []);
     });
@@ -313,7 +322,8 @@ describe("kubelab cluster up in the foreground", () => {
     const foreground = await runCliProcess(home, "cluster", "up", "--port", port);
     const detached = await runCliProcess(home, "cluster", "up", "--port", port, "--detach");
     taken.close();
-    assert.equal(detached.code, 1);
+    assert.deepEqual([foreground.code, detached.code], [2, 2]);
+    assert.match(foreground.stderr, /cannot listen on 127\.0\.0\.1:\d+: the port is taken/);
     assert.equal(
       detached.stderr.replace("cluster kubelab did not start: ", "").replaceAll(/\s+/g, " "),
       foreground.stderr.replaceAll(/\s+/g, " "),

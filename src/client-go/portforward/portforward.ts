@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { PortForwardClientSession } from "../../streaming/port-forward/session.js";
 import { orAborted } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
+import { listenProblem } from "../../util/listen-problem.js";
 import { type Attempt, connectStreams, type StreamClient } from "../transport/fallback.js";
 import { frameObserver } from "../transport/frames.js";
 import { carry } from "./connection.js";
@@ -98,12 +99,11 @@ function explainTunnel(error: unknown): never {
 function listen(server: Server, address: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "the port is taken" : cause.message;
       const isAddress = cause.code === "EADDRNOTAVAIL" || cause.syscall === "getaddrinfo";
       const hint = isAddress
         ? "Use an address of this machine: --address 127.0.0.1"
         : "Use another local port, or :80 for any free one.";
-      reject(new LabError("USAGE", `unable to listen on ${address}:${port}: ${why}`, hint, { cause }));
+      reject(new LabError("USAGE", `unable to listen on ${address}:${port}: ${listenProblem(cause)}`, hint, { cause }));
     });
     server.listen(port, address, () => {
       const bound = server.address();

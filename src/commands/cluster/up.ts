@@ -6,7 +6,7 @@ import { clusterLog, makeClustersFolder, readClusterState } from "../../testbed/
 import { startDetached } from "../../testbed/detached-process.js";
 import type { Level } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
-import { LabError } from "../../util/errors.js";
+import { LAB_ERRORS, LabError } from "../../util/errors.js";
 import { note, printIfSame, printRunning } from "./running.js";
 
 export interface UpOptions extends ClusterOptions {
@@ -16,11 +16,13 @@ export interface UpOptions extends ClusterOptions {
   readonly trace?: string;
 }
 
-const READY_TIMEOUT_MS = 20_000;
+const READY_TIMEOUT_S = 20;
+/** What each node adds: a process for its runtime, and its join. */
+const READY_TIMEOUT_PER_NODE_S = 2;
 
 /**
  * Runs a cluster until Ctrl-C, or in the background. A cluster of the same name that runs already is only printed.
- * @throws LabError USAGE for an unknown release; FAILED when it does not start
+ * @throws LabError USAGE for an unknown release or a port that is taken; FAILED when it does not start
  */
 export async function bringUp(context: CliContext, given: UpOptions): Promise<void> {
   if (given.detach === true) return bringUpDetached(context, given);
@@ -34,6 +36,7 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
     printRunning(context, state, "is ready");
     line.update(`cluster ${options.name} runs; Ctrl-C ends it`);
   });
+  note(context, `cluster ${options.name} is down`);
 }
 
 async function bringUpDetached(context: CliContext, given: UpOptions): Promise<void> {
@@ -54,10 +57,11 @@ async function bringUpDetached(context: CliContext, given: UpOptions): Promise<v
   const logFile = clusterLog(context.env, name);
   await makeClustersFolder(context.env);
   using _line = context.progress(`starting cluster ${name} in the background`);
+  const timeoutS = READY_TIMEOUT_S + given.nodes * READY_TIMEOUT_PER_NODE_S;
   const outcome = await startDetached(context, {
     args: ["cluster", "up", "-v", "0", ...flagsOf(given, trace)],
     logFile,
-    timeoutMs: READY_TIMEOUT_MS,
+    timeoutMs: timeoutS * 1_000,
     // A starting cluster writes its state file last.
     ready: async (pid) => {
       const state = await readClusterState(context.env, name);
@@ -65,21 +69,25 @@ async function bringUpDetached(context: CliContext, given: UpOptions): Promise<v
     },
   });
   if (outcome.type === "ready") return printRunning(context, outcome.value, "is ready, in the background");
-  if (outcome.type === "timed-out") throw didNotStart(name, "it was not ready within 20 s", `Its log is ${logFile}.`);
+  if (outcome.type === "timed-out")
+    throw didNotStart(name, `it was not ready within ${timeoutS} s`, `Its log is ${logFile}.`);
   if (outcome.code !== 0) {
     // The error has what the log has.
     rmSync(logFile, { force: true });
     const [, message, hint] = /^error: (.*)(?:\n(.+))?$/m.exec(outcome.log) ?? [];
     const fallback = outcome.log || `exit code ${outcome.code} without a message (is the disk full?)`;
-    throw didNotStart(name, message ?? fallback, hint ?? "Run `kubelab cluster up` without --detach to see more.");
+    const help = hint ?? "Run `kubelab cluster up` without --detach to see more.";
+    throw didNotStart(name, message ?? fallback, help, outcome.code);
   }
   // Another process started the cluster in the meantime.
   if (await printRunningIfSame()) return;
   throw new LabError("FAILED", `cluster ${name} ended as soon as it was ready`, "Start it again.");
 }
 
-function didNotStart(name: string, why: string, hint: string): LabError {
-  return new LabError("FAILED", `cluster ${name} did not start: ${why}`, hint);
+/** @param exitCode of the cluster's process: its usage error is one of this command */
+function didNotStart(name: string, why: string, hint: string, exitCode?: number | null): LabError {
+  const code = exitCode === LAB_ERRORS.USAGE.exitCode ? "USAGE" : "FAILED";
+  return new LabError(code, `cluster ${name} did not start: ${why}`, hint);
 }
 
 /** @param trace path of the file that the cluster's own process writes */

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import { listenProblem } from "../../util/listen-problem.js";
 import { checkOrigin } from "../../util/origin-check.js";
 import { requestUrl } from "../../util/request-url.js";
 import { LiveEvents } from "./live.js";
@@ -93,9 +94,10 @@ async function showStates(trace: Trace, content: PageContent, live: LiveEvents, 
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "another program listens there" : cause.message;
       const hint = "Name another port, or 0 for a free one: --http 127.0.0.1:0";
-      reject(new LabError("USAGE", `the page cannot be served at ${host}:${port}: ${why}`, hint, { cause }));
+      reject(
+        new LabError("USAGE", `the page cannot be served at ${host}:${port}: ${listenProblem(cause)}`, hint, { cause }),
+      );
     });
     server.listen(port, host, () => resolve());
   });

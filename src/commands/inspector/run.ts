@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { CliContext, CommandResult } from "../../cli/context.js";
@@ -97,7 +98,8 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       );
       await own.mark(command, context.signal);
       await using kubeconfig = await openAdminKubeconfig(joinPlan.folder, target);
-      const text = `node ${nodeName} is up, and reads manifests from ${fixture.folder}. In another terminal:\n  ${kubeconfig.kubectl} get pods -A`;
+      const folderText = `${fixture.folder}${existsSync(fixture.folder) ? "" : ", which does not exist yet"}`;
+      const text = `node ${nodeName} is up, and reads manifests from ${folderText}. In another terminal:\n  ${kubeconfig.kubectl} get pods -A`;
       trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
       const { kubelet: parts } = node.kubelet;
       const inspector = { context, clock, trace, nodeName, parts, admin, fixture };

@@ -13,11 +13,14 @@ const TITLES: Readonly<Record<string, MessageKey>> = {
 
 /** The flags that only `learn start` accepts. */
 const OF_PLAY: readonly (string | undefined)[] = ["--speed", "--seed"];
+/** A flag of the program, which comes before `learn`. */
+const OF_PROGRAM = "--version";
 
 /** The flags of `learn` that a subcommand accepts. */
 function globalOptionsOf(command: Command): Option[] {
   const all = Object.assign(new Help(), { showGlobalOptions: true }).visibleGlobalOptions(command);
-  return command.name() === "start" ? all : all.filter(({ long }) => !OF_PLAY.includes(long));
+  const others = command.name() === "start" ? [OF_PROGRAM] : [OF_PROGRAM, ...OF_PLAY];
+  return all.filter(({ long }) => !others.includes(long));
 }
 
 /** The help texts of `kubelab learn`: in the language of the environment until `--lang` is read, then in that one. */
@@ -41,8 +44,6 @@ export class LearnHelp {
         showGlobalOptions: true,
         visibleGlobalOptions: globalOptionsOf,
         styleTitle: (title) => this.#title(title),
-        // The one option that comes from the whole program.
-        optionDescription: ({ long, description }) => (long === "--version" ? this.say("helpVersion") : description),
       })
       .configureOutput({ outputError: (text, write) => write(usageInWords(text, this.say)) })
       .addHelpText("after", () => ["", this.say("helpExamples"), ...examples.map((line) => `  ${line}`)].join("\n"));

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { CommandResult } from "../../cli/context.js";
 import { counted, listPods, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
@@ -73,10 +74,12 @@ export function staticPodResult(inspector: OpenInspector): CommandResult {
   const lines = pods.map(({ pod, uid, mirrorUid, phase }) => {
     return `${pod} ${phase}, uid ${shortUid(uid)}, mirror pod ${mirrorUid === null ? "none" : shortUid(mirrorUid)}`;
   });
-  const text = pods.length === 0 ? "no static pod is left" : lines.join("\n");
+  const { folder } = inspector.fixture;
+  const none = existsSync(folder) ? "no static pod is left" : `no static pod: ${folder} does not exist`;
+  const text = pods.length === 0 ? none : lines.join("\n");
   return {
     text,
-    json: { node: inspector.nodeName, manifestDir: inspector.fixture.folder, staticPods: pods },
+    json: { node: inspector.nodeName, manifestDir: folder, staticPods: pods },
     isProse: true,
   };
 }

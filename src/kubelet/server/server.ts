@@ -12,6 +12,7 @@ import {
   useCertificate,
 } from "../../server/serve.js";
 import { LabError, messageOf } from "../../util/errors.js";
+import { listenProblem } from "../../util/listen-problem.js";
 import type { HandlerDeps } from "./call.js";
 import { RequestHandler } from "./handler.js";
 import type { KubeletAuth } from "./kubelet-auth.js";
@@ -130,10 +131,9 @@ async function listenAt(server: Server | HttpsServer, address: string, port: num
   try {
     await listen(server, address, port);
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
     throw new LabError(
       "USAGE",
-      `the kubelet's server cannot listen at ${address}:${port}: ${code === "EADDRINUSE" ? "the port is taken" : message}`,
+      `the kubelet's server cannot listen at ${address}:${port}: ${listenProblem(cause)}`,
       "Choose another port, or 0 for one that is free.",
       { cause },
     );

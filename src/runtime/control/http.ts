@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { type GrpcCode, RpcError } from "../../cri/status.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import { listenProblem } from "../../util/listen-problem.js";
 import { nearest } from "../../util/nearest.js";
 import { checkOrigin } from "../../util/origin-check.js";
 import { requestUrl } from "../../util/request-url.js";
@@ -32,9 +33,10 @@ export async function serveControl(control: RemoteControl, address: string): Pro
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "the port is taken" : cause.message;
       const hint = "Name another port, or 0 for a free one: --control 127.0.0.1:0";
-      reject(new LabError("USAGE", `cannot serve the control API at ${address}: ${why}`, hint, { cause }));
+      reject(
+        new LabError("USAGE", `cannot serve the control API at ${address}: ${listenProblem(cause)}`, hint, { cause }),
+      );
     });
     server.listen(port, host, resolve);
   });

@@ -5,6 +5,7 @@ import { RpcError } from "../../cri/status.js";
 import { StreamError } from "../../streaming/bytes.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import { listenProblem } from "../../util/listen-problem.js";
 import { RequestCache } from "./request-cache.js";
 
 /** Serves a client that connected with a valid token. */
@@ -192,9 +193,8 @@ async function bind(server: Server, address: string): Promise<string> {
   const { host, port } = parseAddress(address);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "the port is taken" : cause.message;
       const hint = "Name another port, or 0 for a free one.";
-      reject(new LabError("USAGE", `cannot serve streams at ${address}: ${why}`, hint, { cause }));
+      reject(new LabError("USAGE", `cannot serve streams at ${address}: ${listenProblem(cause)}`, hint, { cause }));
     });
     server.listen(port, host, resolve);
   });
