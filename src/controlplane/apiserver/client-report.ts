@@ -16,8 +16,11 @@ const PARTS: readonly (readonly [RegExp, Actor])[] = [
  * Runs the handling of a request with the client's fact as its cause. A client that reports no facts, such as kubectl, gets one
  * here: what the server saw of its request.
  */
-export async function handleWithCause(trace: Trace, exchange: Exchange, handle: () => Promise<void>): Promise<void> {
-  if (!trace.wantsCauses) return await handle();
+export function handleWithCause(trace: Trace, exchange: Exchange, handle: () => Promise<void>): Promise<void> {
+  return trace.wantsCauses ? handleAndReport(trace, exchange, handle) : handle();
+}
+
+async function handleAndReport(trace: Trace, exchange: Exchange, handle: () => Promise<void>): Promise<void> {
   const given = parseTraceparent(exchange.request.headers[TRACEPARENT]);
   if (given !== undefined) return await trace.because({ causedBy: given }, handle);
   const id = trace.newId();
