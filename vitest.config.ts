@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { RUNTIME_PROCESS_VARIABLE } from "./test/support/runtime-process.js";
+import { RUNTIME_PROCESS_VARIABLE, UTILITY_PROCESS_VARIABLE } from "./test/support/runtime-process.js";
 import { SummaryReporter } from "./test/support/summary-reporter.js";
 
 /** Real programs, child processes, the whole CLI. */
@@ -8,8 +8,11 @@ const SYSTEM = ["test/integration/**/*.test.ts", "test/**/*.system.test.ts"];
 const PROOF = ["test/parity/**/*.test.ts", "test/**/*.proof.test.ts"];
 
 export default defineConfig({
-  // Where an embedded runtime finds the program of its process, which the tests' set-up bundles.
-  define: { KUBELAB_RUNTIME_PROCESS: `process.env.${RUNTIME_PROCESS_VARIABLE}` },
+  // Where an embedded runtime finds the programs of its processes, which the tests' set-up bundles.
+  define: {
+    KUBELAB_RUNTIME_PROCESS: `process.env.${RUNTIME_PROCESS_VARIABLE}`,
+    KUBELAB_UTILITY_PROCESS: `process.env.${UTILITY_PROCESS_VARIABLE}`,
+  },
   test: {
     globalSetup: ["test/support/temporary-folder.ts", "test/support/runtime-process.ts"],
     // Far more than any test needs: a busy machine must not turn a run red.

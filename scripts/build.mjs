@@ -2,14 +2,14 @@
 // An unbundled @kubernetes/client-node costs 300 ms per start, and most commands never load it.
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
-import { BANNER, programOptions, RUNTIME_PROCESS, withModule } from "./bundle.mjs";
+import { BANNER, PROCESSES, programOptions, withModule } from "./bundle.mjs";
 import { thirdPartyNotices } from "./notices.mjs";
 
 const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
 
-const bundle = (entryPoints, outdir) =>
+const bundle = (entryPoints, outdir, processFolder) =>
   build({
-    ...programOptions(version),
+    ...programOptions(version, processFolder),
     entryPoints,
     outdir,
     logLevel: "warning",
@@ -17,10 +17,10 @@ const bundle = (entryPoints, outdir) =>
     metafile: true,
     write: false,
   });
-// The runtime's process has a bundle of its own: with the chunks of the CLI, it would load twice as many files.
+// The processes of the runtime have a bundle of their own: with the chunks of the CLI, they would load twice as many files.
 const bundles = await Promise.all([
-  bundle({ cli: "src/cli.ts" }, "dist"),
-  bundle({ process: RUNTIME_PROCESS }, "dist/runtime"),
+  bundle({ cli: "src/cli.ts" }, "dist", "./runtime"),
+  bundle(PROCESSES, "dist/runtime", "."),
 ]);
 const files = new Map(bundles.flatMap(({ outputFiles }) => outputFiles).map(({ path, text }) => [path, text]));
 // Only chunks of CommonJS packages call require().

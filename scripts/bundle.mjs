@@ -59,19 +59,22 @@ const RAW_TEXT = {
   },
 };
 
-/** The program of an embedded runtime's process. */
-export const RUNTIME_PROCESS = "src/runtime/host/process.ts";
-const RUNTIME_PROCESS_FILE = "runtime-process.mjs";
-/** @param path from the bundle that starts it */
-const runtimeProcessAt = (path) => ({ KUBELAB_RUNTIME_PROCESS: JSON.stringify(path) });
+/** The programs of an embedded runtime's process, and of the processes that it starts. */
+export const PROCESSES = { runtime: "src/runtime/host/process.ts", utility: "src/shell/utility/process.ts" };
+/** @param folder with the programs, from the bundle that starts them */
+const processesIn = (folder, extension) => ({
+  KUBELAB_RUNTIME_PROCESS: JSON.stringify(`${folder}/runtime.${extension}`),
+  KUBELAB_UTILITY_PROCESS: JSON.stringify(`${folder}/utility.${extension}`),
+});
 
 /** Bundles run on the oldest Node that the program supports. */
 const FOR_NODE = { bundle: true, format: "esm", platform: "node", target: "node20.18" };
 /**
  * The program: shared code is in chunks, and each command's own code is loaded when it runs.
  * @param version what `kubelab --version` prints
+ * @param processFolder with the programs of PROCESSES
  */
-export function programOptions(version) {
+export function programOptions(version, processFolder) {
   return {
     ...FOR_NODE,
     minify: true,
@@ -80,7 +83,7 @@ export function programOptions(version) {
     define: {
       KUBELAB_VERSION: JSON.stringify(version),
       KUBELAB_COMPILED_LABS: "true",
-      ...runtimeProcessAt("./runtime/process.js"),
+      ...processesIn(processFolder, "js"),
     },
     external: UNUSED,
     plugins: [CLIENT_NODE, RAW_TEXT],
@@ -96,18 +99,21 @@ export async function withModule(file, use) {
   const outfile = join(folder, "main.mjs");
   try {
     const { metafile } = await bundleFile(file, outfile);
-    if ("src/runtime/host/runtime-process.ts" in metafile.inputs) await bundleRuntimeProcess(folder);
+    if ("src/shell/utility/utility-process.ts" in metafile.inputs) await bundleProcesses(folder);
     await use(await import(pathToFileURL(outfile).href));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** @returns the file */
-export async function bundleRuntimeProcess(folder) {
-  const outfile = join(folder, RUNTIME_PROCESS_FILE);
-  await bundleFile(RUNTIME_PROCESS, outfile);
-  return outfile;
+/** @returns the file of each of PROCESSES */
+export async function bundleProcesses(folder) {
+  const files = {};
+  for (const [name, file] of Object.entries(PROCESSES)) {
+    files[name] = join(folder, `${name}.mjs`);
+    await bundleFile(file, files[name]);
+  }
+  return files;
 }
 
 function bundleFile(file, outfile) {
@@ -118,7 +124,7 @@ function bundleFile(file, outfile) {
     logLevel: "warning",
     metafile: true,
     external: ["vitest", "esbuild", ...UNUSED],
-    define: runtimeProcessAt(`./${RUNTIME_PROCESS_FILE}`),
+    define: processesIn(".", "mjs"),
     banner: BANNER,
     plugins: [RAW_TEXT],
   });

@@ -13,9 +13,11 @@ export interface Loaded {
  * @param entries paths from the root of the checkout
  */
 export async function loadedBy(entries: readonly string[]): Promise<Loaded> {
-  const { programOptions } = (await import(BUNDLE)) as { programOptions(version: string): BuildOptions };
+  const { programOptions } = (await import(BUNDLE)) as {
+    programOptions(version: string, processFolder: string): BuildOptions;
+  };
   const { metafile } = await build({
-    ...programOptions("0"),
+    ...programOptions("0", "."),
     entryPoints: [...entries],
     outdir: "unused",
     write: false,

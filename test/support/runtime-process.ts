@@ -3,13 +3,18 @@ import { pathToFileURL } from "node:url";
 
 const BUNDLE = new URL("../../scripts/bundle.mjs", import.meta.url).href;
 
-/** The environment variable that names the bundled program, for the tests and their processes. */
+/** The environment variables that name the bundled programs, for the tests and their processes. */
 export const RUNTIME_PROCESS_VARIABLE = "KUBELAB_TEST_RUNTIME_PROCESS";
+export const UTILITY_PROCESS_VARIABLE = "KUBELAB_TEST_UTILITY_PROCESS";
 
-/** Bundles the program of an embedded runtime's process into the temporary folder: Node cannot run its source. */
+/** Bundles the programs of an embedded runtime's processes into the temporary folder: Node cannot run their sources. */
 export async function setup(): Promise<void> {
   // Each project runs the set-up.
   if (process.env[RUNTIME_PROCESS_VARIABLE] !== undefined) return;
-  const { bundleRuntimeProcess } = (await import(BUNDLE)) as { bundleRuntimeProcess(folder: string): Promise<string> };
-  process.env[RUNTIME_PROCESS_VARIABLE] = pathToFileURL(await bundleRuntimeProcess(tmpdir())).href;
+  const { bundleProcesses } = (await import(BUNDLE)) as {
+    bundleProcesses(folder: string): Promise<{ readonly runtime: string; readonly utility: string }>;
+  };
+  const { runtime, utility } = await bundleProcesses(tmpdir());
+  process.env[RUNTIME_PROCESS_VARIABLE] = pathToFileURL(runtime).href;
+  process.env[UTILITY_PROCESS_VARIABLE] = pathToFileURL(utility).href;
 }

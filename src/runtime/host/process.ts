@@ -1,17 +1,13 @@
 import { type Level, Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
 import { SystemRandom } from "../../util/random.js";
+import { endWithParent } from "../../util/watchdog.js";
 import type { RuntimeControl } from "../control/control.js";
 import { type RunningRuntime, startRuntime } from "../start.js";
 import { type HostMessage, type ProcessMessage, type ProcessOptions, toErrorMessage } from "./messages.js";
 
 /** Commands that last a second need no watchdog, which costs some ms to start. */
 const WATCHDOG_AFTER_MS = 2_000;
-/** Ends this process after its host, also while a container keeps the main thread busy. */
-const WATCHDOG = `
-const host = process.ppid;
-setInterval(() => { if (process.ppid !== host) process.kill(process.pid, "SIGKILL"); }, 1000);
-`;
 
 // The process of an embedded runtime, started by a RuntimeHost. It ends with its host.
 process.title = "kubelab-runtime";
@@ -48,12 +44,7 @@ async function serve({ clock: reading, wantedLevel, ...options }: ProcessOptions
     else runtime.close().finally(() => process.exit());
   });
   send({ type: "listening", endpoint: runtime.endpoint });
-  new SystemClock().timer(WATCHDOG_AFTER_MS, startWatchdog);
-}
-
-async function startWatchdog(): Promise<void> {
-  const { Worker } = await import("node:worker_threads");
-  new Worker(WATCHDOG, { eval: true });
+  new SystemClock().timer(WATCHDOG_AFTER_MS, endWithParent);
 }
 
 async function answer(

@@ -1,6 +1,8 @@
-import type { Bash, IFileSystem } from "just-bash";
 import type { Machine, Self } from "../process/process.js";
 import { readAll } from "../process/streams.js";
+import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
+import { UtilityPool } from "../utility/utility-pool.js";
+import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
 import { bashFileSystem } from "./bash-fs.js";
 import type { Shell } from "./shell.js";
 
@@ -11,20 +13,11 @@ import type { Shell } from "./shell.js";
 export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
   const stdin = await readAll(self.stdin, self.signal, self);
-  const bash = await openBash(self.machine);
-  const result = await bash.exec(name, {
-    args: [...self.argv.slice(1)],
-    stdin: stdin.toString("latin1"),
-    stdinKind: "bytes",
-    env: { ...self.env },
-    replaceEnv: true,
-    cwd: self.cwd,
-    signal: self.signal,
-  });
-  if (self.signal.aborted) throw self.signal.reason;
-  await self.stdout.write(output(result.stdout, result), self.signal);
-  await self.stderr.write(Buffer.from(result.stderr.replace(/^bash: /gm, "")), self.signal);
-  return result.exitCode;
+  const command = { text: name, args: self.argv.slice(1), stdin, env: self.env, cwd: self.cwd };
+  const { stdout, stderr, exitCode } = await runOutside(command, self);
+  await self.stdout.write(stdout, self.signal);
+  await self.stderr.write(Buffer.from(stderr.replace(/^bash: /gm, "")), self.signal);
+  return exitCode;
 }
 
 /**
@@ -32,63 +25,35 @@ export async function runUtility(self: Self): Promise<number> {
  * Differs: its output appears when it has ended.
  */
 export async function runWhole(text: string, shell: Shell): Promise<number> {
-  const { self, state } = shell;
-  const bash = await openBash(self.machine);
-  const stdin = self.stdin.isTerminal === true ? Buffer.alloc(0) : await readAll(shell.source(0), shell.signal, self);
-  const result = await bash.exec(text, {
-    stdin: stdin.toString("latin1"),
-    stdinKind: "bytes",
-    env: state.environment(),
-    replaceEnv: true,
-    cwd: state.cwd,
-    signal: shell.signal,
-    rawScript: true,
-  });
-  if (shell.signal.aborted) throw shell.signal.reason;
-  await shell.sink(1).write(output(result.stdout, result), shell.signal);
-  await shell.sink(2).write(Buffer.from(result.stderr), shell.signal);
-  return result.exitCode;
+  const { self, state, signal } = shell;
+  const stdin = self.stdin.isTerminal === true ? Buffer.alloc(0) : await readAll(shell.source(0), signal, self);
+  const command = { text, args: undefined, stdin, env: state.environment(), cwd: state.cwd };
+  const { stdout, stderr, exitCode } = await runOutside(command, self);
+  await shell.sink(1).write(stdout, signal);
+  await shell.sink(2).write(Buffer.from(stderr), signal);
+  return exitCode;
 }
 
-function output(
-  text: string,
-  { stdoutKind, stdoutEncoding }: { stdoutKind?: string; stdoutEncoding?: string },
-): Buffer {
-  return Buffer.from(text, stdoutKind === "bytes" || stdoutEncoding === "binary" ? "latin1" : "utf8");
+/** Shared by all containers of this process. */
+const pool = new UtilityPool();
+
+/** Runs a command in a process of its own, on the container's files. @throws OutOfMemoryError */
+async function runOutside(command: UtilityCommand, { machine, signal, turn }: Self): Promise<UtilityResult> {
+  const serve = async (method: RemoteMethod, given: readonly unknown[]) => {
+    await turn();
+    return answer(machine, method, given);
+  };
+  try {
+    return await pool.run(machine, command, serve, signal);
+  } catch (error) {
+    if (error instanceof UtilityOutOfMemoryError) machine.memory.kill();
+    throw error;
+  }
 }
 
-const MIB = 1024 * 1024;
-
-/** Its commands work on whole texts without a pause, so a text must not be long. They end with 126 beyond a limit. */
-const EXECUTION_LIMITS = {
-  maxExecutionTimeMs: Number.POSITIVE_INFINITY,
-  maxStringLength: 4 * MIB,
-  maxLiveBytes: 32 * MIB,
-  maxInputBytes: 32 * MIB,
-  maxOutputSize: 16 * MIB,
-  maxArchiveBytes: 16 * MIB,
-  maxArchiveEntryBytes: 16 * MIB,
-  maxSedIterations: 20_000,
-};
-
-const bashOf = new WeakMap<Machine, Bash>();
-
-/** One per container: it keeps no state between commands, but creating it takes a few milliseconds. */
-async function openBash(machine: Machine): Promise<Bash> {
-  const known = bashOf.get(machine);
-  if (known !== undefined) return known;
-  const { Bash } = await import("just-bash");
-  const fs: IFileSystem = bashFileSystem(machine.fs);
-  const bash = new Bash({
-    fs,
-    cwd: "/",
-    env: {},
-    // Defence in depth replaces globals of the whole process, which other containers and servers need, to keep scripts
-    // from running JavaScript. Scripts cannot run JavaScript here anyway.
-    defenseInDepth: false,
-    sleep: (ms) => machine.clock.sleep(ms),
-    executionLimits: EXECUTION_LIMITS,
-  });
-  bashOf.set(machine, bash);
-  return bash;
+function answer(machine: Machine, method: RemoteMethod, given: readonly unknown[]): unknown {
+  if (method === "sleep") return machine.clock.sleep(Number(given[0]));
+  const files = bashFileSystem(machine.fs);
+  const operation = files[method] as (...given: readonly unknown[]) => unknown;
+  return operation(...given);
 }
