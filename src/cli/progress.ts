@@ -1,11 +1,13 @@
 import type { Ora } from "ora";
 import type { ProcessStreams, Progress, ProgressText } from "../testbed/context.js";
+import { SystemClock, type Timer } from "../util/clock.js";
 import { columnsOf } from "./width.js";
 
 /** The spinner and the space after it. */
 const SPINNER_WIDTH = 2;
 /** Some terminals wrap at the last column, so it stays free. */
 const BESIDE_TEXT = SPINNER_WIDTH + 1;
+const POLL_MS = 250;
 const ERASE_LINE = "\u001b[2K";
 const UP = "\u001b[A";
 /** Until the program learns of a narrower terminal, the terminal cuts the line instead of wrapping it. */
@@ -21,11 +23,13 @@ export interface ProgressOptions {
 
 type TextWidth = typeof import("./text-width.js");
 
-/** Owns the last line of stderr: a spinner, with trace lines above it. Of several progress lines it shows the newest. */
+/** Owns the last line of stderr, or the last lines: a spinner, with trace lines above it. Of several progress lines it shows the newest. */
 export class ProgressLine {
   #spinner: Ora | undefined;
   #widths: TextWidth | undefined;
   readonly #lines: { text: ProgressText }[] = [];
+  /** asks functions for their text again */
+  #polling: Timer | undefined;
   /** the text on the screen */
   #shown = "";
   /** stands behind the newest line */
@@ -75,6 +79,7 @@ export class ProgressLine {
     this.stream.off("resize", this.#resize);
     this.#spinner?.stop();
     this.#spinner = undefined;
+    this.#polling?.stop();
   }
 
   /** Shows the newest line, also again after `clear`. */
@@ -89,7 +94,13 @@ export class ProgressLine {
     this.#spinner = ora(options);
     this.#refresh();
     this.#spinner.start();
+    this.#poll();
     this.stream.on("resize", this.#resize);
+  }
+
+  #poll(): void {
+    this.#refresh();
+    this.#polling = new SystemClock().timer(POLL_MS, () => this.#poll());
   }
 
   readonly #refresh = (): void => {
@@ -100,8 +111,12 @@ export class ProgressLine {
 
   /** A terminal that became narrower has wrapped the old line; the spinner alone would erase only the last of its rows. */
   readonly #resize = (): void => {
-    const width = SPINNER_WIDTH + (this.#widths?.textWidth(this.#shown) ?? 0);
-    const rows = Math.ceil(width / columnsOf(this.stream));
+    const columns = columnsOf(this.stream);
+    const widths = this.#shown.split("\n").map((line) => this.#widths?.textWidth(line) ?? 0);
+    const rows = widths.reduce(
+      (sum, width, i) => sum + Math.ceil((width + (i === 0 ? SPINNER_WIDTH : 0)) / columns),
+      0,
+    );
     this.#refresh();
     this.write(`${`${ERASE_LINE}${UP}`.repeat(Math.max(0, rows - 1))}${ERASE_LINE}\r`);
   };

@@ -1,3 +1,4 @@
+import type { ProgressText } from "../testbed/context.js";
 import type { Clock } from "../util/clock.js";
 import { allUntilOneEnds } from "../util/concurrency.js";
 import { isAbortError } from "../util/errors.js";
@@ -8,15 +9,16 @@ export type Loop = (signal: AbortSignal) => Promise<void>;
 interface StayOptions {
   readonly clock: Clock;
   readonly durationMs?: number | undefined;
-  /** what runs, for the last line of a terminal; default: a loop shows its own line */
-  readonly status?: string | undefined;
+  /** what runs, for the end of a terminal; default: a loop shows its own line */
+  readonly status?: ProgressText | undefined;
 }
 
 /** Runs the loops of a command until one of them ends, the time is over, or Ctrl-C. */
 export async function stay(context: CliContext, options: StayOptions, loops: readonly Loop[]): Promise<void> {
   const { clock, durationMs, status } = options;
   const timer: readonly Loop[] = durationMs === undefined ? [] : [(inner) => clock.sleep(durationMs, inner)];
-  using _line = status === undefined ? undefined : context.progress(`${status}; Ctrl-C ends it`);
+  const text = typeof status === "string" ? `${status}; Ctrl-C ends it` : status;
+  using _line = text === undefined ? undefined : context.progress(text);
   await allUntilOneEnds(context.signal, [...loops, ...timer]);
 }
 

@@ -23,10 +23,11 @@ import { defined } from "../util/defined.js";
 import { pathFrom } from "../util/paths.js";
 import { endLeftWork, loadHandler, startHandler } from "../virtual/open-handler.js";
 import { addExamples } from "./examples.js";
+import { withStatus } from "./inspector/key-table.js";
 import { openJoinTarget } from "./join-target.js";
 import { parseAddresses, parseDomain, parseLogFiles, parseLogSize } from "./node/flags.js";
 import { checkNodeOptions, type NodeCommandOptions, toJoinOptions } from "./node/options.js";
-import { announceNode, nodeResult } from "./node/result.js";
+import { announceNode, nodeResult, podsOf } from "./node/result.js";
 
 /** `kubelab node`: a small kubelet that joins a cluster and runs its pods. */
 export function addNodeCommand(command: Command, context: CliContext): void {
@@ -113,7 +114,8 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     const kubeconfig = target === undefined ? store.kubeconfigPath : admin.path;
     announceNode(trace, node, target !== undefined);
     context.print(nodeResult(node, target?.kind ?? "server", kubeconfig));
-    const status = `${plan.nodeName} runs`;
+    const pods = () => podsOf(node);
+    const status = (columns: number) => withStatus(pods, columns, `${plan.nodeName} runs; Ctrl-C ends it`);
     await stay(context, { clock, durationMs: options.duration, status }, [
       (inner) => Promise.race([node.done, untilAborted(inner)]),
     ]);

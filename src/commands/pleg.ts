@@ -63,7 +63,7 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
     const { stdin } = context.streams;
     const loops: Loop[] = [(signal) => pleg.run(signal)];
     if (lab !== undefined && hasKeys(context.streams))
-      loops.push((signal) => serveKeys({ lab, trace, stdin, progress: context }, signal));
+      loops.push((signal) => serveKeys({ lab, pleg, trace, stdin, progress: context }, signal));
     const status = loops.length > 1 ? undefined : "PLEG runs";
     await stay(context, { clock, durationMs: duration, status }, loops);
   };

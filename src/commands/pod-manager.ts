@@ -7,6 +7,7 @@ import {
   followTranslations,
   podManagerKeys,
   podManagerResult,
+  podManagerStatus,
   servePods,
   showsPodManager,
 } from "./pod-manager/inspector.js";
@@ -36,6 +37,7 @@ export function addPodManagerCommand(command: Command, context: CliContext): voi
         (signal) => followTranslations(inspector, signal),
       ],
       keys: podManagerKeys,
+      status: podManagerStatus,
       result: podManagerResult,
     }),
   );

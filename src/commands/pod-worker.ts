@@ -41,6 +41,7 @@ async function runPodWorker(context: CliContext, { holdCache, ...options }: PodW
     },
     loops: (inspector) => workers?.loops(inspector) ?? [],
     keys: (inspector) => workers?.keys(inspector) ?? [],
+    status: (inspector) => workers?.status(inspector) ?? { title: "", columns: [], rows: [] },
     result: (inspector) => workers?.result(inspector) ?? { text: "", json: {} },
   });
 }

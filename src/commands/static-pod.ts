@@ -3,7 +3,7 @@ import type { CliContext } from "../cli/context.js";
 import { addExamples } from "./examples.js";
 import { addInspectorOptions, type InspectorOptions } from "./inspector/options.js";
 import { runInspector } from "./inspector/run.js";
-import { showsStaticPods, staticPodKeys, staticPodResult } from "./static-pod/inspector.js";
+import { showsStaticPods, staticPodKeys, staticPodResult, staticPodStatus } from "./static-pod/inspector.js";
 
 /** `kubelab static-pod`: a file becomes a static pod, which gets a mirror pod, which shows its status. */
 export function addStaticPodCommand(command: Command, context: CliContext): void {
@@ -23,6 +23,7 @@ export function addStaticPodCommand(command: Command, context: CliContext): void
       levelOf: showsStaticPods,
       firstManifest: "web",
       keys: staticPodKeys,
+      status: staticPodStatus,
       result: staticPodResult,
     }),
   );

@@ -112,7 +112,8 @@ export class CalmSink implements TraceSink {
   }
 
   #write(event: TraceEvent, depth: number): void {
-    if (this.options.width() < MIN_WIDTH) {
+    // A note can hold a command to paste, which must stay on one line.
+    if (this.options.width() < MIN_WIDTH || event.kind === "note") {
       this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
       return;
     }

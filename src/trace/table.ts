@@ -1,12 +1,12 @@
-import type { TraceEvent } from "./events.js";
+import type { TableFact } from "./events.js";
 
-type TableFact = TraceEvent & { kind: "table" };
+type TableRows = Pick<TableFact, "columns" | "rows" | "omittedRows">;
 
 /**
  * Rows with aligned columns. A table that is too wide turns its first column into headings. If it is still too wide,
  * each row becomes one sentence, because a table with broken lines is unreadable.
  */
-export function tableLines({ columns, rows, omittedRows }: TableFact, width: number): string[] {
+export function tableLines({ columns, rows, omittedRows }: TableRows, width: number): string[] {
   const clean = rows.map((row) => row.map((cell) => cell.replaceAll("\n", " ")));
   const heads = columns.map((column) => column.toUpperCase());
   const lines =

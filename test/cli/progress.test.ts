@@ -44,6 +44,21 @@ test("a narrower terminal: the rows of the wrapped line are erased, and the line
   line.clear();
 });
 
+test("several lines: a narrower terminal erases the rows of each", async () => {
+  const { terminal, line } = open();
+  using _progress = line.start(
+    (columns) => `${"a".repeat(Math.min(columns, 38))}\n${"b".repeat(Math.min(columns, 41))}`,
+  );
+  await untilTrue(() => terminal.written.includes("b".repeat(41)));
+  terminal.take();
+  terminal.columns = 20;
+  terminal.emit("resize");
+  // 40 columns take two rows of 20, 41 take three.
+  const redrawn = terminal.take();
+  assert.equal(redrawn.split("\u001b[A").length - 1, 4, JSON.stringify(redrawn));
+  line.clear();
+});
+
 test("a text that is too wide is cut", async () => {
   const { terminal, line } = open({ unicode: false });
   terminal.columns = 20;

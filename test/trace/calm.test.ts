@@ -118,8 +118,8 @@ const texts = [
 for (const [text, want] of texts) {
   test(`short: ${text}`, () => {
     const run = calm({ width: 100 });
-    run.tell({ kind: "note", text });
-    assert.equal(run.lines[0], `  0.000 kubelet      ${want}`);
+    run.tell({ kind: "state", subject: text, what: "", to: "x" });
+    assert.equal(run.lines[0], `  0.000 kubelet    ● ${want}: x`);
   });
 }
 

@@ -2,6 +2,7 @@ import { readKeys } from "../../cli/terminal-keys.js";
 import type { ProcessStreams, ProgressReporter } from "../../testbed/context.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import { type StatusTable, statusLines } from "./status-table.js";
 
 /** One key of an inspector, and its action. */
 export interface InspectorKey {
@@ -19,6 +20,8 @@ export interface KeyDeps {
   readonly trace: Trace;
   readonly stdin: ProcessStreams["stdin"];
   readonly progress: ProgressReporter;
+  /** shown above the line of keys */
+  readonly status?: (() => StatusTable) | undefined;
 }
 
 /**
@@ -30,7 +33,7 @@ export async function serveKeyTable(
   deps: KeyDeps & { readonly keys: readonly InspectorKey[] },
   signal: AbortSignal,
 ): Promise<void> {
-  const { keys, trace, stdin } = deps;
+  const { keys, trace, stdin, status } = deps;
   showKeys(keys, trace);
   const press = async (pressed: string) => {
     const found = keys.find(({ key }) => key === pressed);
@@ -46,8 +49,14 @@ export async function serveKeyTable(
       trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
     }
   };
-  using _line = deps.progress.progress((columns) => keyLine(keys, columns));
+  using _line = deps.progress.progress((columns) => withStatus(status, columns, keyLine(keys, columns)));
   await readKeys(stdin, press, signal);
+}
+
+/** The lines at the bottom of the terminal: the status table and the keys. */
+export function withStatus(status: (() => StatusTable) | undefined, columns: number, keys: string): string {
+  const lines = status === undefined ? [] : statusLines(status(), columns);
+  return lines.length === 0 ? keys : [...lines, `  ${keys}`].join("\n");
 }
 
 /**

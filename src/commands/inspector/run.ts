@@ -25,6 +25,7 @@ import { pathFrom } from "../../util/paths.js";
 import { makeTemporaryFolder } from "../../util/temporary-folder.js";
 import { type InspectorKey, serveKeyTable } from "./key-table.js";
 import type { InspectorOptions } from "./options.js";
+import type { StatusTable } from "./status-table.js";
 import { inspectorTrace, type LevelInInspector } from "./trace.js";
 
 /** An inspector with its running kubelet. */
@@ -52,6 +53,8 @@ export interface InspectorPlan {
   /** @returns loops that run while the inspector is open; each ends when its signal aborts */
   readonly loops?: (inspector: OpenInspector) => readonly ((signal: AbortSignal) => Promise<void>)[];
   readonly keys: (inspector: OpenInspector) => readonly InspectorKey[];
+  /** what a terminal shows above the keys */
+  readonly status: (inspector: OpenInspector) => StatusTable;
   readonly result: (inspector: OpenInspector) => CommandResult;
 }
 
@@ -109,7 +112,9 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       ];
       const { stdin } = context.streams;
       if (hasKeys(context.streams)) {
-        loops.push((signal) => serveKeyTable({ keys: plan.keys(inspector), trace, stdin, progress: context }, signal));
+        const status = () => plan.status(inspector);
+        const deps = { keys: plan.keys(inspector), trace, stdin, progress: context, status };
+        loops.push((signal) => serveKeyTable(deps, signal));
       }
       await printAtEnd(
         context,

@@ -1,5 +1,7 @@
 import type { RunningNode } from "../../testbed/node.js";
+import { counted, listPods } from "../../testbed/pod-list.js";
 import type { Trace } from "../../trace/trace.js";
+import type { StatusTable } from "../inspector/status-table.js";
 
 /** Reports that the node runs, and on which runtime. @param hasAdmin false with --server */
 export function announceNode(trace: Trace, node: RunningNode, hasAdmin: boolean): void {
@@ -12,6 +14,13 @@ export function announceNode(trace: Trace, node: RunningNode, hasAdmin: boolean)
   if (hasAdmin) return;
   const rights = "kubectl has the node's own rights here: it sees this Node and its pods. Others need a kubeconfig.";
   trace.emit({ kind: "note", text: rights }, { actor: "user" });
+}
+
+/** The pods of the node, for the end of a terminal. */
+export function podsOf(node: RunningNode): StatusTable {
+  const pods = listPods(node.kubelet.kubelet);
+  const rows = pods.map(({ pod, phase, source }) => [pod, phase, source]);
+  return { title: counted(rows.length, "pod"), columns: ["pod", "phase", "source"], rows };
 }
 
 /** The result of `kubelab node`: the kubectl command for this cluster, which a script can use. */

@@ -1,27 +1,57 @@
 import { readKeys } from "../../cli/terminal-keys.js";
+import type { Pleg } from "../../testbed/pleg/pleg.js";
 import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../trace/trace.js";
+import { SystemClock } from "../../util/clock.js";
+import { allUntilOneEnds, untilAborted, waitAtMost } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
-import { type KeyDeps, keyLine } from "../inspector/key-table.js";
+import { type KeyDeps, keyLine, withStatus } from "../inspector/key-table.js";
+import type { StatusTable } from "../inspector/status-table.js";
 import { KeyNumbers } from "./key-numbers.js";
+import { pageState } from "./page/state.js";
 
 const ID_LENGTH = 10;
 const TAB = "\t";
+const FOLLOW_MS = 250;
 
 /**
  * Reads keys until `q`, Ctrl-C, the end of the input or `signal`: digits select a container or sandbox, letters act on it.
  * @throws AbortError for Ctrl-C
  */
-export async function serveKeys(deps: KeyDeps & { readonly lab: LabRuntime }, signal: AbortSignal): Promise<void> {
-  const keys = new Keyboard(deps.lab, deps.trace);
+export async function serveKeys(
+  deps: KeyDeps & { readonly lab: LabRuntime; readonly pleg?: Pleg },
+  signal: AbortSignal,
+): Promise<void> {
+  const { lab, pleg, trace, progress } = deps;
+  const keys = new Keyboard(lab, trace);
   await keys.look();
   keys.showHelp();
-  using line = deps.progress.progress((columns) => keys.line(columns));
+  let known = await comparison(pleg, lab);
+  using _line = progress.progress((columns) => withStatus(() => known, columns, keys.line(columns)));
+  const follow = async (inner: AbortSignal) => {
+    while (!inner.aborted) {
+      await waitAtMost(new SystemClock(), FOLLOW_MS, untilAborted(inner));
+      known = await comparison(pleg, lab);
+    }
+  };
   const press = async (key: string) => {
     await keys.press(key);
-    line.update((columns) => keys.line(columns));
+    known = await comparison(pleg, lab);
   };
-  await readKeys(deps.stdin, press, signal);
+  await allUntilOneEnds(signal, [follow, (inner) => readKeys(deps.stdin, press, inner)]);
+}
+
+/** What the runtime has, and what PLEG knows of it; nothing without a PLEG. */
+async function comparison(pleg: Pleg | undefined, lab: LabRuntime): Promise<StatusTable> {
+  if (pleg === undefined) return { title: "", columns: [], rows: [] };
+  const { pods } = await pageState(pleg, "", lab);
+  const rows = pods.flatMap(({ name, entries }) =>
+    entries.map((entry) => {
+      const pod = name.replace(/^.*\//, "");
+      return [`${pod} ${entry.name} ${entry.id.slice(0, ID_LENGTH)}`, entry.actual ?? "", entry.known];
+    }),
+  );
+  return { title: "", columns: ["container", "runtime has", "PLEG knows"], rows };
 }
 
 /** Interprets keys. */

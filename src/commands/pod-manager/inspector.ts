@@ -8,6 +8,7 @@ import { livePageFiles } from "../inspector/page/live-page.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
 import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";
+import { reportStatus, type StatusTable } from "../inspector/status-table.js";
 import { fileOf } from "../inspector/trace.js";
 import { decidesAboutMirror } from "../static-pod/inspector.js";
 import css from "./page.css?raw";
@@ -125,11 +126,12 @@ export function podManagerKeys(inspector: OpenInspector): readonly InspectorKey[
     common.delete("delete the newest pod through the API"),
     ...own,
     common.deleteMirror,
-    common.table("show all pods", () => showPods(inspector)),
+    common.table("show all pods", () => reportStatus(inspector.trace, "user", podManagerStatus(inspector))),
   ];
 }
 
-function showPods({ parts, trace }: OpenInspector): void {
+/** All pods, static pods with their mirror pods. */
+export function podManagerStatus({ parts }: OpenInspector): StatusTable {
   const rows = listPods(parts).map(({ pod, kind, uid, mirrorUid, phase }) => [
     pod,
     kind,
@@ -138,7 +140,7 @@ function showPods({ parts, trace }: OpenInspector): void {
     phase,
   ]);
   const columns = ["pod", "kind", "uid", "mirror", "phase"];
-  trace.emit({ kind: "table", title: counted(rows.length, "pod"), columns, rows }, { actor: "user" });
+  return { title: counted(rows.length, "pod"), columns, rows };
 }
 
 /** The pods at the end. */

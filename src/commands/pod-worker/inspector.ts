@@ -14,6 +14,7 @@ import type { InspectorKey } from "../inspector/key-table.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
 import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";
+import { reportStatus, type StatusTable } from "../inspector/status-table.js";
 import { fileOf } from "../inspector/trace.js";
 
 /** Enough changes at once for a busy worker to merge them. */
@@ -140,11 +141,15 @@ export class WorkerInspector {
   }
 
   #showTable(inspector: OpenInspector, level: Level): void {
+    reportStatus(inspector.trace, "kubelet", this.status(inspector), level);
+  }
+
+  /** Each worker, what it does, and the update that waits for it. */
+  status(inspector: OpenInspector): StatusTable {
     const busy = new Map(inspector.parts.podWorkers.views().map((view) => [view.podUid, this.#short(view)]));
     const rows = this.#rows(inspector).map(({ pod, uid, phase, queued }) => [pod, phase, busy.get(uid) ?? "", queued]);
     const columns = ["pod", "state", "worker", "next"];
-    const title = counted(rows.length, "pod worker");
-    inspector.trace.emit({ kind: "table", title, columns, rows }, { actor: "kubelet", level });
+    return { title: counted(rows.length, "pod worker"), columns, rows };
   }
 
   #rows({ parts }: OpenInspector) {

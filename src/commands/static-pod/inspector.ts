@@ -6,6 +6,7 @@ import type { Level } from "../../trace/trace.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";
+import { reportStatus, type StatusTable } from "../inspector/status-table.js";
 import { fileOf } from "../inspector/trace.js";
 
 /** The kubelet's packages that handle a manifest. */
@@ -35,7 +36,9 @@ export function staticPodKeys(inspector: OpenInspector): readonly InspectorKey[]
   const common = podKeys(inspector);
   const onMirror: readonly InspectorKey[] = [
     common.deleteMirror,
-    common.table("show static pods and mirror pods side by side", () => showTable(inspector)),
+    common.table("show static pods and mirror pods side by side", () =>
+      reportStatus(inspector.trace, "user", staticPodStatus(inspector)),
+    ),
   ];
   if (!fixture.isOwnFolder) return onMirror;
   return [
@@ -57,7 +60,8 @@ function rowsOf({ parts }: OpenInspector) {
   return listPods(parts).filter(({ kind }) => kind === "static");
 }
 
-function showTable(inspector: OpenInspector): void {
+/** Static pods and mirror pods side by side. */
+export function staticPodStatus(inspector: OpenInspector): StatusTable {
   const rows = rowsOf(inspector).map(({ pod, uid, mirrorUid, isMirrorUpToDate, phase }) => [
     pod,
     shortUid(uid),
@@ -65,7 +69,7 @@ function showTable(inspector: OpenInspector): void {
     phase,
   ]);
   const columns = ["static pod", "uid", "mirror pod", "phase"];
-  inspector.trace.emit({ kind: "table", title: counted(rows.length, "static pod"), columns, rows }, { actor: "user" });
+  return { title: counted(rows.length, "static pod"), columns, rows };
 }
 
 /** The static pods at the end. */

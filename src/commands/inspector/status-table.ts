@@ -1,0 +1,36 @@
+import type { Actor } from "../../trace/events.js";
+import { tableLines } from "../../trace/table.js";
+import { printable } from "../../trace/text.js";
+import type { Level, Trace } from "../../trace/trace.js";
+
+/** What an inspector shows all the time above its keys, and a key shows whole. */
+export interface StatusTable {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** The newest rows fit; at 24 lines the trace keeps two thirds. */
+const MAX_ROWS = 6;
+/** The spinner and the space after it stand before the first line. */
+const MARGIN = "  ";
+
+/** The table for the bottom of a terminal, of at most eight lines; nothing as long as there are no rows. Pure. */
+export function statusLines({ columns, rows }: StatusTable, width: number): string[] {
+  if (rows.length === 0) return [];
+  const shown = rows.slice(0, MAX_ROWS).map((row) => row.map(printable));
+  const omitted = rows.length - shown.length;
+  const table = { columns, rows: shown, ...(omitted === 0 ? {} : { omittedRows: omitted }) };
+  const lines = tableLines(table, width).slice(0, MAX_ROWS + 2);
+  return lines.map((line, i) => (i === 0 ? "" : MARGIN) + line.slice(0, width));
+}
+
+/** Reports the whole table. */
+export function reportStatus(
+  trace: Trace,
+  actor: Actor,
+  { title, columns, rows }: StatusTable,
+  level: Level = 1,
+): void {
+  trace.emit({ kind: "table", title, columns, rows }, { actor, level });
+}
