@@ -6,6 +6,12 @@ import { Waker } from "../util/waker.js";
 const BASE_DELAY_MS = 5;
 const MAX_DELAY_MS = 1_000_000;
 
+interface Delayed {
+  /** when the key becomes ready, Unix ms */
+  readonly atMs: number;
+  readonly scope: Scope | undefined;
+}
+
 /**
  * A queue of keys to process. A key is queued at most once however often it is added; a key that is added while it is
  * processed is processed once more afterwards.
@@ -16,20 +22,17 @@ const MAX_DELAY_MS = 1_000_000;
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #waker = new Waker();
-  readonly #ready = new Set<string>();
-  /** key -> when it becomes ready, Unix ms */
-  readonly #delayed = new Map<string, number>();
-  readonly #failures = new Map<string, number>();
   /** key -> why it was added first */
-  readonly #scopes = new Map<string, Scope>();
+  readonly #ready = new Map<string, Scope | undefined>();
+  readonly #delayed = new Map<string, Delayed>();
+  readonly #failures = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   add(key: string): void {
-    this.#keepScope(key);
-    this.#ready.add(key);
+    this.#makeReady(key, currentScope());
     this.#waker.wake();
   }
 
@@ -39,16 +42,14 @@ export class WorkQueue {
     else this.#addAt(key, this.#clock.now() + delayMs);
   }
 
-  #keepScope(key: string): void {
-    const scope = currentScope();
-    if (scope !== undefined && !this.#scopes.has(key)) this.#scopes.set(key, scope);
+  #makeReady(key: string, scope: Scope | undefined): void {
+    if (!this.#ready.has(key)) this.#ready.set(key, scope);
   }
 
   #addAt(key: string, atMs: number): void {
-    this.#keepScope(key);
     const waiting = this.#delayed.get(key);
-    if (waiting !== undefined && waiting <= atMs) return;
-    this.#delayed.set(key, atMs);
+    if (waiting !== undefined && waiting.atMs <= atMs) return;
+    this.#delayed.set(key, { atMs, scope: currentScope() });
     this.#waker.wake();
   }
 
@@ -68,7 +69,6 @@ export class WorkQueue {
   cancel(key: string): void {
     this.#delayed.delete(key);
     this.#ready.delete(key);
-    this.#scopes.delete(key);
   }
 
   /**
@@ -84,13 +84,12 @@ export class WorkQueue {
   ): Promise<never> {
     for (;;) {
       signal.throwIfAborted();
-      const key = this.#take();
-      if (key === undefined) {
+      const next = this.#take();
+      if (next === undefined) {
         await this.#waker.wait(this.#clock, this.#nextMs(), signal);
         continue;
       }
-      const scope = this.#scopes.get(key);
-      this.#scopes.delete(key);
+      const [key, scope] = next;
       try {
         await runInScope(scope, () => handle(key));
         this.forget(key);
@@ -104,23 +103,23 @@ export class WorkQueue {
     }
   }
 
-  #take(): string | undefined {
+  #take(): readonly [key: string, scope: Scope | undefined] | undefined {
     const nowMs = this.#clock.now();
-    for (const [key, atMs] of this.#delayed) {
+    for (const [key, { atMs, scope }] of this.#delayed) {
       if (atMs > nowMs) continue;
       this.#delayed.delete(key);
-      this.#ready.add(key);
+      this.#makeReady(key, scope);
     }
-    for (const key of this.#ready) {
-      this.#ready.delete(key);
-      return key;
+    for (const next of this.#ready) {
+      this.#ready.delete(next[0]);
+      return next;
     }
     return undefined;
   }
 
   #nextMs(): number | undefined {
     let next: number | undefined;
-    for (const atMs of this.#delayed.values()) next = next === undefined ? atMs : Math.min(next, atMs);
+    for (const { atMs } of this.#delayed.values()) next = next === undefined ? atMs : Math.min(next, atMs);
     return next;
   }
 }

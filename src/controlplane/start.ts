@@ -45,7 +45,7 @@ const ALL = "*";
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   // Facts of servers and controllers belong to no step of the caller.
-  return options.trace.detached(() => start(options));
+  return options.trace.detached(() => start(options), "start");
 }
 
 async function start(options: ControlPlaneOptions): Promise<ControlPlane> {

@@ -9,9 +9,9 @@ import type { KubeClient, KubeRequest, ReceivedEvent } from "../rest/client.js";
  * The events of a reflected collection. A fresh list is not a change: its objects are between `init` and `initDone`.
  *
  * If a trace keeps causes, `causedBy` is the id of the watch event's fact, or of the list's request. Run what the event leads to,
- * such as adding to a queue, in `trace.because(event, ...)`, with the pod if it is about one.
+ * such as adding to a queue, in `trace.because(event, ...)`.
  */
-export type ReflectEvent<T extends KubeObject = KubeObject> = { readonly causedBy?: string } & (
+export type ReflectEvent<T extends KubeObject = KubeObject> = { readonly causedBy?: string; readonly pod?: string } & (
   | { readonly type: "init" }
   | { readonly type: "initDone"; readonly objects: readonly T[] }
   | { readonly type: "applied"; readonly object: T }
@@ -80,9 +80,10 @@ export async function* reflect<T extends KubeObject = KubeObject>(
         }
         events++;
         resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
-        const { type, object, causedBy } = event;
-        if (type === "ADDED" || type === "MODIFIED") yield { type: "applied", object, ...defined({ causedBy }) };
-        if (type === "DELETED") yield { type: "deleted", object, ...defined({ causedBy }) };
+        const { type, object, causedBy, pod } = event;
+        const cause = defined({ causedBy, pod });
+        if (type === "ADDED" || type === "MODIFIED") yield { type: "applied", object, ...cause };
+        if (type === "DELETED") yield { type: "deleted", object, ...cause };
       }
       // A server that ends every watch at once or answers "too old" must not get requests in a tight loop.
       if (wasShort()) await backoff.wait(signal);

@@ -53,6 +53,8 @@ export interface KubeRequest {
 export interface ReceivedEvent<T extends KubeObject = KubeObject> extends WatchEvent<T> {
   /** The id of the client's fact about it, if a trace keeps causes. Run what it leads to in `trace.because(event, ...)`. */
   readonly causedBy?: string;
+  /** `default/web`, for an event about a pod, if a trace keeps causes */
+  readonly pod?: string;
 }
 
 /** Any response of the server, also 4xx and 5xx: the caller decides what they mean. */

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { WatchFact } from "../../trace/events.js";
 import { versionOf } from "../../trace/scope.js";
-import type { EmitOptions, Trace } from "../../trace/trace.js";
+import type { Cause, EmitOptions, Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { keyOf } from "../cache/key.js";
 import type { ReceivedEvent } from "./client.js";
@@ -9,16 +9,17 @@ import type { ReceivedEvent } from "./client.js";
 /**
  * Reports that a watch event reached a client. Its cause is the version of the object: the change that made this version, or the
  * deletion, whose version the event of a deleted object has.
- * @returns the id of the fact
+ * @returns the cause of what the event leads to
  */
-function reportWatchEvent(
+export function reportWatchEvent(
   trace: Trace,
   { type, resource, object }: Pick<WatchFact, "type" | "resource"> & { readonly object: KubeObject },
   receiver: Pick<EmitOptions, "actor" | "instance">,
-): string {
+): Cause {
   const key = keyOf(object);
-  const scope = { causedBy: versionOf(object), pod: resource === "pods" ? key : undefined };
-  return trace.because(scope, () => trace.emit({ kind: "watch", type, resource, object: key }, receiver).id);
+  const pod = resource === "pods" ? key : undefined;
+  const emit = () => trace.emit({ kind: "watch", type, resource, object: key }, receiver);
+  return { causedBy: trace.because({ causedBy: versionOf(object), pod }, emit).id, pod };
 }
 
 /** The event with the id of its fact. Bookmarks and errors are about no object. */
@@ -30,8 +31,6 @@ export function withCause<T extends KubeObject>(
   const { type, object } = event;
   if (type === "BOOKMARK" || type === "ERROR") return event;
   const resource = path.slice(path.lastIndexOf("/") + 1);
-  return {
-    ...event,
-    causedBy: reportWatchEvent(trace, { type, resource, object }, { actor, ...defined({ instance }) }),
-  };
+  const receiver = { actor, ...defined({ instance }) };
+  return { ...event, ...defined(reportWatchEvent(trace, { type, resource, object }, receiver)) };
 }

@@ -93,7 +93,7 @@ export function createControllers(
   deps: ControllersDeps,
   options: ControllersOptions = {},
 ): { readonly controllers: readonly Controller[]; readonly reflectors: SharedReflectors } {
-  const reflectors = new SharedReflectors(deps.clientFor(CONTROLLER_MANAGER));
+  const reflectors = new SharedReflectors(deps.clientFor(CONTROLLER_MANAGER), deps.trace);
   const controllers = CONTROLLERS.map(({ account, make }) => {
     const client = sharingReflectors(deps.clientFor(serviceAccount(account)), reflectors);
     const recorderFor = (component: string) => new ControllerRecorder({ ...deps, client }, component);

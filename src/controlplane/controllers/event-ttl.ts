@@ -3,6 +3,7 @@ import { WorkQueue } from "../../client-go/workqueue.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
+import { forEachChange } from "./support/for-each-change.js";
 import { asController, retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
 /**
@@ -25,14 +26,14 @@ export class EventTtlController implements Controller {
     const ttlMs = factFor("eventTtl", kubeVersion);
     const queue = new WorkQueue(clock);
     const watch = async (stop: AbortSignal) => {
-      for await (const item of events.changes(stop)) {
-        if (item.type === "initDone") continue;
+      await forEachChange(trace, events.changes(stop), (item) => {
+        if (item.type === "initDone") return;
         const key = keyOf(item.object);
         queue.cancel(key);
-        if (item.type === "deleted") continue;
+        if (item.type === "deleted") return;
         const changedMs = item.type === "applied" ? clock.now() : Date.parse(lastChange(item.object));
         queue.addAfter(key, (Number.isNaN(changedMs) ? clock.now() : changedMs) + ttlMs - clock.now());
-      }
+      });
     };
     const expire = async (key: string) => {
       const { namespace, name } = splitKey(key);

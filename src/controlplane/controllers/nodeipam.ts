@@ -4,6 +4,7 @@ import { WorkQueue } from "../../client-go/workqueue.js";
 import { factFor } from "../../release/facts.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
+import { forEachChange } from "./support/for-each-change.js";
 import { nameOf } from "./support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
@@ -92,13 +93,13 @@ export class NodeIpamController implements Controller {
     const cidrs = new CidrSet(this.#clusterCidr, factFor("nodeCidrMaskSize", kubeVersion));
     const queue = new WorkQueue(clock);
     const watch = async (stop: AbortSignal) => {
-      for await (const item of nodes.changes(stop)) {
-        if (item.type === "initDone") continue;
+      await forEachChange(this.#deps.trace, nodes.changes(stop), (item) => {
+        if (item.type === "initDone") return;
         const owned = item.object.spec?.podCIDRs ?? [];
         if (item.type === "deleted") for (const cidr of owned) cidrs.release(cidr);
         else if (owned.length > 0) for (const cidr of owned) cidrs.occupy(cidr);
         else queue.add(nameOf(item.object));
-      }
+      });
     };
     await concurrently(signal, watch, async (stop) => {
       // Ranges of existing nodes must be marked as used before the first allocation.

@@ -48,7 +48,7 @@ class PodGcRun {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#pods.synced(signal), this.#nodes.synced(signal)]);
     const periodMs = factFor("podGcCheckPeriod", this.#deps.kubeVersion);
-    await every(this.#deps.clock, periodMs, () => this.#gc(), signal);
+    await every(this.#deps, periodMs, () => this.#gc(), signal);
   }
 
   async #gc(): Promise<void> {

@@ -2,6 +2,7 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { WorkQueue } from "../../client-go/workqueue.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
+import { forEachChange } from "./support/for-each-change.js";
 import { type ConfigMapObject, isTerminating, nameOf } from "./support/objects.js";
 import { retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
@@ -29,16 +30,16 @@ export class RootCaCertPublisher implements Controller {
     const configMaps = reflectors.of<ConfigMapObject>("configmaps");
     const queue = new WorkQueue(clock);
     const watchNamespaces = async (stop: AbortSignal) => {
-      for await (const item of namespaces.changes(stop)) {
+      await forEachChange(this.#deps.trace, namespaces.changes(stop), (item) => {
         if (item.type !== "initDone" && item.type !== "deleted") queue.add(nameOf(item.object));
-      }
+      });
     };
     const watchConfigMaps = async (stop: AbortSignal) => {
-      for await (const item of configMaps.changes(stop)) {
-        if (item.type === "initDone" || item.type === "init" || nameOf(item.object) !== NAME) continue;
+      await forEachChange(this.#deps.trace, configMaps.changes(stop), (item) => {
+        if (item.type === "initDone" || item.type === "init" || nameOf(item.object) !== NAME) return;
         const { namespace } = item.object.metadata;
         if (namespace !== undefined) queue.add(namespace);
-      }
+      });
     };
     const publish = async (name: string) => {
       const namespace = namespaces.byKey(name);

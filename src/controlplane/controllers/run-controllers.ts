@@ -26,8 +26,9 @@ export async function runControllers(
 ): Promise<void> {
   manyListeners(signal);
   // Facts of controllers belong to no step of the caller.
-  await deps.trace.detached(() =>
-    Promise.all(controllers.map((controller) => keepRunning(controller, deps, signal, failures))),
+  await deps.trace.detached(
+    () => Promise.all(controllers.map((controller) => keepRunning(controller, deps, signal, failures))),
+    "start",
   );
 }
 

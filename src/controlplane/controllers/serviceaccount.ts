@@ -1,6 +1,7 @@
 import { WorkQueue } from "../../client-go/workqueue.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
+import { forEachChange } from "./support/for-each-change.js";
 import { isTerminating, nameOf } from "./support/objects.js";
 import { retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
@@ -24,14 +25,14 @@ export class ServiceAccountsController implements Controller {
     const accounts = reflectors.of("serviceaccounts");
     const queue = new WorkQueue(clock);
     const watchNamespaces = async (stop: AbortSignal) => {
-      for await (const item of namespaces.changes(stop)) {
+      await forEachChange(this.#deps.trace, namespaces.changes(stop), (item) => {
         if (item.type !== "initDone" && item.type !== "deleted") queue.add(nameOf(item.object));
-      }
+      });
     };
     const watchAccounts = async (stop: AbortSignal) => {
-      for await (const item of accounts.changes(stop)) {
+      await forEachChange(this.#deps.trace, accounts.changes(stop), (item) => {
         if (item.type === "deleted" && nameOf(item.object) === NAME) queue.add(item.object.metadata.namespace ?? "");
-      }
+      });
     };
     const ensure = async (namespace: string) => {
       const object = namespaces.byKey(namespace);

@@ -1,5 +1,9 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { keyOf } from "../../client-go/cache/key.js";
+import { reportWatchEvent } from "../../client-go/rest/watch-report.js";
+import type { Actor } from "../../trace/events.js";
+import { versionOf } from "../../trace/scope.js";
+import type { Trace } from "../../trace/trace.js";
 import { orAborted } from "../../util/concurrency.js";
 import type { LocalClient, WatchItem } from "../registry/registry.js";
 import { manyListeners } from "./support/concurrently.js";
@@ -11,6 +15,8 @@ const READER_CAPACITY = 10_000;
 export interface ChangesOptions {
   /** Leaves out existing objects, for a reader that takes them from `list()`. */
   readonly onlyNew?: boolean;
+  /** the component of the reader, for the trace; default: controller */
+  readonly receiver?: Actor;
 }
 
 /**
@@ -22,12 +28,18 @@ export interface ChangesOptions {
  */
 export class SharedReflector<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, T>();
-  readonly #readers = new Set<Reader<WatchItem<T>>>();
+  readonly #readers = new Map<Reader<WatchItem<T>>, Actor>();
   readonly #awaitingFirstList = new Set<() => void>();
   #isSynced = false;
   #failure: { readonly error: unknown } | undefined;
   /** keys seen by the current list; undefined between lists */
   #listed: Set<string> | undefined;
+
+  /** @param resource `pods`, `leases.coordination.k8s.io` */
+  constructor(
+    readonly trace: Trace,
+    readonly resource: string,
+  ) {}
 
   get(namespace: string | undefined, name: string): T | undefined {
     return this.#objects.get(namespace === undefined ? name : `${namespace}/${name}`);
@@ -52,7 +64,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
       if (this.#isSynced) reader.push({ type: "initDone" });
     }
     if (this.#failure !== undefined) reader.fail(this.#failure.error);
-    else if (!signal.aborted) this.#readers.add(reader);
+    else if (!signal.aborted) this.#readers.set(reader, options.receiver ?? "controller");
     return reader;
   }
 
@@ -77,9 +89,9 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
   }
 
   /** Feeds the cache until `signal` aborts. @throws the error of `client.reflect`, after all readers got it */
-  async run(client: LocalClient, resource: string, signal: AbortSignal): Promise<void> {
+  async run(client: LocalClient, signal: AbortSignal): Promise<void> {
     try {
-      for await (const item of client.reflect<T>(resource, signal)) this.#take(item);
+      for await (const item of client.reflect<T>(this.resource, signal)) this.#take(item);
     } catch (error) {
       this.#end(error);
       throw error;
@@ -89,7 +101,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
 
   #end(error: unknown): void {
     this.#failure = { error };
-    for (const reader of [...this.#readers]) reader.fail(error);
+    for (const reader of [...this.#readers.keys()]) reader.fail(error);
     this.#wakeWaiting();
   }
 
@@ -135,20 +147,38 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
 
   #endOfList(): void {
     const listed = this.#listed ?? new Set();
-    this.#listed = undefined;
     if (!this.#isSynced) {
+      this.#listed = undefined;
       this.#isSynced = true;
       this.#send({ type: "initDone" });
       this.#wakeWaiting();
       return;
     }
     for (const [key, object] of [...this.#objects]) if (!listed.has(key)) this.#remove(key, object);
+    this.#listed = undefined;
   }
 
   #send(item: WatchItem<T>): void {
-    for (const reader of this.#readers) {
-      if (!reader.push(item)) reader.fail(new Error(`a controller fell ${READER_CAPACITY} changes behind`));
+    // A component learns of a change once, however many of its controllers read it.
+    const learned = new Map<Actor, WatchItem<T>>();
+    for (const [reader, receiver] of this.#readers) {
+      let one = learned.get(receiver);
+      if (one === undefined) {
+        one = this.#withCause(item, receiver);
+        learned.set(receiver, one);
+      }
+      if (!reader.push(one)) reader.fail(new Error(`a controller fell ${READER_CAPACITY} changes behind`));
     }
+  }
+
+  #withCause(item: WatchItem<T>, actor: Actor): WatchItem<T> {
+    if (!this.trace.wantsCauses || item.type === "init" || item.type === "initDone") return item;
+    const { object } = item;
+    // A list after a broken watch shows what changed, but not when and, for a deleted object, by which version.
+    if (this.#listed !== undefined) return item.type === "deleted" ? item : { ...item, causedBy: versionOf(object) };
+    const type = item.type === "deleted" ? "DELETED" : item.previous === undefined ? "ADDED" : "MODIFIED";
+    const resource = this.resource.split(".", 1)[0] ?? "";
+    return { ...item, ...reportWatchEvent(this.trace, { type, resource, object }, { actor }) };
   }
 }
 
@@ -159,7 +189,10 @@ export class SharedReflectors {
   readonly #byResource = new Map<string, SharedReflector>();
   readonly #running = new Set<Promise<void>>();
 
-  constructor(client: LocalClient) {
+  constructor(
+    client: LocalClient,
+    readonly trace: Trace,
+  ) {
     this.#client = client;
     manyListeners(this.#stop.signal);
   }
@@ -169,10 +202,10 @@ export class SharedReflectors {
     const known = this.#byResource.get(resource);
     // All objects of one resource have one type, which the map's type cannot express.
     if (known !== undefined) return known as unknown as SharedReflector<T>;
-    const reflector = new SharedReflector<T>();
+    const reflector = new SharedReflector<T>(this.trace, resource);
     this.#byResource.set(resource, reflector as unknown as SharedReflector);
     const running: Promise<void> = reflector
-      .run(this.#client, resource, this.#stop.signal)
+      .run(this.#client, this.#stop.signal)
       // The readers already have the error: each reports it and requests a new reflector.
       .catch(() => undefined)
       .finally(() => {

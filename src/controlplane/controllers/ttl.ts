@@ -2,6 +2,7 @@ import type { NodeObject } from "../../apimachinery/api/node.js";
 import { WorkQueue } from "../../client-go/workqueue.js";
 import type { Controller } from "./controller.js";
 import { concurrently } from "./support/concurrently.js";
+import { forEachChange } from "./support/for-each-change.js";
 import { nameOf } from "./support/objects.js";
 import { retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
@@ -43,13 +44,13 @@ export class TtlController implements Controller {
     let nodeCount = 0;
     let step = 0;
     const watch = async (stop: AbortSignal) => {
-      for await (const item of nodes.changes(stop)) {
-        if (item.type === "initDone") continue;
+      await forEachChange(this.#deps.trace, nodes.changes(stop), (item) => {
+        if (item.type === "initDone") return;
         if (item.type === "deleted") nodeCount--;
         else if (item.type === "init" || item.previous === undefined) nodeCount++;
         step = boundaryStep(step, nodeCount);
         if (item.type !== "deleted") queue.add(nameOf(item.object));
-      }
+      });
     };
     const annotate = async (name: string) => {
       const ttl = String(BOUNDARIES[step]?.ttlSeconds ?? 0);

@@ -1,5 +1,6 @@
 import type { KubeList, KubeObject, WatchEvent } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "../../server/authentication/user.js";
+import type { Cause } from "../../trace/trace.js";
 import type { ResourceDefinition } from "./definition.js";
 
 /** All stores, by resource. The API server's handlers, the authorizers and the controllers' client use it. */
@@ -98,12 +99,17 @@ export interface ResourceStore {
   watch(namespace: string | undefined, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent>;
 }
 
-/** A reflector's events. A fresh list is not a change. Closer to kube-rs's watcher than to client-go's informer. */
-export type WatchItem<T extends KubeObject = KubeObject> =
-  | { readonly type: "init"; readonly object: T }
-  | { readonly type: "initDone" }
-  | { readonly type: "applied"; readonly object: T; readonly previous?: T | undefined }
-  | { readonly type: "deleted"; readonly object: T };
+/**
+ * A reflector's events, each with the cause of what it leads to if a trace keeps causes. A fresh list is not a change. Closer to
+ * kube-rs's watcher than to client-go's informer.
+ */
+export type WatchItem<T extends KubeObject = KubeObject> = Cause &
+  (
+    | { readonly type: "init"; readonly object: T }
+    | { readonly type: "initDone" }
+    | { readonly type: "applied"; readonly object: T; readonly previous?: T | undefined }
+    | { readonly type: "deleted"; readonly object: T }
+  );
 
 /**
  * A controller's client: the same stores as over HTTPS, with admission, without sockets.

@@ -91,11 +91,10 @@ export class SeriesRecorder {
 
   /** Ends and refreshes series until `signal` aborts. */
   run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.deps;
     return concurrently(
       signal,
-      (stop) => every(clock, FINISH_MS, async () => this.#finish(), stop),
-      (stop) => every(clock, REFRESH_MS, async () => this.#refresh(), stop),
+      (stop) => every(this.deps, FINISH_MS, async () => this.#finish(), stop),
+      (stop) => every(this.deps, REFRESH_MS, async () => this.#refresh(), stop),
     );
   }
 

@@ -1,3 +1,4 @@
+import { currentScope, type Scope } from "../../trace/scope.js";
 import type { Clock } from "../../util/clock.js";
 import { Waker } from "../../util/waker.js";
 import type { ClusterEvent } from "./framework.js";
@@ -17,6 +18,8 @@ export interface QueuedPod {
   where: "active" | "backoff" | "unschedulable" | "gated" | "in-flight" | "gone";
   /** breaks ties in the order of arrival */
   order: number;
+  /** why it is tried: the event that added it, or the last one that moved it */
+  scope: Scope | undefined;
 }
 
 export interface QueueOptions {
@@ -77,6 +80,7 @@ export class SchedulingQueue {
       unschedulablePlugins: none,
       where: "gated",
       order: this.#order++,
+      scope: scopeOf(info),
     };
     this.#pods.set(info.key, queued);
     if (!this.#isGated(info)) this.#activate(queued);
@@ -94,8 +98,11 @@ export class SchedulingQueue {
       return;
     }
     queued.info = info;
-    if (queued.where === "gated" && !this.#isGated(info)) this.#activate(queued);
-    else if (queued.where === "unschedulable" && isChanged) this.#requeue(queued);
+    const isReady = queued.where === "gated" && !this.#isGated(info);
+    const isWorthTrying = queued.where === "unschedulable" && isChanged;
+    if (isReady || isWorthTrying) queued.scope = scopeOf(info);
+    if (isReady) this.#activate(queued);
+    else if (isWorthTrying) this.#requeue(queued);
   }
 
   delete(key: string): void {
@@ -152,6 +159,7 @@ export class SchedulingQueue {
     if (events.length === 0) return;
     for (const queued of [...this.#unschedulable.values()]) {
       if (!this.#concerns(queued, events) || preCheck?.(queued.info) === false) continue;
+      queued.scope = scopeOf(queued.info);
       this.#requeue(queued);
     }
   }
@@ -220,6 +228,12 @@ export class SchedulingQueue {
     }
     return ends.length === 0 ? undefined : Math.min(...ends);
   }
+}
+
+/** The scope of the running code, for this pod. */
+function scopeOf({ key }: PodInfo): Scope | undefined {
+  const scope = currentScope();
+  return scope === undefined ? undefined : { ...scope, pod: key };
 }
 
 /** Mirrors PrioritySort: higher priority first, then the longer wait. */

@@ -70,8 +70,13 @@ export class SchedulingCycle {
   async scheduleOne(queued: QueuedPod): Promise<void> {
     const { info } = queued;
     if (isTerminating(info.pod)) return this.#skip(info);
+    const { trace, profile } = this.#deps;
     const result = this.#algorithm.schedule(info);
-    this.#deps.trace.emit(explain(this.#deps.profile, info.key, info.pod, result), AS_SCHEDULER);
+    const { id } = trace.emit(explain(profile, info.key, info.pod, result), AS_SCHEDULER);
+    await trace.because({ causedBy: id }, () => this.#act(queued, result));
+  }
+
+  async #act(queued: QueuedPod, result: ReturnType<Algorithm["schedule"]>): Promise<void> {
     if (result.outcome === "fits") return this.#bind(queued, result.nodeName);
     if (result.outcome === "no-fit") return this.#noFit(queued, result);
     const failure = {

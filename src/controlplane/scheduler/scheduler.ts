@@ -2,9 +2,11 @@ import { hostname } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import { keyOf } from "../../client-go/cache/key.js";
 import { factFor } from "../../release/facts.js";
+import { runInScope } from "../../trace/scope.js";
 import type { Controller } from "../controllers/controller.js";
 import type { SharedReflector } from "../controllers/shared-reflector.js";
 import { concurrently } from "../controllers/support/concurrently.js";
+import { forEachChange } from "../controllers/support/for-each-change.js";
 import { isTerminating, nameOf } from "../controllers/support/objects.js";
 import type { SharedDeps } from "../controllers/support/shared-deps.js";
 import type { Binder } from "./binder.js";
@@ -40,6 +42,8 @@ export class Scheduler implements Controller {
   }
 }
 
+const NEW_ONES = { onlyNew: true, receiver: "scheduler" } as const;
+
 /** The state of one run of the scheduler. A restart after a failure creates a new one. */
 class SchedulerRun {
   readonly #nodes: SharedReflector<SchedulableNode>;
@@ -51,7 +55,7 @@ class SchedulerRun {
   readonly #cycle: SchedulingCycle;
   readonly #infoOptions: { readonly sidecars: boolean };
 
-  constructor(deps: SchedulerDeps) {
+  constructor(readonly deps: SchedulerDeps) {
     const { clock, kubeVersion, reflectors } = deps;
     const profile = defaultProfile(kubeVersion);
     this.#nodes = reflectors.of<SchedulableNode>("nodes");
@@ -93,34 +97,37 @@ class SchedulerRun {
   }
 
   async #scheduleAll(signal: AbortSignal): Promise<never> {
-    for (;;) await this.#cycle.scheduleOne(await this.#queue.pop(signal));
+    for (;;) {
+      const queued = await this.#queue.pop(signal);
+      await runInScope(queued.scope, () => this.#cycle.scheduleOne(queued));
+    }
   }
 
   /** Mirrors addNodeToCache, updateNodeInCache, deleteNodeFromCache. */
   async #watchNodes(signal: AbortSignal): Promise<void> {
-    const changes = this.#nodes.changes(signal, { onlyNew: true });
+    const changes = this.#nodes.changes(signal, NEW_ONES);
     for (const node of this.#nodes.list()) this.#cache.setNode(nameOf(node), node);
-    for await (const item of changes) {
-      if (item.type === "initDone") continue;
+    await forEachChange(this.deps.trace, changes, (item) => {
+      if (item.type === "initDone") return;
       const name = nameOf(item.object);
       if (item.type === "deleted") {
         this.#cache.removeNode(name);
-        continue;
+        return;
       }
       const before = this.#cache.node(name)?.node;
       const node = this.#cache.setNode(name, item.object);
       this.#queue.moveAll(nodeChanges(item.object, before), (pod) => isWorthTrying(pod, node));
-    }
+    });
   }
 
   async #watchPods(signal: AbortSignal): Promise<void> {
-    const changes = this.#pods.changes(signal, { onlyNew: true });
+    const changes = this.#pods.changes(signal, NEW_ONES);
     for (const pod of this.#pods.list()) this.#podApplied(pod, undefined);
-    for await (const item of changes) {
-      if (item.type === "initDone") continue;
+    await forEachChange(this.deps.trace, changes, (item) => {
+      if (item.type === "initDone") return;
       if (item.type === "deleted") this.#podGone(item.object);
       else this.#podApplied(item.object, item.type === "applied" ? item.previous : undefined);
-    }
+    });
   }
 
   #podApplied(pod: SchedulablePod, previous: SchedulablePod | undefined): void {

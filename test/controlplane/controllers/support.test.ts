@@ -67,10 +67,10 @@ test("the eviction queue releases one node every 10 s, each once", () => {
   const queue = new RateLimitedQueue(0.1);
   for (const name of ["a", "b"]) expect(queue.add(name, 0)).toBe(true);
   expect(queue.add("a", 0)).toBe(false);
-  expect(queue.take(0)).toBe("a");
+  expect(queue.take(0)?.nodeName).toBe("a");
   queue.settle("a");
   expect([queue.take(0), queue.nextMs()]).toEqual([undefined, 10_000]);
-  expect(queue.take(10_000)).toBe("b");
+  expect(queue.take(10_000)?.nodeName).toBe("b");
   queue.settle("b");
   expect(queue.add("a", 10_000)).toBe(false); // until it is removed
   queue.remove("a");
@@ -95,6 +95,31 @@ for (const [from, count, want] of [
   test(`ttl: ${count} nodes, coming from row ${from}, use row ${want}`, () =>
     expect(boundaryStep(from, count)).toBe(want));
 }
+
+test("work queue: a key runs with the cause of who made it ready, also if another one waits", async () => {
+  const clock = new FakeClock(0);
+  const trace = new Trace(clock);
+  trace.addSink({ write: () => undefined });
+  const queue = new WorkQueue(clock);
+  const stop = new AbortController();
+  const causes: string[] = [];
+  const running = queue.run(
+    async (key) => {
+      causes.push(`${key} ${trace.cause}`);
+      if (causes.length === 1) throw new Error("tried again");
+    },
+    () => undefined,
+    stop.signal,
+  );
+  trace.because({ causedBy: "1" }, () => queue.add("failing"));
+  trace.because({ causedBy: "2" }, () => queue.addAfter("delayed", 100));
+  trace.because({ causedBy: "3" }, () => queue.add("delayed"));
+  trace.because({ causedBy: "4" }, () => queue.add("delayed"));
+  await clock.advance(100);
+  expect(causes).toEqual(["failing 1", "delayed 3", "failing 1", "delayed 2"]);
+  stop.abort();
+  await expect(running).rejects.toThrow();
+});
 
 test("work queue: once per key, again if added meanwhile, retried at 5, 10, 20 ms, no timer left", async () => {
   const clock = new FakeClock(0);
@@ -130,7 +155,7 @@ test("shared reflectors: one watch for all readers; a late reader starts with th
   const clock = new FakeClock();
   const cluster = new FakeCluster(clock);
   cluster.create("configmaps", { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "x" } });
-  const reflectors = new SharedReflectors(cluster.client());
+  const reflectors = new SharedReflectors(cluster.client(), new Trace(clock));
   const stop = new AbortController();
   const seen: string[][] = [[], []];
   const read = async (reader: number) => {
@@ -200,7 +225,7 @@ test("a failed controller is reported and restarted, on the injected clock, and 
 test("a broken watch restarts every controller that reads it, with a fresh list", async () => {
   const clock = new FakeClock();
   const cluster = new FakeCluster(clock);
-  const reflectors = new SharedReflectors(cluster.client());
+  const reflectors = new SharedReflectors(cluster.client(), new Trace(clock));
   const trace = new Trace(clock);
   const seen: string[] = [];
   const reader: Controller = {

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { SharedReflectors } from "../../../src/controlplane/controllers/shared-reflector.js";
+import { forEachChange } from "../../../src/controlplane/controllers/support/for-each-change.js";
 import { createLocalClient } from "../../../src/controlplane/registry/local-client.js";
 import type { WatchItem } from "../../../src/controlplane/registry/registry.js";
+import { currentScope } from "../../../src/trace/scope.js";
 import { settle } from "../../support/fake-clock.js";
+import { only } from "../../support/trace.js";
 import { ADMIN, configMap, openLab, pod, refusal } from "./rows.js";
 
 function open() {
@@ -49,8 +52,8 @@ function line(item: WatchItem): string {
 }
 
 test("shared reflectors: a list, then changes with the previous object", async () => {
-  const { client, clock, storage } = open();
-  const reflectors = new SharedReflectors(client);
+  const { client, clock, storage, trace } = open();
+  const reflectors = new SharedReflectors(client, trace);
   await client.create("configmaps", "default", configMap("a"));
   const stop = new AbortController();
   const seen: string[] = [];
@@ -68,15 +71,50 @@ test("shared reflectors: a list, then changes with the previous object", async (
   assert.deepEqual([clock.sleeping, storage.watcherCount], [0, 0]);
 });
 
+test("shared reflectors: a component gets one watch fact for all its readers, caused by the version", async () => {
+  const { client, trace, facts } = open();
+  const reflectors = new SharedReflectors(client, trace);
+  const stop = new AbortController();
+  const pods = reflectors.of("pods");
+  await pods.synced(stop.signal);
+  const causes: string[] = [];
+  const receivers = ["controller", "controller", "scheduler"] as const;
+  const readers = receivers.map((receiver) =>
+    forEachChange(trace, pods.changes(stop.signal, { onlyNew: true, receiver }), ({ type }) => {
+      if (type === "applied" || type === "deleted") causes.push(`${currentScope()?.causedBy} ${currentScope()?.pod}`);
+    }),
+  );
+  await client.create("pods", "default", pod("p"));
+  await client.delete("pods", "default", "p", { gracePeriodSeconds: 0 });
+  await settle();
+  const watched = only(facts, "watch");
+  const stored = only(facts, "state").map(({ version }) => version);
+  assert.deepEqual(
+    watched.map(({ type, actor, causedBy }) => [type, actor, causedBy]),
+    ["ADDED", "MODIFIED", "DELETED"].flatMap((type, i) =>
+      ["controller", "scheduler"].map((actor) => [type, actor, stored[i]]),
+    ),
+  );
+  const idsOf = (i: number) => [watched[2 * i]?.id, watched[2 * i]?.id, watched[2 * i + 1]?.id];
+  const want = [0, 1, 2].flatMap((i) => idsOf(i).map((id) => `${id} default/p`));
+  assert.deepEqual(causes.toSorted(), want.toSorted());
+  stop.abort();
+  await Promise.all([...readers, reflectors.close()]);
+});
+
 test("shared reflectors: after a broken watch, objects of the new list and then those deleted meanwhile", async () => {
   const lab = openLab({ storage: { watchBacklog: { changes: 2 } } });
   const client = createLocalClient(lab.registry, ADMIN);
-  const reflectors = new SharedReflectors(client);
+  const reflectors = new SharedReflectors(client, lab.trace);
+  const causes: (string | undefined)[] = [];
   for (const name of ["a", "b"]) await client.create("configmaps", "default", configMap(name));
   const stop = new AbortController();
   const seen: string[] = [];
   const done = (async () => {
-    for await (const item of reflectors.of("configmaps").changes(stop.signal)) seen.push(line(item));
+    for await (const item of reflectors.of("configmaps").changes(stop.signal)) {
+      seen.push(line(item));
+      causes.push(item.causedBy);
+    }
   })();
   await settle();
   const { entry } = await lab.storage.get("/registry/configmaps/default/a");
@@ -86,6 +124,11 @@ test("shared reflectors: after a broken watch, objects of the new list and then 
   assert.deepEqual(seen.slice(0, 3), ["init a", "init b", "initDone"]);
   const added = [1, 2, 3, 4].map((i) => `applied x${i} was new`);
   assert.deepEqual(seen.slice(3), [...added, "deleted a"]);
+  // The list shows which version there is, but no watch event arrived.
+  assert.deepEqual(
+    [only(lab.facts, "watch").some(({ type }) => type === "DELETED"), causes.at(-1)],
+    [false, undefined],
+  );
   stop.abort();
   await Promise.all([done, reflectors.close()]);
 });

@@ -5,9 +5,11 @@ import { createRegistry } from "../../../src/controlplane/registry/create-regist
 import type { ResourceDefinition, Strategy } from "../../../src/controlplane/registry/definition.js";
 import type { Registry, RequestContext } from "../../../src/controlplane/registry/registry.js";
 import { MemoryStorage, type MemoryStorageOptions } from "../../../src/controlplane/storage/memory.js";
-import { Trace } from "../../../src/trace/trace.js";
+import type { TraceEvent } from "../../../src/trace/events.js";
+import type { Trace } from "../../../src/trace/trace.js";
 import type { Random } from "../../../src/util/random.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
+import { recordingTrace } from "../../support/trace.js";
 
 /** Small rows for the cases of the generic store; the real table is tested with its kinds. */
 
@@ -149,6 +151,8 @@ export interface Lab {
   readonly clock: FakeClock;
   readonly storage: MemoryStorage;
   readonly registry: Registry;
+  readonly trace: Trace;
+  readonly facts: readonly TraceEvent[];
 }
 
 export interface LabOptions {
@@ -161,16 +165,17 @@ export interface LabOptions {
 export function openLab(options: LabOptions = {}): Lab {
   const clock = new FakeClock();
   const storage = new MemoryStorage({ clock }, options.storage);
+  const { trace, events } = recordingTrace(clock);
   const registry = createRegistry({
     storage,
     clock,
-    trace: new Trace(clock),
+    trace,
     random: options.random ?? new FakeRandom(),
     definitions: ROWS,
     admission: options.admission ?? [],
     kubeVersion: options.kubeVersion ?? "1.25",
   });
-  return { clock, storage, registry };
+  return { clock, storage, registry, trace, facts: events };
 }
 
 export function configMap(name: string, data: Fields = {}, labels?: Readonly<Record<string, string>>): KubeObject {

@@ -12,7 +12,6 @@ import type { SchedulableNode, SchedulablePod } from "../../../src/controlplane/
 import { Scheduler } from "../../../src/controlplane/scheduler/scheduler.js";
 import { MemoryStorage } from "../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
-import { Trace } from "../../../src/trace/trace.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { SYSTEM_APISERVER } from "../system-apiserver.js";
@@ -54,13 +53,13 @@ export class Lab implements AsyncDisposable {
       storage,
       clock,
       random,
-      trace: new Trace(clock),
+      trace,
       admission: [],
       kubeVersion,
       definitions,
     });
     const user = { username: "system:kube-scheduler", groups: [] };
-    const reflectors = new SharedReflectors(createLocalClient(registry, user));
+    const reflectors = new SharedReflectors(createLocalClient(registry, user), trace);
     const client = sharingReflectors(createLocalClient(registry, user), reflectors);
     const real = createBinder({ registry, handler: bindingHandler(clock) }, user);
     const bind: Binder = async (pod, nodeName) => {

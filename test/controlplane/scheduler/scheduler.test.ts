@@ -3,6 +3,8 @@ import { hostname } from "node:os";
 import { describe, test } from "vitest";
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { notFound } from "../../../src/apimachinery/errors.js";
+import type { TraceEvent } from "../../../src/trace/events.js";
+import { TraceGraph } from "../../../src/trace/graph.js";
 import { FakeRandom } from "../../support/fake-clock.js";
 import { MISSING_RECORDINGS, recorded } from "../../support/recordings.js";
 import { only } from "../../support/trace.js";
@@ -142,7 +144,7 @@ describe("the choice of a node", () => {
       "default/first goes to n1: it is the only node that fits",
       "default/second goes to n2: scores of TaintToleration + NodeAffinity + NodeResourcesFit + NodeResourcesBalancedAllocation: n2 300+0+75+100 = 475, n1 300+0+25+100 = 425; NodeUnschedulable filtered out n3: node(s) were unschedulable",
     ]);
-    assert.ok(lab.facts.every(({ actor }) => actor === "scheduler"));
+    assert.ok(only(lab.facts, "decision").every(({ actor }) => actor === "scheduler"));
   });
 
   test("a preferred label outweighs free resources, and a PreferNoSchedule taint outweighs both", async () => {
@@ -361,3 +363,51 @@ test("1,000 pods on 10 nodes: spread evenly, one attempt each", async () => {
   );
   assert.equal(only(lab.facts, "decision").length, 1_000);
 });
+
+describe("causes", () => {
+  const chainTo = (lab: Lab, isEnd: (event: TraceEvent) => boolean) => {
+    const graph = TraceGraph.of(lab.facts);
+    const end = lab.facts.findLast(isEnd);
+    assert(end !== undefined);
+    return graph.chainOf(end).map((event) => `${event.actor} ${titleOf(event)}`);
+  };
+  const isStored = (event: TraceEvent) => event.kind === "state" && event.subject === "pods default/p";
+
+  test("a pod is bound because it was created, and an event says so", async () => {
+    await using lab = await Lab.open();
+    await lab.addNode(makeNode("n1"));
+    await lab.addPod(makePod("p"));
+    const bound = [
+      "apiserver pods default/p stored",
+      "scheduler ADDED default/p",
+      "scheduler default/p goes to n1",
+      "apiserver pods default/p stored",
+    ];
+    assert.deepEqual(chainTo(lab, isStored), bound);
+    const isEvent = (event: TraceEvent) => event.kind === "state" && event.subject.startsWith("events default/p.");
+    assert.deepEqual(chainTo(lab, isEvent).slice(0, 3), bound.slice(0, 3));
+  });
+
+  test("a pod that found no node is tried again because of the node", async () => {
+    await using lab = await Lab.open();
+    await lab.addPod(makePod("p"));
+    await lab.pass(2_000);
+    await lab.addNode(makeNode("n1"));
+    await lab.pass();
+    const chain = chainTo(lab, isStored);
+    assert.deepEqual(chain, [
+      "apiserver nodes n1 stored",
+      "scheduler ADDED n1",
+      "scheduler default/p goes to n1",
+      "apiserver pods default/p stored",
+    ]);
+    const pods = only(lab.facts, "decision").map(({ pod }) => pod);
+    assert.deepEqual(new Set(pods), new Set(["default/p"]));
+  });
+});
+
+function titleOf(event: TraceEvent): string {
+  if (event.kind === "state") return `${event.subject} ${event.what}`;
+  if (event.kind === "watch") return `${event.type} ${event.object}`;
+  return event.kind === "decision" ? event.what : event.kind;
+}

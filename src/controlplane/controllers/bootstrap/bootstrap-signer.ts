@@ -3,6 +3,7 @@ import { detachedSignature } from "../../../cluster-bootstrap/jws.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
+import { forEachChange } from "../support/for-each-change.js";
 import { type ConfigMapObject, isTerminating, type SecretObject } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken, signingToken } from "./tokens.js";
@@ -33,22 +34,22 @@ export class BootstrapSigner implements Controller {
     const secrets = reflectors.of<SecretObject>("secrets");
     const queue = new WorkQueue(clock);
     const watchSecrets = async (stop: AbortSignal) => {
-      for await (const item of secrets.changes(stop)) {
+      await forEachChange(this.#deps.trace, secrets.changes(stop), (item) => {
         if (item.type === "initDone" || isBootstrapToken(item.object)) queue.add(NAME);
-      }
+      });
     };
     const watchConfigMap = async (stop: AbortSignal) => {
-      for await (const item of reflectors.of<ConfigMapObject>("configmaps").changes(stop)) {
-        if (item.type === "initDone") continue;
+      await forEachChange(this.#deps.trace, reflectors.of<ConfigMapObject>("configmaps").changes(stop), (item) => {
+        if (item.type === "initDone") return;
         const { namespace, name } = item.object.metadata;
         if (namespace === NAMESPACE && name === NAME && item.type !== "init") queue.add(NAME);
-      }
+      });
     };
     const watchNamespace = async (stop: AbortSignal) => {
-      for await (const item of reflectors.of("namespaces").changes(stop)) {
-        if (item.type === "initDone" || item.type === "deleted") continue;
+      await forEachChange(this.#deps.trace, reflectors.of("namespaces").changes(stop), (item) => {
+        if (item.type === "initDone" || item.type === "deleted") return;
         if (item.object.metadata.name === NAMESPACE) queue.add(NAME);
-      }
+      });
     };
     const report = retryReporter(this.#deps, this.name);
     await concurrently(signal, watchSecrets, watchConfigMap, watchNamespace, async (stop) => {

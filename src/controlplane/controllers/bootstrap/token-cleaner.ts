@@ -4,6 +4,7 @@ import { WorkQueue } from "../../../client-go/workqueue.js";
 import { expirationMs } from "../../../cluster-bootstrap/secret.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
+import { forEachChange } from "../support/for-each-change.js";
 import { nameOf, type SecretObject } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken } from "./tokens.js";
@@ -24,11 +25,11 @@ export class TokenCleaner implements Controller {
     const secrets = this.#deps.reflectors.of<SecretObject>("secrets");
     const queue = new WorkQueue(this.#deps.clock);
     const watch = async (stop: AbortSignal) => {
-      for await (const item of secrets.changes(stop)) {
-        if (item.type === "initDone" || !isBootstrapToken(item.object)) continue;
+      await forEachChange(this.#deps.trace, secrets.changes(stop), (item) => {
+        if (item.type === "initDone" || !isBootstrapToken(item.object)) return;
         if (item.type === "deleted") queue.cancel(keyOf(item.object));
         else queue.add(keyOf(item.object));
-      }
+      });
     };
     const evaluate = async (key: string) => {
       const secret = secrets.byKey(key);

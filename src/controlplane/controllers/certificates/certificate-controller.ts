@@ -3,6 +3,7 @@ import { WorkQueue } from "../../../client-go/workqueue.js";
 import { messageOf } from "../../../util/errors.js";
 import type { ControllerDeps } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
+import { forEachChange } from "../support/for-each-change.js";
 import { asController } from "../support/shared-deps.js";
 
 /** The resource's name for the controllers' clients. */
@@ -45,8 +46,8 @@ export async function runCertificateController(
   const failures = new Map<string, number>();
 
   const follow = async (end: AbortSignal) => {
-    for await (const item of deps.client.reflect<CertificateSigningRequest>(CSR_RESOURCE, end)) {
-      if (item.type === "initDone") continue;
+    await forEachChange(deps.trace, deps.client.reflect<CertificateSigningRequest>(CSR_RESOURCE, end), (item) => {
+      if (item.type === "initDone") return;
       const name = item.object.metadata.name ?? "";
       if (item.type === "deleted") {
         newest.delete(name);
@@ -56,7 +57,7 @@ export async function runCertificateController(
         newest.set(name, item.object);
         queue.add(name);
       }
-    }
+    });
   };
   const process = async (name: string) => {
     const csr = newest.get(name);

@@ -18,7 +18,7 @@ export function createCsrCleanerController(deps: ControllerDeps): Controller {
     name: "csrcleaner",
     async run(signal) {
       const periodMs = factFor("csrCleanerPollingInterval", deps.kubeVersion);
-      await concurrently(signal, (end) => every(deps.clock, periodMs, () => cleanOnce(deps), end));
+      await concurrently(signal, (end) => every(deps, periodMs, () => cleanOnce(deps), end));
     },
   };
 }

@@ -6,6 +6,7 @@ import type { ResourceDefinition } from "../../registry/definition.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
 import { apiVersionOf, deletableResources, resourceKey } from "../support/deletable.js";
+import { forEachChange } from "../support/for-each-change.js";
 import { isTerminating, nameOf } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, ownersOf } from "./graph.js";
@@ -77,11 +78,11 @@ class CollectorRun {
     await reflector.synced(signal);
     const changes = reflector.changes(signal, { onlyNew: true });
     for (const object of reflector.list()) this.#learn({ row, object });
-    for await (const item of changes) {
-      if (item.type === "initDone") continue;
+    await forEachChange(this.#deps.trace, changes, (item) => {
+      if (item.type === "initDone") return;
       if (item.type === "deleted") this.#forget({ row, object: item.object });
       else this.#learn({ row, object: item.object });
-    }
+    });
   }
 
   #learn(node: GraphNode): void {

@@ -7,6 +7,7 @@ import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
 import { deletableResources, resourceKey } from "../support/deletable.js";
+import { forEachChange } from "../support/for-each-change.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type NamespaceCondition, updateConditions } from "./conditions.js";
@@ -46,11 +47,11 @@ export class NamespaceController implements Controller {
     const queue = new WorkQueue(clock);
     const delayMs = factFor("namespaceDeletionGracePeriod", kubeVersion);
     const watch = async (stop: AbortSignal) => {
-      for await (const item of namespaces.changes(stop)) {
-        if (item.type === "initDone" || item.type === "deleted" || !isTerminating(item.object)) continue;
+      await forEachChange(this.#deps.trace, namespaces.changes(stop), (item) => {
+        if (item.type === "initDone" || item.type === "deleted" || !isTerminating(item.object)) return;
         // Other API servers can still admit new objects for a moment.
         queue.addAfter(nameOf(item.object), delayMs);
-      }
+      });
     };
     const sync = (name: string) => this.#sync(namespaces, name, queue);
     const report = retryReporter(this.#deps, this.name);

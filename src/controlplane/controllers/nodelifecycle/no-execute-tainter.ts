@@ -6,6 +6,7 @@ import {
   taintText,
 } from "../../../apimachinery/api/node.js";
 import { constantsFor, factFor } from "../../../release/facts.js";
+import { runInScope } from "../../../trace/scope.js";
 import { messageOf } from "../../../util/errors.js";
 import { Waker } from "../../../util/waker.js";
 import type { SharedReflector } from "../shared-reflector.js";
@@ -82,9 +83,10 @@ export class NoExecuteTainter {
   async #doNoExecuteTaintingPass(): Promise<void> {
     const { clock } = this.#deps;
     for (const queue of this.#queues.values()) {
-      for (let name = queue.take(clock.now()); name !== undefined; name = queue.take(clock.now())) {
-        const isDone = await this.#taint(name);
-        queue.settle(name, isDone ? undefined : clock.now() + RETRY_MS);
+      for (let next = queue.take(clock.now()); next !== undefined; next = queue.take(clock.now())) {
+        const { nodeName, scope } = next;
+        const isDone = await runInScope(scope, () => this.#taint(nodeName));
+        queue.settle(nodeName, isDone ? undefined : clock.now() + RETRY_MS);
       }
     }
   }

@@ -7,6 +7,7 @@ import { messageOf } from "../../../util/errors.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently, every } from "../support/concurrently.js";
+import { forEachChange } from "../support/for-each-change.js";
 import { type LeaseObject, nameOf, type PodObject } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type HealthVerdict, judgeNodeHealth, type NodeHealth } from "./health.js";
@@ -85,29 +86,29 @@ class LifecycleRun {
         await concurrently(
           stop,
           (inner) => this.#tainter.run(inner),
-          (inner) => every(this.#deps.clock, monitorMs, () => this.#monitorNodeHealth(), inner),
+          (inner) => every(this.#deps, monitorMs, () => this.#monitorNodeHealth(), inner),
         );
       },
     );
   }
 
   async #watchNodes(signal: AbortSignal): Promise<void> {
-    for await (const item of this.#nodes.changes(signal)) {
-      if (item.type === "initDone") continue;
+    await forEachChange(this.#deps.trace, this.#nodes.changes(signal), (item) => {
+      if (item.type === "initDone") return;
       if (item.type === "deleted") this.#retry.delete(nameOf(item.object));
       else this.#nodeQueue.add(nameOf(item.object));
-    }
+    });
   }
 
   /** Mirrors podUpdated: only pods with a (new) node matter. */
   async #watchPods(signal: AbortSignal): Promise<void> {
-    for await (const item of this.#pods.changes(signal)) {
-      if (item.type === "initDone" || item.type === "deleted") continue;
+    await forEachChange(this.#deps.trace, this.#pods.changes(signal), (item) => {
+      if (item.type === "initDone" || item.type === "deleted") return;
       const nodeName = item.object.spec?.nodeName;
-      if (nodeName === undefined || nodeName === "") continue;
-      if (item.type === "applied" && item.previous?.spec?.nodeName === nodeName) continue;
+      if (nodeName === undefined || nodeName === "") return;
+      if (item.type === "applied" && item.previous?.spec?.nodeName === nodeName) return;
       this.#podQueue.add(keyOf(item.object));
-    }
+    });
   }
 
   /** Mirrors doNodeProcessingPassWorker. */

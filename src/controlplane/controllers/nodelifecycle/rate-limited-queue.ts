@@ -1,3 +1,5 @@
+import { currentScope, type Scope } from "../../../trace/scope.js";
+
 /** Grants one action per `1000 / qps` ms. Mirrors flowcontrol.NewTokenBucketRateLimiter with a burst of 1. */
 class TokenBucket {
   #freeAtMs = Number.NEGATIVE_INFINITY;
@@ -17,6 +19,14 @@ class TokenBucket {
   }
 }
 
+interface WaitingNode {
+  readonly nodeName: string;
+  /** earliest time, Unix ms */
+  readonly notBeforeMs: number;
+  /** why the node was queued */
+  readonly scope: Scope | undefined;
+}
+
 /**
  * Nodes of one zone that wait for their NoExecute taint, released at a limited rate. A released node stays known: it is
  * not queued again until it is removed.
@@ -26,8 +36,8 @@ class TokenBucket {
 export class RateLimitedQueue {
   #limiter: TokenBucket;
   readonly #known = new Set<string>();
-  /** node name -> earliest time, Unix ms; oldest first */
-  readonly #waiting = new Map<string, number>();
+  /** by node name, oldest first */
+  readonly #waiting = new Map<string, WaitingNode>();
 
   constructor(qps: number) {
     this.#limiter = new TokenBucket(qps);
@@ -41,7 +51,7 @@ export class RateLimitedQueue {
   add(nodeName: string, nowMs: number): boolean {
     if (this.#known.has(nodeName)) return false;
     this.#known.add(nodeName);
-    this.#waiting.set(nodeName, nowMs);
+    this.#waiting.set(nodeName, { nodeName, notBeforeMs: nowMs, scope: currentScope() });
     return true;
   }
 
@@ -68,23 +78,24 @@ export class RateLimitedQueue {
   }
 
   /** Takes the next node that can be tainted now; the caller must call `settle` for it. */
-  take(nowMs: number): string | undefined {
+  take(nowMs: number): WaitingNode | undefined {
     const head = this.#head();
     if (head === undefined || head.notBeforeMs > nowMs || !this.#limiter.tryAccept(nowMs)) return undefined;
-    return head.nodeName;
+    return head;
   }
 
   /** @param retryAtMs undefined: done. Otherwise the node waits again, at least until then. */
   settle(nodeName: string, retryAtMs?: number): void {
-    if (!this.#known.has(nodeName)) return;
+    const node = this.#waiting.get(nodeName);
+    if (node === undefined) return;
     if (retryAtMs === undefined) this.#waiting.delete(nodeName);
-    else this.#waiting.set(nodeName, retryAtMs);
+    else this.#waiting.set(nodeName, { ...node, notBeforeMs: retryAtMs });
   }
 
-  #head(): { readonly nodeName: string; readonly notBeforeMs: number } | undefined {
-    let head: { readonly nodeName: string; readonly notBeforeMs: number } | undefined;
-    for (const [nodeName, notBeforeMs] of this.#waiting) {
-      if (head === undefined || notBeforeMs < head.notBeforeMs) head = { nodeName, notBeforeMs };
+  #head(): WaitingNode | undefined {
+    let head: WaitingNode | undefined;
+    for (const node of this.#waiting.values()) {
+      if (head === undefined || node.notBeforeMs < head.notBeforeMs) head = node;
     }
     return head;
   }

@@ -1,5 +1,7 @@
 import { setMaxListeners } from "node:events";
+import type { Trace } from "../../../trace/trace.js";
 import { ChildAbort } from "../../../util/abort.js";
+import type { Clock } from "../../../util/clock.js";
 import { isAbortError } from "../../../util/errors.js";
 
 /**
@@ -34,14 +36,14 @@ export function manyListeners(signal: AbortSignal): void {
 
 /** Calls `pass` now, and again `periodMs` after each end. Mirrors wait.UntilWithContext in k8s.io/apimachinery. */
 export async function every(
-  clock: { sleep(ms: number, signal: AbortSignal): Promise<void> },
+  { clock, trace }: { readonly clock: Pick<Clock, "sleep">; readonly trace: Trace },
   periodMs: number,
   pass: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<never> {
   for (;;) {
     signal.throwIfAborted();
-    await pass();
+    await trace.origin("timer", pass);
     await clock.sleep(periodMs, signal);
   }
 }

@@ -9,6 +9,7 @@ import { messageOf } from "../../../util/errors.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
+import { forEachChange } from "../support/for-each-change.js";
 import { nameOf, type PodObject, type Toleration } from "../support/objects.js";
 import { asController, type SharedDeps } from "../support/shared-deps.js";
 import { TimedWork } from "./timed-work.js";
@@ -68,38 +69,40 @@ class EvictionRun {
   /** Mirrors NodeUpdated and handleNodeUpdate. */
   async #watchNodes(signal: AbortSignal): Promise<void> {
     await this.#pods.synced(signal);
-    for await (const item of this.#nodes.changes(signal)) {
-      if (item.type === "initDone") continue;
+    await forEachChange(this.#deps.trace, this.#nodes.changes(signal), (item) => {
+      if (item.type === "initDone") return;
       const name = nameOf(item.object);
       const taints = item.type === "deleted" ? [] : noExecuteTaints(item.object);
-      if (sameTaints(taints, this.#taintedNodes.get(name) ?? [])) continue;
+      if (sameTaints(taints, this.#taintedNodes.get(name) ?? [])) return;
       if (taints.length === 0) this.#taintedNodes.delete(name);
       else this.#taintedNodes.set(name, taints);
-      if (item.type === "deleted") continue;
+      if (item.type === "deleted") return;
       for (const pod of this.#pods.list()) {
         if (pod.spec?.nodeName !== name) continue;
-        if (taints.length === 0) this.#cancel(keyOf(pod));
-        else this.#processPodOnNode(pod, taints);
+        this.#deps.trace.because({ pod: keyOf(pod) }, () => {
+          if (taints.length === 0) this.#cancel(keyOf(pod));
+          else this.#processPodOnNode(pod, taints);
+        });
       }
-    }
+    });
   }
 
   /** Mirrors PodUpdated and handlePodUpdate. */
   async #watchPods(signal: AbortSignal): Promise<void> {
-    for await (const item of this.#pods.changes(signal)) {
-      if (item.type === "initDone") continue;
+    await forEachChange(this.#deps.trace, this.#pods.changes(signal), (item) => {
+      if (item.type === "initDone") return;
       if (item.type === "deleted") {
         this.#cancel(keyOf(item.object));
-        continue;
+        return;
       }
       const { spec } = item.object;
       const before = item.type === "applied" ? item.previous?.spec : undefined;
       if (before !== undefined && before.nodeName === spec?.nodeName && same(before.tolerations, spec?.tolerations)) {
-        continue;
+        return;
       }
       const taints = this.#taintedNodes.get(spec?.nodeName ?? "");
       if (taints !== undefined) this.#processPodOnNode(item.object, taints);
-    }
+    });
   }
 
   #processPodOnNode(pod: PodObject, taints: readonly Taint[]): void {

@@ -1,7 +1,9 @@
+import { currentScope, runInScope, type Scope } from "../../../trace/scope.js";
 import type { Clock } from "../../../util/clock.js";
 import { Waker } from "../../../util/waker.js";
 
 interface Work {
+  readonly scope: Scope | undefined;
   readonly createdMs: number;
   readonly fireMs: number;
 }
@@ -23,7 +25,7 @@ export class TimedWork {
   /** Does nothing if the key waits or has fired already. */
   add(key: string, createdMs: number, fireMs: number): void {
     if (this.#waiting.has(key) || this.#fired.has(key)) return;
-    this.#waiting.set(key, { createdMs, fireMs });
+    this.#waiting.set(key, { createdMs, fireMs, scope: currentScope() });
     this.#waker.wake();
   }
 
@@ -50,7 +52,7 @@ export class TimedWork {
       this.#waiting.delete(next.key);
       this.#fired.add(next.key);
       try {
-        await fire(next.key);
+        await runInScope(next.scope, () => fire(next.key));
       } catch {
         // `fire` has reported it.
         this.#fired.delete(next.key);
@@ -58,10 +60,10 @@ export class TimedWork {
     }
   }
 
-  #next(): { readonly key: string; readonly fireMs: number } | undefined {
-    let next: { readonly key: string; readonly fireMs: number } | undefined;
-    for (const [key, { fireMs }] of this.#waiting) {
-      if (next === undefined || fireMs < next.fireMs) next = { key, fireMs };
+  #next(): (Work & { readonly key: string }) | undefined {
+    let next: (Work & { readonly key: string }) | undefined;
+    for (const [key, work] of this.#waiting) {
+      if (next === undefined || work.fireMs < next.fireMs) next = { key, ...work };
     }
     return next;
   }

@@ -1,0 +1,18 @@
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { Trace } from "../../../trace/trace.js";
+import type { WatchItem } from "../../registry/registry.js";
+
+/**
+ * Calls `handle` for each change, with the watch event as the cause of what it does. What it does about existing objects begins with
+ * the start of the controller. Mirrors AddEventHandler in k8s.io/client-go/tools/cache/shared_informer.go.
+ */
+export async function forEachChange<T extends KubeObject>(
+  trace: Trace,
+  changes: AsyncIterable<WatchItem<T>>,
+  handle: (item: WatchItem<T>) => void,
+): Promise<void> {
+  for await (const item of changes) {
+    if (item.type === "init" || item.type === "initDone") trace.origin("start", () => handle(item));
+    else trace.because(item, () => handle(item));
+  }
+}
