@@ -108,6 +108,8 @@ const SCRIPTS: readonly Row[] = [
     /No space left on device/,
   ],
   ["a folder without bottom", "while :; do mkdir d || exit 5; cd d; done", "exited (5, Error)", /File name too long/],
+  ["dd without end", "dd if=/dev/zero of=/dev/null", "busy"],
+  ["dd of a huge block", "dd if=/dev/zero of=/tmp/f bs=100G count=1", "exited (1, Error)", /No space left on device/],
   ["links in a circle", "ln -s /x /y; ln -s /y /x; cat /x", "exited (1, Error)", /Too many levels of symbolic links/],
   ["seq to the log", "seq 1 1000000000", "busy"],
   ["yes to /dev/null", "yes | tr y n > /dev/null", "busy"],

@@ -189,7 +189,7 @@ export class ContainerFs {
     }
     const node = this.#fileToWrite(steps, missing, path, mode);
     if (node.device !== undefined) {
-      writeDevice(node, path);
+      if (bytes.length > 0) writeDevice(node, path);
       return;
     }
     if (options.truncate === true) this.#layer.resize(node, 0, path);

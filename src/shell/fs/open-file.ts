@@ -5,6 +5,7 @@ import type { ContainerFs } from "./container-fs.js";
 const CHUNK_BYTES = 65_536;
 /** Never modified, so one block is enough for all readers. */
 const ZEROS = Buffer.alloc(CHUNK_BYTES);
+const NOTHING = Buffer.alloc(0);
 
 /** A file opened for reading. Each read continues after the last one, even if the file has grown. */
 export class FileSource implements ByteSource {
@@ -33,13 +34,18 @@ export class FileSource implements ByteSource {
 
 /** A file opened for writing. */
 class FileSink implements ByteSink {
-  #offset = 0;
+  readonly append: boolean;
+  #offset: number;
 
+  /** @param offset of the first byte; undefined: append */
   constructor(
     readonly fs: ContainerFs,
     readonly path: string,
-    readonly append: boolean,
-  ) {}
+    offset: number | undefined,
+  ) {
+    this.append = offset === undefined;
+    this.#offset = offset ?? 0;
+  }
 
   write(bytes: Uint8Array): void {
     this.fs.write(this.path, bytes, this.append ? {} : { offset: this.#offset });
@@ -60,11 +66,22 @@ export function openForReading(fs: ContainerFs, path: string, random: Random): B
   return new FileSource(fs, path);
 }
 
+/** How a file is opened for writing: at its end, or at an offset. What follows the offset is cut off or kept. */
+export interface OpenForWriting {
+  readonly append: boolean;
+  readonly offset?: number;
+  readonly keepsRest?: boolean;
+}
+
 /** @throws FsError if it is not writable */
-export function openForWriting(fs: ContainerFs, path: string, how: { readonly append: boolean }): ByteSink {
-  fs.write(path, Buffer.alloc(0), how.append ? {} : { truncate: true });
+export function openForWriting(fs: ContainerFs, path: string, how: OpenForWriting): ByteSink {
+  const { append, offset = 0, keepsRest = false } = how;
+  const before = !append && !keepsRest && offset > 0 && fs.exists(path) ? fs.read(path, 0, offset) : NOTHING;
+  fs.write(path, before, append || keepsRest ? {} : { truncate: true, offset: 0 });
   const device = fs.stat(path).type === "device" ? fs.node(path)?.device : undefined;
-  return device !== undefined && device !== "full" ? new NullSink() : new FileSink(fs, path, how.append);
+  return device !== undefined && device !== "full"
+    ? new NullSink()
+    : new FileSink(fs, path, append ? undefined : offset);
 }
 
 /** An empty source: /dev/null. */

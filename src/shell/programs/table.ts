@@ -1,5 +1,6 @@
 import type { Program } from "../process/process.js";
 import { date } from "./date.js";
+import { dd } from "./dd.js";
 import { basename, dirname, ls, mkdir, rm, rmdir, touch } from "./files.js";
 import { hexdump } from "./hexdump.js";
 import { brctl, ip, ipcs, nnp, pgrep, sysctl } from "./kernel.js";
@@ -95,6 +96,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["pgrep", pgrep],
   ["sysctl", sysctl],
   ["date", date],
+  ["dd", dd],
   ["tar", tar],
   ["stty", stty],
   ["tty", tty],
