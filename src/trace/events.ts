@@ -8,8 +8,10 @@
 
 import type { Origin } from "./scope.js";
 
-/** The component that acted. `user` is the person at the keyboard, or the administrator that kubelab stands in for. */
-export type Actor = "user" | "kubelet" | "apiserver" | "controller" | "scheduler" | "runtime";
+/** The components that act. `user` is the person at the keyboard, or the administrator that kubelab stands in for. */
+export const ACTORS = ["user", "kubelet", "apiserver", "controller", "scheduler", "runtime"] as const;
+
+export type Actor = (typeof ACTORS)[number];
 
 /** A file of the Kubernetes repository at v1.25, and the function that a step mirrors. */
 export interface Upstream {

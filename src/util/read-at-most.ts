@@ -84,6 +84,15 @@ export async function readAtMost(
  * @throws the file system's error, EFBIG as above, the signal's reason
  */
 export async function readFileAtMost(path: string, signal?: AbortSignal, maxBytes = MAX_FILE_BYTES): Promise<Buffer> {
+  return await readAtMost(chunksOfFile(path, signal, maxBytes), maxBytes, signal);
+}
+
+/** The same, in chunks as they come. A file that is too large is refused before the first one. */
+export async function* chunksOfFile(
+  path: string,
+  signal?: AbortSignal,
+  maxBytes = MAX_FILE_BYTES,
+): AsyncGenerator<Uint8Array> {
   signal?.throwIfAborted();
   // A blocking open or read would keep a thread, and with it the process, until a writer comes.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -91,7 +100,12 @@ export async function readFileAtMost(path: string, signal?: AbortSignal, maxByte
     const found = await file.stat();
     if (found.isFile() && found.size > maxBytes) throw tooLarge(maxBytes);
     const waitsForWriter = found.isFIFO() && !/^\/(?:dev|proc)\//.test(path);
-    return await readAtMost(chunksOf(file, waitsForWriter, signal), maxBytes, signal);
+    let readBytes = 0;
+    for await (const chunk of chunksOf(file, waitsForWriter, signal)) {
+      readBytes += chunk.length;
+      if (readBytes > maxBytes) throw tooLarge(maxBytes);
+      yield chunk;
+    }
   } finally {
     await file.close();
   }

@@ -1,29 +1,29 @@
-import type { Fact, RequestFact, StateFact, TraceEvent } from "../../src/trace/events.js";
+import type { Fact, RequestFact, RpcFact, StateFact, TraceEvent } from "../../src/trace/events.js";
 
 let lastSeq = 0;
 
-function stamped<F extends Fact>(id: string, fact: F, stamp: Partial<TraceEvent>): TraceEvent {
+/** Facts for tests; each comes a millisecond after the one before. */
+export function fact(id: string, fact: Fact, stamp: Stamp): TraceEvent {
   lastSeq += 1;
   return { seq: lastSeq, id, atMs: lastSeq, actor: "user", level: 1, ...fact, ...stamp } as TraceEvent;
 }
 
 type Stamp = Partial<Omit<TraceEvent, "kind">>;
 
-/** Facts for tests; each comes a millisecond after the one before. */
 export function note(id: string, stamp: Stamp): TraceEvent {
-  return stamped(id, { kind: "note", text: id }, stamp);
+  return fact(id, { kind: "note", text: id }, stamp);
 }
 
 export function watch(id: string, stamp: Stamp): TraceEvent {
-  return stamped(id, { kind: "watch", type: "ADDED", resource: "pods", object: "default/web" }, stamp);
+  return fact(id, { kind: "watch", type: "ADDED", resource: "pods", object: "default/web" }, stamp);
 }
 
 export function state(id: string, stamp: Stamp & Partial<Omit<StateFact, "kind">>): TraceEvent {
-  return stamped(id, { kind: "state", subject: "Pod default/web", what: "object", to: "stored" }, stamp);
+  return fact(id, { kind: "state", subject: "Pod default/web", what: "object", to: "stored" }, stamp);
 }
 
 export function request(id: string, stamp: Stamp & Partial<Omit<RequestFact, "kind">>): TraceEvent {
-  const fact: RequestFact = {
+  const exchange: RequestFact = {
     kind: "request",
     method: "POST",
     path: "/api/v1/namespaces/default/pods",
@@ -33,5 +33,18 @@ export function request(id: string, stamp: Stamp & Partial<Omit<RequestFact, "ki
     durationMs: 0,
     auditId: `audit-${id}`,
   };
-  return stamped(id, fact, stamp);
+  return fact(id, exchange, stamp);
+}
+
+export function rpc(id: string, stamp: Stamp & Partial<Omit<RpcFact, "kind">>): TraceEvent {
+  const endpoint = "unix:///run/containerd/containerd.sock";
+  const call: RpcFact = {
+    kind: "rpc",
+    service: "RuntimeService",
+    method: "RunPodSandbox",
+    endpoint,
+    code: "OK",
+    durationMs: 0,
+  };
+  return fact(id, call, stamp);
 }
