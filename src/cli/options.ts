@@ -2,6 +2,7 @@ import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import type { TargetOptions } from "../testbed/target.js";
 import type { Level } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
+import { TRACE_ENDINGS } from "./trace-file.js";
 
 /** Flags of every command: how results and the trace are written. */
 export interface OutputOptions {
@@ -31,7 +32,7 @@ export function addTraceOptions(command: Command): Command {
     .configureHelp({ ...command.configureHelp(), groupItems })
     .optionsGroup(OUTPUT_GROUP)
     .option("-v, --verbosity <level>", levels, parseVerbosity)
-    .option("-o, --trace <file>", "also write the trace to this .ndjson file", parsePath)
+    .option("-o, --trace <file>", `also write the trace to this file (${TRACE_ENDINGS})`, parsePath)
     .option("--no-color", "plain text (also: NO_COLOR)")
     .optionsGroup("");
 }

@@ -2,18 +2,17 @@ import { resolve } from "node:path";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
 import { CalmSink } from "../trace/calm.js";
-import { NdjsonSink } from "../trace/ndjson.js";
 import { Secrets } from "../trace/secrets.js";
 import { TerminalSink } from "../trace/terminal.js";
 import { printable, wrapBelowLabel } from "../trace/text.js";
 import { type Level, Trace, type TraceSink } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
-import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
 import { chalkFor, hasUnicode, linker } from "./colour.js";
 import type { CliContext, CommandResult, EdgeWords } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
+import { formatOf, openTraceFile } from "./trace-file.js";
 import { columnsOf } from "./width.js";
 
 const DEFAULT_VERBOSITY = 1;
@@ -117,7 +116,7 @@ export class CliSession implements CliContext {
   handOverTrace(): string | undefined {
     const { trace, ...others } = this.#output;
     if (trace === undefined) return undefined;
-    checkTraceName(trace);
+    formatOf(trace);
     this.#output = others;
     return resolve(this.cwd, trace);
   }
@@ -199,18 +198,4 @@ export class CliSession implements CliContext {
     this.#progress?.clear();
     await this.#running?.trace.close();
   }
-}
-
-function openTraceFile(file: string): NdjsonSink {
-  checkTraceName(file);
-  return new NdjsonSink(file);
-}
-
-function checkTraceName(file: string): void {
-  if (file.endsWith(".ndjson")) return;
-  throw new LabError(
-    "USAGE",
-    `--trace ${file}: the ending of the name chooses the format, and only .ndjson is known`,
-    "Name the file for example trace.ndjson.",
-  );
 }

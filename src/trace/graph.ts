@@ -99,6 +99,22 @@ export class TraceGraph {
     }
   }
 
+  /** All facts by the time when they began, each after its cause, also where the clocks of two machines differ. */
+  inOrder(): readonly TraceEvent[] {
+    const ordered = new Set<TraceEvent>();
+    for (const event of this.#events.toSorted(byStart)) {
+      const path: TraceEvent[] = [];
+      const begun = new Set<TraceEvent>();
+      for (let at: TraceEvent | undefined = event; at !== undefined; at = this.causeOf(at)) {
+        if (ordered.has(at) || begun.has(at)) break;
+        begun.add(at);
+        path.push(at);
+      }
+      for (const one of path.reverse()) ordered.add(one);
+    }
+    return [...ordered];
+  }
+
   #findRoots(): TraceEvent[] {
     const roots: TraceEvent[] = [];
     const settled = new Set<TraceEvent>();
@@ -118,13 +134,17 @@ export class TraceGraph {
 }
 
 /** Unix ms. Requests and calls are reported when they end. */
-function startMs(event: TraceEvent): number {
+export function startMs(event: TraceEvent): number {
   return event.kind === "request" || event.kind === "rpc" ? event.atMs - event.durationMs : event.atMs;
 }
 
-/** Orders facts by the time when they began, and facts of the same millisecond as their process reported them. */
+/** Orders facts by the time when they began, and facts of the same millisecond by their ids, which a process counts up. */
 function byStart(a: TraceEvent, b: TraceEvent): number {
-  return startMs(a) - startMs(b) || a.seq - b.seq || (a.id < b.id ? -1 : 1);
+  return startMs(a) - startMs(b) || compareText(a.id.slice(8), b.id.slice(8)) || compareText(a.id, b.id);
+}
+
+function compareText(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 function versionBy(event: TraceEvent): string | undefined {

@@ -1,0 +1,147 @@
+import { ACTORS, type Actor, type TraceEvent } from "../events.js";
+import { startMs, type TraceGraph } from "../graph.js";
+import { answerOf, nameOf } from "./name.js";
+
+/** Mermaid draws at most 50,000 characters of text. */
+const MAX_CHARACTERS = 45_000;
+/** A diagram with more facts is not readable. */
+const MAX_FACTS = 250;
+const MAX_LABEL = 90;
+const LEVELS = [4, 3, 2, 1] as const;
+
+type Exchange = TraceEvent & { readonly kind: "request" | "rpc" };
+
+/**
+ * A Mermaid sequence diagram: requests, calls and watch events are arrows between actors, the other facts are notes. It has as many
+ * levels (`-v`) of facts as fit, and ends with a note that names the number of those that it leaves out.
+ */
+export function* mermaidDiagram(graph: TraceGraph): Generator<string> {
+  const all = graph.inOrder();
+  const shown = pick(all);
+  const participants = new Participants(graph, shown);
+  yield "sequenceDiagram\n";
+  for (const line of participants.lines()) yield `${line}\n`;
+  let room = MAX_CHARACTERS;
+  let drawn = 0;
+  for (const { line, isFact } of linesOf(shown, participants)) {
+    room -= line.length + 1;
+    if (room < 0) break;
+    drawn += isFact ? 1 : 0;
+    yield `${line}\n`;
+  }
+  if (drawn === all.length) return;
+  const text = label(`${all.length - drawn} of ${all.length} facts are left out; the .ndjson trace has them all`);
+  yield `${participants.noteOverAll(text)}\n`;
+}
+
+/** The facts of the highest level with which the diagram stays readable; of level 1, the first ones. */
+function pick(events: readonly TraceEvent[]): readonly TraceEvent[] {
+  const upTo = (level: number) => events.filter((event) => event.level <= level);
+  const level = LEVELS.find((one) => upTo(one).length <= MAX_FACTS) ?? 1;
+  return upTo(level).slice(0, MAX_FACTS);
+}
+
+interface Line {
+  readonly line: string;
+  /** false for the answer of a request, which is the second line of its fact */
+  readonly isFact: boolean;
+}
+
+/** An answer comes where its time comes, after what happened meanwhile. */
+function* linesOf(events: readonly TraceEvent[], participants: Participants): Generator<Line> {
+  let waiting: Exchange[] = [];
+  for (const event of events) {
+    const isOver = (one: Exchange) =>
+      one.atMs < startMs(event) || (one.atMs === startMs(event) && one.seq < event.seq && !isExchange(event));
+    for (const one of waiting.filter(isOver)) yield { line: participants.answer(one), isFact: false };
+    waiting = waiting.filter((one) => !isOver(one));
+    yield { line: participants.line(event), isFact: true };
+    if (isExchange(event)) waiting = [...waiting, event].sort((a, b) => a.atMs - b.atMs || a.seq - b.seq);
+  }
+  for (const one of waiting) yield { line: participants.answer(one), isFact: false };
+}
+
+function isExchange(event: TraceEvent): event is Exchange {
+  return event.kind === "request" || event.kind === "rpc";
+}
+
+/** The columns of the diagram: one for each instance of an actor. */
+class Participants {
+  /** by actor and instance */
+  readonly #aliases = new Map<string, string>();
+  /** who answered each request and call */
+  readonly #servers = new Map<TraceEvent, string>();
+
+  constructor(graph: TraceGraph, events: readonly TraceEvent[]) {
+    const seen = new Map<string, Actor>();
+    for (const event of events) {
+      seen.set(columnOf(event), event.actor);
+      const server = serverOf(graph, event);
+      if (server === undefined) continue;
+      const column = columnOf(server);
+      // A server that reports nothing itself is known by its kind only.
+      const known =
+        server.instance === undefined ? [...seen].find(([, actor]) => actor === server.actor)?.[0] : undefined;
+      this.#servers.set(event, known ?? column);
+      seen.set(known ?? column, server.actor);
+    }
+    for (const actor of ACTORS) {
+      for (const [column, of] of seen) if (of === actor) this.#aliases.set(column, `p${this.#aliases.size + 1}`);
+    }
+  }
+
+  *lines(): Generator<string> {
+    for (const [column, alias] of this.#aliases) yield `  participant ${alias} as ${label(column)}`;
+  }
+
+  line(event: TraceEvent): string {
+    const own = this.#aliases.get(columnOf(event));
+    const server = this.#alias(event);
+    if (isExchange(event)) return `  ${own}->>${server}: ${label(nameOf(event))}`;
+    if (event.kind === "watch") return `  ${server}-->>${own}: ${label(nameOf(event))}`;
+    return `  Note over ${own}: ${label(nameOf(event))}`;
+  }
+
+  answer(event: Exchange): string {
+    const text = label(`${answerOf(event)} (${Math.round(event.durationMs)} ms)`);
+    return `  ${this.#alias(event)}-->>${this.#aliases.get(columnOf(event))}: ${text}`;
+  }
+
+  noteOverAll(text: string): string {
+    const aliases = [...this.#aliases.values()];
+    return `  Note over ${[...new Set([aliases[0], aliases.at(-1)])].join(",")}: ${text}`;
+  }
+
+  #alias(event: TraceEvent): string | undefined {
+    return this.#aliases.get(this.#servers.get(event) ?? "");
+  }
+}
+
+type Place = Pick<TraceEvent, "actor" | "instance">;
+
+function columnOf({ actor, instance }: Place): string {
+  return instance === undefined ? actor : `${actor} ${instance}`;
+}
+
+/** Who answers: the actor whose facts the request caused, else the one that such a request goes to. */
+function serverOf(graph: TraceGraph, event: TraceEvent): Place | undefined {
+  if (event.kind === "watch") return { actor: "apiserver" };
+  if (!isExchange(event)) return undefined;
+  const answered = graph.effectsOf(event).find(({ actor, kind }) => actor !== event.actor && kind !== "watch");
+  if (answered !== undefined) return answered;
+  if (event.kind === "rpc") return { actor: "runtime" };
+  return { actor: event.actor === "apiserver" ? "kubelet" : "apiserver" };
+}
+
+/**
+ * A text that Mermaid takes as it is: letters, digits and a few signs; others by number (`#59;`), because `;`, `#`, `<` or a
+ * line break could end the text or begin something else.
+ */
+function label(text: string): string {
+  const short = text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL - 3)}...`;
+  const escaped = short.replace(/[^\p{L}\p{N} /().,:?!'_=@*-]/gu, (sign) => {
+    // A control character has no picture.
+    return /[\p{C}\p{Z}]/u.test(sign) ? " " : `#${sign.codePointAt(0)};`;
+  });
+  return escaped.trim() || "-";
+}

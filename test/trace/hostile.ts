@@ -1,0 +1,22 @@
+/** Texts that end a line, a statement, a string or a script somewhere. */
+export const HOSTILE = [
+  "two\nlines\r\nand\u2028more",
+  "\u0000\u0007\u001b[2J\u009b1m",
+  "a;b#c%%{init}%%",
+  "#59;#lt;&lt;&amp;",
+  "<script>alert(1)</script><img src=x onerror=alert(1)>",
+  "--></script><!--",
+  "quotes \" ' ` and \\ backslash",
+  "end",
+  "end: note over p1: x",
+  "participant p9",
+  "$$\\frac{1}{2}$$",
+  "wrap: nowrap:",
+  "\u202egnp.exe\u2066",
+  "lone \ud800 surrogate",
+  "{}[]()|<>+-,:",
+  "",
+  " ",
+  "中文 und Umläute 🚀",
+  "x".repeat(5_000),
+] as const;
