@@ -2,8 +2,10 @@ import { type Client, type CallOptions as GrpcCallOptions, Metadata, type Servic
 import type { DecodedFields, FieldTable, InitFields } from "../apimachinery/protobuf/fields.js";
 import type { Actor } from "../trace/events.js";
 import type { Trace } from "../trace/trace.js";
+import { TRACEPARENT } from "../trace/traceparent.js";
 import type { Clock } from "../util/clock.js";
 import { AbortWatch, Deadlines } from "../util/deadlines.js";
+import { CallCauses } from "./call-causes.js";
 import { reportOf } from "./call-report.js";
 import { Connection } from "./connection.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
@@ -22,6 +24,7 @@ export interface CriDeps {
 /** A connection to a container runtime. It connects on the first call, and reconnects after the connection is lost. */
 export interface CriChannel {
   readonly endpoint: Endpoint;
+  readonly causes: CallCauses;
   /**
    * One call, one response. Errors of the runtime are values.
    * @throws the signal's reason
@@ -73,6 +76,7 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
   readonly #connection: Connection;
   readonly live: Deadlines<RunningCall>;
   readonly aborts: AbortWatch;
+  readonly causes = new CallCauses();
   /** by rpc */
   readonly #codecs = new WeakMap<object, object>();
   /** by timeout in ms */
@@ -96,7 +100,7 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
     return new Promise((resolve, reject) => {
       const { signal, timeoutMs } = options;
       if (signal?.aborted) return reject(signal.reason);
-      const report = reportOf(this.deps, this.endpoint, rpc, request);
+      const report = reportOf(this.deps, this, rpc, request);
       const call = new RunningCall(this, options, {
         failed(failure) {
           report?.failed(failure);
@@ -116,7 +120,7 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
         report?.succeeded(value);
         resolve({ outcome: "ok", value });
       };
-      const metadata = this.#metadataFor(timeoutMs);
+      const metadata = this.#metadataFor(timeoutMs, report?.traceparent);
       call.started(client.makeUnaryRequest(rpc.path, serialize, deserialize, request, metadata, NO_OPTIONS, answered));
     });
   }
@@ -128,7 +132,7 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
   ): AsyncGenerator<DecodedFields<Res>> {
     const { signal, timeoutMs } = options;
     if (signal?.aborted) return;
-    const report = reportOf(this.deps, this.endpoint, rpc, request);
+    const report = reportOf(this.deps, this, rpc, request);
     let failure: RpcFailure | undefined;
     const call = new RunningCall(this, options, {
       failed(why) {
@@ -143,8 +147,9 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
       throw new RpcError(client.code, client.message);
     }
     const { serialize, deserialize } = this.#codecOf(rpc);
+    const metadata = this.#metadataFor(timeoutMs, report?.traceparent);
     const messages = client
-      .makeServerStreamRequest(rpc.path, serialize, deserialize, request, this.#metadataFor(timeoutMs), NO_OPTIONS)
+      .makeServerStreamRequest(rpc.path, serialize, deserialize, request, metadata, NO_OPTIONS)
       .once("metadata", () => report?.began())
       // Stays after the reader has left, since a cancelled call also ends with an error.
       .on("error", (error: ServiceError) => call.fail(this.#connection.failureOf(client, error)));
@@ -180,7 +185,15 @@ class GrpcChannel implements CriChannel, CallsUnderWay {
     return codec;
   }
 
-  #metadataFor(timeoutMs: number | undefined): Metadata {
+  #metadataFor(timeoutMs: number | undefined, traceparent: string | undefined): Metadata {
+    const shared = this.#sharedMetadata(timeoutMs);
+    if (traceparent === undefined) return shared;
+    const own = shared.clone();
+    own.set(TRACEPARENT, traceparent);
+    return own;
+  }
+
+  #sharedMetadata(timeoutMs: number | undefined): Metadata {
     let metadata = this.#metadata.get(timeoutMs);
     if (metadata === undefined) {
       metadata = new Metadata();

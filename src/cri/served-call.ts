@@ -1,5 +1,7 @@
-import type { handleServerStreamingCall, handleUnaryCall, ServerWritableStream } from "@grpc/grpc-js";
+import type { handleServerStreamingCall, handleUnaryCall, Metadata, ServerWritableStream } from "@grpc/grpc-js";
 import { Encoded, type FieldTable, type InitFields } from "../apimachinery/protobuf/fields.js";
+import type { Trace } from "../trace/trace.js";
+import { parseTraceparent, TRACEPARENT } from "../trace/traceparent.js";
 import { isAbortError, messageOf } from "../util/errors.js";
 import type { AnyRpc } from "./rpc.js";
 import { GRPC_CODES, RpcError } from "./status.js";
@@ -21,6 +23,8 @@ export type AnyHandler = (request: Values, context: CallContext) => unknown;
 export interface Route {
   readonly rpc: AnyRpc;
   readonly handler: AnyHandler;
+  /** keeps the causes of what a handler reports */
+  readonly trace: Trace | undefined;
   /** is called after each response was written */
   readonly responded: (byteCount: number) => void;
 }
@@ -64,11 +68,12 @@ class ServedCall implements CallContext {
 }
 
 /** Serves a method with one response. Mirrors google.golang.org/grpc/server.go (processUnaryRPC). */
-export function unaryCall({ rpc, handler, responded }: Route): handleUnaryCall<Buffer, Buffer> {
+export function unaryCall({ rpc, handler, trace, responded }: Route): handleUnaryCall<Buffer, Buffer> {
   return async (grpcCall, respond) => {
     const call = new ServedCall(rpc, grpcCall);
     try {
-      const value = await handler(decoded(rpc, grpcCall.request), call);
+      const request = decoded(rpc, grpcCall.request);
+      const value = await withCause(trace, grpcCall.metadata, () => handler(request, call));
       call.answered();
       const response = encoded(rpc, value);
       respond(null, response);
@@ -81,10 +86,10 @@ export function unaryCall({ rpc, handler, responded }: Route): handleUnaryCall<B
 }
 
 /** Serves a method with a stream of responses. Mirrors google.golang.org/grpc/server.go (processStreamingRPC). */
-export function streamingCall({ rpc, handler, responded }: Route): handleServerStreamingCall<Buffer, Buffer> {
+export function streamingCall({ rpc, handler, trace, responded }: Route): handleServerStreamingCall<Buffer, Buffer> {
   return async (grpcCall) => {
     const call = new ServedCall(rpc, grpcCall);
-    try {
+    const serve = async () => {
       for await (const value of handler(decoded(rpc, grpcCall.request), call) as AsyncIterable<unknown>) {
         if (call.isCancelled) break;
         const response = encoded(rpc, value);
@@ -92,6 +97,9 @@ export function streamingCall({ rpc, handler, responded }: Route): handleServerS
         responded(response.length);
         if (!isRead) await drained(grpcCall);
       }
+    };
+    try {
+      await withCause(trace, grpcCall.metadata, serve);
       call.answered();
       grpcCall.end();
     } catch (error) {
@@ -99,6 +107,13 @@ export function streamingCall({ rpc, handler, responded }: Route): handleServerS
       grpcCall.emit("error", statusOf(error));
     }
   };
+}
+
+/** Runs a handler with the client's fact as its cause. A client that reports no facts, such as crictl, begins a chain. */
+function withCause<T>(trace: Trace | undefined, metadata: Metadata, handle: () => T): T {
+  if (trace?.wantsCauses !== true) return handle();
+  const causedBy = parseTraceparent(metadata.get(TRACEPARENT)[0]);
+  return causedBy === undefined ? trace.origin("client", handle) : trace.because({ causedBy }, handle);
 }
 
 /** Waits until the client has received what was written, or is gone. */

@@ -9,6 +9,7 @@ import {
   setLogVerbosity,
 } from "@grpc/grpc-js";
 import type { DecodedFields } from "../apimachinery/protobuf/fields.js";
+import type { Trace } from "../trace/trace.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";
 import { type Rpc, type Service, v1alpha2Of } from "./rpc.js";
@@ -34,6 +35,13 @@ export interface CriHandlers {
   readonly image: Handlers<typeof IMAGE_SERVICE>;
 }
 
+export interface ServeOptions {
+  /** default: SESSION_LIMITS */
+  readonly limits?: SessionLimits;
+  /** keeps the causes of what the handlers report */
+  readonly trace?: Trace;
+}
+
 /** A listening runtime. */
 export interface CriServer {
   /** with the actual port: `unix:///tmp/x.sock`, `tcp://127.0.0.1:4001` */
@@ -54,7 +62,7 @@ export interface CriServer {
 export async function serveCri(
   handlers: CriHandlers,
   endpoint: string,
-  limits: SessionLimits = SESSION_LIMITS,
+  { limits = SESSION_LIMITS, trace }: ServeOptions = {},
 ): Promise<CriServer> {
   const parsed = parseEndpoint(endpoint);
   // grpc-js would print complaints about a client's headers on stderr, in the middle of a trace.
@@ -67,8 +75,9 @@ export async function serveCri(
   const [http2] = (grpc["http2Servers"] as ReadonlyMap<Http2Server, unknown>).keys();
   assert(http2 !== undefined);
   const guard = new SessionGuard(http2, limits);
-  register(grpc, guard, RUNTIME_SERVICE, handlers.runtime);
-  register(grpc, guard, IMAGE_SERVICE, handlers.image);
+  const routes = { trace, responded: (byteCount: number) => guard.responded(byteCount) };
+  register(grpc, routes, RUNTIME_SERVICE, handlers.runtime);
+  register(grpc, routes, IMAGE_SERVICE, handlers.image);
   return new RunningServer(grpc, injector, guard).listen(parsed);
 }
 
@@ -83,7 +92,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 function register(
   grpc: GrpcServer,
-  guard: SessionGuard,
+  common: Pick<Route, "trace" | "responded">,
   service: Service,
   handlers: Readonly<Record<string, unknown>>,
 ): void {
@@ -97,7 +106,7 @@ function register(
   );
   for (const [name, rpc] of rpcs) {
     const handler = (handlers[name] ?? unimplemented) as AnyHandler;
-    const route: Route = { rpc, handler, responded: (byteCount) => guard.responded(byteCount) };
+    const route: Route = { rpc, handler, ...common };
     if (rpc.isStream) grpc.register(rpc.path, streamingCall(route), asIs, asIs, "serverStream");
     else grpc.register(rpc.path, unaryCall(route), asIs, asIs, "unary");
   }

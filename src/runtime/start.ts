@@ -70,7 +70,8 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   if (!ownRoot) await makeRoot(rootDir);
   const runtime = createRuntime(options, rootDir);
   try {
-    const server = await serveCri(runtime.handlers, options.listen ?? `unix://${join(rootDir, "runtime.sock")}`);
+    const endpoint = options.listen ?? `unix://${join(rootDir, "runtime.sock")}`;
+    const server = await serveCri(runtime.handlers, endpoint, { trace: options.trace });
     const close = async () => {
       // Streams close first, so that a client sees a broken connection instead of a killed command.
       await runtime.streams.close();

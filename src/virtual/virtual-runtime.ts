@@ -66,7 +66,7 @@ export async function startVirtualRuntime(
   };
   try {
     const calls = virtualRuntimeCalls(pods, options.version ?? "0.1.0");
-    const server = await serveCri(calls, `unix://${join(folder, "runtime.sock")}`);
+    const server = await serveCri(calls, `unix://${join(folder, "runtime.sock")}`, { trace: deps.trace });
     let closed: Promise<void> | undefined;
     const closeAll = async () => {
       link.close();

@@ -190,7 +190,7 @@ test("each call is a fact with its request, its outcome and its response", async
   const { endpoint } = server;
   const base = { kind: "rpc", service: "RuntimeService", endpoint, durationMs: 0 };
   assert.deepEqual(
-    only(events, "rpc").map(({ seq, atMs, actor, level, ...fact }) => fact),
+    only(events, "rpc").map(({ seq, id, causedBy, atMs, actor, level, ...fact }) => fact),
     [
       {
         ...base,

@@ -6,6 +6,7 @@ import { type CriChannel, openCriChannel } from "../../src/cri/client.js";
 import { type CriHandlers, type CriServer, serveCri } from "../../src/cri/server.js";
 import type { SessionLimits } from "../../src/cri/session-guard.js";
 import type { TraceEvent } from "../../src/trace/events.js";
+import type { Trace } from "../../src/trace/trace.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { recordingTrace } from "../support/trace.js";
 
@@ -25,10 +26,15 @@ export const VERSION = { version: "0.1.0", runtimeName: "fake", runtimeVersion: 
 /** A runtime, closed after the test. */
 export async function startRuntime(
   runtime: CriHandlers["runtime"],
-  options: { readonly image?: CriHandlers["image"]; readonly endpoint?: string; readonly limits?: SessionLimits } = {},
+  options: {
+    readonly image?: CriHandlers["image"];
+    readonly endpoint?: string;
+    readonly limits?: SessionLimits;
+    readonly trace?: Trace;
+  } = {},
 ): Promise<CriServer> {
   const handlers = { runtime: { version: () => VERSION, ...runtime }, image: options.image ?? {} };
-  const server = await serveCri(handlers, options.endpoint ?? socketUrl(), options.limits);
+  const server = await serveCri(handlers, options.endpoint ?? socketUrl(), options);
   onTestFinished(() => server.close());
   return server;
 }
@@ -36,6 +42,7 @@ export async function startRuntime(
 export interface OpenChannel {
   readonly channel: CriChannel;
   readonly clock: FakeClock;
+  readonly trace: Trace;
   readonly events: TraceEvent[];
 }
 
@@ -45,5 +52,5 @@ export function openChannel(endpoint: string, wantsBodies = false): OpenChannel 
   const { trace, events } = recordingTrace(clock, wantsBodies);
   const channel = openCriChannel(endpoint, { clock, trace, actor: "kubelet" });
   onTestFinished(() => channel.close());
-  return { channel, clock, events };
+  return { channel, clock, trace, events };
 }

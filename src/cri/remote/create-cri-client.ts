@@ -1,3 +1,4 @@
+import type { CallCauses } from "../call-causes.js";
 import { type CriDeps, openCriChannel } from "../client.js";
 import { checkVersion } from "../connect.js";
 import type { VersionResponse } from "../messages/runtime.js";
@@ -20,6 +21,8 @@ export interface CriClient {
   readonly runtime: RemoteRuntimeService;
   readonly images: RemoteImageService;
   readonly stats: RemoteStats;
+  /** which call of this client last changed each container */
+  readonly causes: CallCauses;
   /** Pending calls end as Canceled. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -48,6 +51,7 @@ export async function createCriClient(
       runtime: new RemoteRuntimeService(channel, timeoutMs),
       images: new RemoteImageService(channel, timeoutMs),
       stats: new RemoteStats(channel, timeoutMs),
+      causes: channel.causes,
       close: () => channel.close(),
       [Symbol.asyncDispose]: () => channel.close(),
     };

@@ -2,6 +2,7 @@ import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABE
 import { ContainerConfig } from "../../cri/messages/container.js";
 import { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import { parseSignal, SIGKILL } from "../../shell/process/signals.js";
+import { currentScope } from "../../trace/scope.js";
 import type { PullFault } from "../images/pull-fault.js";
 import { parseReference } from "../images/reference.js";
 import type { RuntimeChange } from "../state/changes.js";
@@ -141,6 +142,7 @@ export class CoreControl implements RuntimeControl {
   async killContainer(containerId: string, options: KillOptions = {}): Promise<void> {
     const container = this.core.container(containerId);
     const running = this.containers.running(container);
+    container.endedBy = currentScope();
     if (options.oom === true) running.killOutOfMemory();
     else if (options.exitCode !== undefined) running.endAs({ kind: "exited", code: options.exitCode & 0xff });
     else {

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { RpcError } from "../../cri/status.js";
+import { currentScope } from "../../trace/scope.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
 import { makeTemporaryFolder } from "../../util/temporary-folder.js";
 import type { RemoteControl } from "../control/control.js";
@@ -147,7 +149,9 @@ class RuntimeHost {
   }
 
   call(method: ControlMethod, given: readonly unknown[]): Promise<unknown> {
-    if (this.#process !== undefined) return this.#process.call(method, given);
+    // Only people call the control, through a key, a flag or a fault of a lab.
+    const scope = this.options.trace.wantsCauses ? (currentScope() ?? { origin: "command" as const }) : undefined;
+    if (this.#process !== undefined) return this.#process.call({ method, given, ...defined({ scope }) });
     return Promise.reject(new RpcError("Unavailable", "the container runtime is not running"));
   }
 
@@ -199,7 +203,8 @@ class RuntimeHost {
   #report(why: string): void {
     const message = `the container runtime ${why}; its containers are gone`;
     const hint = `It starts again in ${RESTART_MS / 1_000} s, and its kubelet then creates the pods again.`;
-    this.options.trace.emit({ kind: "error", message, hint }, { actor: "runtime" });
+    const { trace } = this.options;
+    trace.detached(() => trace.emit({ kind: "error", message, hint }, { actor: "runtime" }), "observed");
   }
 }
 

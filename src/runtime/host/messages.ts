@@ -1,5 +1,6 @@
 import { type GrpcCode, RpcError } from "../../cri/status.js";
 import type { TraceEvent } from "../../trace/events.js";
+import type { Scope } from "../../trace/scope.js";
 import type { Level } from "../../trace/trace.js";
 import type { ClockReading } from "../../util/clock.js";
 import { LabError, type LabErrorCode, messageOf } from "../../util/errors.js";
@@ -21,9 +22,17 @@ export type WantedLevel = Level | -1;
 /** The methods of the control that a call names; changes are watched instead. */
 export type ControlMethod = Exclude<keyof RuntimeControl, "changes">;
 
+/** A call of the control. */
+export interface ControlCall {
+  readonly method: ControlMethod;
+  readonly given: readonly unknown[];
+  /** why it is called, if a trace keeps causes */
+  readonly scope?: Scope;
+}
+
 /** From the host to its runtime's process. */
 export type HostMessage =
-  | { readonly type: "call"; readonly id: number; readonly method: ControlMethod; readonly given: readonly unknown[] }
+  | (ControlCall & { readonly type: "call"; readonly id: number })
   | { readonly type: "clock"; readonly reading: ClockReading }
   | { readonly type: "level"; readonly wantedLevel: WantedLevel }
   | { readonly type: "watch" }

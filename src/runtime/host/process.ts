@@ -1,3 +1,4 @@
+import { runInScope } from "../../trace/scope.js";
 import { type Level, Trace } from "../../trace/trace.js";
 import { SystemClock } from "../../util/clock.js";
 import { SystemRandom } from "../../util/random.js";
@@ -49,11 +50,11 @@ async function serve({ clock: reading, wantedLevel, ...options }: ProcessOptions
 
 async function answer(
   control: RuntimeControl,
-  { id, method, given }: Extract<HostMessage, { readonly type: "call" }>,
+  { id, method, given, scope }: Extract<HostMessage, { readonly type: "call" }>,
 ): Promise<void> {
   try {
     const call = control[method] as (...given: readonly unknown[]) => unknown;
-    send({ type: "answer", id, value: await call.apply(control, [...given]) });
+    send({ type: "answer", id, value: await runInScope(scope, () => call.apply(control, [...given])) });
   } catch (error) {
     send({ type: "failed", id, error: toErrorMessage(error) });
   }

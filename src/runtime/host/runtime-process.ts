@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { RpcError } from "../../cri/status.js";
 import { SystemClock, type Timer } from "../../util/clock.js";
 import {
-  type ControlMethod,
+  type ControlCall,
   fromErrorMessage,
   type HostMessage,
   type ProcessMessage,
@@ -93,11 +93,11 @@ export class RuntimeProcess {
   }
 
   /** @throws RpcError, LabError as the method; RpcError Unavailable when the process ends */
-  call(method: ControlMethod, given: readonly unknown[]): Promise<unknown> {
+  call(call: ControlCall): Promise<unknown> {
     const id = this.#nextId++;
     const answer = pending();
     this.#calls.set(id, answer);
-    this.send({ type: "call", id, method, given });
+    this.send({ type: "call", id, ...call });
     return answer.promise;
   }
 

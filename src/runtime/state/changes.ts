@@ -1,4 +1,5 @@
 import type { Level, Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 import type { Container, Sandbox } from "./container.js";
 import { Listeners } from "./listeners.js";
 
@@ -33,10 +34,15 @@ export class Changes {
     this.#report({ kind: "sandbox", id, pod, from, to }, pod, "sandbox");
   }
 
-  container(container: Container, from: string, to: string): void {
+  /** @returns the id of the fact */
+  container(container: Container, from: string, to: string): string | undefined {
     const { sandbox, metadata, containerId: id } = container;
     const { podName: pod } = sandbox;
-    this.#report({ kind: "container", id, pod, name: metadata.name, from, to }, `${pod}/${metadata.name}`, "container");
+    return this.#report(
+      { kind: "container", id, pod, name: metadata.name, from, to },
+      `${pod}/${metadata.name}`,
+      "container",
+    );
   }
 
   image(name: string, from: string, to: string): void {
@@ -47,11 +53,14 @@ export class Changes {
     this.#report({ kind: "runtime", id: type, from, to }, "runtime", type);
   }
 
-  #report(change: RuntimeChange, subject: string, what: string): void {
-    if (this.#isClosed) return;
-    const { from, to } = change;
-    this.trace.emit({ kind: "state", subject, what, from, to }, { actor: "runtime", level: this.level });
+  #report(change: RuntimeChange, subject: string, what: string): string | undefined {
+    if (this.#isClosed) return undefined;
+    const { from, to, pod } = change;
+    const fact = { kind: "state", subject, what, from, to } as const;
+    const report = () => this.trace.emit(fact, { actor: "runtime", level: this.level });
+    const { id } = this.trace.because(defined({ pod }), report);
     this.#listeners.tell(change);
+    return id;
   }
 
   /** Changes from now on, until `signal` aborts. */

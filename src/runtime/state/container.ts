@@ -3,6 +3,7 @@ import type { ContainerConfig, ContainerMetadata } from "../../cri/messages/cont
 import type { LinuxContainerResources } from "../../cri/messages/resources.js";
 import type { PodSandboxConfig, PodSandboxMetadata } from "../../cri/messages/sandbox.js";
 import type { Ports } from "../../shell/process/ports.js";
+import type { Scope } from "../../trace/scope.js";
 import type { StoredImage } from "../images/image-store.js";
 import type { RunningContainer } from "./running.js";
 
@@ -35,6 +36,8 @@ export class Container {
   isRemoving = false;
   /** the stop signal is sent once, however often the kubelet repeats the call */
   isStopSignaled = false;
+  /** the call that ended its first process; undefined for one that ends by itself */
+  endedBy: Scope | undefined;
   #onStopped: (() => void)[] = [];
 
   constructor(

@@ -5,6 +5,8 @@ import { RpcError } from "../../cri/status.js";
 import { FsError } from "../../shell/fs/fs-error.js";
 import { SpawnError } from "../../shell/process/process.js";
 import { parseSignal, SIGKILL, SIGTERM } from "../../shell/process/signals.js";
+import { currentScope, runInScope } from "../../trace/scope.js";
+import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
 import { containerLogPath } from "../logs/log-path.js";
 import type { Sandbox } from "./container.js";
@@ -13,7 +15,7 @@ import type { RuntimeCore } from "./core.js";
 import { invalid, nameTaken, wrongState } from "./errors.js";
 import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
-import { RunningContainer } from "./running.js";
+import { type ContainerEnd, RunningContainer } from "./running.js";
 import { checkSecurity } from "./security.js";
 import { containerSpec, openLog } from "./spec.js";
 import { containerEvent, containerItem, phaseText } from "./status.js";
@@ -100,9 +102,9 @@ export class Containers {
       throw error instanceof RpcError ? error : new RpcError("Unknown", message, { cause: error });
     }
     container.running = running;
-    this.#become(container, { state: "running", startedAt: core.time.now() });
+    const causedBy = this.#become(container, { state: "running", startedAt: core.time.now() });
     this.#publish("CONTAINER_STARTED_EVENT", container);
-    void this.#follow(container, running);
+    core.trace.because(defined({ causedBy }), () => void this.#follow(container, running));
   }
 
   #failStart(container: Container, message: string): void {
@@ -112,8 +114,13 @@ export class Containers {
     // No CONTAINER_STOPPED_EVENT: containerd sends one only if a process has ended.
   }
 
+  /** Reports the end of the container: caused by its start, unless a call ended it. */
   async #follow(container: Container, running: RunningContainer): Promise<void> {
-    const { exitCode, isOutOfMemory } = await running.ended();
+    const end = await running.ended();
+    runInScope(container.endedBy, () => this.#ended(container, end));
+  }
+
+  #ended(container: Container, { exitCode, isOutOfMemory }: ContainerEnd): void {
     if (container.phase.state !== "running") return;
     this.#become(container, {
       state: "exited",
@@ -127,12 +134,13 @@ export class Containers {
     if (this.core.containers.has(container.containerId)) this.#publish("CONTAINER_STOPPED_EVENT", container);
   }
 
-  #become(container: Container, phase: Container["phase"]): void {
+  /** @returns the id of the fact */
+  #become(container: Container, phase: Container["phase"]): string | undefined {
     const from = phaseText(container.phase);
     container.become(phase);
     // Encoded now, so that a list of ten thousand does not encode all items at once.
     containerItem(container);
-    this.core.changes.container(container, from, phaseText(phase));
+    return this.core.changes.container(container, from, phaseText(phase));
   }
 
   /**
@@ -144,6 +152,7 @@ export class Containers {
   async stop(container: Container, timeoutMs: number, signal: AbortSignal): Promise<void> {
     const { running } = container;
     if (!container.isRunning || running === undefined) return;
+    container.endedBy = currentScope();
     if (timeoutMs > 0) {
       if (!container.isStopSignaled) {
         container.isStopSignaled = true;

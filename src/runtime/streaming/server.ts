@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { RpcError } from "../../cri/status.js";
 import { StreamError } from "../../streaming/bytes.js";
+import { currentScope, runInScope, type Scope } from "../../trace/scope.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { listenProblem } from "../../util/listen-problem.js";
@@ -26,6 +27,8 @@ export type StreamKind = "exec" | "attach" | "portforward";
 interface Pending {
   readonly kind: StreamKind;
   readonly serve: StreamHandler;
+  /** of the call that returned the URL */
+  readonly scope: Scope | undefined;
 }
 
 export interface StreamingServerOptions {
@@ -78,7 +81,7 @@ export class StreamingServer {
       this.#listening = undefined;
       throw error;
     });
-    return `${url}/${kind}/${this.#cache.insert({ kind, serve })}`;
+    return `${url}/${kind}/${this.#cache.insert({ kind, serve, scope: currentScope() })}`;
   }
 
   async #listen(): Promise<Listening> {
@@ -131,7 +134,9 @@ export class StreamingServer {
     if (request.method !== "GET" && request.method !== "POST")
       return answer(405, "405: Method Not Allowed", { allow: "GET, POST" });
     const pending = this.#cache.consume(match[2] ?? "");
-    if (pending !== undefined && pending.kind === match[1]) return pending.serve;
+    if (pending !== undefined && pending.kind === match[1]) {
+      return (connection) => runInScope(pending.scope, () => pending.serve(connection));
+    }
     return answer(404, "404 page not found\n", { "x-content-type-options": "nosniff" });
   }
 

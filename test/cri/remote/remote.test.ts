@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Decoded, DecodedFields, FieldTable, InitFields } from "../../../src/apimachinery/protobuf/fields.js";
+import { CallCauses } from "../../../src/cri/call-causes.js";
 import type { CriChannel } from "../../../src/cri/client.js";
 import { parseEndpoint } from "../../../src/cri/endpoint.js";
 import { ContainerStatus } from "../../../src/cri/messages/container.js";
@@ -16,6 +17,7 @@ import { RpcError, type RpcResult, rpcFailure } from "../../../src/cri/status.js
 /** A channel that records calls, with canned answers. */
 class FakeChannel implements CriChannel {
   readonly endpoint = parseEndpoint("unix:///fake.sock");
+  readonly causes = new CallCauses();
   readonly asked: { readonly name: string; readonly timeoutMs: number | undefined; readonly request: object }[] = [];
 
   constructor(readonly answer: object | RpcError = {}) {}
