@@ -378,8 +378,9 @@ export class Kubelet extends KubeletBase {
         startupUpdates: (signal) => prober.startupManager.updates(signal),
       },
       podsToSync: () => {
-        const due = new Set(workQueue.getWork());
-        return podManager.getPods().filter((pod) => due.has(pod.metadata.uid) || activeDeadline.shouldSync(pod));
+        const due = new Map(workQueue.getWork().map(({ podUid, scope }) => [podUid, scope]));
+        const pods = podManager.getPods().filter((pod) => due.has(pod.metadata.uid) || activeDeadline.shouldSync(pod));
+        return pods.map((pod) => ({ pod, scope: due.get(pod.metadata.uid) }));
       },
       // Differs: our PLEG relists as soon as a pod is killed, so a death can arrive before the worker notes it; the
       // worker then removes the pod's remaining containers (syncTerminatedPod).

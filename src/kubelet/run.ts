@@ -60,7 +60,7 @@ export async function startKubelet(
   };
   try {
     const { url } = await run.serve();
-    const done = trace.detached(() => run.run());
+    const done = trace.detached(() => run.run(), "start");
     const upstream = { file: "pkg/kubelet/kubelet.go", func: "Run" };
     await trace.step("kubelet", `Start the kubelet of ${options.nodeName}`, { upstream }, async () => {
       // If a loop ends, the start fails.

@@ -170,6 +170,15 @@ export class Trace {
     return runInScope({ ...defined({ chapter, pod }), origin }, body);
   }
 
+  /**
+   * Why the running code runs, to be spread into an item of a queue, whose reader goes on with `runInScope`. Without a sink that keeps
+   * causes it has no scope.
+   * @param change what the item names instead
+   */
+  keepScope({ causedBy, pod }: Pick<Scope, "causedBy" | "pod"> = {}): { readonly scope?: Scope } {
+    return this.wantsCauses ? { scope: { ...currentScope(), ...defined({ causedBy, pod }) } } : {};
+  }
+
   #run<T>(change: Scope, body: () => T): T {
     return runInScope({ ...currentScope(), ...change }, body);
   }

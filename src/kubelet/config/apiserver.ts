@@ -2,8 +2,9 @@ import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
 import { type ReflectDeps, reflect } from "../../client-go/cache/reflect.js";
 import { collectionPath, PODS } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { getPodFullName } from "../types/pod-update.js";
+import { getPodFullName, podText } from "../types/pod-update.js";
 import type { SourceChannel } from "./pod-config.js";
 
 /** Mirrors WaitForAPIServerSyncPeriod. */
@@ -59,13 +60,16 @@ async function watchPods(
       isListing = true;
       continue;
     }
+    let changed: V1Pod | undefined;
     if (event.type === "initDone") isListing = false;
     else {
-      const pod = asPod(event.object);
-      if (pod === undefined) continue;
-      if (event.type === "deleted") store.delete(getPodFullName(pod));
-      else store.set(getPodFullName(pod), pod);
+      changed = asPod(event.object);
+      if (changed === undefined) continue;
+      if (event.type === "deleted") store.delete(getPodFullName(changed));
+      else store.set(getPodFullName(changed), changed);
     }
-    if (!isListing) await channel({ op: "SET", pods: [...store.values()] }, signal);
+    if (isListing) continue;
+    const cause = defined({ causedBy: event.causedBy, pod: changed && podText(changed) });
+    await deps.trace.because(cause, () => channel({ op: "SET", pods: [...store.values()] }, signal));
   }
 }

@@ -2,6 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
+import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
 import { describeFileError } from "../../util/files.js";
@@ -103,21 +104,18 @@ export class FileSource {
   }
 
   async #listLoop(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.listConfig(signal);
-      await this.deps.clock.sleep(this.options.periodMs ?? FILE_CHECK_FREQUENCY_MS, signal);
-    }
+    await until(this.deps, this.options.periodMs ?? FILE_CHECK_FREQUENCY_MS, () => this.listConfig(signal), signal);
   }
 
   /** Mirrors startWatch and doWatch. */
   async #watchLoop(signal: AbortSignal): Promise<void> {
-    const { clock, watch = watchPath } = this.deps;
+    const { clock, trace, watch = watchPath } = this.deps;
     let backoffMs = FILE_WATCH_RETRY_MS;
     for (;;) {
       try {
         for await (const file of watch(this.#path, signal)) {
           backoffMs = FILE_WATCH_RETRY_MS;
-          await this.consumeWatchEvent(file, signal);
+          await trace.origin("observed", () => this.consumeWatchEvent(file, signal));
         }
       } catch (error) {
         signal.throwIfAborted();
@@ -127,7 +125,7 @@ export class FileSource {
       signal.throwIfAborted();
       await clock.sleep(backoffMs, signal);
       // Catches up with changes while no watch was running.
-      await this.listConfig(signal);
+      await trace.origin("timer", () => this.listConfig(signal));
     }
   }
 

@@ -1,5 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
+import { until } from "../../trace/until.js";
 import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
@@ -43,10 +44,10 @@ export async function runHttpSource(
   channel: SourceChannel,
   signal: AbortSignal,
 ): Promise<never> {
-  const { clock, trace } = deps;
+  const { trace } = deps;
   let lastText: string | undefined;
   let failures = 0;
-  for (;;) {
+  const round = async () => {
     let text: string | undefined;
     try {
       text = await getText(deps, options, signal);
@@ -63,8 +64,8 @@ export async function runHttpSource(
       const hint = text === "" ? "That counts as an answer without pods: the known pods end." : KNOWN_STAY;
       trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level });
     }
-    await clock.sleep(options.periodMs ?? HTTP_CHECK_FREQUENCY_MS, signal);
-  }
+  };
+  return until(deps, options.periodMs ?? HTTP_CHECK_FREQUENCY_MS, round, signal);
 }
 
 /** Bad content is reported once: it counts as read. */

@@ -90,8 +90,8 @@ export class PodConfig {
   async #send(op: PodOperation, source: PodSource, pods: readonly V1Pod[], signal: AbortSignal): Promise<void> {
     const names = pods.map(podText).join(", ");
     const why = pods.length === 0 ? "the source has reported for the first time, and has no pods" : reasonFor(op);
-    this.#decided(`${op} from ${source}: [${names}]`, why, op === "RECONCILE" ? 2 : 1);
-    await this.#updates.send({ op, source, pods }, signal);
+    const causedBy = this.#decided(`${op} from ${source}: [${names}]`, why, op === "RECONCILE" ? 2 : 1);
+    await this.#updates.send({ op, source, pods, ...this.deps.trace.keepScope({ causedBy }) }, signal);
   }
 
   /** Mirrors merge. */
@@ -158,9 +158,10 @@ export class PodConfig {
     });
   }
 
-  #decided(what: string, why: string, level: 1 | 2 = 1): void {
+  /** @returns the id of the fact */
+  #decided(what: string, why: string, level: 1 | 2 = 1): string {
     const upstream = { file: FILE, func: "Merge" };
-    this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level });
+    return this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level }).id;
   }
 }
 

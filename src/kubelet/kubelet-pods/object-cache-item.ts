@@ -4,6 +4,7 @@ import { escapeFieldValue } from "../../apimachinery/field-selector.js";
 import { type ReflectDeps, ReflectorBackoff, reflect } from "../../client-go/cache/reflect.js";
 import { collectionPath } from "../../client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 import { isOwnBug, messageOf } from "../../util/errors.js";
 import { Waker } from "../../util/waker.js";
 
@@ -35,6 +36,8 @@ export class ObjectCacheItem {
   /** undefined: the watch is stopped */
   #watching: AbortController | undefined;
   #ended: Promise<void> = Promise.resolve();
+  /** why the watch was stopped */
+  #stoppedBy: { readonly causedBy?: string } = {};
   #object: KubeObject | undefined;
   #hasSynced = false;
   #isImmutable = false;
@@ -68,15 +71,19 @@ export class ObjectCacheItem {
     const stop = new AbortController();
     const previous = this.#ended;
     this.#watching = stop;
-    this.#ended = this.deps.trace.detached(async () => {
+    const { trace } = this.deps;
+    const cause = defined({ causedBy: trace.cause });
+    const follow = async () => {
       // Never two watches at once.
       await previous;
       await this.#follow(stop.signal);
-    });
+    };
+    this.#ended = trace.detached(() => trace.because(cause, follow));
   }
 
   /** Ends the watch, if there is one. The object must then be listed again, because it may change meanwhile. */
   async stop(): Promise<void> {
+    this.#stoppedBy = defined({ causedBy: this.deps.trace.cause });
     this.#watching?.abort();
     this.#watching = undefined;
     if (!this.#isImmutable) this.#hasSynced = false;
@@ -124,7 +131,7 @@ export class ObjectCacheItem {
         await backoff.wait(signal).catch(() => undefined);
       }
     }
-    this.#reportWatch("stopped");
+    this.deps.trace.because(this.#stoppedBy, () => this.#reportWatch("stopped"));
   }
 
   async #reflect(signal: AbortSignal): Promise<void> {
@@ -138,7 +145,10 @@ export class ObjectCacheItem {
       else if (event.type === "initDone") {
         isListing = false;
         this.#replace(event.objects.find(({ metadata }) => metadata.name === name));
-      } else if (!isListing) this.#set(event.type === "deleted" ? undefined : event.object);
+      } else if (!isListing) {
+        const object = event.type === "deleted" ? undefined : event.object;
+        this.deps.trace.because(event, () => this.#set(object));
+      }
     }
   }
 

@@ -5,6 +5,7 @@ import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../..
 import { ContainerState } from "../../cri/messages/enums.js";
 import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
 import type { Trace } from "../../trace/trace.js";
+import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/concurrency.js";
 import { messageOf } from "../../util/errors.js";
@@ -64,10 +65,7 @@ export class ContainerLogManager {
   async run(signal: AbortSignal): Promise<void> {
     // An error here would end the kubelet.
     if (this.options.policy.maxSize < 0) return untilAborted(signal);
-    for (;;) {
-      await this.rotateLogs(signal);
-      await this.deps.clock.sleep(LOG_MONITOR_PERIOD_MS, signal);
-    }
+    await until(this.deps, LOG_MONITOR_PERIOD_MS, () => this.rotateLogs(signal), signal);
   }
 
   /** One round. Failures are reported, and tried again in the next round. @throws the signal's reason */

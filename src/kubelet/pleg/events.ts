@@ -1,3 +1,4 @@
+import type { Scope } from "../../trace/scope.js";
 import { assertNever } from "../../util/errors.js";
 import { type Container, type ContainerState, type Pod, samePodStates } from "../container/runtime.js";
 
@@ -10,6 +11,8 @@ export interface PodLifecycleEvent {
   readonly type: PodLifecycleEventType;
   /** may be a sandbox's */
   readonly containerId: string;
+  /** why it was sent, if a trace keeps causes */
+  readonly scope?: Scope;
 }
 
 /** Mirrors plegContainerState: `created` counts as `unknown`, as the kubelet has no use for it. */

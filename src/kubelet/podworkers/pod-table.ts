@@ -1,6 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import type { PodWorkersObserver } from "./pod-workers-observer.js";
 import { StaticPodOrder } from "./static-order.js";
 import { isTerminated, isTerminationRequested, type PodSyncStatus, phaseOf } from "./sync-status.js";
@@ -68,22 +69,22 @@ export class PodTable {
 
   /** Records that syncPod reported the pod's natural end. Mirrors completeSync. */
   completeSync(pod: V1Pod): void {
-    this.#change(pod, "completeSync", (status, nowMs) => {
+    const causedBy = this.#change(pod, "completeSync", (status, nowMs) => {
       status.terminatingAtMs ??= nowMs;
       status.startedTerminating = true;
     });
-    this.#next(pod, "terminating");
+    this.#next(pod, "terminating", causedBy);
   }
 
   /** Records that no container of the pod runs. Mirrors completeTerminating. */
   completeTerminating(pod: V1Pod): void {
-    this.#change(pod, "completeTerminating", (status, nowMs) => {
+    const causedBy = this.#change(pod, "completeTerminating", (status, nowMs) => {
       status.terminatedAtMs = nowMs;
       for (const completedCh of status.notifyPostTerminating) completedCh.close();
       status.notifyPostTerminating = [];
       status.statusPostTerminating = [];
     });
-    this.#next(pod, "terminated");
+    this.#next(pod, "terminated", causedBy);
   }
 
   /** Records that a pod that only the runtime knew is gone. Mirrors completeTerminatingRuntimePod. */
@@ -127,12 +128,13 @@ export class PodTable {
     this.workers.delete(podUid);
   }
 
-  #change(pod: V1Pod, func: string, change: (status: PodSyncStatus, nowMs: number) => void): void {
+  /** @returns the id of the fact about the new phase */
+  #change(pod: V1Pod, func: string, change: (status: PodSyncStatus, nowMs: number) => void): string | undefined {
     const status = this.statuses.get(pod.metadata.uid);
-    if (status === undefined) return;
+    if (status === undefined) return undefined;
     const from = phaseOf(status);
     change(status, this.clock.now());
-    this.observer.phase(pod, from, phaseOf(status), func);
+    return this.observer.phase(pod, from, phaseOf(status), func);
   }
 
   #finish(pod: V1Pod, func: string, terminatesNow: boolean): void {
@@ -147,8 +149,10 @@ export class PodTable {
   }
 
   /** Queues a step's follow-up before, and instead of, any other waiting work. */
-  #next(pod: V1Pod, workType: PodWork["workType"]): void {
+  #next(pod: V1Pod, workType: PodWork["workType"], causedBy: string | undefined): void {
     const worker = this.workers.get(pod.metadata.uid);
-    if (worker !== undefined) worker.undelivered = { workType, updateType: "sync", pod, merged: 1 };
+    if (worker === undefined) return;
+    const scope = this.observer.trace.keepScope(defined({ causedBy }));
+    worker.undelivered = { workType, updateType: "sync", pod, merged: 1, ...scope };
   }
 }

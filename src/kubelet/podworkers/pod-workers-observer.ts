@@ -12,15 +12,13 @@ const FILE = "pkg/kubelet/pod_workers.go";
 export class PodWorkersObserver {
   constructor(readonly trace: Trace) {}
 
-  /** Reports a worker's state if it changed. */
-  phase(pod: V1Pod, from: string | undefined, to: string, func: string): void {
-    if (to === from) return;
+  /** Reports a worker's state if it changed. @returns the id of the fact */
+  phase(pod: V1Pod, from: string | undefined, to: string, func: string): string | undefined {
+    if (to === from) return undefined;
     const subject = `pod ${podText(pod)}`;
     const upstream = { file: FILE, func };
-    this.trace.emit(
-      { kind: "state", subject, what: "worker", ...defined({ from }), to, upstream },
-      { actor: "kubelet" },
-    );
+    const fact = { kind: "state", subject, what: "worker", ...defined({ from }), to, upstream } as const;
+    return this.trace.emit(fact, { actor: "kubelet" }).id;
   }
 
   ignored(pod: V1Pod): void {
@@ -67,12 +65,18 @@ export class PodWorkersObserver {
     this.#decided(`${func[workType]} ${podText(pod)}`, `${updates} for its worker (${updateType})`, "managePodLoop", 2);
   }
 
-  /** @param failure undefined: the sync was cancelled */
-  retries(pod: V1Pod, delayMs: number, failure: string | undefined, period: BackOffPeriod, kubeVersion: string): void {
+  /** @param failure undefined: the sync was cancelled @returns the id of the fact */
+  retries(
+    pod: V1Pod,
+    delayMs: number,
+    failure: string | undefined,
+    period: BackOffPeriod,
+    kubeVersion: string,
+  ): string {
     const what = `sync ${podText(pod)} again in ${(delayMs / 1000).toFixed(1)} s at the latest`;
     const why = failure === undefined ? "its sync was cancelled: newer work waits" : `its sync failed: ${failure}`;
     const constants = constantsFor(kubeVersion, period, "podWorkerBackOffJitterFactor");
-    this.#decided(what, why, "completeWork", failure === undefined ? 2 : 1, constants);
+    return this.#decided(what, why, "completeWork", failure === undefined ? 2 : 1, constants);
   }
 
   forgets(podUid: string, restartRequested: boolean): void {
@@ -82,8 +86,8 @@ export class PodWorkersObserver {
     this.#decided(`forget pod ${podUid}`, why, "removeTerminatedWorker", 2);
   }
 
-  #decided(what: string, why: string, func: string, level: Level = 1, constants?: readonly Constant[]): void {
-    const upstream = { file: FILE, func };
-    this.trace.emit({ kind: "decision", what, why, upstream, ...defined({ constants }) }, { actor: "kubelet", level });
+  #decided(what: string, why: string, func: string, level: Level = 1, constants?: readonly Constant[]): string {
+    const fact = { kind: "decision", what, why, upstream: { file: FILE, func }, ...defined({ constants }) } as const;
+    return this.trace.emit(fact, { actor: "kubelet", level }).id;
   }
 }

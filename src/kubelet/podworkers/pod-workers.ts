@@ -1,10 +1,9 @@
 import { setMaxListeners } from "node:events";
 import { isPodPhaseTerminal, type V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
-import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { isSet } from "../../util/records.js";
-import { getPodFullName, isStaticPod } from "../types/pod-update.js";
+import { getPodFullName, isStaticPod, podText } from "../types/pod-update.js";
 import { calculateEffectiveGracePeriod } from "./grace-period.js";
 import { PodTable, type WorkerActivity } from "./pod-table.js";
 import { PodWorkersObserver } from "./pod-workers-observer.js";
@@ -20,10 +19,6 @@ import {
 } from "./sync-status.js";
 import { type PodWork, toApiPod, type UpdatePodOptions } from "./update.js";
 import { managePodLoop, type WorkerDeps, type WorkerOptions } from "./worker-loop.js";
-
-export interface PodWorkersDeps extends WorkerDeps {
-  readonly trace: Trace;
-}
 
 /** One pod's worker state, for the inspector. */
 export interface PodWorkerView {
@@ -56,7 +51,7 @@ export class PodWorkers {
   readonly #loops = new Set<Promise<void>>();
 
   constructor(
-    readonly deps: PodWorkersDeps,
+    readonly deps: WorkerDeps,
     readonly options: WorkerOptions,
   ) {
     this.#observer = new PodWorkersObserver(deps.trace);
@@ -69,6 +64,10 @@ export class PodWorkers {
   updatePod(options: UpdatePodOptions): void {
     if (this.#stop.signal.aborted) return;
     const pod = options.pod ?? toApiPod(options.runningPod);
+    this.deps.trace.because({ pod: podText(pod) }, () => this.#updatePod(pod, options));
+  }
+
+  #updatePod(pod: V1Pod, options: UpdatePodOptions): void {
     const isRuntimePod = options.pod === undefined;
     if (isRuntimePod && options.updateType !== "kill") {
       this.#observer.ignored(pod);
@@ -239,6 +238,7 @@ export class PodWorkers {
       pod,
       merged: 1,
       ...defined({ mirrorPod, startTimeMs }),
+      ...this.deps.trace.keepScope(),
       ...(isRuntimePod && options.runningPod !== undefined ? { runningPod: options.runningPod } : {}),
     };
     if (isTerminated(status)) {
@@ -275,7 +275,9 @@ export class PodWorkers {
     const waiting = worker.undelivered;
     const startTimeMs = minOf(waiting?.startTimeMs, work.startTimeMs);
     const merged = (waiting?.merged ?? 0) + 1;
-    worker.undelivered = { ...work, merged, ...defined({ startTimeMs }) };
+    // A sync without a change of the pod does what waits anyway.
+    const scope = work.updateType === "sync" && waiting?.workType === work.workType ? waiting.scope : work.scope;
+    worker.undelivered = { ...work, merged, ...defined({ startTimeMs, scope }) };
     if (waiting !== undefined) this.#observer.merged(worker.undelivered);
     if (!cancelsCurrent || status.cancel === undefined) return;
     this.#observer.cancels(pod);

@@ -1,4 +1,5 @@
 import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { Scope } from "../../trace/scope.js";
 import type { Pod, PodStatus } from "../container/runtime.js";
 import type { SyncPodType } from "../types/pod-update.js";
 
@@ -71,6 +72,8 @@ export interface PodWork {
   readonly startTimeMs?: number;
   /** the number of updates that this one stands for, itself included */
   readonly merged: number;
+  /** why the worker gets it, if a trace keeps causes */
+  readonly scope?: Scope;
 }
 
 /** What a worker does with a pod. Mirrors syncPodFnType, syncTerminatingPodFnType and syncTerminatedPodFnType. */

@@ -1,9 +1,21 @@
+import { currentScope, type Scope } from "../../trace/scope.js";
 import type { Clock } from "../../util/clock.js";
 
 /** The queue of pods that are due for a sync later. */
 export interface WorkQueue {
-  /** Enqueuing again overwrites the time. */
+  /** Enqueuing again overwrites the time and the cause, which is that of the caller. */
   enqueue(podUid: string, delayMs: number): void;
+}
+
+/** A pod that is due, and why it was enqueued. */
+export interface DueWork {
+  readonly podUid: string;
+  readonly scope: Scope | undefined;
+}
+
+interface Entry {
+  readonly dueMs: number;
+  readonly scope: Scope | undefined;
 }
 
 /**
@@ -12,29 +24,29 @@ export interface WorkQueue {
  * Mirrors pkg/kubelet/util/queue/work_queue.go (basicWorkQueue).
  */
 export class BasicWorkQueue implements WorkQueue {
-  readonly #dueMs = new Map<string, number>();
+  readonly #entries = new Map<string, Entry>();
 
   constructor(readonly clock: Clock) {}
 
   get size(): number {
-    return this.#dueMs.size;
+    return this.#entries.size;
   }
 
   /** Unix ms at which a pod is due; undefined if it is not queued */
   dueMs(podUid: string): number | undefined {
-    return this.#dueMs.get(podUid);
+    return this.#entries.get(podUid)?.dueMs;
   }
 
   enqueue(podUid: string, delayMs: number): void {
-    this.#dueMs.set(podUid, this.clock.now() + delayMs);
+    this.#entries.set(podUid, { dueMs: this.clock.now() + delayMs, scope: currentScope() });
   }
 
-  /** Removes and returns the uids whose time is in the past. Mirrors GetWork. */
-  getWork(): string[] {
+  /** Removes and returns the pods whose time is in the past. Mirrors GetWork. */
+  getWork(): DueWork[] {
     const nowMs = this.clock.now();
-    const due: string[] = [];
-    for (const [podUid, dueMs] of this.#dueMs) if (dueMs < nowMs) due.push(podUid);
-    for (const podUid of due) this.#dueMs.delete(podUid);
+    const due: DueWork[] = [];
+    for (const [podUid, { dueMs, scope }] of this.#entries) if (dueMs < nowMs) due.push({ podUid, scope });
+    for (const { podUid } of due) this.#entries.delete(podUid);
     return due;
   }
 }

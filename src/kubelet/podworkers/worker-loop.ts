@@ -1,5 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { factFor } from "../../release/facts.js";
+import { runInScope } from "../../trace/scope.js";
+import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { isAbortError, messageOf } from "../../util/errors.js";
@@ -20,6 +22,7 @@ export interface WorkerDeps {
   readonly recorder: PodEventRecorder;
   readonly clock: Clock;
   readonly random: Random;
+  readonly trace: Trace;
 }
 
 export interface WorkerOptions {
@@ -46,24 +49,28 @@ export async function managePodLoop(
 ): Promise<void> {
   let lastSyncTimeMs = Number.NEGATIVE_INFINITY;
   let podStarted = false;
-  for await (const work of worker.queue.iterate(signal)) {
+  const handle = async (work: PodWork): Promise<"worker-ends" | "worker-stays"> => {
     if (!podStarted) {
       const start = allowPodStart(deps, options, table, work.pod);
       if (start === "never") {
         table.completeUnstartedTerminated(work.pod);
-        return;
+        return "worker-ends";
       }
-      if (start === "not-yet") continue;
+      if (start === "not-yet") return "worker-stays";
       podStarted = true;
     }
     const outcome = await syncOnce(deps, table, worker, work, lastSyncTimeMs, signal);
     worker.activity = { kind: "idle" };
     // A kubelet that stops leaves its pods running: the next one adopts them.
-    if (signal.aborted) return;
+    if (signal.aborted) return "worker-ends";
     if (outcome.syncedAtMs !== undefined) lastSyncTimeMs = outcome.syncedAtMs;
-    if (completeStep(table, work, outcome) === "worker-ends") return;
+    if (completeStep(table, work, outcome) === "worker-ends") return "worker-ends";
     requeue(deps, options, table, work, outcome);
     table.completeWorkQueueNext(work.pod.metadata.uid);
+    return "worker-stays";
+  };
+  for await (const work of worker.queue.iterate(signal)) {
+    if ((await runInScope(work.scope, () => handle(work))) === "worker-ends") return;
   }
 }
 
@@ -171,9 +178,9 @@ function completeStep(table: PodTable, { workType, pod, runningPod }: PodWork, o
   return "worker-stays";
 }
 
-/** Schedules the pod's next sync. Mirrors completeWork. */
+/** Schedules the pod's next sync: caused by what failed or ended, or by nothing but the time. Mirrors completeWork. */
 function requeue(
-  { workQueue, random }: WorkerDeps,
+  { workQueue, random, trace }: WorkerDeps,
   { kubeVersion, resyncIntervalMs = factFor("podResyncInterval", kubeVersion) }: WorkerOptions,
   table: PodTable,
   { workType, pod }: PodWork,
@@ -183,15 +190,17 @@ function requeue(
   if (outcome.kind === "ok") {
     const phaseTransition = workType === "terminating" || outcome.isTerminal;
     const factor = factFor("podWorkerResyncJitterFactor", kubeVersion);
-    workQueue.enqueue(uid, phaseTransition ? 0 : jitter(random, resyncIntervalMs, factor));
+    if (phaseTransition) workQueue.enqueue(uid, 0);
+    else trace.origin("timer", () => workQueue.enqueue(uid, jitter(random, resyncIntervalMs, factor)));
     return;
   }
   const text = messageOf(outcome.error);
   const isTransient = text.includes(NETWORK_NOT_READY_ERROR_MSG);
   const period = isTransient ? "podWorkerTransientBackOffPeriod" : "podWorkerBackOffPeriod";
   const delayMs = backOffMs(random, period, kubeVersion);
-  workQueue.enqueue(uid, delayMs);
-  table.observer.retries(pod, delayMs, outcome.kind === "canceled" ? undefined : text, period, kubeVersion);
+  const failure = outcome.kind === "canceled" ? undefined : text;
+  const causedBy = table.observer.retries(pod, delayMs, failure, period, kubeVersion);
+  trace.because({ causedBy }, () => workQueue.enqueue(uid, delayMs));
 }
 
 function backOffMs(random: Random, period: BackOffPeriod, kubeVersion: string): number {

@@ -129,7 +129,7 @@ export class ProbeManager implements AsyncDisposable {
       worker,
       stop,
       done: deps.trace
-        .detached(() => worker.run(stop.signal))
+        .detached(() => deps.trace.because({ pod: podText(pod) }, () => worker.run(stop.signal)))
         .then(
           () => this.#ended(key, running),
           (error: unknown) => {

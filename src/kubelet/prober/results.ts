@@ -1,5 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Scope } from "../../trace/scope.js";
 import { AsyncQueue } from "../../util/async-queue.js";
+import { defined } from "../../util/defined.js";
 import type { ProbeResult, ProbeResults } from "../kuberuntime/runtime-helper.js";
 
 /** A container's result has changed. */
@@ -8,6 +10,8 @@ export interface ProbeUpdate {
   /** as the API writes it: `containerd://4f0c…` */
   readonly containerId: string;
   readonly result: ProbeResult;
+  /** why it has changed, if a trace keeps causes */
+  readonly scope?: Scope;
 }
 
 /** How many changes may wait for the sync loop; a lost one is found with the pod's next sync. */
@@ -31,18 +35,20 @@ export class ProbeResultsManager implements ProbeResults {
   /**
    * Stores the result, and reports it when it differs from the previous one.
    * @param apiContainerId as the API writes it
+   * @param scope why it has changed
    * @returns the previous one, when it differs
    */
   set(
     apiContainerId: string,
     result: ProbeResult,
     pod: V1Pod,
+    scope?: Scope,
   ): { readonly before: ProbeResult | undefined } | undefined {
     const containerId = parseContainerId(apiContainerId);
     const before = this.#results.get(containerId);
     if (before === result) return undefined;
     this.#results.set(containerId, result);
-    this.#updates.push({ podUid: pod.metadata.uid, containerId: apiContainerId, result });
+    this.#updates.push({ podUid: pod.metadata.uid, containerId: apiContainerId, result, ...defined({ scope }) });
     return { before };
   }
 

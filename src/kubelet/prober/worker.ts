@@ -143,14 +143,15 @@ export class ProbeWorker {
     const { type, pod, container } = this.options;
     const containerId = this.#containerId;
     if (containerId === undefined) return;
-    const changed = this.deps.results.set(containerId, result, pod);
+    const { trace, results } = this.deps;
+    // The sync that the result leads to names its fact as the cause.
+    const id = trace.newId();
+    const changed = results.set(containerId, result, pod, trace.keepScope({ causedBy: id }).scope);
     if (changed === undefined) return;
     const subject = `container ${container.name} of ${podText(pod)}`;
     const from = changed.before === undefined ? {} : { from: changed.before };
     const upstream = { file: FILE, func: "doProbe" };
-    this.deps.trace.emit(
-      { kind: "state", subject, what: `${type} probe`, ...from, to: result, upstream },
-      { actor: "kubelet" },
-    );
+    const fact = { kind: "state", subject, what: `${type} probe`, ...from, to: result, upstream } as const;
+    trace.emit(fact, { actor: "kubelet", id });
   }
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Level } from "../../trace/trace.js";
+import { parseTraceparent, TRACEPARENT } from "../../trace/traceparent.js";
 import { onAbort } from "../../util/abort.js";
 import { messageOf } from "../../util/errors.js";
 import { httpError, writeText } from "./answers.js";
@@ -59,7 +60,7 @@ export class RequestHandler {
     const { method = "" } = request;
     const call: Call = { request, response, head, method, path, query, params: {}, signal: abort.signal };
     try {
-      await this.#answer(call);
+      await this.#withCause(call, () => this.#answer(call));
     } catch (error) {
       this.#failed(call, error);
     } finally {
@@ -69,6 +70,14 @@ export class RequestHandler {
       // Discards an unread body, so that the connection can be reused.
       request.resume();
     }
+  }
+
+  /** The API server's proxy sends the fact that caused the request; other clients begin a chain. */
+  #withCause<T>({ request }: Call, answer: () => T): T {
+    const { trace } = this.deps;
+    if (!trace.wantsCauses) return answer();
+    const causedBy = parseTraceparent(request.headers[TRACEPARENT]);
+    return causedBy === undefined ? trace.origin("client", answer) : trace.because({ causedBy }, answer);
   }
 
   async #answer(call: Call): Promise<void> {

@@ -1,6 +1,7 @@
 import { replaceOrAppend, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import { factFor } from "../../release/facts.js";
+import { runInScope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
@@ -135,13 +136,13 @@ export class StatusManager {
         for await (const { podUid, status } of this.#channel.iterate(inner)) {
           // A newer version may have come while this one waited: send that one.
           const newest = this.#statuses.get(podUid) ?? status;
-          await this.#sending.run(() => this.#syncPod(podUid, newest, inner));
+          await this.#sending.run(() => this.#syncVersion({ podUid, status: newest }, inner));
         }
       },
       async (inner) => {
         for (;;) {
           await this.deps.clock.sleep(STATUS_SYNC_PERIOD_MS, inner);
-          await this.syncBatch(inner);
+          await this.deps.trace.origin("timer", () => this.syncBatch(inner));
         }
       },
     ]);
@@ -151,7 +152,7 @@ export class StatusManager {
   /** Sends the waiting statuses, in order, and returns. Called at the kubelet's end: no last status is lost. */
   async drain(signal: AbortSignal): Promise<void> {
     await this.#sending.run(async () => {
-      for (const { podUid, status } of this.#channel.takeAll()) await this.#syncPod(podUid, status, signal);
+      for (const request of this.#channel.takeAll()) await this.#syncVersion(request, signal);
     });
   }
 
@@ -160,28 +161,38 @@ export class StatusManager {
     await this.#sending.run(async () => {
       // The waiting updates are not newer than the batch.
       this.#channel.takeAll();
-      for (const { podUid, status } of this.#toBeSent()) await this.#syncPod(podUid, status, signal);
+      for (const request of this.#toBeSent()) {
+        // A version that was sent is looked at again because of the batch, not because of what set it.
+        if (request.isSent) await this.#syncPod(request, signal);
+        else await this.#syncVersion(request, signal);
+      }
     });
   }
 
-  async #syncPod(podUid: string, status: VersionedPodStatus, signal: AbortSignal): Promise<void> {
+  /** Sends a new version: what set it is the cause. */
+  #syncVersion(request: SyncRequest, signal: AbortSignal): Promise<void> {
+    return runInScope(request.status.scope, () => this.#syncPod(request, signal));
+  }
+
+  async #syncPod({ podUid, status }: SyncRequest, signal: AbortSignal): Promise<void> {
     if ((await this.#writer.syncPod(podUid, status, signal)) === "forget") this.#statuses.delete(podUid);
   }
 
-  #toBeSent(): SyncRequest[] {
+  #toBeSent(): (SyncRequest & { readonly isSent: boolean })[] {
     const { podToMirror, mirrorToPod } = this.deps.podManager.getUidTranslations();
     for (const apiUid of this.#writer.versions.keys()) {
       if (!this.#statuses.has(apiUid) && !mirrorToPod.has(apiUid)) this.#writer.forget(apiUid);
     }
-    const requests: SyncRequest[] = [];
+    const requests: (SyncRequest & { readonly isSent: boolean })[] = [];
     for (const [podUid, status] of this.#statuses) {
       const apiUid = podToMirror.has(podUid) ? podToMirror.get(podUid) : podUid;
       // A static pod without a mirror pod: the API has no object to update.
       if (apiUid === undefined) continue;
-      if (this.#writer.needsUpdate(apiUid, status)) requests.push({ podUid, status });
+      const isSent = this.#writer.isSent(apiUid, status);
+      if (this.#writer.needsUpdate(apiUid, status)) requests.push({ podUid, status, isSent });
       else if (this.#writer.needsReconcile(podUid, status.status)) {
         this.#writer.forget(apiUid);
-        requests.push({ podUid, status });
+        requests.push({ podUid, status, isSent });
       }
     }
     return requests;
@@ -227,15 +238,16 @@ export class StatusManager {
     const status = normalizeStatus(pod, { ...wanted, conditions, startTime });
     if (cached !== undefined && !forceUpdate && isPodStatusByKubeletEqual(this.#own, cached.status, status)) return;
     const version = (cached?.version ?? 0) + 1;
-    const next = { version, podName: name, podNamespace: namespace, status };
-    this.#statuses.set(uid, next);
     this.#observer.phase(pod, cached?.status.phase, status.phase, func);
-    this.#observer.decided(
+    const causedBy = this.#observer.decided(
       `version ${version} of the status of ${podText(pod)}`,
       "it differs from the previous one",
       func,
       2,
     );
+    const scope = this.deps.trace.keepScope({ causedBy, pod: podText(pod) });
+    const next = { version, podName: name, podNamespace: namespace, status, ...scope };
+    this.#statuses.set(uid, next);
     // A full channel is no loss: the next batch finds the status.
     if (!this.#channel.push({ podUid: uid, status: next })) {
       this.#observer.decided(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, 2);

@@ -17,9 +17,10 @@ export class StatusObserver {
     this.trace.emit({ kind: "state", subject, what: "phase", ...before, to, upstream }, { actor: "kubelet" });
   }
 
-  decided(what: string, why: string, func: string, level: 1 | 2 = 1): void {
+  /** @returns the id of the fact */
+  decided(what: string, why: string, func: string, level: 1 | 2 = 1): string {
     const upstream = { file: FILE, func };
-    this.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level });
+    return this.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level }).id;
   }
 
   failed(message: string): void {

@@ -4,6 +4,7 @@ import { isMirrorPod } from "../../apimachinery/corev1/pod-references.js";
 import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient, KubeRequest, KubeResponse } from "../../client-go/rest/client.js";
 import { objectPath, PODS } from "../../client-go/rest/paths.js";
+import type { Scope } from "../../trace/scope.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { PodManager } from "../pod/pod-manager.js";
@@ -19,6 +20,8 @@ export interface VersionedPodStatus {
   readonly podName: string;
   readonly podNamespace: string;
   readonly status: V1PodStatus;
+  /** what set it, if a trace keeps causes */
+  readonly scope?: Scope;
 }
 
 /** Reports whether a pod may be deleted from the API, and its phase be final. Mirrors PodDeletionSafetyProvider. */
@@ -124,11 +127,16 @@ export class StatusWriter {
   }
 
   /** Reports that the API server has an older version, or that the pod can be deleted. Mirrors needsUpdate. */
-  needsUpdate(apiUid: string, { version, status }: VersionedPodStatus): boolean {
-    const sent = this.#versions.get(apiUid);
-    if (sent === undefined || sent < version) return true;
+  needsUpdate(apiUid: string, versioned: VersionedPodStatus): boolean {
+    if (!this.isSent(apiUid, versioned)) return true;
     const pod = this.deps.podManager.getPodByUid(apiUid);
-    return pod !== undefined && this.#canBeDeleted(pod, status);
+    return pod !== undefined && this.#canBeDeleted(pod, versioned.status);
+  }
+
+  /** Reports that the API server has this version, or a newer one. */
+  isSent(apiUid: string, { version }: VersionedPodStatus): boolean {
+    const sent = this.#versions.get(apiUid);
+    return sent !== undefined && sent >= version;
   }
 
   /** Reports that another client has changed the kubelet's part of the status. Mirrors needsReconcile. */

@@ -1,4 +1,5 @@
 import type { Trace } from "../../trace/trace.js";
+import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import { DEFAULT_GC_POLICY, type KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
@@ -21,11 +22,9 @@ export interface GarbageCollectionDeps {
  * Differs: images are never collected, because the node has no disk of its own that could fill up.
  * @throws the signal's reason
  */
-export async function collectGarbage(
-  { runtime, sourcesReady, agent, clock, trace }: GarbageCollectionDeps,
-  signal: AbortSignal,
-): Promise<never> {
-  for (;;) {
+export async function collectGarbage(deps: GarbageCollectionDeps, signal: AbortSignal): Promise<never> {
+  const { runtime, sourcesReady, agent, trace } = deps;
+  const round = async () => {
     try {
       await runtime.garbageCollect(DEFAULT_GC_POLICY, sourcesReady.allReady(), false, signal);
     } catch (error) {
@@ -34,6 +33,6 @@ export async function collectGarbage(
       trace.emit({ kind: "error", message: `Container garbage collection failed: ${message}` }, { actor: "kubelet" });
       agent.recordEvent("Warning", "ContainerGCFailed", message);
     }
-    await clock.sleep(CONTAINER_GC_PERIOD_MS, signal);
-  }
+  };
+  return until(deps, CONTAINER_GC_PERIOD_MS, round, signal);
 }

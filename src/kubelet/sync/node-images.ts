@@ -1,3 +1,5 @@
+import type { Trace } from "../../trace/trace.js";
+import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
 import type { RuntimeImage } from "../kuberuntime/generic-runtime.js";
 import type { NodeImage } from "../nodestatus/setters.js";
@@ -11,6 +13,7 @@ const MAX_NAMES_PER_IMAGE = 5;
 export interface NodeImagesDeps {
   readonly runtime: { listImages(signal: AbortSignal): Promise<readonly RuntimeImage[]> };
   readonly clock: Clock;
+  readonly trace: Trace;
 }
 
 /** The images in the node's status: the scheduler prefers nodes that have a pod's image. Mirrors realImageGCManager's imageCache. */
@@ -24,11 +27,8 @@ export class NodeImages {
   }
 
   /** Reads the images every 30 s, until `signal` aborts: then it rejects with its reason. */
-  async run(signal: AbortSignal): Promise<never> {
-    for (;;) {
-      await this.update(signal);
-      await this.deps.clock.sleep(IMAGES_PERIOD_MS, signal);
-    }
+  run(signal: AbortSignal): Promise<never> {
+    return until(this.deps, IMAGES_PERIOD_MS, () => this.update(signal), signal);
   }
 
   async update(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Trace } from "../../trace/trace.js";
+import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import type { RuntimeCondition } from "../kuberuntime/generic-runtime.js";
@@ -50,11 +51,8 @@ export class RuntimeUp {
   }
 
   /** Checks every 5 s, starting at once, until `signal` aborts: then it rejects with its reason. */
-  async run(signal: AbortSignal): Promise<never> {
-    for (;;) {
-      await this.update(signal);
-      await this.deps.clock.sleep(RUNTIME_UP_PERIOD_MS, signal);
-    }
+  run(signal: AbortSignal): Promise<never> {
+    return until(this.deps, RUNTIME_UP_PERIOD_MS, () => this.update(signal), signal);
   }
 
   /** @param problem empty: the runtime is ready */

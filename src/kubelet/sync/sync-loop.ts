@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { allUntilOneEnds, untilAborted } from "../../util/concurrency.js";
@@ -29,6 +30,13 @@ export interface SyncHandler {
   handlePodCleanups(signal: AbortSignal): Promise<void>;
 }
 
+/** A pod whose time for a sync has come. */
+export interface DuePod {
+  readonly pod: V1Pod;
+  /** why it is due; undefined: the time has passed */
+  readonly scope: Scope | undefined;
+}
+
 /** The loop's inputs, except its own tickers. */
 export interface SyncLoopChannels {
   configCh(signal: AbortSignal): AsyncIterable<PodUpdate>;
@@ -49,7 +57,7 @@ export interface SyncLoopDeps {
     setContainerStartup(podUid: string, containerId: string, started: boolean): void;
   };
   /** pods that are due. Mirrors getPodsToSync */
-  readonly podsToSync: () => readonly V1Pod[];
+  readonly podsToSync: () => readonly DuePod[];
   /** a container of the pod (or its sandbox) has ended. Mirrors cleanUpContainersInPod */
   readonly cleanUpContainersInPod: (podUid: string, exitedContainerId: string) => void;
   /** a container (or sandbox) of the pod is gone from the runtime */
@@ -109,13 +117,19 @@ export class SyncLoop {
         const { value: item, done } = await items.next();
         if (done === true) return;
         this.#lastIterationMs = clock.now();
-        await this.#iterate(item, inner);
+        await this.#inItsScope(item, () => this.#iterate(item, inner));
         this.#lastIterationMs = clock.now();
       }
     };
     await allUntilOneEnds(signal, [loop, ...pumps]);
     signal.throwIfAborted();
     throw new Error("the sync loop ended by itself");
+  }
+
+  /** Handles an event with its cause; a tick begins a chain. */
+  #inItsScope<T>(item: LoopItem, handle: () => T): T {
+    if ("update" in item) return runInScope(item.update.scope, handle);
+    return "event" in item ? runInScope(item.event.scope, handle) : this.deps.trace.origin("timer", handle);
   }
 
   async #iterate(item: LoopItem, signal: AbortSignal): Promise<void> {
@@ -173,10 +187,10 @@ export class SyncLoop {
   }
 
   #sync(): void {
-    const pods = this.deps.podsToSync();
-    if (pods.length === 0) return;
-    this.#observer.sync(pods);
-    this.deps.handler.handlePodSyncs(pods);
+    const due = this.deps.podsToSync();
+    if (due.length === 0) return;
+    this.#observer.sync(due.map(({ pod }) => pod));
+    for (const { pod, scope } of due) runInScope(scope, () => this.deps.handler.handlePodSyncs([pod]));
   }
 
   #probe(probe: "liveness" | "readiness" | "startup", update: ProbeUpdate): void {

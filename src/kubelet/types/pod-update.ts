@@ -1,5 +1,6 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { isMirrorPod } from "../../apimachinery/corev1/pod-references.js";
+import type { Scope } from "../../trace/scope.js";
 
 /**
  * Pod sources, and the annotations by which the kubelet records them.
@@ -24,6 +25,8 @@ export interface PodUpdate {
   readonly op: PodOperation;
   readonly source: PodSource;
   readonly pods: readonly V1Pod[];
+  /** why it was sent, if a trace keeps causes */
+  readonly scope?: Scope;
 }
 
 /** Why a pod needs a sync. Mirrors SyncPodType. */

@@ -5,7 +5,7 @@ import { PodConfig, type SourceUpdate } from "../../../src/kubelet/config/pod-co
 import { SourcesReady } from "../../../src/kubelet/config/sources.js";
 import type { PodUpdate } from "../../../src/kubelet/types/pod-update.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
-import { recordingTrace } from "../../support/trace.js";
+import { only, recordingTrace } from "../../support/trace.js";
 import { makePod } from "../podworkers/pods.js";
 
 const { signal } = new AbortController();
@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 function start() {
   const clock = new FakeClock();
   const events: string[] = [];
-  const { trace } = recordingTrace(clock);
+  const { trace, events: facts } = recordingTrace(clock);
   const recorder = {
     event: (_pod: V1Pod, _type: string, reason: string, message: string) => void events.push(`${reason}: ${message}`),
   };
@@ -29,7 +29,7 @@ function start() {
       .splice(0)
       .map(({ op, source, pods }) => `${op} ${source} ${pods.map(({ metadata }) => metadata.name).join(",")}`.trim());
   };
-  return { config, take, seen, events, stop, reader };
+  return { trace, facts, config, take, seen, events, stop, reader };
 }
 
 const a = makePod("a");
@@ -151,4 +151,17 @@ describe("Channel", () => {
     await expect(waiting).rejects.toMatchObject({ name: "AbortError" });
     expect(channel.size).toBe(1);
   });
+});
+
+test("what changed is sent with its fact as the cause, which has the cause of the source's update", async () => {
+  const { config, trace, facts, seen, stop, reader } = start();
+  const api = config.channel("api");
+  await api({ op: "SET", pods: [] }, stop.signal);
+  await trace.because({ causedBy: "watch1", pod: "default/a" }, () => api({ op: "SET", pods: [a] }, stop.signal));
+  await settle();
+  const added = only(facts, "decision").find(({ what }) => what === "ADD from api: [default/a]");
+  expect(added).toMatchObject({ causedBy: "watch1", pod: "default/a" });
+  expect(seen.at(-1)?.scope).toEqual({ causedBy: added?.id, pod: "default/a" });
+  stop.abort();
+  await reader;
 });

@@ -8,6 +8,7 @@ import { FileSource } from "../../../src/kubelet/config/file.js";
 import { type PathWatcher, watchPath } from "../../../src/kubelet/config/file-watch.js";
 import { runHttpSource } from "../../../src/kubelet/config/http.js";
 import type { SourceUpdate } from "../../../src/kubelet/config/pod-config.js";
+import { currentScope, type Scope } from "../../../src/trace/scope.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { LabError } from "../../../src/util/errors.js";
@@ -424,5 +425,51 @@ describe("apiserver", () => {
     await clock.advance(2000);
     expect(take()).toEqual(["SET a=busybox b=busybox", "SET b=busybox"]);
     await end();
+  });
+});
+
+describe("causes", () => {
+  test("a pod of the API is handed on because of its watch event, or of the list", async () => {
+    const clock = new FakeClock();
+    const { trace } = recordingTrace(clock);
+    const list = { apiVersion: "v1", kind: "PodList", metadata: { resourceVersion: "1" }, items: [makePod("a")] };
+    const client = new MemoryClient(() => ({ status: 200, body: list }));
+    const scopes: (Scope | undefined)[] = [];
+    const channel = async () => void scopes.push(currentScope());
+    const stop = new AbortController();
+    const deps = { client, clock, random: new FakeRandom(), trace };
+    const done = runApiserverSource(deps, { nodeName: "n1" }, channel, stop.signal);
+    await settle();
+    client.watches[0]?.queue.push({ type: "ADDED", object: makePod("c"), causedBy: "watch1" });
+    await settle();
+    expect(scopes[0]?.causedBy).toBe(client.requests[0]?.factId);
+    expect(scopes[1]).toEqual({ causedBy: "watch1", pod: "default/c" });
+    stop.abort();
+    await expect(done).rejects.toThrow();
+  });
+
+  test("a file is read at the start, because somebody changed it, and because of the time", async () => {
+    const clock = new FakeClock();
+    const { trace } = recordingTrace(clock);
+    const folder = await mkdtemp(join(tmpdir(), "causes-"));
+    const changes = new AsyncQueue<string>();
+    const origins: unknown[] = [];
+    const source = new FileSource(
+      { clock, trace, watch: () => changes },
+      { path: folder, nodeName: "n1" },
+      async () => void origins.push(currentScope()?.origin),
+    );
+    const stop = new AbortController();
+    const done = trace.origin("start", () => source.run(stop.signal));
+    await untilTrue(() => origins.length === 1);
+    await writeFile(join(folder, "a.json"), manifest("a"));
+    changes.push(join(folder, "a.json"));
+    await untilTrue(() => origins.length === 2);
+    await clock.advance(20_000);
+    await untilTrue(() => origins.length === 3);
+    expect(origins).toEqual(["start", "observed", "timer"]);
+    stop.abort();
+    changes.close();
+    await expect(done).rejects.toThrow();
   });
 });

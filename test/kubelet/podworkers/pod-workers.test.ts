@@ -5,19 +5,25 @@ import { calculateEffectiveGracePeriod, killPodTimeoutSeconds } from "../../../s
 import { killPodNow } from "../../../src/kubelet/podworkers/kill-pod.js";
 import { PodWorkers } from "../../../src/kubelet/podworkers/pod-workers.js";
 import type { PodSyncer } from "../../../src/kubelet/podworkers/update.js";
-import { BasicWorkQueue } from "../../../src/kubelet/podworkers/work-queue.js";
+import { BasicWorkQueue, type DueWork } from "../../../src/kubelet/podworkers/work-queue.js";
+import type { TraceEvent } from "../../../src/trace/events.js";
+import { currentScope, type Scope } from "../../../src/trace/scope.js";
+import { type Level, Trace } from "../../../src/trace/trace.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
-import { only, recordingTrace } from "../../support/trace.js";
+import { only } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "./pods.js";
 
-function start(syncer: Partial<PodSyncer> = {}, kubeVersion = "1.25") {
+/** @param level of what the trace's only sink keeps */
+function start(syncer: Partial<PodSyncer> = {}, kubeVersion = "1.25", level: Level = 4) {
   const clock = new FakeClock();
   const calls: string[] = [];
   const called = (what: string, pod: V1Pod) => void calls.push(`${what} ${pod.metadata.name}`);
   const cache = new PodCache();
   const workQueue = new BasicWorkQueue(clock);
   const events: string[] = [];
-  const { trace, events: facts } = recordingTrace(clock);
+  const trace = new Trace(clock);
+  const facts: TraceEvent[] = [];
+  trace.addSink({ level, write: (event) => facts.push(event) });
   const recorder = {
     event: (pod: V1Pod, _: string, reason: string) => void events.push(`${pod.metadata.name} ${reason}`),
   };
@@ -42,7 +48,7 @@ function start(syncer: Partial<PodSyncer> = {}, kubeVersion = "1.25") {
     { kubeVersion },
   );
   const seen = (podUid: string) => cache.set(podUid, emptyPodStatus(podUid), undefined, clock.now());
-  return { clock, calls, cache, seen, workQueue, workers, recorder, events, facts };
+  return { clock, trace, calls, cache, seen, workQueue, workers, recorder, events, facts };
 }
 
 describe("waiting for the cache", () => {
@@ -187,19 +193,21 @@ test("killPodTimeoutSeconds is integer arithmetic, and never below 10", () => {
 });
 
 describe("BasicWorkQueue", () => {
+  const uidsOf = (due: readonly DueWork[]) => due.map(({ podUid }) => podUid);
+
   test("what is enqueued for now is due a moment later; asking again overwrites", async () => {
     const clock = new FakeClock();
     const queue = new BasicWorkQueue(clock);
     queue.enqueue("a", 0);
     queue.enqueue("b", 1000);
     queue.enqueue("b", 5000);
-    expect(queue.getWork()).toEqual([]);
+    expect(uidsOf(queue.getWork())).toEqual([]);
     await clock.advance(1);
-    expect(queue.getWork()).toEqual(["a"]);
+    expect(uidsOf(queue.getWork())).toEqual(["a"]);
     await clock.advance(4999);
-    expect(queue.getWork()).toEqual([]);
+    expect(uidsOf(queue.getWork())).toEqual([]);
     await clock.advance(1);
-    expect([queue.getWork(), queue.size]).toEqual([["b"], 0]);
+    expect([uidsOf(queue.getWork()), queue.size]).toEqual([["b"], 0]);
   });
 });
 
@@ -240,4 +248,88 @@ test("states and decisions go to the trace with their upstream function", async 
   expect([...workers.syncKnownPods([]).values()]).toEqual(["TerminatedPod"]);
   expect(workers.views()).toEqual([]);
   await workers.close();
+});
+
+describe("causes", () => {
+  /** Why each sync ran, and a way to let a sync fail. */
+  function watched() {
+    const scopes: (Scope | undefined)[] = [];
+    const failure: { next?: Error } = {};
+    const lab = start({
+      syncPod: async () => {
+        scopes.push(currentScope());
+        const { next } = failure;
+        delete failure.next;
+        if (next !== undefined) throw next;
+        return { isTerminal: false };
+      },
+      syncTerminatingPod: async () => void scopes.push(currentScope()),
+    });
+    const because = (causedBy: string, update: () => void) => lab.trace.because({ causedBy }, update);
+    const sync = async () => {
+      await lab.clock.advance(1);
+      lab.seen("uid-a");
+      await settle();
+    };
+    return { ...lab, scopes, failure, because, sync };
+  }
+  const pod = makePod("a");
+
+  test("an update's sync has its cause and its pod, also if the worker was busy when it came", async () => {
+    const { workers, scopes, because, sync } = watched();
+    because("watch1", () => workers.updatePod({ pod, updateType: "create" }));
+    because("watch2", () => workers.updatePod({ pod, updateType: "update" }));
+    // Merged into the update that waits, which changed the pod.
+    because("pleg3", () => workers.updatePod({ pod, updateType: "sync" }));
+    await settle();
+    await sync();
+    await sync();
+    expect(scopes).toMatchObject([
+      { causedBy: "watch1", pod: "default/a" },
+      { causedBy: "watch2", pod: "default/a" },
+    ]);
+    expect(scopes).toHaveLength(2);
+    await workers.close();
+  });
+
+  test("a deletion that replaces a waiting sync is the cause of the pod's end", async () => {
+    const { workers, scopes, because, sync } = watched();
+    because("watch1", () => workers.updatePod({ pod, updateType: "create" }));
+    because("pleg2", () => workers.updatePod({ pod, updateType: "sync" }));
+    because("watch3", () => workers.updatePod({ pod, updateType: "kill" }));
+    await settle();
+    await sync();
+    await sync();
+    expect(scopes.at(-1)).toMatchObject({ causedBy: "watch3" });
+    await workers.close();
+  });
+
+  test("a retry is caused by what failed, a resync by the time", async () => {
+    const { workers, workQueue, clock, facts, failure, because, sync } = watched();
+    failure.next = new Error("no network");
+    because("watch1", () => workers.updatePod({ pod, updateType: "create" }));
+    await sync();
+    await clock.advance(60_000);
+    const retries = only(facts, "decision").find(({ what }) => what.startsWith("sync default/a again"));
+    expect(retries?.causedBy).toBe("watch1");
+    expect(workQueue.getWork()).toMatchObject([{ podUid: "uid-a", scope: { causedBy: retries?.id } }]);
+    because("watch2", () => workers.updatePod({ pod, updateType: "update" }));
+    await sync();
+    await clock.advance(120_000);
+    expect(workQueue.getWork()).toEqual([{ podUid: "uid-a", scope: { origin: "timer", pod: "default/a" } }]);
+    await workers.close();
+  });
+
+  test("without a trace of causes nothing is kept", async () => {
+    const silent = start();
+    silent.workers.updatePod({ pod, updateType: "create" });
+    silent.workers.updatePod({ pod, updateType: "update" });
+    expect(silent.workers.views()[0]?.pending).toHaveProperty("scope");
+    const { workers } = start({}, "1.25", 1);
+    workers.updatePod({ pod, updateType: "create" });
+    workers.updatePod({ pod, updateType: "update" });
+    expect(workers.views()[0]?.pending).not.toHaveProperty("scope");
+    await silent.workers.close();
+    await workers.close();
+  });
 });

@@ -266,3 +266,20 @@ test("probe results: changes reach the sync loop, once each", async () => {
   }
   assert.deepEqual(seen, ["u test://c1 success", "u test://c1 failure"]);
 });
+
+test("probe worker: a result begins a chain, and its fact is the cause of the sync", async () => {
+  await using lab = new Lab();
+  await lab.add({ livenessProbe: { ...PERIOD, failureThreshold: 1 } });
+  lab.answer = "failure";
+  await lab.clock.advance(10_000);
+  const { events } = lab.traced;
+  const failed = events.find((event) => event.kind === "state" && event.to === "failure");
+  assert.deepEqual([failed?.origin, failed?.pod], ["timer", "ns/p"]);
+  const stop = new AbortController();
+  const results = [];
+  for await (const { result, scope } of lab.manager.livenessManager.updates(stop.signal)) {
+    results.push([result, scope?.causedBy]);
+    if (result === "failure") break;
+  }
+  assert.deepEqual(results.at(-1), ["failure", failed?.id]);
+});

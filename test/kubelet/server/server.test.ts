@@ -4,7 +4,7 @@ import { KubeletServer } from "../../../src/kubelet/server/server.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { HttpsClient } from "../../support/https-client.js";
 import { makeLeaf } from "../../support/https-server.js";
-import { recordingTrace } from "../../support/trace.js";
+import { only, recordingTrace } from "../../support/trace.js";
 import { FakeHost } from "./fake-host.js";
 import { IDENTITIES, Lab } from "./lab.js";
 
@@ -132,4 +132,16 @@ describe("kubelet server: as a whole", () => {
       [400, 'container "c" in pod "web" is waiting to start: ContainerCreating'],
     );
   });
+});
+
+test("a request is caused by the fact that its client names; another begins a chain", async () => {
+  const host = new FakeHost();
+  const { trace, events } = recordingTrace(clock);
+  await using server = await KubeletServer.listen({ host, clock, trace }, { port: 0, transport: "http" });
+  const url = `${server.url}/containerLogs/default/web/app`;
+  const id = "00f067aa0ba902b7";
+  await (await fetch(url, { headers: { traceparent: `00-4bf92f3577b34da6a3ce929d0e0e4736-${id}-01` } })).text();
+  await (await fetch(url)).text();
+  const steps = only(events, "step").map(({ causedBy, origin }) => causedBy ?? origin);
+  assert.deepEqual(steps, [id, "client"]);
 });

@@ -4,6 +4,7 @@ import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-refe
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { STATUS_CHANNEL_CAPACITY, StatusManager } from "../../../src/kubelet/status/manager.js";
 import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import { currentScope } from "../../../src/trace/scope.js";
 import { LabError } from "../../../src/util/errors.js";
 import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
@@ -34,7 +35,7 @@ function start(
   };
   const { trace, events } = recordingTrace(clock);
   const manager = new StatusManager({ client, podManager, podDeletionSafety, clock, trace }, { kubeVersion });
-  return { clock, client, podManager, manager, safety, facts: events };
+  return { clock, client, podManager, manager, safety, trace, facts: events };
 }
 
 describe("sending", () => {
@@ -283,5 +284,45 @@ describe("sidecars (v1.29)", () => {
     expect(conditions()).toEqual([`Ready=False ${why}`, `ContainersReady=False ${why}`]);
     manager.setContainerReadiness("uid-a", "test://proxy", true);
     expect(conditions()).toEqual(["Ready=True", "ContainersReady=True"]);
+  });
+});
+
+describe("causes", () => {
+  test("a status is sent because of the sync that set it, also if it has to be sent again", async () => {
+    const pod = makePod("a");
+    const scopes: unknown[] = [];
+    let isBroken = true;
+    const { manager, trace, clock, facts } = start([pod], (method) => {
+      if (method !== "PATCH") return undefined;
+      scopes.push(currentScope());
+      return isBroken ? { status: 500, body: {} } : undefined;
+    });
+    const stop = new AbortController();
+    const done = trace.origin("start", () => manager.run(stop.signal));
+    trace.because({ causedBy: "sync1" }, () => manager.setPodStatus(pod, RUNNING));
+    await settle();
+    isBroken = false;
+    await clock.advance(10_000);
+    const version = only(facts, "decision").find(({ what }) => what.startsWith("version 1"));
+    expect(version?.causedBy).toBe("sync1");
+    const cause = { causedBy: version?.id, pod: "default/a" };
+    expect(scopes).toMatchObject([cause, cause]);
+    stop.abort();
+    await expect(done).rejects.toThrow();
+  });
+
+  test("a pod is deleted from the API because of what was seen last, not because of its last status", async () => {
+    const pod = { ...makePod("a"), metadata: { ...makePod("a").metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
+    const scopes: unknown[] = [];
+    const { manager, trace, safety } = start([pod], (method) => {
+      if (method === "DELETE") scopes.push(currentScope()?.causedBy);
+      return undefined;
+    });
+    const { signal } = new AbortController();
+    trace.because({ causedBy: "sync1" }, () => manager.setPodStatus(pod, RUNNING));
+    await manager.syncBatch(signal);
+    safety.reclaimed = true;
+    await trace.because({ causedBy: "removed2" }, () => manager.syncBatch(signal));
+    expect(scopes).toEqual(["removed2"]);
   });
 });

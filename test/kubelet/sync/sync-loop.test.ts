@@ -4,6 +4,7 @@ import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
 import type { ProbeUpdate } from "../../../src/kubelet/prober/results.js";
 import { type SyncHandler, SyncLoop } from "../../../src/kubelet/sync/sync-loop.js";
 import type { PodUpdate } from "../../../src/kubelet/types/pod-update.js";
+import { currentScope, type Scope } from "../../../src/trace/scope.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
@@ -50,7 +51,13 @@ function start(options: { readonly isReady?: boolean; readonly pods?: readonly V
     readiness: new AsyncQueue<ProbeUpdate>(),
     startup: new AsyncQueue<ProbeUpdate>(),
   };
-  const state = { errors: [] as string[], due: [] as V1Pod[], isReady: options.isReady ?? true };
+  const state = {
+    errors: [] as string[],
+    due: [] as V1Pod[],
+    dueScopes: [] as Scope[],
+    isReady: options.isReady ?? true,
+  };
+  const scopes: unknown[] = [];
   const said: string[] = [];
   const byUid = new Map((options.pods ?? []).map((pod) => [pod.metadata.uid, pod]));
   const loop = new SyncLoop({
@@ -69,7 +76,7 @@ function start(options: { readonly isReady?: boolean; readonly pods?: readonly V
       setContainerReadiness: (uid, id, ready) => said.push(`readiness ${uid} ${id} ${ready}`),
       setContainerStartup: (uid, id, started) => said.push(`startup ${uid} ${id} ${started}`),
     },
-    podsToSync: () => state.due.splice(0),
+    podsToSync: () => state.due.splice(0).map((pod) => ({ pod, scope: state.dueScopes.shift() })),
     cleanUpContainersInPod: (uid, id) => said.push(`clean ${uid} ${id}`),
     onContainerRemoved: (uid) => said.push(`removed ${uid}`),
     clock,
@@ -84,7 +91,7 @@ function start(options: { readonly isReady?: boolean; readonly pods?: readonly V
     await expect(done).rejects.toThrow();
     expect(clock.sleeping).toBe(0);
   };
-  return { clock, handler, config, pleg, probes, state, said, loop, events, lines, end };
+  return { scopes, clock, handler, config, pleg, probes, state, said, loop, events, lines, end };
 }
 
 const a = makePod("a");
@@ -254,4 +261,27 @@ describe("while the runtime has problems", () => {
     expect(loud[0]?.message).toMatch(/^Skipping pod synchronization err="pleg was last seen active 3m\d+s ago"$/);
     await end();
   });
+});
+
+test("each event is handled with its cause; a tick is a timer, and a due pod has the cause of its work", async () => {
+  const { config, pleg, probes, state, clock, handler, scopes, end } = start({ pods: [a] });
+  handler.during = async (call) => void scopes.push([call, currentScope()?.causedBy ?? currentScope()?.origin]);
+  config.push({ op: "ADD", source: "api", pods: [a], scope: { causedBy: "config1" } });
+  await settle();
+  pleg.push({ podUid: "uid-a", type: "ContainerDied", containerId: "c", scope: { causedBy: "pleg2" } });
+  await settle();
+  probes.liveness.push({ podUid: "uid-a", containerId: "c", result: "failure", scope: { causedBy: "probe3" } });
+  await settle();
+  state.due.push(a, b);
+  state.dueScopes.push({ causedBy: "failed4" });
+  await clock.advance(2_000);
+  expect(scopes).toEqual([
+    ["additions a", "config1"],
+    ["syncs a", "pleg2"],
+    ["syncs a", "probe3"],
+    ["syncs a", "failed4"],
+    ["syncs b", "timer"],
+    ["cleanups", "timer"],
+  ]);
+  await end();
 });

@@ -1,0 +1,20 @@
+import type { Ctx } from "./ctx.js";
+
+/**
+ * Runs `round` now, and again one period after each end, until `signal` aborts. The later rounds begin chains of their own.
+ *
+ * Mirrors k8s.io/apimachinery/pkg/util/wait (Until). Differs: an error of a round ends it.
+ * @throws the signal's reason, or what `round` throws
+ */
+export async function until(
+  { clock, trace }: Pick<Ctx, "clock" | "trace">,
+  periodMs: number,
+  round: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<never> {
+  await round();
+  for (;;) {
+    await clock.sleep(periodMs, signal);
+    await trace.origin("timer", round);
+  }
+}
