@@ -212,6 +212,7 @@ export class Kubelet extends KubeletBase {
       runtime: new KubeRuntime({ service: new RemotePodReader((this.deps.polling ?? this.deps.cri).runtime) }),
       cache: this.podCache,
       events: this.plegEvents,
+      causeOf: (containerId) => this.deps.cri.causes.of(containerId),
     },
     genericRelistDuration(this.options.kubeVersion),
   );

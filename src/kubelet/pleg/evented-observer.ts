@@ -65,13 +65,14 @@ export class EventedObserver {
     }
   }
 
-  processed(event: ContainerEventResponse, pod: PodStatus, types: readonly PodLifecycleEventType[]): void {
+  /** @returns the id of the fact */
+  processed(event: ContainerEventResponse, pod: PodStatus, types: readonly PodLifecycleEventType[]): string {
     const type = nameOf(event.containerEventType);
     const exit = types.includes("ContainerDied") ? exitText(pod, event.containerId) : "";
-    this.#decided(event, pod, types.join(" and ") || type, `${reasonOf(event.containerEventType, type)}${exit}`);
+    return this.#decided(event, pod, types.join(" and ") || type, `${reasonOf(event.containerEventType, type)}${exit}`);
   }
 
-  #decided({ containerId }: ContainerEventResponse, pod: PodStatus, what: string, why: string): void {
+  #decided({ containerId }: ContainerEventResponse, pod: PodStatus, what: string, why: string): string {
     this.counts.received++;
     const container = pod.containerStatuses.find((one) => one.containerId === containerId);
     const isSandbox = pod.sandboxStatuses.some(({ sandboxId }) => sandboxId === containerId);
@@ -79,7 +80,9 @@ export class EventedObserver {
     const label = `${container?.name ?? (isSandbox ? "sandbox" : "container")} ${containerId.slice(0, 10)}`;
     const upstream = { file: EVENTED, func: "processCRIEvent" };
     const text = `${what} ${pod.namespace}/${pod.name} ${label}`;
-    this.trace.emit({ kind: "decision", what: text, why, upstream }, { actor: "kubelet" });
+    const fact = { kind: "decision", what: text, why, upstream } as const;
+    const report = () => this.trace.emit(fact, { actor: "kubelet" });
+    return this.trace.because({ pod: `${pod.namespace}/${pod.name}` }, report).id;
   }
 }
 

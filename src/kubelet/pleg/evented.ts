@@ -25,6 +25,8 @@ export interface EventedPlegDeps {
   readonly generic: GenericPleg;
   readonly clock: Clock;
   readonly trace: Trace;
+  /** as for the generic PLEG */
+  readonly causeOf?: (containerId: string) => string | undefined;
 }
 
 export interface EventedPlegOptions {
@@ -97,7 +99,7 @@ export class EventedPleg {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       let why = "the runtime ended the stream";
       try {
-        for await (const event of service.getContainerEvents(signal)) await this.#processCriEvent(event);
+        for await (const event of service.getContainerEvents(signal)) await this.#processWithCause(event);
       } catch (error) {
         if (signal.aborted || isOwnBug(error)) throw error;
         why = messageOf(error);
@@ -118,8 +120,15 @@ export class EventedPleg {
     }
   }
 
+  #processWithCause(event: ContainerEventResponse): Promise<void> {
+    const { trace, causeOf } = this.deps;
+    const causedBy = causeOf?.(event.containerId);
+    const process = () => this.#processCriEvent(event);
+    return causedBy === undefined ? trace.origin("observed", process) : trace.because({ causedBy }, process);
+  }
+
   async #processCriEvent(event: ContainerEventResponse): Promise<void> {
-    const { runtime, cache, events } = this.deps;
+    const { runtime, cache, events, trace } = this.deps;
     const status = await runtime.generatePodStatus(event);
     // The sandbox was removed before the event was made. A relist will find out.
     if (status === undefined) return this.#observer.unknownPod(event);
@@ -133,11 +142,12 @@ export class EventedPleg {
       if (!cache.set(podUid, kept, undefined, toMs(event.createdAt))) return this.#observer.outdated(event, status);
     }
     const types = LIFECYCLE_TYPES[containerEventType] ?? [];
+    const causedBy = this.#observer.processed(event, status, types);
+    const scope = trace.keepScope({ causedBy, pod: `${status.namespace}/${status.name}` });
     for (const type of types) {
-      const isSent = events.push({ podUid, type, containerId });
+      const isSent = events.push({ podUid, type, containerId, ...scope });
       this.#observer.pushed(type, containerId, isSent);
     }
-    this.#observer.processed(event, status, types);
   }
 }
 

@@ -20,6 +20,8 @@ export interface PlegDeps {
   readonly cache?: PodCache;
   /** what pod workers read; a full one loses events */
   readonly events: AsyncQueue<PodLifecycleEvent>;
+  /** the id of the call that last changed a container or sandbox; default: none is known */
+  readonly causeOf?: (containerId: string) => string | undefined;
 }
 
 /** A pod as last reported to the pod workers, and as just listed. Mirrors podRecord. */
@@ -45,6 +47,8 @@ export class GenericPleg {
   readonly #relistLock = new Mutex();
   readonly #pending = new Set<PendingCall>();
   readonly #waker = new Waker();
+  /** the cause of the first call of relistSoon since the last relist */
+  #askedBy: string | undefined;
   #podsToReinspect = new Map<string, Pod>();
   #relistTimeMs: number | undefined;
   #lastError: unknown;
@@ -55,7 +59,7 @@ export class GenericPleg {
     duration: RelistDuration,
   ) {
     this.#duration = duration;
-    this.#observer = new RelistObserver(deps.trace, deps.events.capacity);
+    this.#observer = new RelistObserver(deps.trace, deps.events.capacity, deps.causeOf);
   }
 
   get duration(): RelistDuration {
@@ -103,7 +107,7 @@ export class GenericPleg {
     for (;;) {
       this.#waker.forget();
       const startMs = clock.now();
-      await this.relist(signal);
+      await this.#relistInTurn(signal);
       const { relistPeriodMs } = this.#duration;
       // Rest as long as the relist took, however often relistSoon is called: on a busy node each relist is expensive.
       const restMs = Math.min(clock.now() - startMs, relistPeriodMs);
@@ -118,7 +122,17 @@ export class GenericPleg {
    * Differs: upstream v1.25 has no such call, and finds its own changes up to a period late.
    */
   relistSoon(): void {
+    this.#askedBy ??= this.deps.trace.cause;
     this.#waker.wake();
+  }
+
+  /** A relist of the loop: because somebody asked for it, or because of the time. */
+  #relistInTurn(signal: AbortSignal): Promise<unknown> {
+    const { trace } = this.deps;
+    const causedBy = this.#askedBy;
+    this.#askedBy = undefined;
+    const relist = () => this.relist(signal);
+    return causedBy === undefined ? trace.origin("timer", relist) : trace.because({ causedBy }, relist);
   }
 
   /**
@@ -205,11 +219,12 @@ export class GenericPleg {
   }
 
   /** Updates the record, as podRecords.update, and sends the pod's events. @returns those that did not fit in the channel */
-  #sendEvents({ podUid, changes }: ChangedPod, current: Pod | undefined): PodLifecycleEvent[] {
+  #sendEvents(pod: ChangedPod, current: Pod | undefined): PodLifecycleEvent[] {
+    const { podUid, changes } = pod;
     if (current === undefined) this.#podRecords.delete(podUid);
     else this.#podRecords.set(podUid, { old: current, current: undefined });
     const events = changes.flatMap((change) => change.events).filter(isSent);
-    return events.filter((event) => !this.deps.events.push(event));
+    return events.filter((event) => !this.deps.events.push({ ...event, ...this.#observer.keepScope(pod, event) }));
   }
 
   /** Mirrors updateCache. @param listedMs Unix ms of the list to inspect by, if the runtime can */

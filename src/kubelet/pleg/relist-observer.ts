@@ -1,5 +1,6 @@
 import type { Fact } from "../../trace/events.js";
-import type { Level, Trace } from "../../trace/trace.js";
+import type { Scope } from "../../trace/scope.js";
+import type { EmitOptions, Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { assertNever, messageOf } from "../../util/errors.js";
 import type { Container, Pod, PodRef, PodStatus } from "../container/runtime.js";
@@ -47,10 +48,13 @@ export class RelistObserver {
   #stepId: string | undefined;
   #podsReported = 0;
   #discarded = 0;
+  /** the facts about events of this relist, which are reported after the events are sent */
+  readonly #ids = new Map<PodLifecycleEvent, string>();
 
   constructor(
     readonly trace: Trace,
     readonly channelCapacity: number,
+    readonly causeOf: (containerId: string) => string | undefined = () => undefined,
   ) {}
 
   /** The runtime did not list its pods. Reported once per error: a runtime that is down usually stays down for a while. */
@@ -71,6 +75,7 @@ export class RelistObserver {
     this.#podsReported = 0;
     this.#discarded = 0;
     this.#stepId = undefined;
+    this.#ids.clear();
     if (this.#failuresInARow > 0) {
       const failed = `${plural(this.#failuresInARow, "relist")} that failed`;
       this.#emit({
@@ -83,7 +88,7 @@ export class RelistObserver {
     if (changed.length > 0 || reinspections > 0) this.#begin(pods, changed, reinspections);
     else if (this.trace.wants(3)) {
       const title = `Relist ${this.counts.relists}: nothing changed among ${countText(pods)}`;
-      this.#emit(table(title, unchangedRows(pods.slice(0, MAX_PODS_IN_FULL))), 3);
+      this.#emit(table(title, unchangedRows(pods.slice(0, MAX_PODS_IN_FULL))), { level: 3 });
     }
   }
 
@@ -97,12 +102,26 @@ export class RelistObserver {
     if (rows.length > 0) this.#emit(table("old state, new state", rows));
   }
 
+  /** An event is about to be sent: the fact about it causes what it leads to. */
+  keepScope({ namespace, name }: PodRef, event: PodLifecycleEvent): { readonly scope?: Scope } {
+    if (!this.trace.wantsCauses) return {};
+    const pod = `${namespace}/${name}`;
+    if (this.#podsReported >= this.#maxPods) return this.trace.keepScope(defined({ causedBy: this.#stepId, pod }));
+    const causedBy = this.trace.newId();
+    this.#ids.set(event, causedBy);
+    return this.trace.keepScope({ causedBy, pod });
+  }
+
   /** A changed pod was inspected; unless that failed, its events were sent or discarded. */
   sent(pod: ChangedPod, inspection: Inspection, discarded: readonly PodLifecycleEvent[]): void {
     this.#count(inspection);
     this.#discarded += discarded.length;
     if (this.#podsReported++ >= this.#maxPods) return;
     const name = `${pod.namespace}/${pod.name}`;
+    this.trace.because({ pod: name }, () => this.#sent(name, pod, inspection, discarded));
+  }
+
+  #sent(name: string, pod: ChangedPod, inspection: Inspection, discarded: readonly PodLifecycleEvent[]): void {
     this.#cached(name, inspection);
     if (inspection.kind === "failed" || inspection.kind === "outdated") return;
     const lost = new Set(discarded);
@@ -113,7 +132,10 @@ export class RelistObserver {
         const what = `${event.type} ${name} ${labelOf(change)}${fate}`;
         const hasExit = event.type === "ContainerDied" && inspection.kind === "stored";
         const exit = hasExit ? exitText(inspection.status, change.containerId) : "";
-        this.#emit({ kind: "decision", what, why: `${reasonOf(change, event.type)}${exit}` });
+        const why = `${reasonOf(change, event.type)}${exit}`;
+        // The list does not tell what changed the container: the kubelet's last call did, or what that call began.
+        const causedBy = this.causeOf(event.containerId);
+        this.#emit({ kind: "decision", what, why }, defined({ id: this.#ids.get(event), causedBy }));
       }
     }
     const rest = pod.changes.length - MAX_CHANGES;
@@ -145,7 +167,7 @@ export class RelistObserver {
   #cached(name: string, inspection: Inspection): void {
     const to = cacheText(inspection);
     if (to === undefined) return;
-    if (inspection.kind === "failed") this.#emit({ kind: "error", message: `pod ${name}: ${to}` }, 1);
+    if (inspection.kind === "failed") this.#emit({ kind: "error", message: `pod ${name}: ${to}` }, { level: 1 });
     else this.#emit({ kind: "state", subject: `cache ${name}`, what: "now", to });
   }
 
@@ -154,8 +176,8 @@ export class RelistObserver {
   }
 
   /** Inspections run in parallel, so the relist's step is named as the cause. */
-  #emit(fact: Fact, level?: Level): void {
-    this.trace.emit(fact, { actor: "kubelet", ...defined({ causedBy: this.#stepId, level }) });
+  #emit(fact: Fact, options: Pick<EmitOptions, "level" | "id" | "causedBy"> = {}): void {
+    this.trace.emit(fact, { actor: "kubelet", ...defined({ causedBy: this.#stepId }), ...options });
   }
 }
 

@@ -9,7 +9,7 @@ import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
 import { GenericPleg } from "../../../src/kubelet/pleg/generic.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
-import { FakeClock, START_MS } from "../../support/fake-clock.js";
+import { FakeClock, START_MS, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 
 const CREATED = ContainerEventType.CONTAINER_CREATED_EVENT;
@@ -62,14 +62,15 @@ function setUp(capacity = 1000) {
     { runtime, clock, trace, cache, events },
     { relistPeriodMs: 300_000, relistThresholdMs: 600_000 },
   );
+  const causes = new Map<string, string>();
   const fallback = { relistPeriodMs: 1000, relistThresholdMs: 180_000 };
   const evented = new EventedPleg(
-    { service, runtime, cache, events, generic, clock, trace },
+    { service, runtime, cache, events, generic, clock, trace, causeOf: (id) => causes.get(id) },
     { kubeVersion: "1.26", fallback },
   );
   const stop = new AbortController();
   const told = () => events.takeAll().map(({ type, containerId }) => `${type} ${containerId}`);
-  return { clock, facts, service, cache, events, generic, evented, stop, told, done: evented.run(stop.signal) };
+  return { causes, clock, facts, service, cache, events, generic, evented, stop, told, done: evented.run(stop.signal) };
 }
 
 async function end({ stop, done, clock }: ReturnType<typeof setUp>): Promise<void> {
@@ -324,4 +325,22 @@ describe("PLEG as a whole", () => {
     await expect(done).rejects.toMatchObject({ name: "AbortError" });
     expect(clock.sleeping).toBe(0);
   });
+});
+
+test("an event of the runtime is caused by the call that changed its container, and causes what it leads to", async () => {
+  const lab = setUp();
+  lab.causes.set("c1", "start1");
+  await settle();
+  lab.service.send(event(STARTED, "c1"));
+  await settle();
+  lab.service.send(event(STOPPED, "s1", { atMs: START_MS + 1, state: 1 }));
+  await settle();
+  const [started, stopped] = only(lab.facts, "decision");
+  expect(started).toMatchObject({ causedBy: "start1", pod: "default/web" });
+  expect(stopped).toMatchObject({ origin: "observed", pod: "default/web" });
+  expect(lab.events.takeAll().map(({ scope }) => scope)).toMatchObject([
+    { causedBy: started?.id, pod: "default/web" },
+    { causedBy: stopped?.id, pod: "default/web" },
+  ]);
+  await end(lab);
 });

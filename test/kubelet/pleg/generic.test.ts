@@ -8,13 +8,17 @@ import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { emptyStatus, FakeRuntime, podOf } from "./fake-runtime.js";
 
-function setUp({ capacity = 1000, runtime = new FakeRuntime() } = {}) {
+function setUp({
+  capacity = 1000,
+  runtime = new FakeRuntime(),
+  causeOf = (_containerId: string): string | undefined => undefined,
+} = {}) {
   const clock = new FakeClock();
   const { trace, events: facts } = recordingTrace(clock);
   const cache = new PodCache();
   const events = new AsyncQueue<PodLifecycleEvent>(capacity);
   const pleg = new GenericPleg(
-    { runtime, clock, trace, cache, events },
+    { runtime, clock, trace, cache, events, causeOf },
     { relistPeriodMs: 1000, relistThresholdMs: 180_000 },
   );
   const stop = new AbortController();
@@ -274,5 +278,52 @@ describe("the trace", () => {
     await lab.relist();
     expect(lab.facts.map(({ kind, level }) => [kind, level])).toEqual([["table", 3]]);
     expect(only(lab.facts, "table")[0]?.title).toBe("Relist 2: nothing changed among 1 pod, 1 sandbox, 1 container");
+  });
+});
+
+describe("causes", () => {
+  const scopesOf = (events: AsyncQueue<PodLifecycleEvent>) => events.takeAll().map(({ scope }) => scope);
+
+  test("an event is caused by the call that last changed its container, and causes what it leads to", async () => {
+    const { runtime, facts, events, relist } = setUp({ causeOf: (id) => (id === "p1-c" ? "start1" : undefined) });
+    runtime.pods = [podOf("p1")];
+    await relist();
+    const step = only(facts, "step")[0];
+    const [container, sandbox] = only(facts, "decision");
+    expect(container).toMatchObject({ causedBy: "start1", pod: "default/p1" });
+    expect(sandbox).toMatchObject({ causedBy: step?.id, pod: "default/p1" });
+    expect(scopesOf(events)).toEqual([
+      { causedBy: container?.id, pod: "default/p1" },
+      { causedBy: sandbox?.id, pod: "default/p1" },
+    ]);
+  });
+
+  test("of more pods than are reported, the relist is the cause", async () => {
+    const { runtime, facts, events, relist } = setUp();
+    runtime.pods = Array.from({ length: 201 }, (_, i) => podOf(`p${i}`));
+    await relist();
+    const ids = new Set(facts.map(({ id }) => id));
+    expect(scopesOf(events).every((scope) => ids.has(scope?.causedBy ?? ""))).toBe(true);
+    expect(only(facts, "decision").length).toBeLessThan(events.capacity);
+  });
+
+  test("a relist of the loop is caused by who asked for it, or by the time", async () => {
+    const { runtime, trace, clock, pleg, stop, facts } = setUp();
+    const done = trace.origin("start", () => pleg.run(stop.signal));
+    done.catch(() => {}); // asserted below
+    await clock.advance(500);
+    trace.because({ causedBy: "sync1", pod: "default/other" }, () => pleg.relistSoon());
+    trace.because({ causedBy: "sync2" }, () => pleg.relistSoon());
+    runtime.pods = [podOf("p1")];
+    await clock.advance(100);
+    runtime.pods = [];
+    await clock.advance(1_000);
+    const steps = only(facts, "step").map(({ causedBy, origin, pod }) => [causedBy, origin, pod]);
+    expect(steps).toEqual([
+      ["sync1", undefined, undefined],
+      [undefined, "timer", undefined],
+    ]);
+    stop.abort();
+    await expect(done).rejects.toMatchObject({ name: "AbortError" });
   });
 });
