@@ -17,6 +17,7 @@ import { openAdminKubeconfig } from "../testbed/admin-kubeconfig.js";
 import { openStore } from "../testbed/join.js";
 import { joinDefaults, planJoin } from "../testbed/join-plan.js";
 import { startNode } from "../testbed/node.js";
+import { traceOfNode } from "../trace/view.js";
 import { SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
@@ -93,7 +94,9 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   await trace.chapter("node", async () => {
     await endLeftWork(trace, plan.folder);
     await using virtual =
-      handler === undefined ? undefined : await startHandler({ handler, random, clock, trace }, options);
+      handler === undefined
+        ? undefined
+        : await startHandler({ handler, random, clock, trace: traceOfNode(trace, plan.nodeName) }, options);
     const { port, cri, clusterDns, clusterDomain, manifestUrl } = options;
     const manifestDir = options.manifestDir === undefined ? undefined : pathFrom(cwd, options.manifestDir);
     await using node = await startNode(

@@ -4,6 +4,7 @@ import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { SwitchingClient } from "../client-go/rest/switching-client.js";
 import type { Ctx } from "../trace/ctx.js";
+import { traceOfNode } from "../trace/view.js";
 import { allUntilOneEnds, waitAtMost } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
@@ -54,6 +55,7 @@ export class NodeAgent {
   readonly client: SwitchingClient;
   readonly lease: LeaseController;
   readonly heartbeat: NodeStatusHeartbeat;
+  readonly deps: Ctx;
   readonly #events: NodeEventRecorder;
   readonly #inputs: Omit<StatusInputs, "health" | "nowMs">;
   #lastHeartbeatMs: number | undefined;
@@ -61,10 +63,12 @@ export class NodeAgent {
 
   constructor(
     config: RestConfig,
-    readonly deps: Ctx,
+    ctx: Ctx,
     readonly options: NodeOptions,
   ) {
     const { nodeName, kubeVersion, resources } = options;
+    const deps = { ...ctx, trace: traceOfNode(ctx.trace, nodeName) };
+    this.deps = deps;
     this.client = new SwitchingClient(config, (one) => createClient(one, { ...deps, actor: "kubelet" }));
     const machine = readMachineFacts(nodeName);
     this.#inputs = { nodeName, resources, machine, kubeletVersion: `v${kubeVersion}.0` };

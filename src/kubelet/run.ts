@@ -1,3 +1,4 @@
+import { traceOfNode } from "../trace/view.js";
 import { ChildAbort } from "../util/abort.js";
 import { allUntilOneEnds, orAborted, waitAtMost } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
@@ -49,9 +50,10 @@ export async function startKubelet(
   signal: AbortSignal,
 ): Promise<RunningKubelet> {
   signal.throwIfAborted();
-  const { agent, trace } = deps;
+  const { agent } = deps;
+  const trace = traceOfNode(deps.trace, options.nodeName);
   const stop = new ChildAbort(signal);
-  const run = new KubeletRun(new Kubelet(deps, options, stop.signal));
+  const run = new KubeletRun(new Kubelet({ ...deps, trace }, options, stop.signal));
   let closed: Promise<void> | undefined;
   const close = () => {
     stop[Symbol.dispose]();

@@ -8,6 +8,7 @@ import { type BootstrapDecision, needsBootstrap } from "../kubelet/certificate/n
 import { movedTo, noteMove } from "../kubelet/certificate/node-kubeconfig.js";
 import { NodeAgent } from "../kubelet/node.js";
 import type { Trace } from "../trace/trace.js";
+import { traceOfNode } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
@@ -79,7 +80,8 @@ export async function joinNode(session: JoinSession): Promise<JoinedNode> {
 }
 
 /** Gets the node its identity, with a token if need be, and tests it. The caller closes the agent. */
-export async function prepareNode(session: JoinSession): Promise<PreparedNode> {
+export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
+  const session = { ...caller, trace: traceOfNode(caller.trace, caller.plan.nodeName) };
   const { context, plan, trace, clock, kubeVersion } = session;
   const decision = await decide(session);
   const { store, target } = session;

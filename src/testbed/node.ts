@@ -7,6 +7,7 @@ import type { NodeMachine } from "../kubelet/options.js";
 import { type RunningKubelet, startKubelet } from "../kubelet/run.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
 import type { Trace } from "../trace/trace.js";
+import { traceOfNode } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { Disposables } from "../util/disposables.js";
@@ -74,7 +75,8 @@ export async function startNode(
   const close = () => opened.close();
   try {
     const store = options.store ?? (await openStore(plan));
-    const opening = openNodeRuntime({ clock, trace, signal: context.signal }, options);
+    const runtimeTrace = traceOfNode(trace, plan.nodeName);
+    const opening = openNodeRuntime({ clock, trace: runtimeTrace, signal: context.signal }, options);
     const settled = opening.catch(() => undefined);
     opened.defer(async () => (await settled)?.close());
     // A runtime that the user named must answer before the node joins; an embedded one starts meanwhile.

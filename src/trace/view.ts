@@ -1,4 +1,5 @@
-import type { Fact, TraceEvent } from "./events.js";
+import { defined } from "../util/defined.js";
+import type { Actor, Fact, TraceEvent } from "./events.js";
 import { type EmitOptions, LEVELS, type Level, Trace, type TraceSink } from "./trace.js";
 
 /** How one part of a program is shown. */
@@ -7,15 +8,20 @@ export interface ViewOptions {
   wants(level: Level): boolean;
   /** The level at which the view shows a fact. */
   levelOf(fact: Fact, level: Level, options: EmitOptions): Level;
+  /** the node whose kubelet and runtime report the facts */
+  readonly instance?: string;
 }
 
-/** A trace that shows its facts at other levels than the trace below it, which keeps all of them. */
+/** A trace that shows its facts at other levels, or with an instance, than the trace below it, which keeps all of them. */
 export class TraceView extends Trace {
+  readonly #instance: { readonly instance?: string };
+
   constructor(
     readonly base: Trace,
     readonly options: ViewOptions,
   ) {
     super(base.clock, base.wantsBodies, base.secrets);
+    this.#instance = defined({ instance: options.instance });
   }
 
   override addSink(sink: TraceSink): void {
@@ -33,12 +39,13 @@ export class TraceView extends Trace {
   override emit(fact: Fact, options: EmitOptions): TraceEvent {
     const id = options.id ?? this.newId();
     const level = this.options.levelOf(fact, options.level ?? LEVELS[fact.kind], { ...options, id });
-    return this.base.emit(fact, { ...options, id, level });
+    const instance = hasInstance(options.actor) ? this.#instance : undefined;
+    return this.base.emit(fact, { ...instance, ...options, id, level });
   }
 
   override relay(event: TraceEvent): void {
     const level = event.level as Level;
-    this.base.relay({ ...event, level: this.options.levelOf(event, level, { ...event, level }) });
+    this.base.relay({ ...this.#instance, ...event, level: this.options.levelOf(event, level, { ...event, level }) });
   }
 
   override async close(): Promise<void> {
@@ -54,5 +61,20 @@ export function quieterTrace(trace: Trace, atLeast: Level): Trace {
   return new TraceView(trace, {
     wants: (level) => trace.wants(level > atLeast ? level : atLeast),
     levelOf: (fact, level) => (fact.kind === "error" || level > atLeast ? level : atLeast),
+  });
+}
+
+/** A node has a kubelet and a runtime of its own; the administrator who joins it has none. */
+function hasInstance(actor: Actor): boolean {
+  return actor === "kubelet" || actor === "runtime";
+}
+
+/** A view in which the facts of kubelet and runtime name their node. */
+export function traceOfNode(trace: Trace, nodeName: string): Trace {
+  if (trace instanceof TraceView && trace.options.instance === nodeName) return trace;
+  return new TraceView(trace, {
+    instance: nodeName,
+    wants: (level) => trace.wants(level),
+    levelOf: (_fact, level) => level,
   });
 }

@@ -4,7 +4,8 @@ import type { TraceEvent } from "../../src/trace/events.js";
 import { currentScope, runInScope, type Scope, versionOf } from "../../src/trace/scope.js";
 import { Trace } from "../../src/trace/trace.js";
 import { formatTraceparent, parseTraceparent } from "../../src/trace/traceparent.js";
-import { quieterTrace } from "../../src/trace/view.js";
+import { until } from "../../src/trace/until.js";
+import { quieterTrace, traceOfNode } from "../../src/trace/view.js";
 import { FakeClock, START_MS } from "../support/fake-clock.js";
 
 function collect(): { trace: Trace; events: TraceEvent[]; clock: FakeClock } {
@@ -184,4 +185,48 @@ test("a fact is searched for secrets only if a sink shows its level", () => {
   assert.ok(readsOf(quiet, 2) < readsOf(quiet, 1));
   trace.emit(fact, { actor: "user", level: 4 });
   assert.equal((events[0] as { text?: string }).text, "abcdef.****");
+});
+
+test("what is kept with an item of a queue is why the code runs, or what it names instead", () => {
+  const { trace } = collect();
+  const kept = trace.because({ causedBy: "1", pod: "default/web" }, () => [
+    trace.keepScope(),
+    trace.keepScope({ causedBy: "2" }),
+  ]);
+  assert.deepEqual(kept, [
+    { scope: { causedBy: "1", pod: "default/web" } },
+    { scope: { causedBy: "2", pod: "default/web" } },
+  ]);
+  const terminal = new Trace(new FakeClock());
+  terminal.addSink({ level: 1, write: () => {} });
+  assert.deepEqual(
+    terminal.chapter("node", () => terminal.keepScope({ causedBy: "2" })),
+    {},
+  );
+});
+
+test("the facts of a node's kubelet and runtime name it, also those of another process", () => {
+  const { trace, events } = collect();
+  const view = traceOfNode(trace, "n1");
+  view.step("kubelet", "step", {}, () => view.emit({ kind: "note", text: "admin" }, { actor: "user" }));
+  const stamp = { seq: 1, id: "00000000000000ab", atMs: 5, actor: "runtime", level: 1 } as const;
+  view.relay({ ...stamp, kind: "note", text: "relayed" });
+  quieterTrace(view, 3).emit({ kind: "note", text: "quiet" }, { actor: "kubelet" });
+  assert.deepEqual(
+    events.map(({ instance }) => instance),
+    ["n1", undefined, "n1", "n1"],
+  );
+  assert.equal(traceOfNode(view, "n1"), view);
+});
+
+test("until: a round at once and after each period; only the later ones begin chains", async () => {
+  const { trace, clock } = collect();
+  const origins: unknown[] = [];
+  const stop = new AbortController();
+  const round = async () => void origins.push(currentScope()?.origin);
+  const done = trace.origin("start", () => until({ clock, trace }, 1_000, round, stop.signal));
+  await clock.advance(2_500);
+  assert.deepEqual(origins, ["start", "timer", "timer"]);
+  stop.abort();
+  await assert.rejects(done, { name: "AbortError" });
 });
