@@ -1,5 +1,7 @@
+import { runInScope, type Scope } from "../trace/scope.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import { messageOf } from "../util/errors.js";
 import { ABANDONED_EXIT_CODE, type HandlerTask, type PodHandler } from "./handler.js";
 import type { HandlerLog } from "./log-file.js";
@@ -36,13 +38,17 @@ export class VirtualPod {
   readonly #abort = new AbortController();
   readonly #kill = new AbortController();
   readonly #over = new AbortController();
+  /** the call that asked the handler to stop */
+  #stoppedBy: Scope | undefined;
   readonly ended: Promise<HandlerOutcome>;
 
   constructor(
     readonly deps: VirtualPodDeps,
     readonly options: VirtualPodOptions,
   ) {
-    this.ended = deps.trace.detached(() => this.#run());
+    const { trace } = deps;
+    const cause = defined({ causedBy: trace.cause, pod: options.podText });
+    this.ended = trace.detached(() => trace.because(cause, () => this.#run()));
   }
 
   get progress(): HandlerProgress | undefined {
@@ -57,6 +63,7 @@ export class VirtualPod {
   /** Asks the handler to stop, and abandons it after the grace period. Safe to call again, also with a shorter one. */
   async stop(why: string, graceMs: number): Promise<void> {
     if (!this.#abort.signal.aborted) {
+      this.#stoppedBy = this.deps.trace.keepScope({ pod: this.options.podText }).scope;
       this.#say(`ask the handler of ${this.options.podText} to stop`, why);
       this.#abort.abort(new DOMException(why, "AbortError"));
     }
@@ -101,8 +108,10 @@ export class VirtualPod {
     const { phase, reason, message } = outcome;
     const to = message === "" ? `${phase} (${reason})` : `${phase} (${reason}: ${message.split("\n")[0]})`;
     const fact = { kind: "state", subject: `pod ${podText}`, what: "handler", from: "running", to } as const;
-    this.deps.trace.emit(fact, { actor: "runtime" });
-    onChanged();
+    runInScope(this.#stoppedBy, () => {
+      this.deps.trace.emit(fact, { actor: "runtime" });
+      onChanged();
+    });
     return outcome;
   }
 
@@ -130,6 +139,8 @@ export class VirtualPod {
   }
 
   #say(what: string, why: string): void {
-    this.deps.trace.emit({ kind: "decision", what, why }, { actor: "runtime" });
+    const { trace } = this.deps;
+    const report = () => trace.emit({ kind: "decision", what, why }, { actor: "runtime" });
+    trace.because({ pod: this.options.podText }, report);
   }
 }

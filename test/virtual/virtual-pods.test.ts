@@ -42,6 +42,7 @@ class PlayedHandler implements PodHandler {
 
 function setUp(spec: Partial<V1Pod["spec"]> = {}, timeoutMs?: number) {
   const clock = new FakeClock();
+  const { trace, events: facts } = recordingTrace(clock);
   const handler = new PlayedHandler();
   const pod = podOf("p", spec);
   const changed: string[] = [];
@@ -51,7 +52,7 @@ function setUp(spec: Partial<V1Pod["spec"]> = {}, timeoutMs?: number) {
       handler,
       clock,
       random: Object.assign(new FakeRandom(), { bytes: () => Buffer.from(String(changed.length + nextId++)) }),
-      trace: recordingTrace(clock).trace,
+      trace,
       pod: (uid) => (uid === pod.metadata.uid ? pod : undefined),
       onChanged: (uid) => changed.push(uid),
     },
@@ -63,7 +64,7 @@ function setUp(spec: Partial<V1Pod["spec"]> = {}, timeoutMs?: number) {
     const config = ContainerConfig.encode({ metadata: { name, attempt: 0 }, logPath: `${name}.log` });
     return pods.createContainer(sandbox, ContainerConfig.decode(config), folder);
   };
-  return { clock, handler, pod, pods, sandbox, create, changed, folder };
+  return { trace, facts, clock, handler, pod, pods, sandbox, create, changed, folder };
 }
 let nextId = 0;
 
@@ -169,5 +170,25 @@ test("progress is the message of a running pod; the outcome is its phase, whatev
   assert.deepEqual(
     conditions?.map(({ type, status, reason: why }) => `${type} ${status} ${why}`),
     ["Ready False PodCompleted", "ContainersReady False PodCompleted"],
+  );
+});
+
+test("what a handler does is caused by the call that started it, and its end by the call that stopped it", async () => {
+  const { handler, pods, create, trace, facts } = setUp();
+  const container = create("c");
+  trace.because({ causedBy: "start1" }, () => pods.startContainer(container));
+  handler.events.push({ kind: "progress", progress: { message: "half" } });
+  await settle();
+  const stopped = trace.because({ causedBy: "stop2" }, () => pods.stopContainer(container, 30_000));
+  handler.end();
+  await stopped;
+  assert.deepEqual(
+    facts.map(({ kind, causedBy, pod }) => [kind, causedBy, pod]),
+    [
+      ["decision", "start1", "default/p"],
+      ["note", "start1", "default/p"],
+      ["decision", "stop2", "default/p"],
+      ["state", "stop2", "default/p"],
+    ],
   );
 });
