@@ -12,7 +12,7 @@ import { kubeletClientCertificate } from "./certificate/kubelet.js";
 import { NodeEventRecorder } from "./events/node-recorder.js";
 import { LeaseController } from "./nodelease/controller.js";
 import type { LeaseOutcome } from "./nodelease/lease-observer.js";
-import { NodeStatusHeartbeat } from "./nodestatus/heartbeat.js";
+import { type HeartbeatOutcome, NodeStatusHeartbeat } from "./nodestatus/heartbeat.js";
 import { readMachineFacts } from "./nodestatus/machine.js";
 import { registerWithApiServer } from "./nodestatus/register.js";
 import type { NodeResources } from "./nodestatus/resources.js";
@@ -133,7 +133,7 @@ export class NodeAgent {
         await this.client.expect({ method: "GET", path, signal });
       }
       const what = answer.status === 404 ? "it does not exist yet" : "it exists";
-      const why = "the API server knows the node by its certificate, and the Node authorizer lets it read its own Node";
+      const why = "the API server accepts the node's certificate, and lets it read its own Node";
       trace.emit({ kind: "decision", what: `answered: ${what}`, why }, { actor: "apiserver" });
     });
   }
@@ -144,11 +144,11 @@ export class NodeAgent {
    * Upstream starts all three at once, so its lease controller finds no Node to own the lease and sleeps 10 s; here the
    * lease comes after the registration.
    */
-  async start(signal: AbortSignal): Promise<LeaseOutcome> {
+  async start(signal: AbortSignal): Promise<{ readonly status: HeartbeatOutcome; readonly lease: LeaseOutcome }> {
     this.birthCry();
     await this.register(signal, { maxAttempts: START_ATTEMPTS });
-    await this.reportReady(signal);
-    return this.renewOnce(signal);
+    const status = await this.reportReady(signal);
+    return { status, lease: await this.renewOnce(signal) };
   }
 
   /** Mirrors BirthCry in pkg/kubelet/kubelet.go. */
@@ -174,10 +174,10 @@ export class NodeAgent {
   }
 
   /** Writes the node's status; Ready if the status source reports no problem. */
-  async reportReady(signal: AbortSignal): Promise<void> {
+  async reportReady(signal: AbortSignal): Promise<HeartbeatOutcome> {
     const upstream = { file: "pkg/kubelet/kubelet.go", func: "fastStatusUpdateOnce" };
     const title = `Report ${this.options.nodeName} Ready`;
-    await this.deps.trace.step("kubelet", title, { upstream }, () => this.heartbeat.update(signal));
+    return this.deps.trace.step("kubelet", title, { upstream }, () => this.heartbeat.update(signal));
   }
 
   /** One round of the lease controller, as a step. */

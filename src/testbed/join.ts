@@ -65,14 +65,13 @@ export async function openStore(plan: JoinPlan): Promise<CertificateStore> {
 export async function joinNode(session: JoinSession): Promise<JoinedNode> {
   const node = await prepareNode(session);
   try {
-    const lease = await node.agent.start(session.context.signal);
-    if (lease.type !== "failed") return { ...node, renewTime: lease.renewTime };
+    const { status, lease } = await node.agent.start(session.context.signal);
     const { nodeName } = session.plan;
-    throw new LabError(
-      "FAILED",
-      `the Lease of ${nodeName} was not written: ${lease.why}`,
-      "Run the same command again.",
-    );
+    const hint = "Run the same command again.";
+    if (status === "failed")
+      throw new LabError("FAILED", `the status of ${nodeName} was not written: it is not Ready`, hint);
+    if (lease.type !== "failed") return { ...node, renewTime: lease.renewTime };
+    throw new LabError("FAILED", `the Lease of ${nodeName} was not written: ${lease.why}`, hint);
   } catch (error) {
     await node.agent.close();
     throw error;

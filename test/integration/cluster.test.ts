@@ -59,9 +59,12 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
         .map((line) => line.split(/\s+/).slice(0, 2).join(" ")),
       ["node-1 Ready", "node-2 Ready"],
     );
-    // Their kubelets serve, and their runtimes answer.
+    // Their kubelets serve where the nodes say, and their runtimes answer.
     for (const node of ["node-1", "node-2"]) {
-      assert.equal(kubectl("get", "--raw", `/api/v1/nodes/${node}/proxy/runningpods/`).includes("PodList"), true);
+      const ask = (path: string) => JSON.parse(kubectl("get", "--raw", `/api/v1/nodes/${node}${path}`));
+      assert.equal(ask("/proxy/runningpods/").kind, "PodList");
+      const { port } = ask("/proxy/configz").kubeletconfig;
+      assert.equal(port, ask("").status.daemonEndpoints.kubeletEndpoint.Port);
     }
   });
 

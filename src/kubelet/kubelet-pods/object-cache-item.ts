@@ -180,7 +180,7 @@ export class ObjectCacheItem {
     return `${kind} ${namespace}/${name}`;
   }
 
-  /** // Reported once, and not at each attempt: a right may be missing for long. */
+  /** Reported once, and not at each attempt: a right may be missing for long. */
   #failed(error: unknown): void {
     const stack = isOwnBug(error) && error instanceof Error ? error.stack : undefined;
     const message = stack ?? messageOf(error);

@@ -31,6 +31,6 @@ export function describeActions(pod: V1Pod, actions: PodActions): { readonly wha
   ];
   const isOver = actions.killPod && !actions.createSandbox;
   const reasons = actions.containersToKill.map(({ message }) => message);
-  const why = isOver ? "nothing of it runs, and nothing is to be started" : [actions.why, ...reasons].join("; ");
+  const why = isOver ? "none of its containers is to run on or to start" : [actions.why, ...reasons].join("; ");
   return { what: `${podText(pod)}: ${parts.join(", ")}`, why };
 }

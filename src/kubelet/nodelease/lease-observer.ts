@@ -55,7 +55,13 @@ export class LeaseObserver {
   #explain(): void {
     const constants = constantsFor(this.options.kubeVersion, "leaseDurationSeconds", "leaseRenewInterval");
     const why = "a node whose Lease is not renewed for the grace period counts as gone";
-    this.#emit({ kind: "decision", what: `renew again in ${this.#every}`, why, constants, upstream: UPSTREAM });
+    this.#emit({
+      kind: "decision",
+      what: `the next renewal is due in ${this.#every}`,
+      why,
+      constants,
+      upstream: UPSTREAM,
+    });
   }
 
   get #every(): string {

@@ -26,12 +26,8 @@ export interface NodeImage {
   readonly sizeBytes: number;
 }
 
-/** For a node without a runtime, as `kubelab bootstrap` creates it. */
-const NO_KUBELET: KubeletFacts = {
-  containerRuntimeVersion: "kubelab://0.1.0",
-  kubeletPort: 10250,
-  images: [],
-};
+/** For a node without a runtime and a server, as `kubelab bootstrap` creates it. kubectl shows its runtime as <unknown>. */
+const NO_KUBELET: KubeletFacts = { containerRuntimeVersion: "", kubeletPort: 0, images: [] };
 
 export interface StatusInputs {
   readonly nodeName: string;

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { KubeClient } from "../../client-go/rest/client.js";
+import { durationText } from "../../release/fact-table.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import { ExpiringCache } from "../../server/expiring-cache.js";
 import type { Constant } from "../../trace/events.js";
@@ -12,9 +13,7 @@ import { Authenticator } from "./authenticate.js";
 import { type AccessDecision, ReviewError, reviewAccess, reviewToken } from "./reviews.js";
 
 /** pkg/kubelet/apis/config/v1beta1/defaults.go: how long the API server's answers are cached */
-const WEBHOOK_TOKEN_TTL_MS = 2 * 60_000;
-const WEBHOOK_AUTHORIZED_TTL_MS = 5 * 60_000;
-const WEBHOOK_UNAUTHORIZED_TTL_MS = 30_000;
+export const WEBHOOK_TTL_MS = { token: 2 * 60_000, authorized: 5 * 60_000, unauthorized: 30_000 } as const;
 
 export interface KubeletAuthDeps {
   /** sends reviews of tokens and rights, as the node; undefined: tokens are ignored, and only `AlwaysAllow` works */
@@ -65,10 +64,10 @@ export class KubeletAuth {
         clock,
         ...(client === undefined ? {} : { reviewToken: (token) => reviewToken({ client, clock }, token, signal) }),
       },
-      { anonymous, tokenTtlMs: WEBHOOK_TOKEN_TTL_MS, ...defined({ clientCaPem }) },
+      { anonymous, tokenTtlMs: WEBHOOK_TTL_MS.token, ...defined({ clientCaPem }) },
     );
     this.#decisions = new ExpiringCache(clock, ({ allowed }) =>
-      allowed ? WEBHOOK_AUTHORIZED_TTL_MS : WEBHOOK_UNAUTHORIZED_TTL_MS,
+      allowed ? WEBHOOK_TTL_MS.authorized : WEBHOOK_TTL_MS.unauthorized,
     );
   }
 
@@ -114,8 +113,8 @@ export class KubeletAuth {
     const said = decision.reason === "" ? "" : `: ${decision.reason}`;
     const why = `the API server's answer to a SubjectAccessReview${isRemembered ? ", remembered" : ""}${said}`;
     const ttl: Constant = decision.allowed
-      ? { name: "cacheAuthorizedTTL", value: "5 min", release: "v1.25" }
-      : { name: "cacheUnauthorizedTTL", value: "30 s", release: "v1.25" };
+      ? { name: "cacheAuthorizedTTL", value: durationText(WEBHOOK_TTL_MS.authorized) }
+      : { name: "cacheUnauthorizedTTL", value: durationText(WEBHOOK_TTL_MS.unauthorized) };
     return { decision, why, constants: [ttl] };
   }
 

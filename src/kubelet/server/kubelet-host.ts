@@ -37,7 +37,7 @@ export interface KubeletHostDeps {
 export interface KubeletHostOptions {
   readonly nodeName: string;
   /** the content of /configz: fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
-  readonly configuration?: Readonly<Record<string, unknown>>;
+  readonly configuration?: () => Readonly<Record<string, unknown>>;
 }
 
 /** Mirrors SyncLoopHealthCheck: twice the resync interval, and at least this long. */
@@ -142,7 +142,7 @@ export class KubeletHost implements KubeletServerHost {
   }
 
   configz(): Readonly<Record<string, unknown>> {
-    return this.options.configuration ?? {};
+    return this.options.configuration?.() ?? {};
   }
 
   async statsSummary(signal: AbortSignal): Promise<unknown> {

@@ -42,7 +42,7 @@ export class ContainerDeletor {
     for (const id of ids) this.#underWay.add(id);
     const who = `${podStatus.namespace}/${podStatus.name}`;
     const what = `remove ${ids.length} dead container${ids.length === 1 ? "" : "s"} of ${who}`;
-    const why = removeAll ? "the pod is over" : "a newer one has ended: one of each name is kept";
+    const why = removeAll ? "the pod is over" : `a newer one has ended: ${keep} of each name is kept`;
     const upstream = { file: FILE, func: "deleteContainersInPod" };
     this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
     this.#tail = this.#tail.then(() => this.#delete(ids));

@@ -1,14 +1,19 @@
 import { join } from "node:path";
+import { goDuration } from "../../apimachinery/time.js";
 import { runCertificateManager } from "../../client-go/certificate/manager.js";
+import { factFor } from "../../release/facts.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
 import { kubeletServerCertificate } from "../certificate/kubelet.js";
 import { selfSignedServingPair } from "../certificate/serving.js";
+import { FILE_CHECK_FREQUENCY_MS } from "../config/file.js";
+import { HTTP_CHECK_FREQUENCY_MS } from "../config/http.js";
 import type { Kubelet } from "../kubelet.js";
+import { DEFAULT_LOG_ROTATE_POLICY } from "../logs/container-log-manager.js";
 import { DEFAULT_CLUSTER_DNS } from "../network/dns.js";
 import type { KubeletOptions } from "../options.js";
-import { KubeletAuth } from "../server/kubelet-auth.js";
+import { KubeletAuth, WEBHOOK_TTL_MS } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
 import { KUBELET_PORT, KubeletServer } from "../server/server.js";
 
@@ -53,7 +58,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
       trace,
       latestLoopEntryMs: () => loop.lastIterationMs,
     },
-    { nodeName, configuration: configurationOf(options, nodeIp) },
+    { nodeName, configuration: () => configurationOf(options, nodeIp, server.port) },
   );
   const { caPem } = client.config;
   const auth = new KubeletAuth({ client, clock, trace }, { nodeName, ...defined({ clientCaPem: caPem }) });
@@ -84,24 +89,32 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
   return { port: server.port, url: server.url, rotate: store === undefined ? undefined : rotate, close };
 }
 
-/** The fields of kubelet.config.k8s.io/v1beta1 that this kubelet supports. */
-function configurationOf(options: KubeletOptions, nodeIp: string): Readonly<Record<string, unknown>> {
-  const { port, rotateServerCertificates } = options;
+/** The fields of kubelet.config.k8s.io/v1beta1 that this kubelet supports, as it uses them. @param port of its server */
+function configurationOf(options: KubeletOptions, address: string, port: number): Readonly<Record<string, unknown>> {
+  const { kubeVersion, rotateServerCertificates, manifestDir, manifestUrl } = options;
   const { clusterDns, clusterDomain } = { ...DEFAULT_CLUSTER_DNS, ...options };
+  const { maxSize, maxFiles } = options.logRotatePolicy ?? DEFAULT_LOG_ROTATE_POLICY;
+  const { token, authorized, unauthorized } = WEBHOOK_TTL_MS;
   return {
-    address: nodeIp,
-    ...defined({ port }),
+    address,
+    port,
     ...(rotateServerCertificates === true ? { serverTLSBootstrap: true } : {}),
-    authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: "2m0s" } },
-    authorization: { mode: "Webhook", webhook: { cacheAuthorizedTTL: "5m0s", cacheUnauthorizedTTL: "30s" } },
+    ...defined({ staticPodPath: manifestDir, staticPodURL: manifestUrl }),
+    authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: goDuration(token) } },
+    authorization: {
+      mode: "Webhook",
+      webhook: { cacheAuthorizedTTL: goDuration(authorized), cacheUnauthorizedTTL: goDuration(unauthorized) },
+    },
     clusterDomain,
     clusterDNS: clusterDns,
-    syncFrequency: "1m0s",
-    fileCheckFrequency: "20s",
-    httpCheckFrequency: "20s",
-    nodeStatusUpdateFrequency: "10s",
-    nodeStatusReportFrequency: "5m0s",
-    nodeLeaseDurationSeconds: 40,
+    syncFrequency: goDuration(factFor("podResyncInterval", kubeVersion)),
+    fileCheckFrequency: goDuration(FILE_CHECK_FREQUENCY_MS),
+    httpCheckFrequency: goDuration(HTTP_CHECK_FREQUENCY_MS),
+    nodeStatusUpdateFrequency: goDuration(factFor("nodeStatusUpdateFrequency", kubeVersion)),
+    nodeStatusReportFrequency: goDuration(factFor("nodeStatusReportFrequency", kubeVersion)),
+    nodeLeaseDurationSeconds: factFor("leaseDurationSeconds", kubeVersion),
+    containerLogMaxSize: String(maxSize),
+    containerLogMaxFiles: maxFiles,
     serializeImagePulls: true,
   };
 }

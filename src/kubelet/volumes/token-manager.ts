@@ -114,7 +114,8 @@ export class TokenManager {
       const refreshMs = lastMs - jitterMs;
       const minutes = Math.round((refreshMs - clock.now()) / 60_000);
       const what = `a token of service account ${namespace}/${name} for ${podText(pod)}: replace it in ${minutes} min`;
-      const why = "then a fifth of its lifetime is left, or it is a day old";
+      const isLongLived = MAX_TTL_MS < (ttlMs * 4) / 5;
+      const why = `soon after, ${isLongLived ? "it is a day old" : "only a fifth of its lifetime is left"}`;
       const upstream = { file: FILE, func: "requiresRefresh" };
       trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
       return { podUid: uid, token, expiresMs, refreshMs };

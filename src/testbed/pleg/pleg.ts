@@ -130,7 +130,7 @@ export class Pleg {
     for await (const event of this.events.iterate(signal)) {
       const { type, podUid } = event;
       const isWorthy = isSyncPodWorthy(event);
-      const what = `${isWorthy ? "sync" : "do not sync"} pod ${podUid} for ${type}`;
+      const what = `a sync loop would ${isWorthy ? "" : "not "}sync pod ${podUid} for ${type}`;
       const why = isWorthy
         ? "its worker reads the status from the cache, newer than its last sync"
         : "a removal does not change the pod's state; a death was reported by ContainerDied";

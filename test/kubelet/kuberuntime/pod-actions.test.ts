@@ -287,5 +287,5 @@ test("report: lists the actions in their order, with the reason", () => {
   assert.equal(wantsNothing(one.actions), false);
   assert.equal(wantsNothing(actionsOf({ spec: "a", seen: "a" }).actions), true);
   const over = actionsOf({ spec: "a", policy: "Never", seen: "a=0" });
-  assert.equal(describeActions(over.pod, over.actions).why, "nothing of it runs, and nothing is to be started");
+  assert.equal(describeActions(over.pod, over.actions).why, "none of its containers is to run on or to start");
 });

@@ -26,6 +26,7 @@ const inputs: StatusInputs = {
   },
   kubeletVersion: "v1.25.0",
   health: { problems: [RUNTIME_NOT_CHECKED] },
+  kubelet: { containerRuntimeVersion: "", kubeletPort: 10250, images: [] },
   nowMs: START_MS,
 };
 
@@ -143,4 +144,11 @@ describe("resources", () => {
       });
     });
   }
+});
+
+test("a node without a kubelet's runtime and server names neither", () => {
+  const { kubelet: _kubelet, ...others } = inputs;
+  const { nodeInfo, daemonEndpoints } = setNodeStatus({}, others);
+  assert.equal(nodeInfo?.["containerRuntimeVersion"], "");
+  assert.deepEqual(daemonEndpoints, { kubeletEndpoint: { Port: 0 } });
 });

@@ -59,7 +59,7 @@ describe("kubelet host", () => {
         latestLoopEntryMs: () => undefined,
         ...changes,
       },
-      { nodeName: "n1", configuration: { port: 1 } },
+      { nodeName: "n1", configuration: () => ({ port: 1 }) },
     );
 
   test("a static pod has the kubelet's status, another one the API server's", () => {

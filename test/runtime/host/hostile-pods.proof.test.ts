@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, test } from "vitest";
-import { parse } from "yaml";
+import { loadKubeconfig } from "../../../src/client-go/clientcmd/kubeconfig.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { CliProcess, newHome, runCliProcess } from "../../support/cli-process.js";
 import { HttpsClient } from "../../support/https-client.js";
@@ -37,7 +37,8 @@ suiteNeeding(["kubectl"], "pods with hostile scripts on node-1", () => {
   beforeAll(async () => {
     cluster = new CliProcess(home, ["cluster", "up", "--name", "hostile", "--port", "0", "--nodes", "2"]);
     await cluster.says(/is ready/);
-    client = new HttpsClient(accessOf(kubeconfig), 4);
+    const { server: url, caPem, clientCertificatePem, clientKeyPem } = (await loadKubeconfig(kubeconfig)).config;
+    client = new HttpsClient({ url, ca: caPem ?? "", cert: clientCertificatePem ?? "", key: clientKeyPem ?? "" }, 4);
     await createPod("neighbour", "node-2", "sleep 3600");
     await kubectl("wait", "--for=condition=Ready", "pod/neighbour", "--timeout=20s");
   });
@@ -100,15 +101,4 @@ suiteNeeding(["kubectl"], "pods with hostile scripts on node-1", () => {
 function rssBytes(pid: number): number {
   const own = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1_024;
   return childrenOf(pid).reduce((sum, child) => sum + rssBytes(child), own);
-}
-
-function accessOf(kubeconfig: string) {
-  const { clusters, users } = parse(readFileSync(kubeconfig, "utf8"));
-  const pem = (text: string) => Buffer.from(text, "base64").toString();
-  return {
-    url: clusters[0].cluster.server as string,
-    ca: pem(clusters[0].cluster["certificate-authority-data"]),
-    cert: pem(users[0].user["client-certificate-data"]),
-    key: pem(users[0].user["client-key-data"]),
-  };
 }

@@ -47,11 +47,12 @@ export class HealthReport {
     const { kubeVersion, trace } = this.deps;
     const isOverdue = silentMs > factFor("leaseRenewInterval", kubeVersion) * 1.5;
     if (!isOverdue || currentReady?.status === "Unknown") return;
+    const counts = currentReady === undefined ? "starting" : currentReady.status === "True" ? "Ready" : "not Ready";
     asController(
       trace,
       {
         kind: "decision",
-        what: `node ${name}: still counts as ${currentReady?.status === "True" ? "Ready" : "starting"}`,
+        what: `node ${name}: still counts as ${counts}`,
         why: `no heartbeat for ${seconds(silentMs)}, ${seconds(graceMs - silentMs)} of the grace period left`,
         constants: constantsFor(
           kubeVersion,
