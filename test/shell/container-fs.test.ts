@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
 import { ImageStore } from "../../src/runtime/images/image-store.js";
 import { parseReference } from "../../src/runtime/images/reference.js";
 import { ContainerFs } from "../../src/shell/fs/container-fs.js";
+import { DiskUse } from "../../src/shell/fs/disk-use.js";
 import { newFolder, RuntimeLab } from "../runtime/lab.js";
 import { FakeClock } from "../support/fake-clock.js";
 
@@ -216,6 +217,41 @@ test("the writable layer has a limit", () => {
   );
   fs.remove("/tmp/big");
   fs.write("/tmp/small", Buffer.from("fits again"));
+});
+
+test("what a container adds to its mounts has a limit, and what is removed is free again", async () => {
+  const hostPath = newFolder();
+  const clock = new FakeClock();
+  const mounts = [{ containerPath: "/data", hostPath, isReadonly: false }];
+  const fs = new ContainerFs({ image, mounts, clock, isReadonly: false });
+  const byte = Buffer.from("x");
+  const size = 1024 ** 3;
+  fs.write("/data/sparse", byte, { offset: size - 1 });
+  assert.throws(() => fs.write("/data/small", byte), { code: "ENOSPC" });
+  fs.write("/data/sparse", byte, { offset: 0 });
+  fs.rename("/data/small", "/data/sparse");
+  fs.write("/data/second", byte, { offset: size - 1 });
+  assert.throws(() => fs.write("/data/small", byte), { code: "ENOSPC" });
+  // Another container of the pod removes it.
+  rmSync(join(hostPath, "second"));
+  assert.throws(() => fs.write("/data/small", byte), { code: "ENOSPC" });
+  await clock.advance(10_000);
+  fs.write("/data/small", byte);
+});
+
+test("the number of names that a container adds to its mounts has a limit", () => {
+  const hostPath = newFolder();
+  const use = new DiskUse([{ containerPath: "/data", hostPath, isReadonly: false }], new FakeClock());
+  const add = (count: number) => {
+    for (let done = 0; done < count; done++) use.addName("/data/x");
+  };
+  writeFileSync(join(hostPath, "one"), "");
+  add(50_000);
+  // Only one of them is still there.
+  add(49_999);
+  assert.throws(() => add(1), { code: "ENOSPC" });
+  use.removeName(join(hostPath, "one"));
+  add(1);
 });
 
 test("a container: programs use mounts, and the runtime's files are created where nothing is mounted", async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../util/clock.js";
+import { DiskUse } from "./disk-use.js";
 import { FsError } from "./fs-error.js";
 import { type FileOwner, HostFiles, type HostPlace } from "./host-files.js";
 import { Layer } from "./layer.js";
@@ -24,7 +25,7 @@ export interface ContainerFsOptions {
  * container. All calls are synchronous, because they touch only memory or small files of the kubelet.
  */
 export class ContainerFs {
-  readonly host = new HostFiles();
+  readonly host: HostFiles;
   readonly clock: Clock;
   readonly #layer: Layer;
   #root: DirectoryNode;
@@ -36,6 +37,7 @@ export class ContainerFs {
 
   constructor(options: ContainerFsOptions) {
     this.clock = options.clock;
+    this.host = new HostFiles(new DiskUse(options.mounts, options.clock));
     this.#layer = new Layer(options.clock);
     this.#root = options.image;
     this.#mounts = options.mounts;

@@ -23,6 +23,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import type { DiskUse } from "./disk-use.js";
 import { FsError, fromHost } from "./fs-error.js";
 import type { HostMount } from "./nodes.js";
 
@@ -52,6 +53,8 @@ const NO_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
  * mount leads to a path of the container. It does not open pipes, sockets and devices.
  */
 export class HostFiles {
+  constructor(readonly use: DiskUse) {}
+
   path({ mount, rel }: HostPlace): string {
     return rel === "" ? mount.hostPath : join(mount.hostPath, rel);
   }
@@ -80,14 +83,19 @@ export class HostFiles {
   write(place: HostPlace, bytes: Uint8Array, offset: number | undefined, mode: number): void {
     this.#mayWrite(place);
     const append = offset === undefined ? constants.O_APPEND : 0;
-    this.#withFile(place, constants.O_WRONLY | constants.O_CREAT | append, mode, (fd) => {
-      writeSync(fd, bytes, 0, bytes.length, offset ?? null);
+    this.#withFile(place, constants.O_WRONLY | constants.O_CREAT | append, mode, (fd, { size }) => {
+      const growth = (offset ?? size) + bytes.length - size;
+      if (growth > 0) this.use.grow(growth, this.path(place), this.#shown(place));
+      for (let at = 0; at < bytes.length; ) {
+        at += writeSync(fd, bytes, at, bytes.length - at, offset === undefined ? null : offset + at);
+      }
     });
   }
 
   /** Creates an empty file with exactly these permission bits, for this user. */
   create(place: HostPlace, mode: number, user: FileOwner): void {
     this.#mayWrite(place);
+    this.use.addName(this.#shown(place));
     this.#withFile(place, constants.O_WRONLY | constants.O_CREAT, mode, (fd) => fchmodSync(fd, mode));
     this.#give(place, user);
   }
@@ -103,11 +111,14 @@ export class HostFiles {
 
   truncate(place: HostPlace, mode: number): void {
     this.#mayWrite(place);
-    this.#withFile(place, constants.O_WRONLY | constants.O_CREAT, mode, (fd) => ftruncateSync(fd, 0));
+    this.#withFile(place, constants.O_WRONLY | constants.O_CREAT, mode, (fd, { size }) => {
+      ftruncateSync(fd, 0);
+      this.use.shrink(size);
+    });
   }
 
   mkdir(place: HostPlace, user: FileOwner): void {
-    this.#change(place, (path) => mkdirSync(path));
+    this.#add(place, (path) => mkdirSync(path));
     this.#give(place, user);
   }
 
@@ -120,29 +131,45 @@ export class HostFiles {
   }
 
   rmdir(place: HostPlace): void {
-    this.#change(place, (path) => rmdirSync(path));
+    this.#change(place, (path) => {
+      this.use.removeName(path);
+      rmdirSync(path);
+    });
   }
 
   unlink(place: HostPlace): void {
-    this.#change(place, (path) => unlinkSync(path));
+    this.#change(place, (path) => {
+      this.use.removeName(path);
+      unlinkSync(path);
+    });
   }
 
   symlink(place: HostPlace, target: string): void {
-    this.#change(place, (path) => symlinkSync(target, path));
+    this.#add(place, (path) => symlinkSync(target, path));
   }
 
   rename(from: HostPlace, to: HostPlace): void {
     this.#mayWrite(from);
-    this.#change(to, (path) => renameSync(this.path(from), path));
+    this.#change(to, (path) => {
+      this.use.removeName(path); // of the file that it replaces
+      renameSync(this.path(from), path);
+    });
   }
 
   link(from: HostPlace, to: HostPlace): void {
     this.#mayWrite(from);
-    this.#change(to, (path) => linkSync(this.path(from), path));
+    this.#add(to, (path) => linkSync(this.path(from), path));
   }
 
   utimes(place: HostPlace, mtimeMs: number): void {
     this.#change(place, (path) => utimesSync(path, mtimeMs / 1000, mtimeMs / 1000));
+  }
+
+  /** Creates a folder or a link. */
+  #add(place: HostPlace, create: (path: string) => void): void {
+    this.#mayWrite(place);
+    this.use.addName(this.#shown(place));
+    this.#change(place, create);
   }
 
   #change(place: HostPlace, change: (path: string) => void): void {
@@ -154,14 +181,14 @@ export class HostFiles {
     if (mount.isReadonly) throw new FsError("EROFS", join(mount.containerPath, rel));
   }
 
-  #withFile<T>(place: HostPlace, flags: number, mode: number, use: (fd: number) => T): T {
+  #withFile<T>(place: HostPlace, flags: number, mode: number, use: (fd: number, stat: Stats) => T): T {
     return this.#try(place, () => {
       const fd = openSync(this.path(place), flags | NO_FOLLOW, mode);
       try {
         const stat = fstatSync(fd);
         if (stat.isDirectory()) throw new FsError("EISDIR", this.#shown(place));
         if (!stat.isFile()) throw new FsError("EACCES", this.#shown(place));
-        return use(fd);
+        return use(fd, stat);
       } finally {
         closeSync(fd);
       }
