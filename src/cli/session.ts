@@ -1,21 +1,17 @@
+import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
-import { CalmSink } from "../trace/calm.js";
 import { Secrets } from "../trace/secrets.js";
-import { TerminalSink } from "../trace/terminal.js";
 import { printable, wrapBelowLabel } from "../trace/text.js";
-import { type Level, Trace, type TraceSink } from "../trace/trace.js";
-import { type Clock, SystemClock } from "../util/clock.js";
-import { pathFrom } from "../util/paths.js";
-import { chalkFor, hasUnicode, linker } from "./colour.js";
+import type { Trace } from "../trace/trace.js";
+import type { Clock } from "../util/clock.js";
+import { chalkFor, hasUnicode } from "./colour.js";
 import type { CliContext, CommandResult, EdgeWords } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
-import { formatOf, openTraceFile } from "./trace-file.js";
+import type { RunningTrace } from "./start-trace.js";
 import { columnsOf } from "./width.js";
-
-const DEFAULT_VERBOSITY = 1;
 
 /** The CliContext of one run of the CLI. */
 export class CliSession implements CliContext {
@@ -26,12 +22,12 @@ export class CliSession implements CliContext {
   readonly self;
   readonly signal;
   readonly secrets;
-  readonly #clusterClock: Clock | undefined;
+  readonly clusterClock: Clock | undefined;
   #output: OutputOptions = { color: true };
   #words: EdgeWords = { error: "error: ", interrupted: "interrupted" };
-  #running: { readonly clock: Clock; readonly trace: Trace } | undefined;
+  #tracing: typeof import("./start-trace.js") | undefined;
+  #running: RunningTrace | undefined;
   #progress: ProgressLine | undefined;
-  #calm: CalmSink | undefined;
   #exitCode = 0;
 
   constructor(
@@ -45,12 +41,17 @@ export class CliSession implements CliContext {
     this.self = edge.self;
     this.signal = edge.signal;
     this.secrets = edge.secrets ?? new Secrets();
-    this.#clusterClock = edge.clusterClock;
+    this.clusterClock = edge.clusterClock;
   }
 
   /** Called when a command's flags are parsed, before its action. */
   useOutput(output: OutputOptions): void {
     this.#output = output;
+  }
+
+  /** Loads what `session` needs. A help and a usage error do without it. */
+  async load(): Promise<void> {
+    this.#tracing = await import("./start-trace.js");
   }
 
   useWords(words: EdgeWords): void {
@@ -70,7 +71,7 @@ export class CliSession implements CliContext {
   }
 
   print({ text: plain, json, isProse = false }: CommandResult): void {
-    this.#calm?.flush();
+    this.#running?.calm?.flush();
     const { stdout } = this.streams;
     const wrapped = (line: string) => (isProse && stdout.isTTY ? wrapBelowLabel(line, columnsOf(stdout)) : [line]);
     // Names come from servers and runtimes. A pipe gets them unchanged.
@@ -79,44 +80,19 @@ export class CliSession implements CliContext {
     if (text !== "") this.#progressLine().write(text.endsWith("\n") ? text : `${text}\n`, stdout);
   }
 
+  /** Call `load` first. */
   session(options: ClockOptions): { clock: Clock; trace: Trace } {
-    this.#running ??= this.#start(options);
-    return this.#running;
-  }
-
-  #start({ speed = 1, epochMs, epochClockMs }: ClockOptions): { clock: Clock; trace: Trace } {
-    const joined = epochMs === undefined ? undefined : this.#clusterClock;
-    const clock = joined ?? new SystemClock(speed, epochMs, epochClockMs);
-    const { verbosity = DEFAULT_VERBOSITY, trace: file } = this.#output;
-    const trace = new Trace(clock, verbosity >= 4 || file !== undefined, this.secrets);
-    trace.addSink(this.#terminalSink(verbosity, clock.now()));
-    if (file !== undefined) trace.addSink(openTraceFile(pathFrom(this.cwd, file)));
-    return { clock, trace };
-  }
-
-  /** Without -v, a terminal shows the calm form; a pipe or a file gets all of it. */
-  #terminalSink(verbosity: Level, startMs: number): TraceSink {
-    const line = this.#progressLine();
-    const options = {
-      chalk: this.chalk("stderr"),
-      width: () => this.width,
-      unicode: hasUnicode(this.env),
-      verbosity,
-      startMs,
-    };
-    if (this.#output.verbosity !== undefined || this.streams.stderr.isTTY !== true) {
-      return new TerminalSink(options, line);
+    if (this.#running === undefined) {
+      assert(this.#tracing !== undefined);
+      this.#running = this.#tracing.startTrace(this, this.#progressLine(), options);
     }
-    const home = this.env["HOME"];
-    const link = linker(this.streams.stderr, options.chalk.level > 0);
-    this.#calm = new CalmSink({ ...options, home, link, onRepeat: (text) => line.showAside(text) }, line);
-    return this.#calm;
+    return this.#running;
   }
 
   handOverTrace(): string | undefined {
     const { trace, ...others } = this.#output;
     if (trace === undefined) return undefined;
-    formatOf(trace);
+    this.#tracing?.checkTraceName(trace);
     this.#output = others;
     return resolve(this.cwd, trace);
   }
@@ -156,9 +132,10 @@ export class CliSession implements CliContext {
 
   #announce(command: string, target: Target): Target {
     const { trace, clock } = this.session({});
-    const speed = clock instanceof SystemClock && clock.speed !== 1 ? `, time runs ${clock.speed}x` : "";
-    trace.emit({ kind: "note", text: `kubelab ${command} on ${target.description}${speed}` }, { actor: "user" });
-    if (target.kind !== "embedded" && (this.#output.verbosity ?? DEFAULT_VERBOSITY) >= 3) {
+    const speed = this.#tracing?.speedOf(clock) ?? 1;
+    const how = speed === 1 ? "" : `, time runs ${speed}x`;
+    trace.emit({ kind: "note", text: `kubelab ${command} on ${target.description}${how}` }, { actor: "user" });
+    if (target.kind !== "embedded" && (this.#output.verbosity ?? 1) >= 3) {
       const text = "This server logs its decisions in its own process (`kubelab cluster up -v 3`).";
       trace.emit({ kind: "note", text }, { actor: "apiserver", level: 3 });
     }
@@ -183,7 +160,7 @@ export class CliSession implements CliContext {
 
   async confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean> {
     if (options.yes === true || (this.env["KUBELAB_LAB_KUBECONFIG"] ?? "") !== "") return true;
-    this.#calm?.flush();
+    this.#running?.calm?.flush();
     this.#progress?.clear();
     const { askYesNo } = await import("./prompts.js");
     try {

@@ -67,7 +67,10 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     })
     .addHelpText("after", "\nStart here: kubelab learn\nThe flags of a command: kubelab COMMAND --help")
     .showHelpAfterError("(add --help for the flags)")
-    .hook("preAction", (_program, action) => session.useOutput(action.optsWithGlobals<OutputOptions>()));
+    .hook("preAction", (_program, action) => {
+      session.useOutput(action.optsWithGlobals<OutputOptions>());
+      return session.load();
+    });
   const words = argv.filter((word) => !word.startsWith("-"));
   const wanted = words[0] === "help" ? words[1] : words[0];
   for (const entry of COMMANDS) {

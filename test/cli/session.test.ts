@@ -2,9 +2,15 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "vitest";
 import { CliSession } from "../../src/cli/session.js";
+import type { ProgramEdge } from "../../src/testbed/context.js";
 import { FakeRandom } from "../support/fake-clock.js";
 
 const SENTENCE = "node n1 has joined and is Ready";
+
+function open(streams: ProgramEdge["streams"]): CliSession {
+  const edge = { env: {}, cwd: "/", random: new FakeRandom(), self: [], signal: new AbortController().signal, streams };
+  return new CliSession(edge, { commandNames: [], run: async () => 0 });
+}
 
 function printed(
   result: { readonly isProse: boolean; readonly text?: string },
@@ -12,8 +18,7 @@ function printed(
 ) {
   const stdout = Object.assign(new PassThrough(), { isTTY, columns: 20 });
   const streams = { stdin: new PassThrough(), stdout, stderr: new PassThrough() };
-  const edge = { env: {}, cwd: "/", random: new FakeRandom(), self: [], signal: new AbortController().signal, streams };
-  const session = new CliSession(edge, { commandNames: [], run: async () => 0 });
+  const session = open(streams);
   session.useOutput({ verbosity: 1, color: true, json });
   session.print({ text: SENTENCE, json: SENTENCE, ...result });
   return stdout.read().toString();
@@ -31,4 +36,12 @@ test("escape codes of servers and runtimes do not reach a terminal; a pipe gets 
   const text = "containerd\x1b]0;title\x07\x1b[2J";
   assert.equal(printed({ isProse: false, text }, { isTTY: true }), "containerd\\x1b]0;title\\x07\\x1b[2J\n");
   assert.equal(printed({ isProse: false, text }, { isTTY: false }), `${text}\n`);
+});
+
+test("the trace is loaded before an action; a help does without it", async () => {
+  const session = open({ stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() });
+  assert.throws(() => session.session({}), assert.AssertionError);
+  await session.load();
+  const first = session.session({});
+  assert.equal(session.session({ speed: 2 }), first);
 });

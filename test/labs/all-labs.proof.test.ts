@@ -86,7 +86,7 @@ function isEmbeddedOnly({ definition }: Lab): boolean {
   return !definition.needs.includes("containerd");
 }
 
-function prove(lab: Lab, home: string, options: { readonly withoutKubectl?: boolean } = {}): Promise<Proof> {
+async function prove(lab: Lab, home: string, options: { readonly withoutKubectl?: boolean } = {}): Promise<Proof> {
   const context = new CliSession(
     {
       env: { ...process.env, HOME: home, XDG_STATE_HOME: join(home, lab.definition.id) },
@@ -98,5 +98,6 @@ function prove(lab: Lab, home: string, options: { readonly withoutKubectl?: bool
     },
     PROGRAM,
   );
+  await context.load();
   return proveOnEmbedded(lab, context, 1, options);
 }

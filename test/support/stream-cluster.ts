@@ -65,6 +65,7 @@ export class StreamCluster implements AsyncDisposable {
       },
       PROGRAM,
     );
+    await context.load();
     const node = await startSampleNode({ context, clock, story }, target, ["nettool", "nginx"], "running");
     const kubeconfig = clusterKubeconfig(env, "kubelab");
     await makeClustersFolder(env);

@@ -40,7 +40,7 @@ describe("an API server that checks kubelets' serving certificates", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function start(name: string, rotateServerCertificates: boolean) {
+  async function start(name: string, rotateServerCertificates: boolean) {
     const none = async () => {};
     const kind = "embedded" as const;
     const rest = { description: "", kubeVersion: "1.25", close: none, [Symbol.asyncDispose]: none };
@@ -48,6 +48,7 @@ describe("an API server that checks kubelets' serving certificates", () => {
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
     const env = { HOME: folder };
     const context = new CliSession({ env, cwd: folder, streams, random, self: ["false"], signal }, PROGRAM);
+    await context.load();
     const flags = { node: name, approve: "auto" as const, timeout: 60_000, cpu: "4", memory: "8Gi", pods: "9" };
     const plan = planJoin(flags, { home: folder, cwd: folder, canAsk: false });
     const options = { plan, kubeVersion: "1.25", target, port: 0, rotateServerCertificates };

@@ -1,0 +1,74 @@
+import type { ChalkInstance } from "chalk";
+import type { ProgramEdge } from "../testbed/context.js";
+import type { ClockOptions } from "../testbed/target.js";
+import { CalmSink } from "../trace/calm.js";
+import type { Secrets } from "../trace/secrets.js";
+import { TerminalSink } from "../trace/terminal.js";
+import { type Level, Trace, type TraceSink } from "../trace/trace.js";
+import { type Clock, SystemClock } from "../util/clock.js";
+import { pathFrom } from "../util/paths.js";
+import { hasUnicode, linker } from "./colour.js";
+import type { OutputOptions } from "./options.js";
+import type { ProgressLine } from "./progress.js";
+import { formatOf, openTraceFile } from "./trace-file.js";
+
+const DEFAULT_VERBOSITY = 1;
+
+/** The run whose trace starts. */
+export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams"> {
+  readonly secrets: Secrets;
+  readonly clusterClock: Clock | undefined;
+  readonly output: OutputOptions;
+  /** columns of stderr */
+  readonly width: number;
+  chalk(stream: "stderr"): ChalkInstance;
+}
+
+/** The clock and the trace of one command. */
+export interface RunningTrace {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly calm: CalmSink | undefined;
+}
+
+/** Starts the clock and the trace that a command's flags ask for. */
+export function startTrace(
+  session: TraceSession,
+  line: ProgressLine,
+  { speed = 1, epochMs, epochClockMs }: ClockOptions,
+): RunningTrace {
+  const joined = epochMs === undefined ? undefined : session.clusterClock;
+  const clock = joined ?? new SystemClock(speed, epochMs, epochClockMs);
+  const { verbosity = DEFAULT_VERBOSITY, trace: file } = session.output;
+  const trace = new Trace(clock, verbosity >= 4 || file !== undefined, session.secrets);
+  const sink = terminalSink(session, line, verbosity, clock.now());
+  trace.addSink(sink);
+  if (file !== undefined) trace.addSink(openTraceFile(pathFrom(session.cwd, file)));
+  return { clock, trace, calm: sink instanceof CalmSink ? sink : undefined };
+}
+
+/** Without -v, a terminal shows the calm form; a pipe or a file gets all of it. */
+function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Level, startMs: number): TraceSink {
+  const { stderr } = session.streams;
+  const options = {
+    chalk: session.chalk("stderr"),
+    width: () => session.width,
+    unicode: hasUnicode(session.env),
+    verbosity,
+    startMs,
+  };
+  if (session.output.verbosity !== undefined || stderr.isTTY !== true) return new TerminalSink(options, line);
+  const home = session.env["HOME"];
+  const link = linker(stderr, options.chalk.level > 0);
+  return new CalmSink({ ...options, home, link, onRepeat: (text) => line.showAside(text) }, line);
+}
+
+/** @throws LabError USAGE for an unknown ending */
+export function checkTraceName(path: string): void {
+  formatOf(path);
+}
+
+/** How fast a clock runs; 1 for a test's. */
+export function speedOf(clock: Clock): number {
+  return clock instanceof SystemClock ? clock.speed : 1;
+}
