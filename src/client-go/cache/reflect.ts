@@ -2,7 +2,7 @@ import { isStatus, type KubeList, type KubeObject } from "../../apimachinery/api
 import type { Ctx } from "../../trace/ctx.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { isRecord } from "../../util/records.js";
+import { isApiList, NOT_AN_API_SERVER } from "../rest/api-object.js";
 import type { KubeClient, KubeRequest, ReceivedEvent } from "../rest/client.js";
 
 /**
@@ -37,6 +37,9 @@ const MIN_WATCH_TIMEOUT_MS = 300_000;
 const SHORT_WATCH_MS = 1_000;
 /** A list of ten thousand objects is too large for one response from etcd. */
 const PAGE_SIZE = 500;
+/** Of all pages of a list: a server can name ever another page. */
+const MAX_LIST_BYTES = 128 * 1024 * 1024;
+const MAX_PAGES = 1_000;
 
 /**
  * Lists a collection and then watches it until `signal` aborts (a normal end).
@@ -45,7 +48,8 @@ const PAGE_SIZE = 500;
  * with backoff while the server is unreachable. A connection that breaks ends a watch like the server's own end.
  *
  * Mirrors k8s.io/client-go/tools/cache/reflector.go (ListAndWatch, watchHandler).
- * Differs: yields events and keeps no store; 401 and 403 end it, because a learner should see them at once.
+ * Differs: yields events and keeps no store; 401 and 403 end it, because a learner should see them at once; pauses between
+ * short watches that delivered events, which client-go resumes at once; bounds a list.
  *
  * @yields for each list `init`, one `applied` per object, `initDone` with all of them; then changes
  * @throws LabError UNAUTHORIZED, FORBIDDEN, CLUSTER_NOT_TRUSTED
@@ -57,11 +61,16 @@ export async function* reflect<T extends KubeObject = KubeObject>(
 ): AsyncGenerator<ReflectEvent<T>> {
   const backoff = new ReflectorBackoff(deps);
   let resourceVersion: string | undefined;
+  let shortWatches = 0;
   while (!signal.aborted) {
     let startMs: number | undefined;
     let events = 0;
-    // A watch that delivered an event or lasted a while is resumed at once, whatever ended it.
-    const wasShort = () => startMs === undefined || (events === 0 && deps.clock.now() - startMs < SHORT_WATCH_MS);
+    // A watch that lasted a while is resumed at once, whatever ended it, and the first short one that delivered an event.
+    const isTooSoon = () => {
+      if (startMs === undefined) return true;
+      shortWatches = deps.clock.now() - startMs < SHORT_WATCH_MS ? shortWatches + 1 : 0;
+      return shortWatches > 0 && (events === 0 || shortWatches > 1);
+    };
     try {
       if (resourceVersion === undefined) {
         const { list, cause } = await listAll<T>(deps, options, signal);
@@ -86,11 +95,11 @@ export async function* reflect<T extends KubeObject = KubeObject>(
         if (type === "DELETED") yield { type: "deleted", object, ...cause };
       }
       // A server that ends every watch at once or answers "too old" must not get requests in a tight loop.
-      if (wasShort()) await backoff.wait(signal);
+      if (isTooSoon()) await backoff.wait(signal);
     } catch (error) {
       if (signal.aborted) return;
       if (!isWorthRetrying(error)) throw error;
-      if (isUnreachable(error) && !wasShort()) continue;
+      if (isUnreachable(error) && !isTooSoon()) continue;
       // The server answered "too old" with a status instead of an event: list again.
       if (error instanceof LabError && /: 410 /.test(error.message)) resourceVersion = undefined;
       await backoff.wait(signal).catch(ignoreAbort(signal));
@@ -104,16 +113,15 @@ async function listAll<T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<{ readonly list: KubeList<T>; readonly cause: { readonly causedBy?: string } }> {
   const items: T[] = [];
+  const budget = { leftBytes: MAX_LIST_BYTES };
   let next: string | undefined;
-  for (;;) {
+  for (let pages = 1; pages <= MAX_PAGES; pages++) {
     const query: KubeRequest["query"] = { ...selectors(options), limit: PAGE_SIZE, continue: next };
     const factId = trace.wantsCauses ? trace.newId() : undefined;
     const ids = defined({ factId });
-    const page: unknown = await client.expect({ method: "GET", path: options.path, query, signal, ...ids });
-    if (!isList<T>(page)) {
-      const hint = "Check that the address leads to an API server.";
-      throw new LabError("REFUSED", `the response to GET ${options.path} is not a list`, hint);
-    }
+    const page: unknown = await client.expect({ method: "GET", path: options.path, query, signal, budget, ...ids });
+    if (!isApiList<T>(page))
+      throw new LabError("REFUSED", `the response to GET ${options.path} is not a list`, NOT_AN_API_SERVER);
     const { apiVersion, kind } = page;
     // Items of a list have no kind of their own on the wire; events of a watch do.
     const itemKind = { apiVersion, kind: kind.replace(/List$/, "") };
@@ -122,13 +130,11 @@ async function listAll<T extends KubeObject>(
     // The last page completes the list.
     if (next === undefined) return { list: { ...page, items }, cause: defined({ causedBy: factId }) };
   }
-}
-
-/** Whether a response is a list of objects. Their other fields are not checked. */
-function isList<T extends KubeObject>(page: unknown): page is KubeList<T> {
-  if (!isRecord(page) || typeof page["kind"] !== "string" || !isRecord(page["metadata"])) return false;
-  const items = page["items"] ?? [];
-  return Array.isArray(items) && items.every((item) => isRecord(item) && isRecord(item["metadata"]));
+  throw new LabError(
+    "REFUSED",
+    `the list of GET ${options.path} does not end: it has more than ${MAX_PAGES} pages`,
+    NOT_AN_API_SERVER,
+  );
 }
 
 function watchFrom<T extends KubeObject>(

@@ -2,17 +2,27 @@ import type { IncomingMessage } from "node:http";
 import { LabError } from "../../util/errors.js";
 import { ByteCollector } from "../../util/read-at-most.js";
 
-/** An API server's lists come in pages, so that a response of this size comes from another server. Go's client has no limit. */
-const MAX_BODY_BYTES = 128 * 1024 * 1024;
+/**
+ * An API server's lists come in pages, so that a response of this size comes from another server. Go's client has no limit.
+ * A hundred bytes of memory can come from three bytes of JSON.
+ */
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /** Mirrors defaultMaxBytes in k8s.io/apimachinery/pkg/runtime/serializer/streaming/streaming.go (NewDecoder). */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 
 /**
  * The whole body of a response: parsed if its header names JSON, otherwise as text.
+ * @param budget the body's length is subtracted
  * @throws LabError REFUSED for a body above the limit; Node's error
  */
-export async function readBody(response: IncomingMessage, maxBytes = MAX_BODY_BYTES): Promise<unknown> {
-  const text = (await readBytes(response, maxBytes)).toString("utf8");
+export async function readBody(
+  response: IncomingMessage,
+  maxBytes = MAX_BODY_BYTES,
+  budget = { leftBytes: maxBytes },
+): Promise<unknown> {
+  const bytes = await readBytes(response, Math.min(maxBytes, budget.leftBytes));
+  budget.leftBytes -= bytes.length;
+  const text = bytes.toString("utf8");
   if (text === "" || !isJson(response)) return text;
   try {
     return JSON.parse(text);
@@ -40,7 +50,7 @@ function readBytes(response: IncomingMessage, maxBytes: number): Promise<Buffer>
 }
 
 function tooLarge(what: string, maxBytes: number): LabError {
-  const limit = `${maxBytes / 1024 / 1024} MiB`;
+  const limit = `${Math.floor((maxBytes / 1024 / 1024) * 10) / 10} MiB`;
   return new LabError("REFUSED", `${what} has more than ${limit}`, "Check that the address leads to an API server.");
 }
 

@@ -47,6 +47,8 @@ export interface KubeRequest {
   readonly signal?: AbortSignal;
   /** the id of the request's fact, from `Trace.newId`, for a caller that names it as a cause; default: a new one */
   readonly factId?: string;
+  /** what the bodies of several responses may have together; the client counts it down */
+  readonly budget?: { leftBytes: number };
 }
 
 /** A watch event as a client received it. */

@@ -14,6 +14,7 @@ import type { Random } from "../../util/random.js";
 import { isRecord } from "../../util/records.js";
 import { SmallSet } from "../../util/small-set.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
+import { checkBody, NOT_AN_API_SERVER } from "./api-object.js";
 import { readBody, readLines } from "./body.js";
 import type { AskingHeaders, KubeClient, KubeRequest, KubeResponse, ReceivedEvent, RestConfig } from "./client.js";
 import { type HttpExchange, HttpTransport } from "./http.js";
@@ -91,8 +92,9 @@ class TracedClient implements KubeClient {
     const wait = this.#waitFor(request);
     try {
       const response = await this.#transport.send(await this.#exchange(request, report), wait.signal);
-      const body = await readBody(response);
+      const body = await readBody(response, undefined, request.budget);
       const answer: KubeResponse = { status: response.statusCode ?? 0, headers: response.headers, body };
+      checkBody(request, answer);
       report.answered(answer);
       return answer as KubeResponse<T>;
     } catch (error) {
@@ -280,8 +282,6 @@ function parseEvent(line: string): unknown {
   if (isRecord(event) && isRecord(object) && (event["type"] === "ERROR" || isRecord(object["metadata"]))) return event;
   throw new LabError("REFUSED", "the watch sent something that is not an event", NOT_AN_API_SERVER);
 }
-
-const NOT_AN_API_SERVER = "Check that the address leads to an API server.";
 
 /** `NotFound: leases "n1" not found`, or the length of a list; undefined for an object. */
 function outcomeInWords(answer: KubeResponse): string | undefined {

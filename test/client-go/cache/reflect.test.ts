@@ -174,6 +174,58 @@ describe("reflect", () => {
     await done;
   });
 
+  test("watches that end after each event are resumed at once only the first time, then after 0.8, 1.6 s", async () => {
+    const { client, clock, stop, done } = start([list("5")]);
+    const end = async (version: number) => {
+      const queue = client.watches.at(-1)?.queue;
+      queue?.push(event("MODIFIED", "a", String(version)));
+      queue?.close();
+      await settle(10);
+    };
+    await settle();
+    await end(6);
+    assert.equal(client.watches.length, 2);
+    await end(7);
+    assert.equal(client.watches.length, 2);
+    await clock.advance(800);
+    assert.equal(client.watches.length, 3);
+    await end(8);
+    await clock.advance(1_599);
+    assert.equal(client.watches.length, 3);
+    await clock.advance(1);
+    assert.equal(client.watches.length, 4);
+    stop.abort();
+    await done;
+  });
+
+  test("events and 410 in turn do not cause lists in a tight loop", async () => {
+    const { client, clock, stop, done } = start([]);
+    for (let i = 0; i < 50; i++) {
+      await settle(5);
+      const queue = client.watches.at(-1)?.queue;
+      queue?.push(event("MODIFIED", "a", "6"));
+      queue?.push({ type: "ERROR", object: GONE });
+      queue?.close();
+    }
+    assert.equal(client.requests.length, 2);
+    await clock.advance(10_000);
+    stop.abort();
+    await done;
+  });
+
+  test("a list that always names another page is given up, and requested again later", async () => {
+    const page = list("5", "a").body as { metadata: object };
+    const more = { status: 200, body: { ...page, metadata: { resourceVersion: "5", continue: "more" } } };
+    const { client, clock, stop, seen, done } = start(Array.from({ length: 1_000 }, () => more));
+    await settle();
+    assert.equal(client.requests.length, 1_000);
+    assert.deepEqual(seen, []);
+    await clock.advance(800);
+    assert.deepEqual(seen, ["init", "initDone"]);
+    stop.abort();
+    await done;
+  });
+
   test("403 ends it", async () => {
     const { done } = start([{ status: 403, body: { kind: "Status", message: "no", reason: "Forbidden", code: 403 } }]);
     await assert.rejects(done, { code: "FORBIDDEN" });

@@ -26,6 +26,13 @@ test("a body above the limit is refused before it is complete", async () => {
   assert.equal(body.destroyed, true);
 });
 
+test("several bodies share a budget", async () => {
+  const budget = { leftBytes: 10 };
+  await readBody(response(["1234567"]), 1024, budget);
+  assert.equal(budget.leftBytes, 3);
+  await assert.rejects(readBody(response(["1234"]), 1024, budget), { code: "REFUSED" });
+});
+
 test("lines of a watch, whatever the chunks; a line above the limit is refused", async () => {
   const linesOf = async (...chunks: string[]) => {
     const lines: string[] = [];
