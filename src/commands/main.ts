@@ -3,7 +3,9 @@ import type { OutputOptions } from "../cli/options.js";
 import { CliSession } from "../cli/session.js";
 import { columnsOf } from "../cli/width.js";
 import type { Program, ProgramEdge } from "../testbed/context.js";
+import { enterScope } from "../trace/scope.js";
 import { printable, wrap } from "../trace/text.js";
+import { CAUSES_LEVEL } from "../trace/trace.js";
 import { isAbortError, LabError } from "../util/errors.js";
 import { COMMANDS } from "./command-table.js";
 
@@ -68,7 +70,10 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     .addHelpText("after", "\nStart here: kubelab learn\nThe flags of a command: kubelab COMMAND --help")
     .showHelpAfterError("(add --help for the flags)")
     .hook("preAction", (_program, action) => {
-      session.useOutput(action.optsWithGlobals<OutputOptions>());
+      const output = action.optsWithGlobals<OutputOptions>();
+      session.useOutput(output);
+      // What a command does outside its chapter, such as opening its target, is the user's command as well.
+      if (keepsCauses(output)) enterScope({ origin: "command" });
       return session.load();
     });
   const words = argv.filter((word) => !word.startsWith("-"));
@@ -79,6 +84,10 @@ async function buildProgram(argv: readonly string[], version: string, session: C
   }
   // The program's own flags come before the command, and are not suggested to it. Last, because commands inherit this.
   return program.enablePositionalOptions();
+}
+
+function keepsCauses({ trace, verbosity = 0 }: OutputOptions): boolean {
+  return trace !== undefined || verbosity >= CAUSES_LEVEL;
 }
 
 /** A list of commands has phrases; the help of one has a sentence. */

@@ -32,6 +32,11 @@ export function runInScope<T>(scope: Scope | undefined, body: () => T): T {
   return scope === undefined ? body() : storage.run(scope, body);
 }
 
+/** Puts the code that runs now and all that it calls into a scope, where a framework calls the code of the program. */
+export function enterScope(scope: Scope): void {
+  storage.enterWith(scope);
+}
+
 /**
  * Names one version of an object, as both the response to a write and the watch event of that write show it. So a reader of
  * several traces finds which request caused which watch event, also with a server that traces nothing.

@@ -40,7 +40,7 @@ export interface Cause {
 }
 
 /** The lowest level at which causes are followed across queues and servers: the terminal shows none below. */
-const CAUSES_LEVEL = 3;
+export const CAUSES_LEVEL: Level = 3;
 
 /** Default level by kind of event. */
 export const LEVELS: Readonly<Record<Fact["kind"], Level>> = {

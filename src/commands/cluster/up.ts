@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import type { CliContext } from "../../cli/context.js";
 import { parseKubeVersion } from "../../release/facts.js";
 import { type ClusterOptions, claimClusterName, runCluster, runningCluster } from "../../testbed/cluster.js";
-import { clusterLog, makeClustersFolder, readClusterState } from "../../testbed/cluster-state.js";
+import { type ClusterState, clusterLog, makeClustersFolder, readClusterState } from "../../testbed/cluster-state.js";
 import { startDetached } from "../../testbed/detached-process.js";
 import type { Level } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
@@ -32,10 +32,12 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
   await using _lock = claim.lock;
   const session = context.session(defined({ speed: options.speed }));
   using line = context.progress(`starting cluster ${options.name}`);
-  await runCluster({ context, ...session }, options, (state) => {
+  const isReady = (state: ClusterState) => {
     printRunning(context, state, "is ready");
     line.update(`cluster ${options.name} runs; Ctrl-C ends it`);
-  });
+  };
+  // What a cluster does from here on are servers' facts, not the user's.
+  await session.trace.origin("start", () => runCluster({ context, ...session }, options, isReady));
   note(context, `cluster ${options.name} is down`);
 }
 
