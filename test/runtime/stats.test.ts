@@ -90,11 +90,29 @@ for (const [what, rows, read] of [
   });
 }
 
-test("availableBytes is what the limit leaves", async () => {
-  const limited = lab.run({
+const LIMIT_BYTES = 50_000_000;
+
+function runLimited(): Container {
+  return lab.run({
     command: ["sleep", "infinity"],
-    linux: { resources: { memoryLimitInBytes: 50_000_000n } },
+    linux: { resources: { memoryLimitInBytes: BigInt(LIMIT_BYTES) } },
   });
+}
+
+test("top shows the memory of the container, and what its limit leaves", async () => {
+  const limited = runLimited();
+  const read = async (script: string) => {
+    const { stdout } = await lab.sh(script, limited);
+    const [, used, free] = /^Mem: (\d+)K used, (\d+)K free$/m.exec(String(stdout)) ?? [];
+    return { used: Number(used), free: Number(free) };
+  };
+  const alone = await read("top -b -n 1");
+  expect(alone.used + alone.free).toBe(Math.floor(LIMIT_BYTES / 1024));
+  expect((await read("sleep infinity & top -b -n 1")).used).toBeGreaterThan(alone.used);
+});
+
+test("availableBytes is what the limit leaves", async () => {
+  const limited = runLimited();
   const { availableBytes, usageBytes } = ContainerStats.create(containerStats(limited, lab.core)).memory ?? {};
-  expect((availableBytes?.value ?? 0n) + (usageBytes?.value ?? 0n)).toBe(50_000_000n);
+  expect((availableBytes?.value ?? 0n) + (usageBytes?.value ?? 0n)).toBe(BigInt(LIMIT_BYTES));
 });

@@ -6,6 +6,7 @@ import { defined } from "../../util/defined.js";
 import type { StoredEntry } from "../storage/storage.js";
 import type { StoreCore } from "./store-core.js";
 
+const SECRETS = "secrets";
 const FILE = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go";
 
 /** @returns undefined if the key exists already */
@@ -27,7 +28,10 @@ export async function deleteEntry(core: StoreCore, entry: StoredEntry): Promise<
   return report(core, "Delete", await core.storage.delete(entry.key, entry.modRevision), entry);
 }
 
-/** Reports a write, if a trace keeps causes. The fact has the version that watch events name as their cause. */
+/**
+ * Reports a write, if a trace keeps causes. The fact has the version that watch events name as their cause. The values of a
+ * Secret are masked from then on, because a later request may have them in its URL.
+ */
 function report(
   { trace, definition }: StoreCore,
   func: "Create" | "Update" | "Delete",
@@ -36,6 +40,7 @@ function report(
 ): StoredEntry | undefined {
   if (written === undefined || !trace.wantsCauses) return written;
   const { resource } = definition;
+  if (resource === SECRETS) trace.secrets.learnBody(`/api/v1/${SECRETS}`, written.object);
   const key = keyOf(written.object);
   const fact: StateFact = {
     kind: "state",

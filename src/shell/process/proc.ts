@@ -32,8 +32,6 @@ export function procTree(machine: Machine): DirectoryNode {
   const fixed: Readonly<Record<string, () => FsNode>> = {
     cpuinfo: () => virtualFile(nowMs, "processor\t: 0\nmodel name\t: kubelab\n"),
     filesystems: () => virtualFile(nowMs, "nodev\tproc\nnodev\ttmpfs\n\text4\n"),
-    loadavg: () =>
-      virtualFile(nowMs, `0.00 0.00 0.00 1/${processes.list().length} ${processes.list().at(-1)?.pid ?? 1}\n`),
     mounts: () => virtualLink(nowMs, "self/mounts"),
     self: () => virtualLink(nowMs, String(processes.list().at(-1)?.pid ?? 1)),
     sys: () => sysctlFolder(nowMs, sysctls, ""),

@@ -208,7 +208,7 @@ export async function nproc(self: Self): Promise<number> {
   return 0;
 }
 
-/** `ps`: the container's processes. */
+/** `ps`: the container's processes. Differs: without their times, because CPU time is counted per container. */
 export async function ps(self: Self): Promise<number> {
   await print(self, processLines(self));
   return 0;
@@ -218,11 +218,18 @@ function processLines(self: Self): string {
   const { user, processes } = self.machine;
   const lines = processes
     .list()
-    .map(({ pid, argv }) => `${String(pid).padStart(5)} ${user.name.padEnd(8)}  0:00 ${argv.join(" ")}\n`);
-  return `PID   USER     TIME  COMMAND\n${lines.join("")}`;
+    .map(({ pid, argv }) => `${String(pid).padStart(5)} ${user.name.padEnd(8)} ${argv.join(" ")}\n`);
+  return `PID   USER     COMMAND\n${lines.join("")}`;
 }
 
 const TOP_INTERVAL_MS = 5000;
+
+/** Differs: the memory of the container, whose limit has the place of the machine's. */
+function memoryLine({ machine: { memory } }: Self): string {
+  const { usedBytes, limitBytes } = memory;
+  const free = limitBytes === undefined ? "" : `, ${Math.floor((limitBytes - usedBytes) / 1024)}K free`;
+  return `Mem: ${Math.ceil(usedBytes / 1024)}K used${free}`;
+}
 
 /** `top [-b] [-n COUNT] [-d SECONDS]`: repeats the list every few seconds until it is ended. */
 export async function top(self: Self): Promise<number> {
@@ -231,7 +238,7 @@ export async function top(self: Self): Promise<number> {
   for (const signal of [SIGTERM, SIGINT]) self.onSignal(signal, () => end.abort());
   const end = new AbortController();
   for (let round = 1; round <= rounds; round++) {
-    await print(self, `Mem: 0K used, 0K free\n${processLines(self)}`);
+    await print(self, `${memoryLine(self)}\n${processLines(self)}`);
     if (round === rounds) break;
     const signal = AbortSignal.any([end.signal, self.signal]);
     await self.machine.clock.sleep(Number(options.get("d") ?? 0) * 1000 || TOP_INTERVAL_MS, signal).catch(() => {});

@@ -123,3 +123,26 @@ describe("causes", () => {
     expect(events).toEqual([]);
   });
 });
+
+test("the value of a stored Secret is masked in what the server reports of later requests", async () => {
+  await using face = await Face.open();
+  const events = collect(face);
+  const created = "hunter2-created";
+  const updated = "hunter2-updated";
+  const secret = (password: string) => {
+    const data = { password: Buffer.from(password).toString("base64") };
+    return { kind: "Secret", apiVersion: "v1", metadata: { name: "db" }, data };
+  };
+  const path = "/api/v1/namespaces/default/secrets";
+  await face.ask(path, { method: "POST", body: secret(created) });
+  await face.ask(`${path}/db`, { method: "PUT", body: secret(updated) });
+  for (const value of [created, updated, "hunter2-unknown"]) {
+    await face.ask(`/api/v1/namespaces/default/configmaps?labelSelector=a%3D${value}`);
+  }
+  const text = JSON.stringify(events);
+  expect(["created", "updated", "unknown"].map((word) => text.includes(`hunter2-${word}`))).toEqual([
+    false,
+    false,
+    true,
+  ]);
+});
