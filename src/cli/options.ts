@@ -2,7 +2,7 @@ import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import type { TargetOptions } from "../testbed/target.js";
 import type { Level } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
-import { TRACE_ENDINGS } from "./trace-file.js";
+import { TRACE_ENDINGS } from "./trace-endings.js";
 
 /** Flags of every command: how results and the trace are written. */
 export interface OutputOptions {
@@ -33,6 +33,16 @@ export function addTraceOptions(command: Command): Command {
     .optionsGroup(OUTPUT_GROUP)
     .option("-v, --verbosity <level>", levels, parseVerbosity)
     .option("-o, --trace <file>", `also write the trace to this file (${TRACE_ENDINGS})`, parsePath)
+    .option("--no-color", "plain text (also: NO_COLOR)")
+    .optionsGroup("");
+}
+
+/** Adds --json and --no-color, for a command that reports no facts. */
+export function addPlainOptions(command: Command): Command {
+  return command
+    .configureHelp({ ...command.configureHelp(), groupItems })
+    .optionsGroup(OUTPUT_GROUP)
+    .option("--json", "print the result as one JSON document on stdout")
     .option("--no-color", "plain text (also: NO_COLOR)")
     .optionsGroup("");
 }

@@ -10,7 +10,7 @@ import { pathFrom } from "../util/paths.js";
 import { hasUnicode, linker } from "./colour.js";
 import type { OutputOptions } from "./options.js";
 import type { ProgressLine } from "./progress.js";
-import { formatOf, openTraceFile } from "./trace-file.js";
+import { formatOf } from "./trace-file.js";
 
 const DEFAULT_VERBOSITY = 1;
 
@@ -43,7 +43,7 @@ export function startTrace(
   const trace = new Trace(clock, verbosity >= 4 || file !== undefined, session.secrets);
   const sink = terminalSink(session, line, verbosity, clock.now());
   trace.addSink(sink);
-  if (file !== undefined) trace.addSink(openTraceFile(pathFrom(session.cwd, file)));
+  if (file !== undefined) trace.addSink(formatOf(file).open(pathFrom(session.cwd, file)));
   return { clock, trace, calm: sink instanceof CalmSink ? sink : undefined };
 }
 

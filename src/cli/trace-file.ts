@@ -1,39 +1,50 @@
-import { ConvertedSink, type RenderTrace } from "../trace/converted-sink.js";
+import { ConvertedSink, type RenderTrace, writeTraceFile } from "../trace/converted-sink.js";
+import type { TraceGraph } from "../trace/graph.js";
 import { NdjsonSink } from "../trace/ndjson.js";
 import type { TraceSink } from "../trace/trace.js";
 import { LabError } from "../util/errors.js";
+import { TRACE_ENDINGS, TRACE_FORMATS } from "./trace-endings.js";
 
-/** A format that is made from all facts at the end of a run. Its code is loaded then. */
 interface TraceFormat {
-  /** the ending of the name chooses the format */
-  readonly ending: string;
-  load(): Promise<RenderTrace>;
+  /** For facts as they happen. @throws LabError BAD_FILE if the file cannot be opened */
+  open(path: string): TraceSink;
+  /** For facts that are all known. @throws LabError BAD_FILE */
+  write(path: string, graph: TraceGraph): Promise<void>;
 }
 
-/** A longer ending stands before the shorter one that it ends with. */
-const FORMATS: readonly TraceFormat[] = [
-  { ending: ".mmd", load: async () => (await import("../trace/formats/mermaid.js")).mermaidDiagram },
-  { ending: ".otlp.json", load: async () => (await import("../trace/formats/otlp.js")).otlpTrace },
-  { ending: ".json", load: async () => (await import("../trace/formats/chrome.js")).chromeTrace },
-];
+const FORMATS: Readonly<Record<(typeof TRACE_FORMATS)[number], TraceFormat>> = {
+  ".ndjson": streamed((path) => new NdjsonSink(path)),
+  ".mmd": converted(async () => (await import("../trace/formats/mermaid.js")).mermaidDiagram),
+  ".otlp.json": converted(async () => (await import("../trace/formats/otlp.js")).otlpTrace),
+  ".json": converted(async () => (await import("../trace/formats/chrome.js")).chromeTrace),
+};
 
-/** for help texts and errors */
-export const TRACE_ENDINGS = [".ndjson", ...FORMATS.map(({ ending }) => ending)].join(", ");
-
-/**
- * Opens the file of --trace in the format that its name chooses.
- * @throws LabError USAGE for an unknown ending, BAD_FILE if the file cannot be opened
- */
-export function openTraceFile(path: string): TraceSink {
-  const format = formatOf(path);
-  return format === undefined ? new NdjsonSink(path) : new ConvertedSink(path, format.load);
-}
-
-/** @returns undefined for .ndjson, the facts themselves @throws LabError USAGE for an unknown ending */
-export function formatOf(path: string): TraceFormat | undefined {
-  if (path.endsWith(".ndjson")) return undefined;
-  const format = FORMATS.find(({ ending }) => path.endsWith(ending));
-  if (format !== undefined) return format;
+/** @throws LabError USAGE for a name with an unknown ending */
+export function formatOf(path: string): TraceFormat {
+  const ending = TRACE_FORMATS.find((one) => path.endsWith(one));
+  if (ending !== undefined) return FORMATS[ending];
   const what = `${path}: the ending of the name chooses the format of a trace, and it has none of ${TRACE_ENDINGS}`;
   throw new LabError("USAGE", what, "Name the file for example trace.ndjson.");
+}
+
+/** A format that is written fact by fact. */
+function streamed(open: (path: string) => TraceSink): TraceFormat {
+  return {
+    open,
+    async write(path, graph) {
+      const sink = open(path);
+      // Sorting keeps the order of a process for facts of the same millisecond.
+      const events = graph.events.toSorted((a, b) => a.atMs - b.atMs);
+      for (const [i, event] of events.entries()) sink.write({ ...event, seq: i + 1 });
+      await sink.close?.();
+    },
+  };
+}
+
+/** A format that is made from all facts at the end of a run. Its code is loaded then. */
+function converted(load: () => Promise<RenderTrace>): TraceFormat {
+  return {
+    open: (path) => new ConvertedSink(path, load),
+    write: async (path, graph) => await writeTraceFile(path, await load(), graph),
+  };
 }

@@ -89,4 +89,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "run the embedded control plane for other commands and kubectl",
     load: async () => (await import("./cluster.js")).addClusterCommand,
   },
+  {
+    name: "trace",
+    summary: "explain, compare and convert the traces of --trace",
+    load: async () => (await import("./trace.js")).addTraceCommand,
+  },
 ];

@@ -60,6 +60,16 @@ export class ConvertedSink implements TraceSink {
   }
 }
 
+/** Writes a whole file from facts that are all known. @throws LabError BAD_FILE */
+export async function writeTraceFile(path: string, render: RenderTrace, graph: TraceGraph): Promise<void> {
+  const fd = openForWriting(path);
+  try {
+    await writePieces(path, fd, render(graph));
+  } finally {
+    closeSync(fd);
+  }
+}
+
 function openForWriting(path: string): number {
   try {
     return openSync(path, "w", 0o600);

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import { openTraceFile } from "../../src/cli/trace-file.js";
+import { formatOf } from "../../src/cli/trace-file.js";
 import { ConvertedSink } from "../../src/trace/converted-sink.js";
 import { note } from "./facts.js";
 
@@ -18,7 +18,7 @@ for (const [name, begin] of [
 ] as const) {
   test(`--trace ${name}: the ending chooses the format; only the owner can read the file`, async () => {
     const path = join(newFolder(), name);
-    const sink = openTraceFile(path);
+    const sink = formatOf(path).open(path);
     sink.write(FACT);
     await sink.close?.();
     await sink.close?.();
@@ -29,7 +29,7 @@ for (const [name, begin] of [
 }
 
 test("--trace: an unknown ending is a usage error that has the known ones", () => {
-  assert.throws(() => openTraceFile("t.pdf"), {
+  assert.throws(() => formatOf("t.pdf"), {
     code: "USAGE",
     message: /none of \.ndjson, \.mmd, \.otlp\.json, \.json/,
   });
@@ -58,7 +58,7 @@ test.skipIf(!existsSync("/dev/full"))(
   async () => {
     const path = join(newFolder(), "t.mmd");
     symlinkSync("/dev/full", path);
-    const sink = openTraceFile(path);
+    const sink = formatOf(path).open(path);
     sink.write(FACT);
     await assert.rejects(async () => sink.close?.(), {
       code: "BAD_FILE",

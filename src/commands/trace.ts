@@ -1,0 +1,44 @@
+import type { Command } from "commander";
+import type { CliContext } from "../cli/context.js";
+import { addPlainOptions, parsePath } from "../cli/options.js";
+import { TRACE_ENDINGS } from "../cli/trace-endings.js";
+import { addExamples } from "./examples.js";
+
+/** `kubelab trace convert | explain`: what to do with the file of --trace. */
+export function addTraceCommand(trace: Command, context: CliContext): void {
+  trace.description(
+    "Reads traces that `--trace FILE.ndjson` wrote. Several files of one run, for example of `cluster up`, `node` and `exec` in three terminals, become one trace.",
+  );
+  const subcommand = (name: string, description: string) =>
+    addPlainOptions(trace.command(name).description(description));
+
+  const convert = subcommand("convert", "merge traces, and write them in any format")
+    .argument("<files...>", ".ndjson traces")
+    .requiredOption("-o, --output <file>", `the ending chooses the format: ${TRACE_ENDINGS}`, parsePath)
+    .action(async (files: readonly string[], { output }: { readonly output: string }) => {
+      await (await import("./trace/convert.js")).runConvert(context, files, output);
+    });
+  addExamples(
+    convert,
+    "kubelab trace convert run.ndjson -o run.json",
+    "kubelab trace convert cluster.ndjson node.ndjson exec.ndjson -o run.ndjson",
+  );
+
+  const explain = subcommand("explain", "print the chain of causes of a fact or an object")
+    .argument("<file>", "a .ndjson trace; further ones may follow")
+    .argument(
+      "[what...]",
+      "the id of a fact, an object (pod/web), or a part of a fact's text (default: the longest chain)",
+    )
+    .action(async (file: string, words: readonly string[]) => {
+      const files = words.filter((word) => word.endsWith(".ndjson"));
+      const what = words.filter((word) => !word.endsWith(".ndjson")).join(" ");
+      const { runExplain } = await import("./trace/explain.js");
+      await runExplain(context, [file, ...files], what === "" ? undefined : what);
+    });
+  addExamples(
+    explain,
+    "kubelab trace explain run.ndjson pod/web",
+    "kubelab trace explain run.ndjson 'renew the certificate'",
+  );
+}

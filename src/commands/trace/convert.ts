@@ -1,0 +1,13 @@
+import type { CliContext } from "../../cli/context.js";
+import { formatOf } from "../../cli/trace-file.js";
+import { pathFrom } from "../../util/paths.js";
+import { loadTraces } from "./load.js";
+
+/** `kubelab trace convert`: several traces become one, in any format. */
+export async function runConvert(context: CliContext, paths: readonly string[], output: string): Promise<void> {
+  const format = formatOf(output);
+  const graph = await loadTraces(context, paths);
+  await format.write(pathFrom(context.cwd, output), graph);
+  const facts = graph.events.length;
+  context.print({ text: `${output}: ${facts} ${facts === 1 ? "fact" : "facts"}`, json: { file: output, facts } });
+}

@@ -1,0 +1,29 @@
+import type { CliContext } from "../../cli/context.js";
+import type { TraceEvent } from "../../trace/events.js";
+import { TraceGraph } from "../../trace/graph.js";
+import { readTrace } from "../../trace/read-trace.js";
+import { LabError } from "../../util/errors.js";
+import { pathFrom } from "../../util/paths.js";
+
+/**
+ * The facts of several traces of one run as one graph.
+ * @throws LabError FAILED for a file that is no trace, or has no facts; BAD_FILE
+ */
+export async function loadTraces(context: CliContext, paths: readonly string[]): Promise<TraceGraph> {
+  const graph = new TraceGraph();
+  for (const path of paths) for (const event of await loadTrace(context, path)) graph.add(event);
+  return graph;
+}
+
+async function loadTrace(context: CliContext, path: string): Promise<readonly TraceEvent[]> {
+  const { events, cutLine } = await readTrace(pathFrom(context.cwd, path), context.signal);
+  if (events.length === 0) {
+    const hint = "The run ended before its first fact, or was killed: run it again.";
+    throw new LabError("FAILED", `the trace ${path} has no facts`, hint);
+  }
+  if (cutLine !== undefined) {
+    const there = `the facts before it are there: ${events.length}`;
+    context.notice(`${path}: line ${cutLine} is cut off, because the run was killed; ${there}`);
+  }
+  return events;
+}
