@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ContainerState } from "../../src/cri/messages/enums.js";
+import { readTrace } from "../../src/trace/read-trace.js";
 import { CliProcess, newHome } from "../support/cli-process.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { runKubectl } from "../support/node-kubectl.js";
+import { assertInOrder, PodChain } from "../support/pod-chain.js";
 import { suiteNeeding } from "../support/requirements.js";
 
 const { signal } = new AbortController();
@@ -107,7 +109,7 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
 
   beforeAll(async () => {
     containerd = await startContainerd();
-    await start("cluster", "up").printed(/^kubectl/m);
+    await start("cluster", "up", "--trace", join(home, "cluster.ndjson")).printed(/^kubectl/m);
   }, 90_000);
   afterAll(async () => {
     for (const process of processes.reverse()) await process.kill("SIGKILL");
@@ -166,6 +168,46 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
       );
       expect(ends).toContain("Killing");
       expect((await second.kill("SIGINT")).code).toBe(130);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "all that a node does for a pod leads back to the request that created it, in the traces of two processes",
+    async () => {
+      const traceFile = join(home, "node.ndjson");
+      const node = start("node", "--cri", containerd.endpoint, "--trace", traceFile);
+      await node.printed(/^kubectl/m);
+      const { volumes: _volumes, initContainers: _init, ...spec } = POD.spec;
+      const exits = [{ name: "c", ...image, command: ["sh", "-c", "sleep 1; exit 3"] }];
+      const pod = {
+        ...POD,
+        metadata: { name: "traced" },
+        spec: { ...spec, restartPolicy: "Never", containers: exits },
+      };
+      const folder = mkdtempSync(join(home, "traced-"));
+      writeFileSync(join(folder, "pod.json"), JSON.stringify(pod));
+      await kubectl("create", "-f", join(folder, "pod.json"));
+      await kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/traced", "--timeout=40s");
+      await kubectl("delete", "pod", "traced", "--timeout=60s");
+      await node.kill("SIGINT");
+
+      const files = await Promise.all([readTrace(traceFile), readTrace(join(home, "cluster.ndjson"))]);
+      const chain = new PodChain(
+        files.flatMap(({ events }) => [...events]),
+        "default/traced",
+      );
+      expect(chain.orphans()).toEqual([]);
+      assertInOrder(chain.to(/^request PATCH .*\/status$/), [
+        /^request POST .*\/pods$/,
+        /^watch pods/,
+        /^decision ADD from api/,
+        /^step Sync pod/,
+        /^rpc StartContainer/,
+        /^decision ContainerDied/,
+        /^step /,
+        /^decision version/,
+      ]);
     },
     LIMIT_MS,
   );

@@ -172,7 +172,8 @@ export class GenericPleg {
     await inParallel(changed, INSPECTIONS_IN_FLIGHT, async (pod) => {
       const { podUid } = pod;
       const current = this.#podRecords.get(podUid)?.current;
-      const inspection = await this.#updateCache(podUid, current, listedMs, signal);
+      const inspect = () => this.#updateCache(podUid, current, listedMs, signal);
+      const inspection = await this.#observer.inspecting(pod, inspect);
       const isFailed = inspection.kind === "failed";
       if (!isFailed) this.#podsToReinspect.delete(podUid);
       else if (current !== undefined) needsReinspection.set(podUid, current);
@@ -185,7 +186,8 @@ export class GenericPleg {
     if (cache !== undefined) {
       // Reinspect pods whose inspection failed in the last relist.
       await inParallel([...this.#podsToReinspect.values()], INSPECTIONS_IN_FLIGHT, async (pod) => {
-        const inspection = await this.#updateCache(pod.podUid, pod, undefined, signal);
+        const inspect = () => this.#updateCache(pod.podUid, pod, undefined, signal);
+        const inspection = await this.#observer.inspecting(pod, inspect);
         if (inspection.kind === "failed") needsReinspection.set(pod.podUid, pod);
         this.#observer.reinspected(pod, inspection);
       });

@@ -102,6 +102,11 @@ export class RelistObserver {
     if (rows.length > 0) this.#emit(table("old state, new state", rows));
   }
 
+  /** Runs an inspection, which is part of the relist's step. */
+  inspecting<T>({ namespace, name }: PodRef, inspect: () => T): T {
+    return this.trace.because(defined({ causedBy: this.#stepId, pod: `${namespace}/${name}` }), inspect);
+  }
+
   /** An event is about to be sent: the fact about it causes what it leads to. */
   keepScope({ namespace, name }: PodRef, event: PodLifecycleEvent): { readonly scope?: Scope } {
     if (!this.trace.wantsCauses) return {};

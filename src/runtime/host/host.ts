@@ -89,6 +89,8 @@ class RuntimeHost {
   #speed: Disposable | undefined;
 
   readonly #clock: SystemClock;
+  /** the process knows no chapter */
+  readonly #chapter = defined({ chapter: currentScope()?.chapter });
 
   constructor(
     readonly options: HostOptions,
@@ -164,7 +166,7 @@ class RuntimeHost {
   #take(message: Extract<ProcessMessage, { readonly type: "fact" | "change" }>): void {
     if (this.#closing.signal.aborted) return;
     if (message.type === "change") this.#changes.tell(message.change);
-    else this.options.trace.relay(message.event);
+    else this.options.trace.relay({ ...this.#chapter, ...message.event });
   }
 
   #updateLevel(): void {
