@@ -45,6 +45,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./node.js")).addNodeCommand,
   },
   {
+    name: "journey",
+    summary: "the life of a pod in numbered steps, from the request to Running",
+    load: async () => (await import("./journey.js")).addJourneyCommand,
+  },
+  {
     name: "exec",
     summary: "run a command in a pod, and see every hop on the way there",
     load: async () => (await import("./exec.js")).addExecCommand,

@@ -111,6 +111,7 @@ async function untilReady(
   signal: AbortSignal,
 ): Promise<void> {
   const waiting = new Set(podNames);
+  if (waiting.size === 0) return;
   const [path, isThere] = readiness === "started" ? [EVENTS, startedPod] : [PODS, runningPod];
   using timeout = new ChildAbort(signal);
   const limit = new AbortController();

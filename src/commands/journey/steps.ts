@@ -1,0 +1,173 @@
+import type { Actor, TraceEvent, Upstream } from "../../trace/events.js";
+import type { TraceGraph } from "../../trace/graph.js";
+import { factText, plainText } from "../../trace/terminal.js";
+
+/** One step of an object's life. */
+export interface JourneyStep {
+  /** 1, 2, 3, ... in the order in which the steps began */
+  readonly number: number;
+  /** the number of the step that caused it; 0: its cause is no step of the journey */
+  readonly because: number;
+  /** since the first step */
+  readonly atMs: number;
+  readonly actor: Actor;
+  /** the node or the controller */
+  readonly instance?: string;
+  readonly text: string;
+  readonly why?: string;
+  readonly upstream?: Upstream;
+}
+
+const WATCH = { file: "staging/src/k8s.io/client-go/tools/cache/reflector.go", func: "watchHandler" };
+const HANDLERS = "staging/src/k8s.io/apiserver/pkg/endpoints/handlers";
+/** The API server's handler of each method. */
+const REQUESTS: Readonly<Record<string, Upstream>> = {
+  POST: { file: `${HANDLERS}/create.go`, func: "createHandler" },
+  PUT: { file: `${HANDLERS}/update.go`, func: "UpdateResource" },
+  PATCH: { file: `${HANDLERS}/patch.go`, func: "PatchResource" },
+  DELETE: { file: `${HANDLERS}/delete.go`, func: "DeleteResource" },
+};
+const CRI: Readonly<Record<string, string>> = {
+  RuntimeService: "pkg/kubelet/cri/remote/remote_runtime.go",
+  ImageService: "pkg/kubelet/cri/remote/remote_image.go",
+};
+/** Calls that only look. */
+const LOOKING = /^(?:List|Version$|Status$|ImageStatus$|.*Status$)/;
+const TEXT = plainText({ width: () => 1_000, verbosity: 1, startMs: 0 });
+
+/**
+ * The steps that a request caused, in the order in which they began.
+ * @param until the last step; undefined: all of them
+ */
+export function journeySteps(graph: TraceGraph, root: TraceEvent, until: TraceEvent | undefined): JourneyStep[] {
+  const places = placesOf(graph, root);
+  const limit = until === undefined ? undefined : places.get(until);
+  const told = [...places.keys()].filter(
+    (event) =>
+      event === root || (isTold(event) && (limit === undefined || inOrder(places, event, until ?? event) <= 0)),
+  );
+  told.sort((a, b) => inOrder(places, a, b));
+  const numbers = new Map(told.map((event, i) => [event, i + 1]));
+  return told.map((event, i) => {
+    const cause = graph.chainOf(event).findLast((one) => one !== event && numbers.has(one));
+    const why = whyOf(event);
+    const upstream = upstreamOf(event);
+    return {
+      number: i + 1,
+      because: (cause && numbers.get(cause)) ?? 0,
+      atMs: (places.get(event)?.atMs ?? 0) - beganMs(root),
+      actor: event.actor,
+      ...(event.instance === undefined ? {} : { instance: event.instance }),
+      text: factText(event, TEXT).text,
+      ...(why === undefined ? {} : { why }),
+      ...(upstream === undefined ? {} : { upstream }),
+    };
+  });
+}
+
+/** Reads, and what each request goes through on its way into the API server, would hide the rest. */
+function isTold(event: TraceEvent): boolean {
+  switch (event.kind) {
+    case "request":
+      return event.method !== "GET" && !/\/events(?:\/|\?|$)/.test(event.path);
+    case "rpc":
+      return !LOOKING.test(event.method);
+    case "decision":
+      return event.auditId === undefined && event.level <= 2;
+    case "state":
+      return !event.subject.startsWith("events ");
+    case "watch":
+      return event.resource !== "events";
+    case "step":
+    case "event":
+    case "error":
+      return event.level <= 3;
+    default:
+      return false;
+  }
+}
+
+/** When a fact began, and how many causes lie before it. */
+interface Place {
+  readonly atMs: number;
+  readonly depth: number;
+}
+
+/** Times have whole milliseconds, and durations are rounded: nothing begins before its cause. */
+function placesOf(graph: TraceGraph, root: TraceEvent): Map<TraceEvent, Place> {
+  const places = new Map<TraceEvent, Place>();
+  for (const { event, depth } of graph.walk(root)) {
+    const cause = event === root ? undefined : graph.causeOf(event);
+    const causeMs = cause === undefined ? undefined : places.get(cause)?.atMs;
+    places.set(event, { atMs: Math.max(beganMs(event), causeMs ?? 0), depth });
+  }
+  // Servers that do not trace leave only what their watch delivers.
+  for (const event of graph.events) {
+    if (event.kind !== "watch" || event.resource !== "pods" || !graph.hasUnobservedCause(event)) continue;
+    if (event.atMs >= root.atMs) places.set(event, { atMs: event.atMs, depth: 0 });
+  }
+  return places;
+}
+
+function inOrder(places: ReadonlyMap<TraceEvent, Place>, a: TraceEvent, b: TraceEvent): number {
+  const [one, other] = [places.get(a), places.get(b)];
+  if (one === undefined || other === undefined) return 0;
+  return one.atMs - other.atMs || one.depth - other.depth || a.seq - b.seq;
+}
+
+/** Unix ms. A request or call is reported when it ends. */
+export function beganMs(event: TraceEvent): number {
+  return event.kind === "request" || event.kind === "rpc" ? event.atMs - event.durationMs : event.atMs;
+}
+
+function whyOf(event: TraceEvent): string | undefined {
+  switch (event.kind) {
+    case "decision":
+      return event.why === "" ? undefined : event.why;
+    case "request":
+      return `${capitalised(who(event))} asks as ${event.identity}; the response took ${ms(event.durationMs)}.`;
+    case "rpc":
+      return `${capitalised(who(event))} asks the runtime at ${event.endpoint}; the response took ${ms(event.durationMs)}.`;
+    case "watch":
+      return `The watch that ${who(event)} holds open delivered this version.`;
+    case "state":
+      return event.version === undefined ? undefined : "Each watch of this resource gets an event with this version.";
+    default:
+      return undefined;
+  }
+}
+
+function ms(durationMs: number): string {
+  return `${durationMs.toFixed(0)} ms`;
+}
+
+function upstreamOf(event: TraceEvent): Upstream | undefined {
+  switch (event.kind) {
+    case "request":
+      return REQUESTS[event.method];
+    case "watch":
+      return WATCH;
+    case "rpc": {
+      const file = CRI[event.service];
+      return file === undefined ? undefined : { file, func: event.method };
+    }
+    case "step":
+    case "decision":
+    case "state":
+      return event.upstream;
+    default:
+      return undefined;
+  }
+}
+
+/** `the kubelet of node-1`, `the API server` */
+function who({ actor, instance }: TraceEvent): string {
+  if (actor === "user") return "the client";
+  if (actor === "apiserver") return "the API server";
+  if (instance === undefined) return `the ${actor}`;
+  return actor === "controller" ? `the controller ${instance}` : `the ${actor} of ${instance}`;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "vitest";
+import { newHome, runCliProcess } from "../../support/cli-process.js";
+
+interface Way {
+  readonly title: string;
+  readonly steps: readonly {
+    readonly number: number;
+    readonly because: number;
+    readonly actor: string;
+    readonly text: string;
+  }[];
+}
+
+/** What happens in every pod's life, in this order; each step leads back to the first. */
+const RUNNING = [
+  ["user", /^POST \/api\/v1\/namespaces\/default\/pods → 201/],
+  ["apiserver", /^pods default\/web: stored/],
+  ["scheduler", /^watch event ADDED pods default\/web$/],
+  ["apiserver", /^pods default\/web: stored/],
+  ["kubelet", /^watch event ADDED pods default\/web$/],
+  ["kubelet", /^Sync pod default\/web$/],
+  ["kubelet", /^RuntimeService\/RunPodSandbox → OK/],
+  ["runtime", /^default\/web: sandbox none → ready$/],
+  ["kubelet", /^ImageService\/PullImage → OK/],
+  ["kubelet", /^RuntimeService\/CreateContainer → OK/],
+  ["kubelet", /^RuntimeService\/StartContainer → OK/],
+  ["runtime", /^default\/web\/nginx: container created → running$/],
+  ["kubelet", /^Sync pod default\/web$/],
+  ["kubelet", /^PATCH \/api\/v1\/namespaces\/default\/pods\/web\/status → 200/],
+  ["apiserver", /^pods default\/web: stored/],
+] as const;
+const GONE = [
+  ["user", /^DELETE \/api\/v1\/namespaces\/default\/pods\/web → 200/],
+  ["kubelet", /^watch event MODIFIED pods default\/web$/],
+  ["kubelet", /^RuntimeService\/StopContainer → OK/],
+  ["runtime", /^default\/web\/nginx: container running → exited/],
+  ["kubelet", /^DELETE \/api\/v1\/namespaces\/default\/pods\/web → 200/],
+  ["apiserver", /^pods default\/web: deleted/],
+] as const;
+
+function assertTold({ title, steps }: Way, want: readonly (readonly [string, RegExp])[]): void {
+  let at = 0;
+  for (const [actor, text] of want) {
+    const found = steps.findIndex((step, i) => i >= at && step.actor === actor && text.test(step.text));
+    assert.notEqual(
+      found,
+      -1,
+      `${title}: ${actor} ${text} after step ${at} of\n${steps.map((one) => one.text).join("\n")}`,
+    );
+    at = found + 1;
+  }
+  const orphans = steps.filter(({ number, because }) => number > 1 && (because === 0 || because >= number));
+  assert.deepEqual(orphans, [], title);
+}
+
+test("journey: a pod from the request to Running and until it is gone, each step caused by an earlier one", async () => {
+  const { code, stdout, stderr } = await runCliProcess(newHome(), "journey", "--delete", "--json");
+  assert.equal(code, 0, stderr);
+  const [running, gone] = (JSON.parse(stdout) as { journeys: Way[] }).journeys;
+  assert(running !== undefined && gone !== undefined);
+  assertTold(running, RUNNING);
+  assertTold(gone, GONE);
+});
+
+test("journey: an image that cannot be pulled is said when the time is over", async () => {
+  const home = newHome();
+  const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: does-not-exist}]}";
+  writeFileSync(join(home, "pod.yaml"), pod);
+  const { code, stderr } = await runCliProcess(home, "journey", "-f", "pod.yaml", "--timeout", "2s");
+  assert.equal(code, 1);
+  assert.match(stderr, /pod default\/a: it is Pending after 2 s\n/);
+});
