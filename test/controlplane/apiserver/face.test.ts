@@ -171,6 +171,27 @@ describe("bad requests", () => {
     expect((await face.ask("/version")).status).toBe(200);
   });
 
+  for (const [bytes, status] of [
+    [1, 400],
+    [16, 201],
+  ] as const) {
+    test(`a long body in chunks of ${bytes} bytes is ${status}`, async () => {
+      const { cert = "", key = "" } = face.admin;
+      const { port } = new URL(face.controlPlane.url);
+      const ca = face.controlPlane.caPem;
+      const socket = connect({ port: Number(port), host: "127.0.0.1", ca, servername: "localhost", cert, key });
+      socket.on("error", () => {}); // The server does not read the whole body.
+      const body = JSON.stringify(configMap(`chunks-${bytes}`, { a: "x".repeat(200_000) }));
+      const chunks = body.match(new RegExp(`.{1,${bytes}}`, "g")) ?? [];
+      socket.write(`POST ${CONFIG_MAPS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n`);
+      socket.write("transfer-encoding: chunked\r\n\r\n");
+      socket.write(`${chunks.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join("")}0\r\n\r\n`);
+      const [head] = await once(socket, "data");
+      expect(String(head)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      socket.destroy();
+    });
+  }
+
   test("malicious paths", async () => {
     const rows: [path: string, status: number][] = [
       ["/api/v1/nodes/%zz", 400],
