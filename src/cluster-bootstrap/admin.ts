@@ -1,6 +1,6 @@
 import type { KubeList, KubeObject } from "../apimachinery/api/meta.js";
-import { isSuccess, refusal } from "../client-go/rest/answers.js";
-import type { KubeClient } from "../client-go/rest/client.js";
+import { isSuccess, refusal, statusMessage } from "../client-go/rest/answers.js";
+import type { KubeClient, KubeResponse } from "../client-go/rest/client.js";
 import { identityInWords } from "../client-go/rest/identity.js";
 import type { Trace } from "../trace/trace.js";
 import { LabError } from "../util/errors.js";
@@ -116,16 +116,9 @@ export async function explainRights(deps: TokenDeps, groups: readonly string[]):
         method: "GET",
         path: `${RBAC}/clusterroles/${encodeURIComponent(role)}`,
       });
-      const rules =
-        (answer.status === 200 ? (answer.body["rules"] as readonly PolicyRule[] | undefined) : undefined) ?? [];
-      trace.emit(
-        {
-          kind: "decision",
-          what: rules.map(ruleInWords).join("; ") || `nothing: ClusterRole ${role} has no rules`,
-          why: `ClusterRoleBinding ${binding.metadata.name} gives ClusterRole ${role} to ${groups.join(", ")}`,
-        },
-        { actor: "apiserver" },
-      );
+      const named = groups.filter((group) => subjectsOf(binding).some((one) => isGroup(one, [group])));
+      const why = `ClusterRoleBinding ${binding.metadata.name} gives ClusterRole ${role} to ${named.join(", ")}`;
+      trace.emit({ kind: "decision", what: rightsOf(role, answer), why }, { actor: "apiserver" });
     }
     if (mine.length === 0) {
       trace.emit(
@@ -137,6 +130,12 @@ export async function explainRights(deps: TokenDeps, groups: readonly string[]):
       );
     }
   });
+}
+
+function rightsOf(role: string, answer: KubeResponse<KubeObject>): string {
+  if (!isSuccess(answer)) return `unknown: ClusterRole ${role} cannot be read: ${statusMessage(answer)}`;
+  const rules = (answer.body["rules"] as readonly PolicyRule[] | null | undefined) ?? [];
+  return rules.map(ruleInWords).join("; ") || `nothing: ClusterRole ${role} has no rules`;
 }
 
 function subjectsOf(binding: KubeObject): readonly Subject[] {

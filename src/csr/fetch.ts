@@ -45,7 +45,7 @@ export async function fetchCertificate(
       `kubectl get csr ${name} -o jsonpath='{.status.certificate}' | base64 -d > ${files.certificate}`,
     );
     await writeCertificate(files, certificatePem);
-    const { subject, notAfterMs } = parseCertificatePem(certificatePem);
+    const { subject, notAfterMs, spkiDer } = parseCertificatePem(certificatePem);
     const until = rfc3339(notAfterMs);
     const what = `${nameText(subject)}, until ${until}`;
     deps.trace.emit(
@@ -53,7 +53,10 @@ export async function fetchCertificate(
         kind: "state",
         subject: files.certificate,
         what,
-        to: key === undefined ? "written" : "written, matches the key",
+        to:
+          key === undefined
+            ? "written"
+            : `written, ${spkiDer.equals(publicKeyDer(key)) ? "matches" : "is not of"} the key`,
       },
       { actor: "user" },
     );

@@ -37,8 +37,6 @@ export async function startEvictionFixture(
   const { target, clock, random, trace } = deps;
   const { nodeName, kubeVersion } = options;
   const neighbourName = `${nodeName}-neighbour`;
-  const text = `Fixture: node ${neighbourName} stays healthy, and two pods run on ${nodeName}: "hasty" tolerates an unreachable node for 20 s, "patient" for the default 300 s.`;
-  trace.emit({ kind: "note", text }, { actor: "user" });
   // The neighbour's events go to a trace that is not shown.
   const quiet = { clock, random, trace: new Trace(clock) };
   const resources = { cpu: "4", memory: "8Gi", pods: "110" };
@@ -52,6 +50,9 @@ export async function startEvictionFixture(
     .finally(() => neighbour.close());
   await addPod(deps, agent, nodeName, "hasty", 20, signal);
   await addPod(deps, agent, nodeName, "patient", undefined, signal);
+  const pods = `two pods without containers count as Running on ${nodeName}`;
+  const text = `Fixture: node ${neighbourName} stays healthy, and ${pods}: "hasty" tolerates an unreachable node for 20 s, "patient" for the default 300 s.`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
   return { neighbour: beating };
 }
 
