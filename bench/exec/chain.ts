@@ -43,7 +43,8 @@ export function clientOf(config: StreamClient["config"]): StreamClient {
 export async function open({ client }: Chain, words: readonly string[], protocol: RemoteCommandProtocol) {
   const options = { stdin: false, stdout: true, stderr: true, tty: false };
   const path = `/api/v1/namespaces/default/pods/tool/exec?${streamQuery("c", options, words)}`;
-  return openRemoteCommand(client, { path, options, protocols: [protocol], showsFrames: false }, never);
+  const request = { path, options, protocols: [protocol], showsFrames: false };
+  return (await openRemoteCommand(client, request, never)).session;
 }
 
 /** ms from asking to the first byte of the status: `true` says nothing else. */

@@ -47,9 +47,12 @@ async function runLogs(context: CliContext, text: string, options: LogsOptions):
     const container = chooseContainer(pod, options.container, client.trace);
     const path = `${podPath(name, "log")}?${logQuery(container, options)}`;
     const { streams, signal } = context;
-    const bytes = await explainContainer(pod, container, () => streamLog(client, path, streams.stdout, signal));
+    const { bytes, cause } = await explainContainer(pod, container, () =>
+      streamLog(client, path, streams.stdout, signal),
+    );
     const to = `${bytes} bytes`;
-    client.trace.emit({ kind: "state", subject: `the log of ${container}`, what: "ended,", to }, { actor: "user" });
+    const ended = { kind: "state", subject: `the log of ${container}`, what: "ended,", to } as const;
+    client.trace.because(cause, () => client.trace.emit(ended, { actor: "user" }));
   });
 }
 

@@ -3,7 +3,7 @@ import type { PortForwardClientSession } from "../../streaming/port-forward/sess
 import { orAborted } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
 import { listenProblem } from "../../util/listen-problem.js";
-import { type Attempt, connectStreams, type StreamClient } from "../transport/fallback.js";
+import { type Attempt, type ConnectedStreams, connectStreams, type StreamClient } from "../transport/fallback.js";
 import { frameObserver } from "../transport/frames.js";
 import { carry } from "./connection.js";
 import { connectPortForward, type PortForwardProtocol } from "./dialer.js";
@@ -40,11 +40,12 @@ export async function forwardPorts(
   signal: AbortSignal,
 ): Promise<void> {
   const { ports, address } = request;
-  await using session = await dial(client, request, signal);
+  const connected = await dial(client, request, signal);
+  await using session = connected.session;
   const sockets = new Set<Socket>();
   const carrying = new Set<Promise<void>>();
   const servers: Server[] = [];
-  const cause = client.trace.cause;
+  const cause = connected.cause.causedBy ?? client.trace.cause;
   try {
     const listening: ListeningPort[] = [];
     for (const { local, remote } of ports) {
@@ -74,16 +75,17 @@ function dial(
   client: StreamClient,
   { path, protocols, showsFrames }: PortForwardRequest,
   signal: AbortSignal,
-): Promise<PortForwardClientSession> {
+): Promise<ConnectedStreams<PortForwardClientSession>> {
   const { clock, trace } = client;
-  const observer = showsFrames ? frameObserver(trace, false) : undefined;
+  const observerOf = () => (showsFrames ? frameObserver(trace, false) : undefined);
   const attempts = protocols.map(
     (protocol): Attempt<PortForwardClientSession> => ({
       method: protocol === "spdy" ? "POST" : "GET",
       name: protocol === "spdy" ? "SPDY" : "SPDY inside a WebSocket",
       agreed: ({ protocol: { framing, subprotocol } }) =>
         protocol === "tunnel" ? `WebSocket, ${framing} inside, ${subprotocol}` : `${framing}, ${subprotocol}`,
-      connect: ({ url, ...dialing }) => connectPortForward(url, { ...dialing, clock, protocol, observer }, signal),
+      connect: ({ url, ...dialing }) =>
+        connectPortForward(url, { ...dialing, clock, protocol, observer: observerOf() }, signal),
     }),
   );
   return connectStreams(client, path, attempts, signal).catch(explainTunnel);

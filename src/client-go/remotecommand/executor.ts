@@ -9,7 +9,7 @@ import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/abort.js";
 import { orAborted } from "../../util/concurrency.js";
 import { type Counter, copyInput, copyOutput } from "../transport/copy.js";
-import { type Attempt, connectStreams, type StreamClient } from "../transport/fallback.js";
+import { type Attempt, type ConnectedStreams, connectStreams, type StreamClient } from "../transport/fallback.js";
 import { frameObserver } from "../transport/frames.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "./connect.js";
 
@@ -45,16 +45,16 @@ export function openRemoteCommand(
   client: StreamClient,
   { path, options, protocols, showsFrames }: RemoteCommandRequest,
   signal: AbortSignal,
-): Promise<RemoteCommandClientSession> {
+): Promise<ConnectedStreams<RemoteCommandClientSession>> {
   const { clock, trace } = client;
-  const observer = showsFrames ? frameObserver(trace, options.tty) : undefined;
+  const observerOf = () => (showsFrames ? frameObserver(trace, options.tty) : undefined);
   const attempts = protocols.map(
     (protocol): Attempt<RemoteCommandClientSession> => ({
       method: protocol === "spdy" ? "POST" : "GET",
       name: protocol === "spdy" ? "SPDY" : `${protocol} of the WebSocket protocol`,
       agreed: ({ protocol: { framing, subprotocol } }) => `${framing}, ${subprotocol}`,
       connect: ({ url, ...dialing }) =>
-        connectRemoteCommand(url, { ...dialing, options, clock, protocol, observer }, signal),
+        connectRemoteCommand(url, { ...dialing, options, clock, protocol, observer: observerOf() }, signal),
     }),
   );
   return connectStreams(client, path, attempts, signal);

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
+import type { Cause } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { OutputClosed, writeTo } from "../transport/copy.js";
-import { backendProblem, reportRequest, type StreamClient } from "../transport/fallback.js";
+import { backendProblem, reportRequest, requestCause, type StreamClient } from "../transport/fallback.js";
 import { refusal, statusMessage } from "./answers.js";
 import { readBody } from "./body.js";
 import type { AskingHeaders } from "./client.js";
@@ -15,7 +16,7 @@ import { explainTransportError } from "./transport-errors.js";
  * Mirrors client-go/rest/request.go (Stream).
  *
  * @param path with its query
- * @returns the byte count; a closed output also ends the log
+ * @returns the byte count, and the cause of what the end leads to; a closed output also ends the log
  * @throws LabError as the API client, FAILED if the connection breaks; the signal's reason
  */
 export async function streamLog(
@@ -23,22 +24,23 @@ export async function streamLog(
   path: string,
   out: NodeJS.WritableStream,
   signal: AbortSignal,
-): Promise<number> {
-  const { config, clock, random, story } = client;
+): Promise<{ readonly bytes: number; readonly cause: Cause }> {
+  const { config, clock, random, trace, story } = client;
   const auditId = random.uuid();
   story?.follow([auditId]);
   const transport = new HttpTransport(config);
   const startMs = clock.now();
+  const { id, cause, header } = requestCause(trace);
   try {
-    const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": "kubelab" };
+    const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": "kubelab", ...header };
     await addIdentity(headers, config);
     const response = await transport.send({ method: "GET", path, headers, body: undefined }, signal);
     const status = response.statusCode ?? 0;
     const isGood = status >= 200 && status < 300;
     const answer = { status, headers: response.headers, body: isGood ? "" : await readBody(response) };
     const outcome = isGood ? "as it comes" : statusMessage(answer);
-    reportRequest(client, { method: "GET", path, status, outcome, durationMs: clock.now() - startMs, auditId });
-    if (isGood) return await copy(response, out, signal);
+    reportRequest(client, { method: "GET", path, status, outcome, durationMs: clock.now() - startMs, auditId }, id);
+    if (isGood) return { bytes: await copy(response, out, signal), cause };
     const backend = backendProblem(path.split("?")[0] ?? path, `${status} ${outcome}`);
     throw backend ?? refusal(answer, `GET ${path}`, identityInWords(config));
   } catch (error) {

@@ -1,7 +1,8 @@
 import { StreamError } from "../../streaming/bytes.js";
 import type { DialOptions, RefusedUpgrade } from "../../streaming/dial.js";
 import type { RequestFact } from "../../trace/events.js";
-import type { Trace } from "../../trace/trace.js";
+import type { Cause, Trace } from "../../trace/trace.js";
+import { formatTraceparent, TRACEPARENT } from "../../trace/traceparent.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
@@ -19,6 +20,13 @@ export interface StreamClient {
   readonly trace: Trace;
   /** learns the audit IDs of the requests; undefined if the servers run in other processes */
   readonly story?: { follow(auditIds: readonly string[]): void } | undefined;
+}
+
+/** A session, and what its frames and its end belong to. */
+export interface ConnectedStreams<Session> {
+  readonly session: Session;
+  /** the id of the accepted request's fact, if a trace keeps causes */
+  readonly cause: Cause;
 }
 
 /** One way to request a session, for example a subprotocol. */
@@ -42,6 +50,7 @@ export interface StreamDial extends Required<Pick<DialOptions, "headers" | "tls"
  * those about the request itself (401, 403 with a Status, 404).
  *
  * @param path with its query
+ * @param attempts connect with their request's fact as the cause
  * @throws LabError as the API client; CLUSTER_UNREACHABLE if the API server does not reach the kubelet
  */
 export async function connectStreams<Session>(
@@ -49,21 +58,23 @@ export async function connectStreams<Session>(
   path: string,
   attempts: readonly Attempt<Session>[],
   signal: AbortSignal,
-): Promise<Session> {
-  const { config, clock, random, story } = client;
+): Promise<ConnectedStreams<Session>> {
+  const { config, clock, random, trace, story } = client;
   const auditId = random.uuid();
   story?.follow([auditId]);
   const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": "kubelab" };
   await addIdentity(headers, config);
-  const dial: StreamDial = { url: `${config.server}${path}`, headers, tls: config.proxyAgent ?? tlsOf(config) };
+  const dial = { url: `${config.server}${path}`, tls: config.proxyAgent ?? tlsOf(config) };
   let last: RefusedUpgrade | undefined;
   for (const [index, attempt] of attempts.entries()) {
     const startMs = clock.now();
+    const { id, cause, header } = requestCause(trace);
     const report = (rest: Partial<RequestFact>) => {
       const durationMs = clock.now() - startMs;
-      reportRequest(client, { method: attempt.method, path, durationMs, auditId, ...rest });
+      reportRequest(client, { method: attempt.method, path, durationMs, auditId, ...rest }, id);
     };
-    const answer = await attempt.connect(dial).catch((error: unknown) => {
+    const connect = () => attempt.connect({ ...dial, headers: { ...headers, ...header } });
+    const answer = await trace.because(cause, connect).catch((error: unknown) => {
       signal.throwIfAborted();
       const failure = explained(error, config, path, clock.now());
       report({ failure: messageOf(failure) });
@@ -71,13 +82,13 @@ export async function connectStreams<Session>(
     });
     if (answer.outcome === "connected") {
       report({ status: 101, outcome: attempt.agreed(answer.session) });
-      return answer.session;
+      return { session: answer.session, cause };
     }
     report({ status: answer.status, outcome: refusalText(answer) });
     last = answer;
     if (isAboutRequest(answer)) break;
     const next = attempts[index + 1];
-    if (next !== undefined) reportFallback(client.trace, attempt.name, next.name);
+    if (next !== undefined) reportFallback(trace, attempt.name, next.name);
   }
   throw refused(client, path, last);
 }
@@ -94,14 +105,26 @@ function reportFallback(trace: Trace, refusedName: string, nextName: string): vo
   trace.emit({ kind: "decision", what, why, upstream }, { actor: "user", level: 1 });
 }
 
+/** The id of a request that is reported later, and how it is passed on if a trace keeps causes. */
+export function requestCause(trace: Trace): {
+  readonly id: string;
+  readonly cause: Cause;
+  readonly header: AskingHeaders;
+} {
+  const id = trace.newId();
+  if (!trace.wantsCauses) return { id, cause: {}, header: {} };
+  return { id, cause: { causedBy: id }, header: { [TRACEPARENT]: formatTraceparent(id) } };
+}
+
 /** Reports a request for streams or for a log, which bypasses the API client's own report. */
 export function reportRequest(
   { config, trace }: StreamClient,
   fact: Omit<RequestFact, "kind" | "server" | "identity">,
+  id: string,
 ): void {
   if (!trace.wants(1)) return;
   const identity = identityInWords(config);
-  trace.emit({ kind: "request", server: config.server, identity, ...fact }, { actor: "user", level: 1 });
+  trace.emit({ kind: "request", server: config.server, identity, ...fact }, { actor: "user", level: 1, id });
 }
 
 function explained(error: unknown, { server, proxyAgent }: RestConfig, path: string, nowMs: number): unknown {

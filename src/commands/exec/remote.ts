@@ -29,7 +29,8 @@ export async function runRemote(
   const { trace } = client;
   const { options } = request;
   using terminal = new LocalTerminal({ stdin, stdout });
-  await using session = await openRemoteCommand(client, request, signal);
+  const connected = await openRemoteCommand(client, request, signal);
+  await using session = connected.session;
   if (options.tty) terminal.enter();
   const counts = { stdin: { bytes: 0 }, stdout: { bytes: 0 }, stderr: { bytes: 0 } };
   const report = (end: string) => {
@@ -39,7 +40,7 @@ export async function runRemote(
     trace.emit({ kind: "state", subject: "the remote command", what: "ended,", to }, { actor: "user" });
   };
   const terminalSizes = options.tty ? (over: AbortSignal) => terminal.sizes(over) : undefined;
-  try {
+  const talk = async () => {
     const streams = { stdin, stdout, stderr, terminalSizes, counts };
     const status = await streamRemoteCommand(client, session, streams, signal);
     terminal.restore();
@@ -49,6 +50,9 @@ export async function runRemote(
     const end = remoteEnd(status);
     report(end.text);
     return end;
+  };
+  try {
+    return await trace.because(connected.cause, talk);
   } catch (error) {
     terminal.restore();
     if (error instanceof OutputClosed) return READER_GONE;

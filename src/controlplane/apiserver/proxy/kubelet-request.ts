@@ -3,6 +3,8 @@ import { request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { answerTo, type BackendAnswer, BackendUnreachable } from "../../../server/proxy/backend.js";
 import { connectionRefused, goConnectError } from "../../../server/proxy/go-errors.js";
+import { currentScope } from "../../../trace/scope.js";
+import { formatTraceparent } from "../../../trace/traceparent.js";
 import type { KubeletConnections, KubeletInfo } from "./kubelet-connection.js";
 
 export interface KubeletRequest {
@@ -15,7 +17,8 @@ export interface KubeletRequest {
 }
 
 /**
- * Sends a request to a kubelet over a new HTTPS connection, as the API server (`kube-apiserver-kubelet-client`).
+ * Sends a request to a kubelet over a new HTTPS connection, as the API server (`kube-apiserver-kubelet-client`). If a trace keeps
+ * causes, the cause of the running code goes with it; else the client's header does.
  *
  * @param signal ends the request; after an upgrade the socket belongs to the caller
  * @throws BackendUnreachable
@@ -29,6 +32,8 @@ export async function askKubelet(
   if (!info.mayDial) throw new BackendUnreachable(connectionRefused(info.address));
   const options = await connections.requestOptions(info, skipVerify);
   const send = connections.scheme === "http" ? httpRequest : httpsRequest;
-  const request = send({ ...options, method, path, headers });
+  const cause = currentScope()?.causedBy;
+  const traced = cause === undefined ? headers : { ...headers, Traceparent: formatTraceparent(cause) };
+  const request = send({ ...options, method, path, headers: traced });
   return answerTo(request, body, (error) => goConnectError(error, info.address), signal);
 }

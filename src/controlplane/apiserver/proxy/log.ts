@@ -55,11 +55,11 @@ async function ask(
   path: string,
   signal: AbortSignal,
 ): Promise<BackendAnswer> {
-  reportAsked(trace, exchange, info, "GET", path);
+  const cause = reportAsked(trace, exchange, info, "GET", path);
   const skipVerify = isTrue(exchange.query, "insecureSkipTLSVerifyBackend");
   const request = { method: "GET", path, headers: { "User-Agent": USER_AGENT }, skipVerify };
   try {
-    return await askKubelet(connections, info, request, signal);
+    return await trace.because(cause, () => askKubelet(connections, info, request, signal));
   } catch (error) {
     if (!(error instanceof BackendUnreachable)) throw error;
     throw internalError(`Get "${info.scheme}://${info.address}${path}": ${error.message}`);

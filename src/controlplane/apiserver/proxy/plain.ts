@@ -28,12 +28,12 @@ export async function proxyPlain(
   const { info, path, pod } = target;
   exchange.isBodyRead = true;
   const headers = { ...forwardedHeaders(request), "X-Forwarded-Uri": exchange.info.path };
-  reportAsked(deps.trace, exchange, info, method, path, pod?.url);
+  const cause = reportAsked(deps.trace, exchange, info, method, path, pod?.url);
   const hasBody = method !== "GET" && method !== "HEAD";
   let answer: BackendAnswer;
   try {
     const asked = { method, path, headers, ...(hasBody ? { body: request } : {}) };
-    answer = await askTarget(deps, target, asked, signal);
+    answer = await deps.trace.because(cause, () => askTarget(deps, target, asked, signal));
   } catch (error) {
     if (!(error instanceof BackendUnreachable)) throw error;
     throw unreachable(error.message);

@@ -1,6 +1,6 @@
 import type { Joined } from "../../../streaming/join.js";
 import type { Upstream } from "../../../trace/events.js";
-import type { Trace } from "../../../trace/trace.js";
+import type { Cause, Trace } from "../../../trace/trace.js";
 import type { Exchange } from "../exchange.js";
 import type { KubeletInfo } from "./kubelet-connection.js";
 
@@ -18,6 +18,7 @@ const UPGRADE: Upstream = {
 /**
  * Reports which kubelet the API server contacts, and for which user.
  * @param podUrl of the pod behind the kubelet, if any
+ * @returns the cause of the request to the kubelet
  */
 export function reportAsked(
   trace: Trace,
@@ -26,9 +27,9 @@ export function reportAsked(
   method: string,
   path: string,
   podUrl?: string,
-): void {
+): Cause {
   const level = exchange.upgrade === undefined ? REQUEST_LEVEL : STREAM_LEVEL;
-  if (!trace.wants(level)) return;
+  if (!trace.wants(level)) return {};
   const { username = "" } = exchange.user ?? {};
   const { verb, resource, subresource } = exchange.info;
   const where = `node ${info.nodeName} has ${info.addressType} ${info.host}`;
@@ -38,10 +39,8 @@ export function reportAsked(
   const what = info.mayDial
     ? `ask ${asked}${path}${podUrl === undefined ? "" : ` through a port-forward of ${kubelet}`}`
     : `do not dial ${info.address}: it is not an address of this machine`;
-  trace.emit(
-    { kind: "decision", what, why, upstream: SUBRESOURCES, auditId: exchange.auditId },
-    { actor: "apiserver", level },
-  );
+  const fact = { kind: "decision", what, why, upstream: SUBRESOURCES, auditId: exchange.auditId } as const;
+  return { causedBy: trace.emit(fact, { actor: "apiserver", level }).id };
 }
 
 /** Reports the protocol that the kubelet accepted, or its refusal. */

@@ -59,7 +59,7 @@ async function run(
   options: RemoteCommandOptions,
 ): Promise<Status> {
   const { trace, clock, connections } = deps;
-  reportAsked(trace, exchange, info, "POST", path);
+  const cause = reportAsked(trace, exchange, info, "POST", path);
   const headers = {
     "User-Agent": "Go-http-client/1.1",
     Connection: "Upgrade",
@@ -67,7 +67,8 @@ async function run(
     "X-Stream-Protocol-Version": [...SPDY_REMOTE_COMMAND_PROTOCOLS],
   };
   try {
-    const answer = await askKubelet(connections, info, { method: "POST", path, headers }, client.signal);
+    const request = { method: "POST", path, headers };
+    const answer = await trace.because(cause, () => askKubelet(connections, info, request, client.signal));
     if (answer.type === "response") return await refusalStatus(answer.response);
     const { socket, head, response } = answer;
     const upgraded = { socket, head, headers: response.headers };

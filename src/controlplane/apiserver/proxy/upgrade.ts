@@ -77,10 +77,10 @@ export async function ask(
   request: KubeletRequest,
   signal: AbortSignal,
 ): Promise<{ readonly answer: BackendAnswer; readonly head: Buffer }> {
-  reportAsked(deps.trace, exchange, target.info, request.method, request.path, target.pod?.url);
+  const cause = reportAsked(deps.trace, exchange, target.info, request.method, request.path, target.pod?.url);
   const release = watchWaiting(requireUpgrade(exchange), () => exchange.clientLeft());
   try {
-    const answer = await askTarget(deps, target, request, signal);
+    const answer = await deps.trace.because(cause, () => askTarget(deps, target, request, signal));
     return { answer, head: release() };
   } catch (error) {
     release();
