@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { type ConnectionOptions, connect, type DetailedPeerCertificate, type TLSSocket } from "node:tls";
 
 /**
  * The client's identity, and the CAs that it trusts. A `secureContext` avoids parsing key and certificates for each
@@ -57,6 +57,7 @@ export class TlsSessions {
       ALPNProtocols: ["http/1.1"],
     });
     socket.setNoDelay(true);
+    if (this.identity.rejectUnauthorized !== false) keepRejectedCertificate(socket);
     if (known === undefined) socket.once("session", (session) => this.#keep(key, session));
     else {
       (socket as Resuming).setSession?.(known);
@@ -80,4 +81,27 @@ export class TlsSessions {
   #forget(key: string, session: Buffer): void {
     if (this.#sessions.get(key) === session) this.#sessions.delete(key);
   }
+}
+
+const CERTIFICATES = new WeakMap<Error, DetailedPeerCertificate>();
+
+/** The certificate of the server whose verification failed with this error, with its issuers. */
+export function rejectedCertificate(error: Error): DetailedPeerCertificate | undefined {
+  return CERTIFICATES.get(error);
+}
+
+/** Node verifies in its own listener of "secure", and its types leave out how. */
+interface Verifying extends TLSSocket {
+  readonly _handle?: { verifyError?(): Error | null | undefined } | null;
+}
+
+/** A rejected connection has no certificate any more when its error is emitted. An accepted one is not asked: that costs time. */
+function keepRejectedCertificate(socket: Verifying): void {
+  let certificate: DetailedPeerCertificate | undefined;
+  socket.prependOnceListener("secure", () => {
+    if (socket._handle?.verifyError?.() instanceof Error) certificate = socket.getPeerCertificate(true);
+  });
+  socket.once("error", (error) => {
+    if (certificate !== undefined) CERTIFICATES.set(error, certificate);
+  });
 }

@@ -18,7 +18,7 @@ import { checkBody, NOT_AN_API_SERVER } from "./api-object.js";
 import { readBody, readLines } from "./body.js";
 import type { AskingHeaders, KubeClient, KubeRequest, KubeResponse, ReceivedEvent, RestConfig } from "./client.js";
 import { type HttpExchange, HttpTransport } from "./http.js";
-import { addIdentity, identityInWords } from "./identity.js";
+import { addIdentity, identityInWords, refusedIdentity } from "./identity.js";
 import { withQuery } from "./paths.js";
 import { explainTransportError, timeoutError } from "./transport-errors.js";
 import { withCause } from "./watch-report.js";
@@ -112,7 +112,8 @@ class TracedClient implements KubeClient {
 
   /** A server's message can repeat a secret that it was sent. */
   #refusal(answer: KubeResponse, { method, path }: KubeRequest): LabError {
-    return refusal(this.#deps.trace.secrets.maskAll(answer), `${method} ${path}`, this.#identity);
+    const { trace, clock } = this.#deps;
+    return refusal(trace.secrets.maskAll(answer), `${method} ${path}`, refusedIdentity(this.config, clock.now()));
   }
 
   async *watch<T extends KubeObject = KubeObject>(
@@ -205,7 +206,8 @@ class TracedClient implements KubeClient {
     const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const what = `${request.method} ${request.path}`;
     const viaProxy = this.config.proxyAgent !== undefined;
-    return { server: this.#transport.origin, what, nowMs: this.#deps.clock.now(), timeoutMs, viaProxy };
+    const nowMs = this.#deps.clock.now();
+    return { server: this.#transport.origin, what, nowMs, timeoutMs, viaProxy, config: this.config };
   }
 
   /** Starts the report of one request: the first call of `answered` or `failed` emits its fact. */

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { rfc3339 } from "../../apimachinery/time.js";
 import type { AskingHeaders, RestConfig } from "./client.js";
 
 /** A bootstrap token: the first half is public (it names the Secret), the second is not. */
@@ -29,6 +30,26 @@ function commonName(certificatePem: string): string {
   } catch {
     // Not a certificate: the first connection reports it.
     return "(unreadable)";
+  }
+}
+
+/**
+ * A client's identity for a refusal, with a reason that the client itself can see: `certificate n1, which expired
+ * 2026-01-01T00:00:00Z`.
+ * @param nowMs Unix ms
+ */
+export function refusedIdentity(config: RestConfig, nowMs: number): string {
+  return `${identityInWords(config)}${outsideValidity(config, nowMs)}`;
+}
+
+function outsideValidity({ clientCertificatePem }: RestConfig, nowMs: number): string {
+  if (clientCertificatePem === undefined) return "";
+  try {
+    const { validFrom, validTo } = new X509Certificate(clientCertificatePem);
+    if (nowMs > Date.parse(validTo)) return `, which expired ${rfc3339(Date.parse(validTo))}`;
+    return nowMs < Date.parse(validFrom) ? `, which is valid from ${rfc3339(Date.parse(validFrom))}` : "";
+  } catch {
+    return ""; // Not a certificate: the first connection reports it.
   }
 }
 

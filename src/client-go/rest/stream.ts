@@ -7,7 +7,7 @@ import { refusal, statusMessage } from "./answers.js";
 import { readBody } from "./body.js";
 import type { AskingHeaders } from "./client.js";
 import { HttpTransport } from "./http.js";
-import { addIdentity, identityInWords } from "./identity.js";
+import { addIdentity, refusedIdentity } from "./identity.js";
 import { explainTransportError } from "./transport-errors.js";
 
 /**
@@ -42,7 +42,7 @@ export async function streamLog(
     reportRequest(client, { method: "GET", path, status, outcome, durationMs: clock.now() - startMs, auditId }, id);
     if (isGood) return { bytes: await copy(response, out, signal), cause };
     const backend = backendProblem(path.split("?")[0] ?? path, `${status} ${outcome}`);
-    throw backend ?? refusal(answer, `GET ${path}`, identityInWords(config));
+    throw backend ?? refusal(answer, `GET ${path}`, refusedIdentity(config, clock.now()));
   } catch (error) {
     signal.throwIfAborted();
     throw explainTransportError(error, {
@@ -51,6 +51,7 @@ export async function streamLog(
       nowMs: clock.now(),
       timeoutMs: 0,
       viaProxy: config.proxyAgent !== undefined,
+      config,
     });
   } finally {
     transport.close();

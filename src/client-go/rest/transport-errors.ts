@@ -1,4 +1,9 @@
+import type { DetailedPeerCertificate } from "node:tls";
+import { rfc3339 } from "../../apimachinery/time.js";
 import { isAbortError, LabError, type LabErrorCode } from "../../util/errors.js";
+import { rejectedCertificate } from "../../util/tls-sessions.js";
+import type { RestConfig } from "./client.js";
+import { refusedIdentity } from "./identity.js";
 
 /** The circumstances of a failed connection. */
 export interface ConnectionContext {
@@ -11,6 +16,8 @@ export interface ConnectionContext {
   readonly timeoutMs: number;
   /** true for a connection through the kubeconfig's proxy */
   readonly viaProxy?: boolean;
+  /** whose client certificate the server may refuse */
+  readonly config: RestConfig;
 }
 
 interface Explanation {
@@ -52,7 +59,7 @@ function explainProxy(error: Error, { server }: ConnectionContext): Explanation 
   };
 }
 
-function explain(error: Error, { server, nowMs }: ConnectionContext): Explanation | undefined {
+function explain(error: Error, { server, nowMs, config }: ConnectionContext): Explanation | undefined {
   const code = errorCode(error);
   const connection = CONNECTION_ERRORS[code];
   if (connection !== undefined) {
@@ -72,7 +79,7 @@ function explain(error: Error, { server, nowMs }: ConnectionContext): Explanatio
       hint: "Use one of those names in the server's address, or set tls-server-name in the kubeconfig.",
     };
   }
-  if (code === "CERT_NOT_YET_VALID" || code === "CERT_HAS_EXPIRED") return clockSkew(code, server, nowMs);
+  if (code === "CERT_NOT_YET_VALID" || code === "CERT_HAS_EXPIRED") return clockSkew(code, server, nowMs, error);
   if (NOT_TLS.has(code)) {
     return {
       code: "CLUSTER_NOT_TRUSTED",
@@ -80,7 +87,8 @@ function explain(error: Error, { server, nowMs }: ConnectionContext): Explanatio
       hint: "Nothing was sent to it. An API server's port speaks HTTPS (6443 as a rule): check the port.",
     };
   }
-  if (code.startsWith("ERR_SSL_") && /ALERT/.test(code)) return refusedByAlert(code, server);
+  if (code.startsWith("ERR_SSL_") && /ALERT/.test(code))
+    return refusedByAlert(code, server, refusedIdentity(config, nowMs));
   if (code.startsWith("ERR_SSL_") || code === "EPROTO") {
     return {
       code: "CLUSTER_NOT_TRUSTED",
@@ -153,22 +161,42 @@ function altNames(error: Error): string {
   return typeof names === "string" && names !== "" ? names : "no names";
 }
 
-function clockSkew(code: string, server: string, nowMs: number): Explanation {
-  const now = new Date(nowMs).toISOString();
+function clockSkew(code: string, server: string, nowMs: number, error: Error): Explanation {
+  const now = rfc3339(nowMs);
   const notYet = code === "CERT_NOT_YET_VALID";
+  const certificate = rejectedCertificate(error);
+  const [issuer, limit] = certificate === undefined ? ["", ""] : outsideValidity(certificate, notYet);
+  const subject = `the ${issuer}certificate of ${server}`;
   return {
     code: "CLUSTER_NOT_TRUSTED",
     message: notYet
-      ? `the certificate of ${server} is not valid yet: by this machine's clock it is ${now}`
-      : `the certificate of ${server} has expired: by this machine's clock it is ${now}`,
+      ? `${subject} is not valid yet${limit}: by this machine's clock it is ${now}`
+      : `${subject} has expired${limit}: by this machine's clock it is ${now}`,
     hint: notYet
       ? "Clock skew: this machine's clock is probably behind the cluster's. Set it (timedatectl, chronyc) and try again."
       : "If that time is right, the cluster must renew its certificate; if not (clock skew), set this machine's clock.",
   };
 }
 
+/** Which certificate of the chain is not valid, and since or until when: an issuer can have expired before its certificates. */
+function outsideValidity(leaf: DetailedPeerCertificate, notYet: boolean): readonly [issuer: string, limit: string] {
+  const startMs = (one: DetailedPeerCertificate) => Date.parse(one.valid_from);
+  const endMs = (one: DetailedPeerCertificate) => Date.parse(one.valid_to);
+  let worst = leaf;
+  let issuer: DetailedPeerCertificate | undefined = leaf.issuerCertificate;
+  for (let depth = 1; issuer !== undefined && depth <= MAX_CHAIN; depth++) {
+    const isWorse = notYet ? startMs(issuer) > startMs(worst) : endMs(issuer) < endMs(worst);
+    if (isWorse) worst = issuer;
+    issuer = issuer.issuerCertificate;
+  }
+  const name = worst === leaf ? "" : `CA (CN=${worst.subject.CN}) behind the `;
+  return [name, notYet ? ` (valid from ${rfc3339(startMs(worst))})` : ` (at ${rfc3339(endMs(worst))})`];
+}
+
+const MAX_CHAIN = 10;
+
 /** The server ended the handshake. An alert about the client certificate means the same as a 401. */
-function refusedByAlert(code: string, server: string): Explanation {
+function refusedByAlert(code: string, server: string, identity: string): Explanation {
   const alert = code
     .replace(/^ERR_SSL_.*ALERT_/, "")
     .toLowerCase()
@@ -177,7 +205,7 @@ function refusedByAlert(code: string, server: string): Explanation {
   return {
     code: aboutUs ? "UNAUTHORIZED" : "CLUSTER_NOT_TRUSTED",
     message: aboutUs
-      ? `${server} refuses the client certificate (TLS alert: ${alert})`
+      ? `${server} refuses the client ${identity} (TLS alert: ${alert})`
       : `${server} ended the TLS handshake (alert: ${alert})`,
     hint: aboutUs
       ? "Check that the certificate was issued by this cluster's CA and has not expired."

@@ -8,7 +8,7 @@ import { LabError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import { refusal, statusMessage } from "../rest/answers.js";
 import type { AskingHeaders, KubeResponse, RestConfig } from "../rest/client.js";
-import { addIdentity, identityInWords } from "../rest/identity.js";
+import { addIdentity, identityInWords, refusedIdentity } from "../rest/identity.js";
 import { tlsOf } from "../rest/tls.js";
 import { explainTransportError } from "../rest/transport-errors.js";
 
@@ -127,10 +127,11 @@ export function reportRequest(
   trace.emit({ kind: "request", server: config.server, identity, ...fact }, { actor: "user", level: 1, id });
 }
 
-function explained(error: unknown, { server, proxyAgent }: RestConfig, path: string, nowMs: number): unknown {
+function explained(error: unknown, config: RestConfig, path: string, nowMs: number): unknown {
+  const { server, proxyAgent } = config;
   if (!(error instanceof StreamError)) return error;
   const what = path.split("?")[0] ?? path;
-  const context = { server, what, nowMs, timeoutMs: 0, viaProxy: proxyAgent !== undefined };
+  const context = { server, what, nowMs, timeoutMs: 0, viaProxy: proxyAgent !== undefined, config };
   const explanation = explainTransportError(error.cause ?? error, context);
   if (explanation instanceof LabError) return explanation;
   const hint = "The server's answer does not follow the protocol: -v 2 --frames shows it.";
@@ -152,7 +153,7 @@ function refusalText(answer: RefusedUpgrade): string {
   return statusMessage(responseOf(answer));
 }
 
-function refused({ config }: StreamClient, path: string, answer: RefusedUpgrade | undefined): LabError {
+function refused({ config, clock }: StreamClient, path: string, answer: RefusedUpgrade | undefined): LabError {
   const what = path.split("?")[0] ?? path;
   if (answer === undefined)
     return new LabError("FAILED", `${what}: no protocol to request it with`, "Name a protocol.");
@@ -163,7 +164,7 @@ function refused({ config }: StreamClient, path: string, answer: RefusedUpgrade 
     if (backend !== undefined) return backend;
   }
   if (answer.status === 403 && answer.body.length === 0) return subprotocolRefused(what);
-  return refusal(response, what, identityInWords(config));
+  return refusal(response, what, refusedIdentity(config, clock.now()));
 }
 
 /** Explains an API server's message about a kubelet that it cannot reach. Returns undefined for other messages. */

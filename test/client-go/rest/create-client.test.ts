@@ -4,9 +4,12 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from "
 import { beforeAll, describe, test } from "vitest";
 import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import { createClient } from "../../../src/client-go/rest/create-client.js";
+import { explainTransportError } from "../../../src/client-go/rest/transport-errors.js";
+import { createAuthority } from "../../../src/pki/authority.js";
 import type { CertificateAuthority } from "../../../src/pki/issue.js";
+import { SystemClock } from "../../../src/util/clock.js";
 import { LabError } from "../../../src/util/errors.js";
-import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
+import { FakeClock, FakeRandom, START_MS } from "../../support/fake-clock.js";
 import { type LeafOptions, makeAuthority, makeLeaf, startHttpsServer, status } from "../../support/https-server.js";
 import { only, recordingTrace } from "../../support/trace.js";
 
@@ -38,12 +41,17 @@ describe("servers that must not be trusted", () => {
   const table: readonly [string, LeafOptions, "ours" | "other", RegExp][] = [
     ["another CA", {}, "other", /did not sign/],
     ["other names", { ip: [], dns: ["example.org"] }, "ours", /for other names: DNS:example\.org/],
-    ["an expired certificate", { from: -2, to: -1 }, "ours", /has expired: by this machine's clock/],
+    [
+      "an expired certificate",
+      { from: -2, to: -1 },
+      "ours",
+      /:\d+ has expired \(at 20[-0-9]+T[0-9:]+Z\): by this machine's clock/,
+    ],
     [
       "a certificate of the future (clock skew)",
       { from: 1, to: 2 },
       "ours",
-      /is not valid yet: by this machine's clock/,
+      /:\d+ is not valid yet \(valid from 20[-0-9]+T[0-9:]+Z\): by this machine's clock/,
     ],
   ];
   for (const [what, leaf, trusted, sentence] of table) {
@@ -59,6 +67,55 @@ describe("servers that must not be trusted", () => {
       assert.deepEqual(server.seen, []);
       assert.match(only(events, "request")[0]?.failure ?? "", sentence);
     });
+  }
+});
+
+test("a CA that has expired before its certificates is named, with its end", async () => {
+  const startMs = new SystemClock().now() - 20 * 365 * 86_400_000;
+  const old = await createAuthority(
+    { clock: new FakeClock(startMs), random: new FakeRandom() },
+    { commonName: "old-ca" },
+  );
+  await using server = await startHttpsServer(await makeLeaf(old), () => ({ status: 200, body: {} }));
+  const { client: kube } = client({ server: server.url, caPem: old.certificatePem, token: TOKEN });
+  await using _kube = kube;
+  const error = await labErrorOf(kube.expect({ method: "GET", path: "/version" }));
+  assert.equal(error.code, "CLUSTER_NOT_TRUSTED");
+  assert.match(
+    error.message,
+    /the CA \(CN=old-ca\) behind the certificate of https:.* has expired \(at 20[-0-9]+T[0-9:]+Z\)/,
+  );
+  assert.deepEqual(server.seen, []);
+});
+
+test("a refused client certificate is named, with its end or its beginning", async () => {
+  const unauthorized = { kind: "Status", code: 401, message: "Unauthorized" };
+  await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: 401, body: unauthorized }));
+  const table: readonly (readonly [LeafOptions, RegExp])[] = [
+    // The client's clock shows January 2026.
+    [{ from: -20_000, to: -10_000 }, /\(certificate n1, which expired 19\d\d-.*Z\): 401 Unauthorized/],
+    [{ from: 10_000, to: 20_000 }, /\(certificate n1, which is valid from 20\d\d-.*Z\): 401 Unauthorized/],
+    [{ from: -10_000, to: 10_000 }, /\(certificate n1\): 401 Unauthorized/],
+  ];
+  for (const [validity, message] of table) {
+    const { certificatePem, keyPem } = await makeLeaf(ca, { commonName: "n1", ...validity });
+    const config = {
+      server: server.url,
+      caPem: ca.certificatePem,
+      clientCertificatePem: certificatePem,
+      clientKeyPem: keyPem,
+    };
+    const { client: kube } = client(config);
+    await using _kube = kube;
+    const error = await labErrorOf(kube.expect({ method: "GET", path: "/version" }));
+    assert.equal(error.code, "UNAUTHORIZED");
+    assert.match(error.message, message);
+    const alert = Object.assign(new Error("alert"), { code: "ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED" });
+    const context = { server: server.url, what: "GET /version", nowMs: START_MS, timeoutMs: 0, config };
+    const refused = explainTransportError(alert, context);
+    assert.ok(
+      refused instanceof LabError && refused.message.includes(/certificate n1[^)]*/.exec(error.message)?.[0] ?? "?"),
+    );
   }
 });
 
