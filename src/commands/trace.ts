@@ -4,7 +4,7 @@ import { addPlainOptions, parsePath } from "../cli/options.js";
 import { TRACE_ENDINGS } from "../cli/trace-endings.js";
 import { addExamples } from "./examples.js";
 
-/** `kubelab trace convert | explain`: what to do with the file of --trace. */
+/** `kubelab trace convert | explain | diff`: what to do with the file of --trace. */
 export function addTraceCommand(trace: Command, context: CliContext): void {
   trace.description(
     "Reads traces that `--trace FILE.ndjson` wrote. Several files of one run, for example of `cluster up`, `node` and `exec` in three terminals, become one trace.",
@@ -40,5 +40,18 @@ export function addTraceCommand(trace: Command, context: CliContext): void {
     explain,
     "kubelab trace explain run.ndjson pod/web",
     "kubelab trace explain run.ndjson 'renew the certificate'",
+  );
+
+  const diff = subcommand("diff", "compare two runs: what happened, in which order, how long it took")
+    .argument("<a>", "the .ndjson trace of one run")
+    .argument("<b>", "that of the other one")
+    .option("--all", "list every difference")
+    .action(async (a: string, b: string, { all = false }: { readonly all?: boolean }) => {
+      await (await import("./trace/diff.js")).runDiff(context, a, b, all);
+    });
+  addExamples(
+    diff,
+    "kubelab trace diff embedded.ndjson real.ndjson",
+    "kubelab trace diff before.ndjson after.ndjson --all",
   );
 }

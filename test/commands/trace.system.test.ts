@@ -71,12 +71,12 @@ test("trace explain: the chain of an object goes from the user's command through
   assert.equal(code, 0);
   assert.deepEqual(stdout.trimEnd().split("\n"), [
     "It began with a user's command.",
-    "  1    0.000 user · 0000000000000001",
-    "  2    0.010 user → POST /api/v1/namespaces/default/pods → 201 (10 ms,",
+    "  1    0.000 user - 0000000000000001",
+    "  2    0.010 user - POST /api/v1/namespaces/default/pods -> 201 (10 ms,",
     "             as certificate kubernetes-admin)",
-    "  3    0.015 apiserver ● Pod default/web: object stored",
-    "  4    0.030 kubelet n1 ← watch event ADDED pods default/web",
-    "  5    0.031 kubelet n1 ◆ start the pod",
+    "  3    0.015 apiserver o Pod default/web: object stored",
+    "  4    0.030 kubelet n1 < watch event ADDED pods default/web",
+    "  5    0.031 kubelet n1 * start the pod",
     "             it is new",
     "             pkg/kubelet/kubelet.go syncPod",
     "It caused nothing more.",
@@ -111,7 +111,55 @@ test("trace: a trace whose last line a killed run left unfinished is read, and t
   assert.match(stderr, /cut\.ndjson: line 2 is cut off, because the run was killed; the facts before it are there: 1/);
 });
 
+test("trace diff: lists what one run has, other fields and other times", async () => {
+  const a = file("a.ndjson", [...CLIENT, ...SERVER]);
+  const b = file("b.ndjson", [
+    note(id(1), { atMs: 5_000 }),
+    request(id(2), { atMs: 5_200, durationMs: 100, status: 409 }),
+  ]);
+  const { code, stdout } = await run("diff", a, b);
+  assert.equal(code, 0);
+  assert.equal(
+    stdout,
+    `a.ndjson: 3 facts in 0.020 s; b.ndjson: 2 facts in 0.200 s; 2 happened in both.
+
+Only in a.ndjson (1):
+     0.015 apiserver o Pod default/web: object stored
+
+With other fields (1):
+  user - POST /api/v1/namespaces/default/pods -> 201 (10 ms, as certificate kubernetes-admin): status 201 -> 409
+
+Longer or shorter (1):
+  user - POST /api/v1/namespaces/default/pods -> 201 (10 ms, as certificate kubernetes-admin): 10 ms -> 100 ms
+`,
+  );
+});
+
+test("trace diff: another order is shown with what came before", async () => {
+  const notes = (...texts: readonly string[]) =>
+    texts.map((text, i) => fact(id(i + 1), { kind: "note", text }, { atMs: i }));
+  const { stdout } = await run(
+    "diff",
+    file("c.ndjson", notes("a", "b", "c", "d")),
+    file("d.ndjson", notes("a", "d", "b", "c")),
+  );
+  assert.match(stdout, /In another order \(1\):\n {2}user - d: after user - c; now after user - a\n/);
+});
+
+test("trace diff: more than twenty differences are counted, --all lists them", async () => {
+  const many = file("e.ndjson", [...CLIENT, ...Array.from({ length: 30 }, (_, i) => note(id(100 + i), {}))]);
+  const [short, long] = [await run("diff", many, client), await run("diff", many, client, "--all")];
+  assert.match(short.stdout, /\(30\):[\s\S]*\.\.\. and 10 more: --all lists them/);
+  assert.equal(long.stdout.split("\n").length, short.stdout.split("\n").length + 9);
+});
+
+test("trace diff: two runs without a difference", async () => {
+  const { stdout } = await run("diff", client, client);
+  assert.match(stdout, /They have the same facts, in the same order, with the same fields\.\n$/);
+});
+
 file("empty.ndjson", []);
+file("other.ndjson", [note(id(1), { actor: "runtime" })]);
 writeFileSync(join(cwd, "newer.ndjson"), '{"format":2}\n');
 writeFileSync(join(cwd, "damaged.ndjson"), `${JSON.stringify(CLIENT[0])}\n{"seq"\n${JSON.stringify(CLIENT[1])}\n`);
 const BAD: readonly (readonly [readonly string[], number, RegExp])[] = [
@@ -122,6 +170,9 @@ const BAD: readonly (readonly [readonly string[], number, RegExp])[] = [
   [["explain", client, "pod/nope"], 1, /none of the 2 facts/],
   [["convert", client, "-o", "x.pdf"], 2, /x\.pdf: the ending of the name chooses the format/],
   [["convert", client, "-o", "/nonexistent/x.json"], 2, /cannot write the trace to \/nonexistent\/x\.json/],
+  [["diff", client, "other.ndjson"], 1, /client\.ndjson and other\.ndjson have nothing in common/],
+  [["diff", client], 2, /missing required argument 'b'/],
+  [["diff", client, "damaged.ndjson"], 1, /damaged\.ndjson, line 2/],
   [["convert", client], 2, /required option '-o, --output <file>'/],
   [["convert", "-o", "x.json"], 2, /missing required argument 'files'/],
 ];

@@ -1,3 +1,4 @@
+import { hasUnicode } from "../../cli/colour.js";
 import type { CliContext } from "../../cli/context.js";
 import { columnsOf } from "../../cli/width.js";
 import type { TraceEvent } from "../../trace/events.js";
@@ -16,7 +17,7 @@ export async function runExplain(
   const graph = await loadTraces(context, paths);
   const found = findFact(graph, wanted);
   const chain = graph.chainOf(found.event);
-  const text = explained(graph, found, chain, columnsOf(context.streams.stdout)).join("\n");
+  const text = explained(graph, found, chain, columnsOf(context.streams.stdout), hasUnicode(context.env)).join("\n");
   context.print({ text, json: { beginning: beginningOf(graph, chain[0] ?? found.event), chain } });
 }
 
@@ -25,14 +26,15 @@ function explained(
   { event, matches }: Found,
   chain: readonly TraceEvent[],
   width: number,
+  unicode: boolean,
 ): string[] {
   const [first = event] = chain;
-  const zeroMs = startMs(first);
+  const style = { zeroMs: startMs(first), unicode };
   const steps = chain.flatMap((one, i) => {
     const number = `${String(i + 1).padStart(3)} `;
     // The time column of factLine, and a space.
     const indent = " ".repeat(number.length + 9);
-    const lines = [factLine(one, zeroMs), ...factDetails(one, width - indent.length)];
+    const lines = [factLine(one, style), ...factDetails(one, style, width - indent.length)];
     return lines.flatMap((line, j) =>
       wrap(line, width - indent.length).map((part, k) => (j + k === 0 ? `${number}${part}` : `${indent}${part}`)),
     );

@@ -27,18 +27,31 @@ export function actorOf({ actor, instance }: TraceEvent): string {
   return instance === undefined ? actor : `${actor} ${instance}`;
 }
 
-/** A fact as one line: seconds since the beginning of the trace, actor, sign and text. */
-export function factLine(event: TraceEvent, zeroMs: number, depth = 0): string {
-  const seconds = ((startMs(event) - zeroMs) / 1000).toFixed(3).padStart(8);
-  const { sign, text } = factText(event, plain(1_000));
-  return `${seconds} ${"  ".repeat(depth)}${actorOf(event)} ${sign || "·"} ${text.replace(/\s*\n\s*/g, " ")}`;
+/** How facts become lines. */
+export interface LineStyle {
+  /** Unix ms; times count from here */
+  readonly zeroMs: number;
+  /** false: ASCII only */
+  readonly unicode: boolean;
+}
+
+/** A fact as one line: seconds, actor, sign and text. */
+export function factLine(event: TraceEvent, style: LineStyle, depth = 0): string {
+  const seconds = ((startMs(event) - style.zeroMs) / 1000).toFixed(3).padStart(8);
+  return `${seconds} ${"  ".repeat(depth)}${factWords(event, style)}`;
+}
+
+/** The same without the time. */
+export function factWords(event: TraceEvent, { unicode }: LineStyle): string {
+  const { sign, text } = factText(event, plain(1_000, unicode));
+  return `${actorOf(event)} ${sign || "-"} ${text.replace(/\s*\n\s*/g, " ")}`;
 }
 
 /** The lines below a fact: why, constants, upstream file. */
-export function factDetails(event: TraceEvent, width: number): readonly string[] {
-  return factText(event, plain(width)).details;
+export function factDetails(event: TraceEvent, { unicode }: LineStyle, width: number): readonly string[] {
+  return factText(event, plain(width, unicode)).details;
 }
 
-function plain(width: number) {
-  return plainText({ width: () => width, verbosity: 1, startMs: 0 });
+function plain(width: number, unicode: boolean) {
+  return { ...plainText({ width: () => width, verbosity: 1, startMs: 0 }), unicode };
 }
