@@ -61,6 +61,13 @@ const SCRIPTS: readonly Row[] = [
   ["sort of ten gigabytes", "head -c 10G /dev/zero | sort", "exited (137, OOMKilled)"],
   // patterns
   ["a regular expression with nested repeats", `[[ ${"a".repeat(50)}b =~ ^(a+)+$ ]]`, "exited (1, Error)"],
+  ["a regular expression of many states", "x=$(printf %01000000d); [[ $x =~ ([a0]{1,30}){1,30}[1-9] ]]", "idle"],
+  [
+    "a regular expression and a long text",
+    "x=$(printf %0100000d)1; [[ $x =~ 0+1$ ]] && echo yes",
+    "exited (0, Completed)",
+    /yes/,
+  ],
   ["a regular expression that is too large", "[[ x =~ (((x{1,100}){1,100}){1,100}){1,100} ]]", "exited (2, Error)"],
   [
     "case with many *",

@@ -6,6 +6,7 @@ import { arithmeticContext, expandPieces, expandText } from "./expand.js";
 import { matches } from "./patterns.js";
 import type { Shell } from "./shell.js";
 import { ShellError } from "./state.js";
+import { matchOutside } from "./utilities.js";
 
 const COMPARISONS: Readonly<Record<string, (left: bigint, right: bigint) => boolean>> = {
   "-eq": (left, right) => left === right,
@@ -39,7 +40,7 @@ export async function holds(expression: ConditionalExpression, shell: Shell): Pr
       if (operator === "!=")
         return !(await matches(left, await expandPieces(expression.right, shell), shell.self.turn));
       const right = await expandText(expression.right, shell);
-      if (operator === "=~") return matchesRegExp(left, right);
+      if (operator === "=~") return matchesRegExp(left, right, shell);
       if (!(operator in COMPARISONS)) return binary(left, operator, right, shell);
       const number = (text: string) => evaluate(shell.parseArithmetic(text || "0"), arithmeticContext(shell));
       return COMPARISONS[operator]?.(await number(left), await number(right)) ?? false;
@@ -47,20 +48,22 @@ export async function holds(expression: ConditionalExpression, shell: Shell): Pr
   }
 }
 
-/** The longest text and pattern for `=~`, which is matched in one go. */
-const MAX_TEXT_LENGTH = 32_768;
 const MAX_PATTERN_LENGTH = 1_024;
+/** What is matched in one go here: some ten ms. A step is an instruction of the pattern on a character of the text. */
+const MAX_STEPS = 200_000;
 
-/** In linear time. @throws ShellError for an invalid pattern, or beyond the limits */
-async function matchesRegExp(text: string, source: string): Promise<boolean> {
+/** In linear time; long ones in a process of their own. @throws ShellError for a pattern that is invalid or too long */
+async function matchesRegExp(text: string, source: string, { self }: Shell): Promise<boolean> {
   if (source.length > MAX_PATTERN_LENGTH) throw new ShellError("regular expression is too long");
-  if (text.length > MAX_TEXT_LENGTH) throw new ShellError("text is too long for a regular expression");
   const { RE2JS } = await import("re2js");
+  let pattern: ReturnType<typeof RE2JS.compile>;
   try {
-    return RE2JS.compile(source, RE2JS.DOTALL).matcher(text).find();
+    pattern = RE2JS.compile(source, RE2JS.DOTALL);
   } catch {
     throw new ShellError(`bad regular expression ${source}`);
   }
+  if (text.length * pattern.programSize() <= MAX_STEPS) return pattern.matcher(text).find();
+  return matchOutside(text, source, self);
 }
 
 /** `test -f x`, `-z ""` @throws ShellError for an unknown operator */

@@ -34,6 +34,11 @@ export async function runWhole(text: string, shell: Shell): Promise<number> {
   return exitCode;
 }
 
+/** Whether a text matches a regular expression. */
+export async function matchOutside(subject: string, pattern: string, self: Self): Promise<boolean> {
+  return (await runOutside({ subject, pattern }, self)).exitCode === 0;
+}
+
 /** Shared by all containers of this process. */
 const pool = new UtilityPool();
 

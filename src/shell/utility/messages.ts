@@ -1,7 +1,13 @@
 import type { IFileSystem } from "just-bash";
 
+/** `[[ subject =~ pattern ]]`: exit code 0 for a match, 1 for none. */
+export interface MatchCommand {
+  readonly subject: string;
+  readonly pattern: string;
+}
+
 /** What just-bash runs: one of its commands, or a script that our interpreter does not support. */
-export interface UtilityCommand {
+export interface BashCommand {
   /** a command's name, or a script */
   readonly text: string;
   /** arguments of a command; undefined for a script */
@@ -10,6 +16,8 @@ export interface UtilityCommand {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
 }
+
+export type UtilityCommand = BashCommand | MatchCommand;
 
 export interface UtilityResult {
   readonly stdout: Buffer;

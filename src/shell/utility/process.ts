@@ -4,7 +4,9 @@ import { messageOf } from "../../util/errors.js";
 import { endWithParent } from "../../util/watchdog.js";
 import { resolvePath } from "../fs/paths.js";
 import {
+  type BashCommand,
   type FromUtility,
+  type MatchCommand,
   REMOTE_METHODS,
   type RemoteMethod,
   type ToUtility,
@@ -64,8 +66,18 @@ process.on("message", (message: ToUtility) => {
   else call?.reject(Object.assign(new Error(message.message), { code: message.code }));
 });
 
+function run(command: UtilityCommand): Promise<UtilityResult> {
+  return "pattern" in command ? match(command) : runBash(command);
+}
+
+async function match({ subject, pattern }: MatchCommand): Promise<UtilityResult> {
+  const { RE2JS } = await import("re2js");
+  const isFound = RE2JS.compile(pattern, RE2JS.DOTALL).matcher(subject).find();
+  return { stdout: Buffer.alloc(0), stderr: "", exitCode: Number(!isFound) };
+}
+
 /** Runs a command in a shell of its own, on the files of the container. */
-async function run({ text, args, stdin, env, cwd }: UtilityCommand): Promise<UtilityResult> {
+async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<UtilityResult> {
   const bash = new Bash({
     fs: remoteFiles(),
     cwd: "/",
