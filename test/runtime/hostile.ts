@@ -96,6 +96,25 @@ const SCRIPTS: readonly Row[] = [
   ["endless commands side by side", "for i in 1 2 3 4; do awk 'BEGIN { while (1) {} }' & done; wait", "idle"],
   ["an array that grows", "a=(); while :; do a+=(x); done", "idle"],
   ["an array with the largest index", "a[9007199254740992]=1; echo ${#a[@]}", "exited (0, Completed)", /^1$/m],
+  // scripts
+  [
+    "scripts that the parser never finishes",
+    "for i in 1 2 3; do sh -c 'echo $(( $x'; done",
+    "exited (2, Error)",
+    /syntax error/,
+  ],
+  [
+    "a script that is too long for an argument",
+    'sh -c "$(printf %0200000d)"',
+    "exited (126, Error)",
+    /Argument list too/,
+  ],
+  [
+    "a long script",
+    "yes 'echo a | cat' | head -n 5000 > /tmp/s; sh /tmp/s | wc -l",
+    "exited (0, Completed)",
+    /^5000$/m,
+  ],
   // numbers and sizes
   ["a power", "echo $((3 ** 99999999999))", "exited (0, Completed)", /^-?\d+\n$/],
   [

@@ -23,8 +23,11 @@ export function loadLanguage(): Promise<ShellLanguage> {
 /** just-bash's limit for scripts applies to containers too. */
 const MAX_CACHED_SCRIPTS = 100;
 
-/** The time limit for parsing one script, in wall-clock ms; a long one takes a few. */
-const PARSE_LIMIT_MS = 1_000;
+/** The time limit for parsing one script. 128 KiB, the longest argument of `sh -c`, take about 100 ms. */
+const PARSE_LIMIT_MS = 150;
+const PARSE_LIMIT_MS_PER_KIB = 2;
+/** A process that had to wait for the machine's CPU gets its time again. */
+const MAX_PARSE_ATTEMPTS = 5;
 
 function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLanguage {
   const parseBash = bounded(parseUnbounded);
@@ -71,11 +74,17 @@ function bounded(parse: (text: string) => ScriptNode): (text: string) => ScriptN
   const call = new Script("parse()");
   return (text) => {
     inside.parse = () => parse(text);
-    try {
-      return call.runInContext(inside, { timeout: PARSE_LIMIT_MS }) as ScriptNode;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-      throw new Error("unterminated quote, expansion or command");
+    const timeout = PARSE_LIMIT_MS + PARSE_LIMIT_MS_PER_KIB * Math.ceil(text.length / 1024);
+    for (let attempt = 1; ; attempt++) {
+      const before = process.cpuUsage();
+      try {
+        return call.runInContext(inside, { timeout }) as ScriptNode;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+        const { user, system } = process.cpuUsage(before);
+        const hadTime = (user + system) / 1000 > timeout / 2;
+        if (hadTime || attempt === MAX_PARSE_ATTEMPTS) throw new Error("unterminated quote, expansion or command");
+      }
     }
   };
 }
