@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { TraceEvent } from "../../src/trace/events.js";
+import type { Actor, TraceEvent } from "../../src/trace/events.js";
 import { TraceGraph } from "../../src/trace/graph.js";
 
 /** One fact in a few words: `rpc StartContainer`, `watch pods`, `request PATCH /api/v1/...`. */
-function inWords(event: TraceEvent): string {
+export function inWords(event: TraceEvent): string {
   switch (event.kind) {
     case "rpc":
       return `rpc ${event.method}`;
@@ -22,16 +22,16 @@ function inWords(event: TraceEvent): string {
   }
 }
 
-/** The causes of what a node did for a pod, in the facts of one or several processes. */
+/** The causes of what was done for a pod, in the facts of one or several processes. */
 export class PodChain {
   readonly graph: TraceGraph;
-  /** what kubelet and runtime report about the pod */
+  /** what the actors report about the pod */
   readonly facts: readonly TraceEvent[];
 
   /** @param pod `default/web` */
-  constructor(events: readonly TraceEvent[], pod: string) {
+  constructor(events: readonly TraceEvent[], pod: string, actors: readonly Actor[] = ["kubelet", "runtime"]) {
     this.graph = TraceGraph.of(events);
-    this.facts = events.filter((event) => event.pod === pod && ["kubelet", "runtime"].includes(event.actor));
+    this.facts = events.filter((event) => event.pod === pod && actors.includes(event.actor));
   }
 
   /** Facts whose first cause is not known to be an origin. */
@@ -39,11 +39,15 @@ export class PodChain {
     return this.facts.filter((event) => this.graph.chainOf(event)[0]?.origin === undefined).map(inWords);
   }
 
-  /** From the origin to the last fact that matches. */
-  to(pattern: RegExp): string[] {
-    const last = this.facts.findLast((event) => pattern.test(inWords(event)));
+  /**
+   * From the origin to the last fact that matches.
+   * @param isWanted of chains
+   */
+  to(pattern: RegExp, isWanted: (chain: readonly string[]) => boolean = () => true): string[] {
+    const ends = this.facts.filter((event) => pattern.test(inWords(event)));
+    const last = ends.map((event) => this.graph.chainOf(event).map(inWords)).findLast(isWanted);
     assert(last !== undefined, `no fact of the pod matches ${pattern}`);
-    return this.graph.chainOf(last).map(inWords);
+    return last;
   }
 }
 

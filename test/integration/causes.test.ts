@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { TraceGraph } from "../../src/trace/graph.js";
+import { assertCauses, readTraces } from "../support/causes.js";
+import { CliProcess, newHome, runCliProcess } from "../support/cli-process.js";
+import { assertInOrder, inWords, PodChain } from "../support/pod-chain.js";
+import { suiteNeeding } from "../support/requirements.js";
+
+const POD = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "web" },
+  spec: { terminationGracePeriodSeconds: 1, containers: [{ name: "app", image: "nginx" }] },
+};
+
+/** A new folder with the pod's manifest. */
+function homeWithPod(): string {
+  const home = newHome();
+  writeFileSync(join(home, "pod.json"), JSON.stringify(POD));
+  return home;
+}
+
+describe("nearly every fact of a command has a cause or is an origin", () => {
+  const toItsEnd = async (run: CliProcess) => assert.equal((await run.ended).code, 0);
+  const until = (pattern: RegExp) => async (run: CliProcess) => {
+    await run.says(pattern);
+    await run.kill("SIGINT");
+  };
+  const table: readonly (readonly [string[], (run: CliProcess) => Promise<void>])[] = [
+    [["bootstrap", "--node", "n1"], toItsEnd],
+    [["csr", "create", "--node", "n1"], toItsEnd],
+    [["token", "create"], toItsEnd],
+    [["exec", "nettool", "--frames", "--", "ls"], toItsEnd],
+    [["node", "--name", "n1", "--port", "0", "--manifest-dir", "pod.json"], until(/PATCH \S*\/pods\/web-n1\/status/)],
+    [["lease", "--node", "n1"], until(/renewTime/)],
+    [["pleg"], until(/ContainerStarted/)],
+  ];
+  for (const [args, end] of table) {
+    test(`kubelab ${args.join(" ")}`, async () => {
+      const home = homeWithPod();
+      const words = args.indexOf("--");
+      const line = args.toSpliced(words < 0 ? args.length : words, 0, "--trace", "trace.ndjson", "-v", "2");
+      await end(new CliProcess(home, line));
+      assertCauses(readTraces(join(home, "trace.ndjson")));
+    });
+  }
+});
+
+suiteNeeding(["kubectl"], "the causes of a pod in a cluster of two nodes", () => {
+  const home = homeWithPod();
+  const kubeconfig = join(home, "state", "kubelab", "clusters", "kubelab.kubeconfig");
+  const kubectl = (...args: string[]) =>
+    execFileSync("kubectl", ["--kubeconfig", kubeconfig, ...args], { cwd: home, env: { ...process.env, HOME: home } });
+  const traces = ["cluster.ndjson", "exec.ndjson"].map((name) => join(home, name));
+  const facts = () => readTraces(...traces);
+  let cluster: CliProcess;
+
+  beforeAll(async () => {
+    cluster = new CliProcess(home, ["cluster", "up", "--nodes", "2", "--trace", "cluster.ndjson"]);
+    await cluster.says(/is ready/);
+    kubectl("apply", "-f", "pod.json");
+    kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s");
+    const { code, stderr } = await runCliProcess(home, "exec", "web", "--trace", "exec.ndjson", "--", "ls");
+    assert.equal(code, 0, stderr);
+    kubectl("exec", "web", "--", "ls");
+    kubectl("delete", "pod", "web");
+    await cluster.kill("SIGINT");
+  });
+  afterAll(() => cluster.kill("SIGKILL"));
+
+  const bound = [
+    /^request POST \/api\/v1\/namespaces\/default\/pods$/,
+    /^state pods default\/web stored/,
+    /^watch pods/,
+    /^decision default\/web goes to node-/,
+    /^state pods default\/web stored/,
+  ];
+  const running = [
+    ...bound,
+    /^watch pods/,
+    /^decision ADD from api/,
+    /^step Sync pod default\/web/,
+    // A relist finds both; the first event starts the sync.
+    /^rpc (RunPodSandbox|StartContainer)/,
+    /^decision ContainerStarted default\/web/,
+    /^request PATCH \S*\/pods\/web\/status/,
+  ];
+  const deleted = [
+    /^request DELETE/,
+    /^state pods default\/web stored/,
+    /^watch pods/,
+    /^decision DELETE from api/,
+    /^rpc (StopContainer|RemoveContainer)/,
+    /^request DELETE/,
+  ];
+  const execed = [/^step Run "ls" in web/, /^request POST \S*\/exec/, /^decision ask the kubelet/, /^rpc Exec$/];
+
+  test("nearly every fact of three clients, two nodes and the control plane has a cause or is an origin", () => {
+    assertCauses(facts());
+  });
+
+  test("from kubectl apply to the status that says Ready, and to its watchers", () => {
+    const chain = new PodChain(facts(), "default/web");
+    assertInOrder(chain.to(/ container running$/), [...running.slice(0, -3), /^rpc StartContainer/]);
+    assertInOrder(
+      chain.to(/^request PATCH \S*\/status/, (to) => to.every((one) => !/DELETE/.test(one))),
+      running,
+    );
+    const server = new PodChain(facts(), "default/web", ["apiserver"]);
+    const stored = [...running, /^state pods default\/web stored/];
+    assertInOrder(
+      server.to(/^state pods/, (to) => to.every((one) => !/DELETE/.test(one))),
+      stored,
+    );
+  });
+
+  test("from kubectl delete to the watchers that see the pod go", () => {
+    const chain = new PodChain(facts(), "default/web", ["apiserver", "controller", "scheduler"]);
+    assertInOrder(chain.to(/^state pods default\/web deleted/), [...deleted, /^state pods default\/web deleted/]);
+    assertInOrder(chain.to(/^watch pods/), [...deleted, /^state pods default\/web deleted/, /^watch pods/]);
+  });
+
+  test("from an exec in another process to the runtime, and from kubectl's", () => {
+    const all = facts();
+    const execs = all.filter((event) => event.kind === "rpc" && event.method === "Exec");
+    const graph = TraceGraph.of(all);
+    const chains = execs.map((event) => graph.chainOf(event).map(inWords));
+    assertInOrder(chains[0] ?? [], execed);
+    assertInOrder(chains.at(-1) ?? [], execed.slice(1));
+  });
+});
