@@ -26,6 +26,8 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
    * @throws LabError USAGE for an unknown format
    */
   handOverTrace(): string | undefined;
+  /** Ends the limit that --duration sets for the start. */
+  hasStarted(): void;
   /**
    * Starts or finds the cluster. Prints the header line that names it.
    * @param traceFor where a control plane that is started here reports; default: the command's own trace

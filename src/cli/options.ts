@@ -114,7 +114,8 @@ export function addKubeletOptions(command: Command, nodeName: string): Command {
 }
 
 export function addDurationOption(command: Command): Command {
-  return command.option("--duration <time>", "end after this time", parseDuration);
+  const description = "end this long after the start; a start that takes longer (and at least 10s) is an error";
+  return command.option("--duration <time>", description, parseDuration);
 }
 
 /** An option with a duration. @param preset its default, as users write it: `1h` */

@@ -5,13 +5,18 @@ import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
 import { Secrets } from "../trace/secrets.js";
 import { printable, wrapBelowLabel } from "../trace/text.js";
 import type { Trace } from "../trace/trace.js";
-import type { Clock } from "../util/clock.js";
+import { ChildAbort } from "../util/abort.js";
+import { type Clock, SystemClock, type Timer } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
 import { chalkFor, hasUnicode } from "./colour.js";
 import type { CliContext, CommandResult, EdgeWords } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
 import type { RunningTrace } from "./start-trace.js";
 import { columnsOf } from "./width.js";
+
+/** A busy machine takes seconds to start a command that is to run for one. */
+const MIN_START_LIMIT_MS = 10_000;
 
 /** The CliContext of one run of the CLI. */
 export class CliSession implements CliContext {
@@ -20,7 +25,8 @@ export class CliSession implements CliContext {
   readonly streams;
   readonly random;
   readonly self;
-  readonly signal;
+  readonly #stop: ChildAbort;
+  #startLimit: Timer | undefined;
   readonly secrets;
   readonly clusterClock: Clock | undefined;
   #output: OutputOptions = { color: true };
@@ -39,9 +45,33 @@ export class CliSession implements CliContext {
     this.streams = edge.streams;
     this.random = edge.random;
     this.self = edge.self;
-    this.signal = edge.signal;
+    this.#stop = new ChildAbort(edge.signal);
     this.secrets = edge.secrets ?? new Secrets();
     this.clusterClock = edge.clusterClock;
+  }
+
+  /** Aborts on Ctrl-C, and when the start has taken too long. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Called before the action of a command with --duration, which begins to count when the command has started. */
+  limitStart(durationMs: number, clock: Clock = new SystemClock()): void {
+    const limitMs = Math.max(durationMs, MIN_START_LIMIT_MS);
+    const message = `the command has not started within ${limitMs / 1000} s, and --duration ends it`;
+    const hint =
+      "Check what it waits for: a file, a server or a runtime that does not answer. Or leave out --duration.";
+    this.#startLimit = clock.timer(limitMs, () => this.#stop.abort(new LabError("TIMED_OUT", message, hint)));
+  }
+
+  /** Set when the start has taken too long. */
+  get startFailure(): LabError | undefined {
+    const { reason } = this.signal as { readonly reason: unknown };
+    return reason instanceof LabError ? reason : undefined;
+  }
+
+  hasStarted(): void {
+    this.#startLimit?.stop();
   }
 
   /** Called when a command's flags are parsed, before its action. */
@@ -172,6 +202,8 @@ export class CliSession implements CliContext {
 
   /** Closes the run's spinner and trace files. Safe to call twice. */
   async close(): Promise<void> {
+    this.hasStarted();
+    this.#stop[Symbol.dispose]();
     this.#progress?.clear();
     await this.#running?.trace.close();
   }

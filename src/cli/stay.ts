@@ -16,6 +16,7 @@ interface StayOptions {
 /** Runs the loops of a command until one of them ends, the time is over, or Ctrl-C. */
 export async function stay(context: CliContext, options: StayOptions, loops: readonly Loop[]): Promise<void> {
   const { clock, durationMs, status } = options;
+  context.hasStarted();
   const timer: readonly Loop[] = durationMs === undefined ? [] : [(inner) => clock.sleep(durationMs, inner)];
   const text = typeof status === "string" ? `${status}; Ctrl-C ends it` : status;
   using _line = text === undefined ? undefined : context.progress(text);

@@ -101,6 +101,7 @@ async function keepReady(
 ): Promise<void> {
   const { nodeName } = plan;
   await node.agent.start(signal);
+  context.hasStarted();
   const end = durationMs === undefined ? "until Ctrl-C" : `for ${durationText(durationMs)}`;
   const text = `Keeping ${nodeName} Ready ${end}. --stop-after 3 shows what happens when heartbeats stop.`;
   trace.emit({ kind: "note", text }, { actor: "kubelet" });

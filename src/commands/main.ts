@@ -32,10 +32,11 @@ export async function runCli(argv: readonly string[], version: string, edge: Pro
       return 0;
     }
     await program.parseAsync([...line], { from: "user" });
+    if (session.startFailure !== undefined) throw session.startFailure;
     return await close(session, edge.signal.aborted ? EXIT_INTERRUPTED : session.exitCode);
   } catch (error) {
     session.stopProgress();
-    return await close(session, report(error, session));
+    return await close(session, report(session.startFailure ?? error, session));
   }
 }
 
@@ -72,6 +73,8 @@ async function buildProgram(argv: readonly string[], version: string, session: C
     .hook("preAction", (_program, action) => {
       const output = action.optsWithGlobals<OutputOptions>();
       session.useOutput(output);
+      const { duration } = action.opts<{ readonly duration?: number }>();
+      if (duration !== undefined) session.limitStart(duration);
       // What a command does outside its chapter, such as opening its target, is the user's command as well.
       if (keepsCauses(output)) enterScope({ origin: "command" });
       return session.load();

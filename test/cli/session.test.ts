@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { test } from "vitest";
 import { CliSession } from "../../src/cli/session.js";
 import type { ProgramEdge } from "../../src/testbed/context.js";
-import { FakeRandom } from "../support/fake-clock.js";
+import { FakeClock, FakeRandom } from "../support/fake-clock.js";
 
 const SENTENCE = "node n1 has joined and is Ready";
 
@@ -44,4 +44,30 @@ test("the trace is loaded before an action; a help does without it", async () =>
   await session.load();
   const first = session.session({});
   assert.equal(session.session({ speed: 2 }), first);
+});
+
+test.each([
+  [1_000, 10_000],
+  [60_000, 60_000],
+])(
+  "with --duration of %d ms, a command that has not started after %d ms ends with an error",
+  async (durationMs, limitMs) => {
+    const clock = new FakeClock();
+    const session = open({ stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() });
+    session.limitStart(durationMs, clock);
+    await clock.advance(limitMs - 1);
+    assert.equal(session.signal.aborted, false);
+    await clock.advance(1);
+    assert.equal(session.signal.aborted, true);
+    assert.equal(session.startFailure?.code, "TIMED_OUT");
+  },
+);
+
+test("a command that has started has no such limit, and leaves no timer", async () => {
+  const clock = new FakeClock();
+  const session = open({ stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() });
+  session.limitStart(1_000, clock);
+  session.hasStarted();
+  assert.equal(clock.sleeping, 0);
+  assert.equal(session.startFailure, undefined);
 });
