@@ -18,8 +18,10 @@ const serving = await makeLeaf(ca);
 /** Accepts everything, but the node's status with this code only. */
 function api(statusCode: number) {
   return ({ method, path, body }: SeenRequest): Answer => {
-    if (!path.includes("/status")) return { status: method === "POST" ? 201 : 200, body: body ?? { metadata: {} } };
-    const answer = statusCode === 200 ? body : status(statusCode, "InternalError", "etcd is down");
+    if (!path.includes("/status"))
+      return { status: method === "POST" ? 201 : 200, body: body ?? { kind: "Lease", metadata: {} } };
+    const answer =
+      statusCode === 200 ? { kind: "Node", metadata: {} } : status(statusCode, "InternalError", "etcd is down");
     return { status: statusCode, body: answer };
   };
 }
