@@ -39,7 +39,7 @@ suiteNeeding(["kubectl"], "pods with hostile scripts on node-1", () => {
     await cluster.says(/is ready/);
     const { server: url, caPem, clientCertificatePem, clientKeyPem } = (await loadKubeconfig(kubeconfig)).config;
     client = new HttpsClient({ url, ca: caPem ?? "", cert: clientCertificatePem ?? "", key: clientKeyPem ?? "" }, 4);
-    await createPod("neighbour", "node-2", "sleep 3600");
+    await createPod("neighbour", "node-1", "sleep 3600");
     await kubectl("wait", "--for=condition=Ready", "pod/neighbour", "--timeout=20s");
   });
   afterAll(async () => {
@@ -59,7 +59,7 @@ suiteNeeding(["kubectl"], "pods with hostile scripts on node-1", () => {
   }
 
   for (const [name, script] of Object.entries(SCRIPTS)) {
-    test(`${name}: the API server, a watch and an exec on node-2 answer`, async () => {
+    test(`${name}: the API server, a watch and an exec in another pod of the node answer`, async () => {
       const worstMs = { readyz: 0, watch: 0, exec: 0 };
       const measure = async (what: keyof typeof worstMs, wait: () => Promise<void>) => {
         const before = clock.now();
