@@ -55,6 +55,7 @@ import { PodCidr } from "./sync/pod-cidr.js";
 import { PodDirs } from "./sync/pod-dirs.js";
 import { PodHandlers } from "./sync/pod-handlers.js";
 import { KubeletPodSyncer } from "./sync/pod-syncer.js";
+import { getPodsToSync } from "./sync/pods-to-sync.js";
 import { forwardToPod, podAt } from "./sync/probe-forward.js";
 import { ReclaimedPods } from "./sync/reclaimed-pods.js";
 import { RuntimeState } from "./sync/runtime-state.js";
@@ -378,11 +379,7 @@ export class Kubelet extends KubeletBase {
         readinessUpdates: (signal) => prober.readinessManager.updates(signal),
         startupUpdates: (signal) => prober.startupManager.updates(signal),
       },
-      podsToSync: () => {
-        const due = new Map(workQueue.getWork().map(({ podUid, scope }) => [podUid, scope]));
-        const pods = podManager.getPods().filter((pod) => due.has(pod.metadata.uid) || activeDeadline.shouldSync(pod));
-        return pods.map((pod) => ({ pod, scope: due.get(pod.metadata.uid) }));
-      },
+      podsToSync: () => getPodsToSync({ workQueue, podManager, activeDeadline }),
       // Differs: our PLEG relists as soon as a pod is killed, so a death can arrive before the worker notes it; the
       // worker then removes the pod's remaining containers (syncTerminatedPod).
       cleanUpContainersInPod: (podUid, exitedId) => {
