@@ -84,10 +84,16 @@ export class VirtualPod {
     }
   }
 
-  async #run(): Promise<HandlerOutcome> {
+  #run(): Promise<HandlerOutcome> {
+    const { handler, trace } = this.deps;
+    const why = `all of its containers have been started: ${handler.description}`;
+    const causedBy = this.#say(`call the handler for ${this.options.podText}`, why);
+    return trace.because({ causedBy }, () => this.#callHandler());
+  }
+
+  async #callHandler(): Promise<HandlerOutcome> {
     const { handler } = this.deps;
     const { task, log, timeoutMs, podText, onChanged } = this.options;
-    this.#say(`call the handler for ${podText}`, `all of its containers have been started: ${handler.description}`);
     const timeLimit = timeoutMs === undefined ? undefined : this.#limit(timeoutMs);
     let outcome: HandlerOutcome = failed("Abandoned", "the handler reported no result", ABANDONED_EXIT_CODE);
     try {
@@ -138,9 +144,10 @@ export class VirtualPod {
     this.options.onChanged();
   }
 
-  #say(what: string, why: string): void {
+  /** @returns the id of the fact */
+  #say(what: string, why: string): string {
     const { trace } = this.deps;
     const report = () => trace.emit({ kind: "decision", what, why }, { actor: "runtime" });
-    trace.because({ pod: this.options.podText }, report);
+    return trace.because({ pod: this.options.podText }, report).id;
   }
 }

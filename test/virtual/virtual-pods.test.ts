@@ -186,7 +186,7 @@ test("what a handler does is caused by the call that started it, and its end by 
     facts.map(({ kind, causedBy, pod }) => [kind, causedBy, pod]),
     [
       ["decision", "start1", "default/p"],
-      ["note", "start1", "default/p"],
+      ["note", facts[0]?.id, "default/p"],
       ["decision", "stop2", "default/p"],
       ["state", "stop2", "default/p"],
     ],
