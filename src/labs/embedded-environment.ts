@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { startControlPlane } from "../controlplane/start.js";
@@ -13,6 +13,7 @@ import type { Target } from "../testbed/target.js";
 import { Trace } from "../trace/trace.js";
 import { SystemClock } from "../util/clock.js";
 import { Disposables } from "../util/disposables.js";
+import { makeUniqueFolder } from "../util/temporary-folder.js";
 import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
 import { makeEnvironment, type Reader } from "./make-environment.js";
@@ -50,7 +51,7 @@ export async function openEmbeddedEnvironment(
   try {
     const clock = new SystemClock(speed);
     const trace = new Trace(clock);
-    const folder = await mkdtemp(labFolderPrefix());
+    const folder = await makeUniqueFolder(labFolderPrefix());
     open.defer(() => rm(folder, { recursive: true, force: true }));
     const controlPlane = await startControlPlane({ clock, random: context.random, trace, kubeVersion });
     open.defer(() => controlPlane.close());

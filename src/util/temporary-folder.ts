@@ -1,16 +1,28 @@
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LabError } from "./errors.js";
+import { describeFileError } from "./files.js";
 import { isAlive } from "./processes.js";
 
 /**
  * Creates `kubelab-<kind>-<pid>-XXXXXX` in the folder for temporary files, and removes such folders of processes that were
  * killed.
- * @throws the file system's error
+ * @throws LabError BAD_FILE
  */
 export async function makeTemporaryFolder(kind: string): Promise<string> {
   for (const folder of await abandonedFolders(kind)) await removeOwn(folder);
-  return mkdtemp(temporaryPrefix(kind));
+  return makeUniqueFolder(temporaryPrefix(kind));
+}
+
+/** As mkdtemp. @param prefix in the folder for temporary files @throws LabError BAD_FILE */
+export async function makeUniqueFolder(prefix: string): Promise<string> {
+  try {
+    return await mkdtemp(prefix);
+  } catch (cause) {
+    const message = `cannot make a folder in ${tmpdir()}: ${describeFileError(cause)}`;
+    throw new LabError("BAD_FILE", message, "Name another folder for temporary files with TMPDIR.", { cause });
+  }
 }
 
 /** The prefix of this process for mkdtemp. */

@@ -32,3 +32,12 @@ test("folders of ended processes are removed, and no others", async () => {
   const expected = [...kept, `kubelab-runtime-${dead}-link12`].map((name) => join(place, name));
   assert.deepEqual(names.sort(), [...expected, made].sort());
 });
+
+test("a folder for temporary files that does not exist: one clear error", async () => {
+  process.env["TMPDIR"] = "/nonexistent";
+  await assert.rejects(makeTemporaryFolder("runtime"), {
+    code: "BAD_FILE",
+    message: "cannot make a folder in /nonexistent: no such file or folder",
+    hint: "Name another folder for temporary files with TMPDIR.",
+  });
+});

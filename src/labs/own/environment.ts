@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
 import { NODES, objectPath } from "../../client-go/rest/paths.js";
@@ -10,6 +10,7 @@ import { defined } from "../../util/defined.js";
 import { Disposables } from "../../util/disposables.js";
 import { writeFileAtomic } from "../../util/files.js";
 import { markOf } from "../../util/processes.js";
+import { makeUniqueFolder } from "../../util/temporary-folder.js";
 import type { LabProcess } from "../context.js";
 import type { LabEnvironment } from "../environment.js";
 import { makeEnvironment, type Reader } from "../make-environment.js";
@@ -55,7 +56,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
     const paths = [...makes, ...nodeNames.map((name) => objectPath(NODES, name))];
     const session: OwnSession = { context, options, definition, clock, cluster, paths };
     await agree(session);
-    const folder = await mkdtemp(labFolderPrefix());
+    const folder = await makeUniqueFolder(labFolderPrefix());
     open.defer(() => rm(folder, { recursive: true, force: true }));
     const objects = await claimObjects(session, folder);
     open.defer(() => removeObjects(session, objects));
