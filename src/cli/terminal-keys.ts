@@ -20,12 +20,14 @@ export function hasKeys(streams: ProcessStreams): boolean {
 /**
  * Passes each key to `press` until `q`, Ctrl-C, Ctrl-D, the end of the input or `signal`. A key that sends several characters
  * is passed whole: Delete is `\u001b[3~`. Always restores the terminal.
+ * @param isTyping whether keys are the letters of a text, such as `q`
  * @throws AbortError for Ctrl-C, which a terminal in this mode does not turn into a signal
  */
 export async function readKeys(
   stdin: ProcessStreams["stdin"],
   press: (key: string) => Promise<void>,
   signal: AbortSignal,
+  isTyping: () => boolean = () => false,
 ): Promise<void> {
   if (signal.aborted) return;
   emitKeypressEvents(stdin, { escapeCodeTimeout: ESCAPE_TIMEOUT_MS } as unknown as Interface);
@@ -36,7 +38,7 @@ export async function readKeys(
   try {
     for await (const [, { sequence }] of presses as AsyncIterable<[unknown, Key]>) {
       if (sequence === CTRL_C) throw new DOMException("interrupted", "AbortError");
-      if (sequence === "q" || sequence === CTRL_D) return;
+      if (sequence === CTRL_D || (sequence === "q" && !isTyping())) return;
       await press(sequence ?? "");
     }
   } catch (error) {

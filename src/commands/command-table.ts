@@ -96,7 +96,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "trace",
-    summary: "explain, compare and convert the traces of --trace",
+    summary: "view, explain, compare and convert the traces of --trace",
     load: async () => (await import("./trace.js")).addTraceCommand,
   },
 ];

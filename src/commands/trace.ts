@@ -4,13 +4,20 @@ import { addPlainOptions, parsePath } from "../cli/options.js";
 import { TRACE_ENDINGS } from "../cli/trace-endings.js";
 import { addExamples } from "./examples.js";
 
-/** `kubelab trace convert | explain | diff`: what to do with the file of --trace. */
+/** `kubelab trace view | convert | explain | diff`: what to do with the file of --trace. */
 export function addTraceCommand(trace: Command, context: CliContext): void {
   trace.description(
     "Reads traces that `--trace FILE.ndjson` wrote. Several files of one run, for example of `cluster up`, `node` and `exec` in three terminals, become one trace.",
   );
   const subcommand = (name: string, description: string) =>
     addPlainOptions(trace.command(name).description(description));
+
+  const view = subcommand("view", "walk through the causal trees on a terminal; print them elsewhere")
+    .argument("<files...>", ".ndjson traces of one run")
+    .action(async (files: readonly string[], { json = false }: { readonly json?: boolean }) => {
+      await (await import("./trace/view.js")).runView(context, files, json);
+    });
+  addExamples(view, "kubelab trace view run.ndjson", "kubelab trace view cluster.ndjson node.ndjson | less -S");
 
   const convert = subcommand("convert", "merge traces, and write them in any format")
     .argument("<files...>", ".ndjson traces")

@@ -3,6 +3,10 @@ import type { TraceGraph } from "../../trace/graph.js";
 import { startMs } from "../../trace/graph.js";
 import type { Origin } from "../../trace/scope.js";
 import { factText, plainText } from "../../trace/terminal.js";
+import { printable } from "../../trace/text.js";
+
+/** A line that begins further to the right has no room on a terminal. */
+const MAX_INDENT = 16;
 
 const ORIGINS: Readonly<Record<Origin, string>> = {
   command: "a user's command",
@@ -38,13 +42,18 @@ export interface LineStyle {
 /** A fact as one line: seconds, actor, sign and text. */
 export function factLine(event: TraceEvent, style: LineStyle, depth = 0): string {
   const seconds = ((startMs(event) - style.zeroMs) / 1000).toFixed(3).padStart(8);
-  return `${seconds} ${"  ".repeat(depth)}${factWords(event, style)}`;
+  return `${seconds} ${"  ".repeat(Math.min(depth, MAX_INDENT))}${factWords(event, style)}`;
 }
 
 /** The same without the time. */
 export function factWords(event: TraceEvent, { unicode }: LineStyle): string {
   const { sign, text } = factText(event, plain(1_000, unicode));
-  return `${actorOf(event)} ${sign || "-"} ${text.replace(/\s*\n\s*/g, " ")}`;
+  return oneLine(`${actorOf(event)} ${sign || "-"} ${text}`);
+}
+
+/** Names and texts come from files: nothing in them can control the terminal or break the line. */
+export function oneLine(text: string): string {
+  return printable(text.replace(/\s+/g, (space) => (/[^ ]/.test(space) ? " " : space)));
 }
 
 /** The lines below a fact: why, constants, upstream file. */

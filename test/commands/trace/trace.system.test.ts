@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import type { TraceEvent } from "../../src/trace/events.js";
-import { runInProcess } from "../support/run-cli.js";
-import { fact, note, request, state, watch } from "../trace/facts.js";
+import type { TraceEvent } from "../../../src/trace/events.js";
+import { runInProcess } from "../../support/run-cli.js";
+import { fact, note, request, state, watch } from "../../trace/facts.js";
 
 const cwd = mkdtempSync(join(tmpdir(), "kubelab-trace-"));
 const id = (n: number) => n.toString(16).padStart(16, "0");
@@ -111,6 +111,29 @@ test("trace: a trace whose last line a killed run left unfinished is read, and t
   assert.match(stderr, /cut\.ndjson: line 2 is cut off, because the run was killed; the facts before it are there: 1/);
 });
 
+test("trace view: without a terminal the trees are printed, with what each began with", async () => {
+  const { code, stdout } = await run("view", kubelet, client);
+  assert.equal(code, 0);
+  assert.equal(
+    stdout,
+    `   0.000 user - 0000000000000001 (a user's command)
+   0.010   user - POST /api/v1/namespaces/default/pods -> 201 (10 ms, as certificate kubernetes-admin)
+   0.030     kubelet n1 < watch event ADDED pods default/web
+   0.031       kubelet n1 * start the pod
+`,
+  );
+  const json = await run("view", kubelet, "--json");
+  const trees = JSON.parse(json.stdout) as readonly {
+    readonly beginning: string;
+    readonly facts: readonly unknown[];
+  }[];
+  assert.deepEqual(
+    trees.map(({ facts }) => facts.length),
+    [2],
+  );
+  assert.match(trees[0]?.beginning ?? "", /^not observed: whoever wrote the object version u@1/);
+});
+
 test("trace diff: lists what one run has, other fields and other times", async () => {
   const a = file("a.ndjson", [...CLIENT, ...SERVER]);
   const b = file("b.ndjson", [
@@ -170,6 +193,8 @@ const BAD: readonly (readonly [readonly string[], number, RegExp])[] = [
   [["explain", client, "pod/nope"], 1, /none of the 2 facts/],
   [["convert", client, "-o", "x.pdf"], 2, /x\.pdf: the ending of the name chooses the format/],
   [["convert", client, "-o", "/nonexistent/x.json"], 2, /cannot write the trace to \/nonexistent\/x\.json/],
+  [["view", "damaged.ndjson"], 1, /damaged\.ndjson, line 2: it is not JSON/],
+  [["view"], 2, /missing required argument 'files'/],
   [["diff", client, "other.ndjson"], 1, /client\.ndjson and other\.ndjson have nothing in common/],
   [["diff", client], 2, /missing required argument 'b'/],
   [["diff", client, "damaged.ndjson"], 1, /damaged\.ndjson, line 2/],

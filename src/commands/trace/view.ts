@@ -1,0 +1,69 @@
+import { hasUnicode } from "../../cli/colour.js";
+import type { CliContext } from "../../cli/context.js";
+import { hasRawMode, readKeys } from "../../cli/terminal-keys.js";
+import { columnsOf } from "../../cli/width.js";
+import type { TraceEvent } from "../../trace/events.js";
+import { startMs, type TraceGraph } from "../../trace/graph.js";
+import { beginningOf, factLine, type LineStyle, oneLine } from "./fact-lines.js";
+import { loadTraces } from "./load.js";
+import { TreeBrowser } from "./tree-browser.js";
+
+const ESC = "\u001b[";
+/** the alternate screen, so that the shell's screen comes back at the end; no cursor */
+const BEGIN = `${ESC}?1049h${ESC}?25l`;
+const END = `${ESC}?25h${ESC}?1049l`;
+const HOME = `${ESC}H`;
+const CLEAR_LINE = `${ESC}K`;
+const CLEAR_BELOW = `${ESC}J`;
+const INVERSE = `${ESC}7m`;
+const DIM = `${ESC}2m`;
+const RESET = `${ESC}0m`;
+const DEFAULT_ROWS = 24;
+
+/** `kubelab trace view`: the causal trees, to walk through on a terminal, as text elsewhere. */
+export async function runView(context: CliContext, paths: readonly string[], isJson: boolean): Promise<void> {
+  const graph = await loadTraces(context, paths);
+  const [first] = graph.inOrder();
+  const style = { zeroMs: first === undefined ? 0 : startMs(first), unicode: hasUnicode(context.env) };
+  const isTerminal = hasRawMode(context.streams) && context.streams.stdout.isTTY === true;
+  if (isTerminal && !isJson && context.env["TERM"] !== "dumb") await browse(context, new TreeBrowser(graph, style));
+  else context.print({ text: treeLines(graph, style).join("\n"), json: trees(graph) });
+}
+
+async function browse(context: CliContext, browser: TreeBrowser): Promise<void> {
+  const { stdin, stdout } = context.streams;
+  const draw = () => {
+    const lines = browser.frame(columnsOf(stdout), stdout.rows || DEFAULT_ROWS).map(({ text, role }) => {
+      if (role === "fact" || role === "detail") return text;
+      return `${role === "selected" ? INVERSE : DIM}${text}${RESET}`;
+    });
+    stdout.write(`${HOME}${lines.map((line) => line + CLEAR_LINE).join("\r\n")}${CLEAR_BELOW}`);
+  };
+  stdout.write(BEGIN);
+  stdout.on("resize", draw);
+  try {
+    draw();
+    const press = async (key: string) => {
+      browser.press(key);
+      draw();
+    };
+    await readKeys(stdin, press, context.signal, () => browser.isTyping);
+  } finally {
+    stdout.off("resize", draw);
+    stdout.write(END);
+  }
+}
+
+function treeLines(graph: TraceGraph, style: LineStyle): string[] {
+  const seen = new Set<TraceEvent>();
+  return graph.roots().flatMap((root) =>
+    [...graph.walk(root, seen)].map(({ event, depth }) => {
+      return `${factLine(event, style, depth)}${depth === 0 ? ` (${oneLine(beginningOf(graph, event))})` : ""}`;
+    }),
+  );
+}
+
+function trees(graph: TraceGraph): unknown {
+  const seen = new Set<TraceEvent>();
+  return graph.roots().map((root) => ({ beginning: beginningOf(graph, root), facts: [...graph.walk(root, seen)] }));
+}
