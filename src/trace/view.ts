@@ -8,7 +8,7 @@ export interface ViewOptions {
   wants(level: Level): boolean;
   /** The level at which the view shows a fact. */
   levelOf(fact: Fact, level: Level, options: EmitOptions): Level;
-  /** the node whose kubelet and runtime report the facts */
+  /** the node whose kubelet and runtime report the facts, or the name of the controller that does */
   readonly instance?: string;
 }
 
@@ -66,17 +66,26 @@ export function quieterTrace(trace: Trace, atLeast: Level): Trace {
   });
 }
 
-/** A node has a kubelet and a runtime of its own; the administrator who joins it has none. */
+/** A node has a kubelet and a runtime of its own; the administrator who joins it has none. Controllers share one actor. */
 function hasInstance(actor: Actor): boolean {
-  return actor === "kubelet" || actor === "runtime";
+  return actor === "kubelet" || actor === "runtime" || actor === "controller";
+}
+
+/** A view in which the facts of a controller have its name. */
+export function traceOfController(trace: Trace, name: string): Trace {
+  return withInstance(trace, name);
+}
+
+function withInstance(trace: Trace, instance: string): Trace {
+  return new TraceView(trace, {
+    instance,
+    wants: (level) => trace.wants(level),
+    levelOf: (_fact, level) => level,
+  });
 }
 
 /** A view in which the facts of kubelet and runtime name their node. */
 export function traceOfNode(trace: Trace, nodeName: string): Trace {
   if (trace instanceof TraceView && trace.options.instance === nodeName) return trace;
-  return new TraceView(trace, {
-    instance: nodeName,
-    wants: (level) => trace.wants(level),
-    levelOf: (_fact, level) => level,
-  });
+  return withInstance(trace, nodeName);
 }

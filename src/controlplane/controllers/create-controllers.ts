@@ -1,5 +1,7 @@
+import assert from "node:assert/strict";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { HealthCheck } from "../../server/healthz.js";
+import { traceOfController } from "../../trace/view.js";
 import type { ResourceDefinition } from "../registry/definition.js";
 import type { LocalClient } from "../registry/registry.js";
 import type { Binder } from "../scheduler/binder.js";
@@ -60,13 +62,18 @@ type Make = (deps: SharedDeps, options: ControllersOptions) => Controller;
  * Each controller with the service account it acts as. Mirrors NewControllerInitializers in
  * cmd/kube-controller-manager/app/controllermanager.go and the ClientOrDie names in core.go.
  */
-const CONTROLLERS: readonly { readonly account: string; readonly make: Make }[] = [
-  { account: "service-account-controller", make: (deps) => new ServiceAccountsController(deps) },
-  { account: "root-ca-cert-publisher", make: (deps) => new RootCaCertPublisher(deps) },
-  { account: "bootstrap-signer", make: (deps) => new BootstrapSigner(deps) },
-  { account: "token-cleaner", make: (deps) => new TokenCleaner(deps) },
-  { account: "certificate-controller", make: (deps) => createCsrApprovingController(deps) },
+const CONTROLLERS: readonly { readonly name: string; readonly account: string; readonly make: Make }[] = [
   {
+    name: "serviceaccount",
+    account: "service-account-controller",
+    make: (deps) => new ServiceAccountsController(deps),
+  },
+  { name: "root-ca-cert-publisher", account: "root-ca-cert-publisher", make: (deps) => new RootCaCertPublisher(deps) },
+  { name: "bootstrapsigner", account: "bootstrap-signer", make: (deps) => new BootstrapSigner(deps) },
+  { name: "tokencleaner", account: "token-cleaner", make: (deps) => new TokenCleaner(deps) },
+  { name: "csrapproving", account: "certificate-controller", make: (deps) => createCsrApprovingController(deps) },
+  {
+    name: "csrsigning",
     account: "certificate-controller",
     make: (deps, { clusterSigningDurationMs }) =>
       createCsrSigningController(
@@ -74,18 +81,19 @@ const CONTROLLERS: readonly { readonly account: string; readonly make: Make }[] 
         clusterSigningDurationMs === undefined ? {} : { signingDurationMs: clusterSigningDurationMs },
       ),
   },
-  { account: "certificate-controller", make: (deps) => createCsrCleanerController(deps) },
-  { account: "node-controller", make: (deps) => new NodeLifecycleController(deps) },
-  { account: "node-controller", make: (deps) => new TaintEvictionController(deps) },
+  { name: "csrcleaner", account: "certificate-controller", make: (deps) => createCsrCleanerController(deps) },
+  { name: "nodelifecycle", account: "node-controller", make: (deps) => new NodeLifecycleController(deps) },
+  { name: "taint-eviction-controller", account: "node-controller", make: (deps) => new TaintEvictionController(deps) },
   {
+    name: "nodeipam",
     account: "node-controller",
     make: (deps, { clusterCidr }) => new NodeIpamController(deps, clusterCidr ?? "10.244.0.0/16"),
   },
-  { account: "ttl-controller", make: (deps) => new TtlController(deps) },
-  { account: "pod-garbage-collector", make: (deps) => new PodGcController(deps) },
-  { account: "generic-garbage-collector", make: (deps) => new GarbageCollector(deps) },
-  { account: "namespace-controller", make: (deps) => new NamespaceController(deps) },
-  { account: "event-ttl", make: (deps) => new EventTtlController(deps) },
+  { name: "ttl", account: "ttl-controller", make: (deps) => new TtlController(deps) },
+  { name: "podgc", account: "pod-garbage-collector", make: (deps) => new PodGcController(deps) },
+  { name: "garbagecollector", account: "generic-garbage-collector", make: (deps) => new GarbageCollector(deps) },
+  { name: "namespace", account: "namespace-controller", make: (deps) => new NamespaceController(deps) },
+  { name: "event-ttl", account: "event-ttl", make: (deps) => new EventTtlController(deps) },
 ];
 
 /** Creates all controllers, with upstream's names. They share one reflector per resource. */
@@ -94,10 +102,13 @@ export function createControllers(
   options: ControllersOptions = {},
 ): { readonly controllers: readonly Controller[]; readonly reflectors: SharedReflectors } {
   const reflectors = new SharedReflectors(deps.clientFor(CONTROLLER_MANAGER), deps.trace);
-  const controllers = CONTROLLERS.map(({ account, make }) => {
+  const controllers = CONTROLLERS.map(({ name, account, make }) => {
     const client = sharingReflectors(deps.clientFor(serviceAccount(account)), reflectors);
-    const recorderFor = (component: string) => new ControllerRecorder({ ...deps, client }, component);
-    return make({ ...deps, client, reflectors, recorderFor }, options);
+    const own = { ...deps, client, trace: traceOfController(deps.trace, name) };
+    const recorderFor = (component: string) => new ControllerRecorder(own, component);
+    const controller = make({ ...own, reflectors, recorderFor }, options);
+    assert.equal(controller.name, name);
+    return controller;
   });
   const all = [...controllers, ...createScheduler(deps, reflectors)];
   return { controllers: all.filter(({ name }) => options.without?.includes(name) !== true), reflectors };

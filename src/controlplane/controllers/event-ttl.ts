@@ -38,7 +38,7 @@ export class EventTtlController implements Controller {
     const expire = async (key: string) => {
       const { namespace, name } = splitKey(key);
       const constants = constantsFor(kubeVersion, "eventTtl");
-      asController(
+      const cause = asController(
         trace,
         {
           kind: "decision",
@@ -48,7 +48,7 @@ export class EventTtlController implements Controller {
         },
         3,
       );
-      await client.delete("events", namespace, name);
+      await trace.because(cause, () => client.delete("events", namespace, name));
     };
     const report = retryReporter(this.#deps, this.name);
     await concurrently(signal, watch, (stop) => queue.run(expire, report, stop));

@@ -117,16 +117,19 @@ class PodGcRun {
   /** Mirrors markFailedAndDeletePod. */
   async #delete(pod: PodObject, why: string, func: string): Promise<void> {
     const { client, kubeVersion, trace } = this.#deps;
-    asController(trace, {
+    const cause = asController(trace, {
       kind: "decision",
       what: `delete pod ${keyOf(pod)} without grace`,
       why,
       constants: constantsFor(kubeVersion, "podGcCheckPeriod", ...(func === "gcOrphaned" ? QUARANTINE : [])),
       upstream: { file: FILE, func },
     });
-    try {
+    const act = async () => {
       if (factFor("podDisruptionConditions", kubeVersion)) await this.#markFailed(pod, func);
       await client.delete("pods", pod.metadata.namespace, nameOf(pod), { gracePeriodSeconds: 0 });
+    };
+    try {
+      await trace.because({ ...cause, pod: keyOf(pod) }, act);
     } catch (error) {
       const message = `podgc: pod ${keyOf(pod)}: ${messageOf(error)}`;
       asController(trace, { kind: "error", message, hint: "the next pass tries again" });

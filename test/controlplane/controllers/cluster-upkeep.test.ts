@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { KubeObject, OwnerReference } from "../../../src/apimachinery/api/meta.js";
 import { rfc3339 } from "../../../src/apimachinery/time.js";
 import { detachedSignature } from "../../../src/cluster-bootstrap/jws.js";
+import { TraceGraph } from "../../../src/trace/graph.js";
 import { CA_PEM, errorsOf, SERVER_URL, type StoreHarness, startOnStore } from "./support/on-store.js";
 
 const NAMESPACES = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -109,6 +110,20 @@ test("an expired token is deleted within a second, one without an expiration sta
   expect(await namesOf(on, "secrets")).toContain("bootstrap-token-aaaaaa");
   await on.clock.advance(1_000);
   expect(await namesOf(on, "secrets")).toEqual(["bootstrap-token-bbbbbb"]);
+});
+
+test("the deletion of a token leads back to its creation, through the controller's decision", async () => {
+  await using on = await startOnStore();
+  await on.create("secrets", token("aaaaaa", { expiration: rfc3339(on.clock.now() + 60_000) }));
+  await on.clock.advance(61_000);
+  const deleted = on.facts.find((fact) => fact.kind === "state" && fact.what === "deleted");
+  const chain = deleted === undefined ? [] : TraceGraph.of(on.facts).chainOf(deleted);
+  expect(chain.map(({ kind, actor, instance }) => [kind, actor, instance])).toEqual([
+    ["state", "apiserver", undefined],
+    ["watch", "controller", undefined],
+    ["decision", "controller", "tokencleaner"],
+    ["state", "apiserver", undefined],
+  ]);
 });
 
 test("a token with a later expiration is not deleted at the old time", async () => {

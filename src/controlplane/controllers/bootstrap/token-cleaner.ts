@@ -47,15 +47,16 @@ export class TokenCleaner implements Controller {
       queue.addAfter(keyOf(secret), endMs - clock.now());
       return;
     }
-    asController(trace, {
+    const cause = asController(trace, {
       kind: "decision",
       what: `delete the bootstrap token ${nameOf(secret)}`,
       why: Number.isNaN(endMs) ? "its expiration cannot be read" : `it expired at ${rfc3339(endMs)}`,
       upstream: { file: "pkg/controller/bootstrap/tokencleaner.go", func: "evalSecret" },
     });
     const { namespace, uid } = secret.metadata;
-    await client
-      .delete("secrets", namespace, nameOf(secret), uid === undefined ? {} : { preconditions: { uid } })
+    const options = uid === undefined ? {} : { preconditions: { uid } };
+    await trace
+      .because(cause, () => client.delete("secrets", namespace, nameOf(secret), options))
       .catch((error: unknown) => {
         // A new secret has this name now: the expired one is gone.
         if ((error as { code?: unknown }).code !== 409) throw error;

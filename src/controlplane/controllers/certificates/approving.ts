@@ -6,6 +6,7 @@ import {
 } from "../../../apimachinery/api/certificates.js";
 import { type CertificateRequest, parseCertificateRequestPem } from "../../../pki/csr.js";
 import { evaluateSigner, findSigner, KUBE_APISERVER_CLIENT_KUBELET, outcomesText } from "../../../pki/signers.js";
+import type { Cause } from "../../../trace/trace.js";
 import type { Controller, ControllerDeps } from "../controller.js";
 import { asController } from "../support/shared-deps.js";
 import { CSR_RESOURCE, IgnorableError, runCertificateController } from "./certificate-controller.js";
@@ -54,7 +55,10 @@ async function approve(deps: ControllerDeps, csr: CertificateSigningRequest, att
   const name = csr.metadata.name ?? "";
   const request = parseCertificateRequestPem(base64Text(csr.spec.request));
   const refusal = notAKubeletClient(csr, request);
-  if (refusal !== undefined) return report(deps, csr, "leave it to a person", refusal);
+  if (refusal !== undefined) {
+    report(deps, csr, "leave it to a person", refusal);
+    return;
+  }
 
   const tried: string[] = [];
   for (const recognizer of RECOGNIZERS) {
@@ -64,19 +68,16 @@ async function approve(deps: ControllerDeps, csr: CertificateSigningRequest, att
       tried.push(recognizer.subresource);
       continue;
     }
-    report(
+    const decision = report(
       deps,
       csr,
       "approve",
       `all rules of the signer hold, and ${csr.spec.username} may create ${CSR_RESOURCE}/${recognizer.subresource} (${cause})`,
     );
-    await deps.client.modify<CertificateSigningRequest>(
-      CSR_RESOURCE,
-      undefined,
-      name,
-      (current) =>
-        withCondition(current, { type: "Approved", reason: "AutoApproved", message: recognizer.successMessage }),
-      "approval",
+    const approved = { type: "Approved", reason: "AutoApproved", message: recognizer.successMessage };
+    const change = (current: CertificateSigningRequest) => withCondition(current, approved);
+    await deps.trace.because(decision, () =>
+      deps.client.modify<CertificateSigningRequest>(CSR_RESOURCE, undefined, name, change, "approval"),
     );
     return;
   }
@@ -116,6 +117,11 @@ function mayCreate(deps: ControllerDeps, csr: CertificateSigningRequest, subreso
   });
 }
 
-function report(deps: ControllerDeps, csr: CertificateSigningRequest, choice: string, why: string): void {
-  asController(deps.trace, { kind: "decision", what: `CSR ${csr.metadata.name}: ${choice}`, why, upstream: UPSTREAM });
+function report(deps: ControllerDeps, csr: CertificateSigningRequest, choice: string, why: string): Cause {
+  return asController(deps.trace, {
+    kind: "decision",
+    what: `CSR ${csr.metadata.name}: ${choice}`,
+    why,
+    upstream: UPSTREAM,
+  });
 }

@@ -28,14 +28,14 @@ async function cleanOnce(deps: ControllerDeps): Promise<void> {
     const verdict = cleanupReason(csr, deps.clock.now(), deps.kubeVersion);
     if (verdict === undefined) continue;
     const name = csr.metadata.name ?? "";
-    asController(deps.trace, {
+    const cause = asController(deps.trace, {
       kind: "decision",
       what: `delete CSR ${name}`,
       why: verdict.why,
       upstream: UPSTREAM,
       ...(verdict.fact === undefined ? {} : { constants: [constantFor(verdict.fact, deps.kubeVersion)] }),
     });
-    await deps.client.delete(CSR_RESOURCE, undefined, name);
+    await deps.trace.because(cause, () => deps.client.delete(CSR_RESOURCE, undefined, name));
   }
 }
 

@@ -11,6 +11,7 @@ import { nameText } from "../../../pki/name.js";
 import { evaluateSigner, findSigner, outcomesText } from "../../../pki/signers.js";
 import { durationText } from "../../../release/fact-table.js";
 import type { Constant } from "../../../trace/events.js";
+import type { Cause } from "../../../trace/trace.js";
 import type { Controller, ControllerDeps } from "../controller.js";
 import { asController } from "../support/shared-deps.js";
 import { CSR_RESOURCE, runCertificateController } from "./certificate-controller.js";
@@ -56,8 +57,8 @@ async function sign(
   const outcomes = evaluateSigner(signer, { request, usages });
   const message = outcomes.find((one) => !one.ok)?.message;
   if (message !== undefined) {
-    report(deps, csr, "refuse to sign", outcomesText(outcomes));
-    await update(deps, csr, (current) =>
+    const cause = report(deps, csr, "refuse to sign", outcomesText(outcomes));
+    await update(deps, csr, cause, (current) =>
       withCondition(current, {
         type: "Failed",
         reason: "SignerValidationFailure",
@@ -78,8 +79,8 @@ async function sign(
     deps.random,
   );
   const why = `${outcomesText(outcomes)}; subject ${nameText(request.subject)}, valid ${windowText(window)}`;
-  report(deps, csr, `sign for ${signer.name}`, why, constants(csr, maxDurationMs));
-  await update(deps, csr, (current) =>
+  const cause = report(deps, csr, `sign for ${signer.name}`, why, constants(csr, maxDurationMs));
+  await update(deps, csr, cause, (current) =>
     current.status?.certificate
       ? current
       : { ...current, status: { ...current.status, certificate: Buffer.from(certificate).toString("base64") } },
@@ -88,15 +89,12 @@ async function sign(
 
 function update(
   deps: ControllerDeps,
-  csr: CertificateSigningRequest,
+  { metadata: { name = "" } }: CertificateSigningRequest,
+  cause: Cause,
   change: (current: CertificateSigningRequest) => CertificateSigningRequest,
 ) {
-  return deps.client.modify<CertificateSigningRequest>(
-    CSR_RESOURCE,
-    undefined,
-    csr.metadata.name ?? "",
-    change,
-    "status",
+  return deps.trace.because(cause, () =>
+    deps.client.modify<CertificateSigningRequest>(CSR_RESOURCE, undefined, name, change, "status"),
   );
 }
 
@@ -120,8 +118,8 @@ function report(
   choice: string,
   why: string,
   constants: readonly Constant[] = [],
-): void {
-  asController(deps.trace, {
+): Cause {
+  return asController(deps.trace, {
     kind: "decision",
     what: `CSR ${csr.metadata.name}: ${choice}`,
     why,

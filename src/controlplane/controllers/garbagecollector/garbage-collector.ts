@@ -263,14 +263,15 @@ class CollectorRun {
   async #delete({ row, object }: GraphNode, propagationPolicy: string, why: string): Promise<void> {
     const { client, trace } = this.#deps;
     const { namespace, uid } = object.metadata;
-    asController(trace, {
+    const cause = asController(trace, {
       kind: "decision",
       what: `delete ${row.singular} ${keyOf(object)}`,
       why,
       upstream: { file: FILE, func: "attemptToDeleteItem" },
     });
     const preconditions = uid === undefined ? {} : { preconditions: { uid } };
-    await client.delete(resourceKey(row), namespace, nameOf(object), { propagationPolicy, ...preconditions });
+    const options = { propagationPolicy, ...preconditions };
+    await trace.because(cause, () => client.delete(resourceKey(row), namespace, nameOf(object), options));
   }
 }
 

@@ -112,18 +112,17 @@ export class NoExecuteTainter {
   async #swap(node: NodeObject, addKey: string, removeKey: string, why: string, func: string): Promise<boolean> {
     const { client, clock, kubeVersion, trace } = this.#deps;
     const add = noExecute(addKey);
-    asController(trace, {
+    const cause = asController(trace, {
       kind: "decision",
       what: `node ${nameOf(node)}: add ${taintText(add)}; pods that do not tolerate it are evicted`,
       why,
       constants: constantsFor(kubeVersion, "nodeEvictionRate", "nodeEvictionPeriod"),
       upstream: { file: FILE, func },
     });
-    return this.#attempt(`taint node ${nameOf(node)}`, () =>
-      client.modify<NodeObject>("nodes", undefined, nameOf(node), (current) =>
-        withTaints(current, { add: [add], remove: [noExecute(removeKey)] }, clock.now()),
-      ),
-    );
+    const change = (current: NodeObject) =>
+      withTaints(current, { add: [add], remove: [noExecute(removeKey)] }, clock.now());
+    const write = () => client.modify<NodeObject>("nodes", undefined, nameOf(node), change);
+    return trace.because(cause, () => this.#attempt(`taint node ${nameOf(node)}`, write));
   }
 
   /** Swaps the taint on a node with the opposite one, queues other nodes. Mirrors processTaintBaseEviction. */
@@ -146,17 +145,16 @@ export class NoExecuteTainter {
       hasTaint(node.spec?.taints, taint),
     );
     if (remove.length > 0) {
-      asController(trace, {
+      const cause = asController(trace, {
         kind: "decision",
         what: `node ${nameOf(node)}: remove ${remove.map(taintText).join(", ")}`,
         why: "the node counts as reachable in this pass",
         upstream: { file: FILE, func: "markNodeAsReachable" },
       });
-      const isDone = await this.#attempt(`remove taints of node ${nameOf(node)}`, () =>
-        client.modify<NodeObject>("nodes", undefined, nameOf(node), (current) =>
-          withTaints(current, { add: [], remove }, clock.now()),
-        ),
-      );
+      const change = (current: NodeObject) => withTaints(current, { add: [], remove }, clock.now());
+      const write = () => client.modify<NodeObject>("nodes", undefined, nameOf(node), change);
+      const attempt = () => this.#attempt(`remove taints of node ${nameOf(node)}`, write);
+      const isDone = await trace.because(cause, attempt);
       if (!isDone) return;
     }
     this.#queues.get(zoneKey(node))?.remove(nameOf(node));

@@ -20,11 +20,12 @@ export async function doNoScheduleTaintingPass(deps: SharedDeps, node: NodeObjec
     ...change.remove.map((taint) => `remove ${taintText(taint)}`),
   ];
   const causes = new Set([...change.add, ...change.remove].map((taint) => taintCause(node, taint)));
-  asController(trace, {
+  const cause = asController(trace, {
     kind: "decision",
     what: `node ${name}: ${words.join(", ")}`,
     why: [...causes].join(", "),
     upstream: { file: FILE, func: "doNoScheduleTaintingPass" },
   });
-  await client.modify<NodeObject>("nodes", undefined, name, (current) => withTaints(current, change, clock.now()));
+  const apply = (current: NodeObject) => withTaints(current, change, clock.now());
+  await trace.because(cause, () => client.modify<NodeObject>("nodes", undefined, name, apply));
 }

@@ -1,6 +1,6 @@
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import type { Fact } from "../../../trace/events.js";
-import type { Level, Trace } from "../../../trace/trace.js";
+import type { Cause, Level, Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
@@ -16,9 +16,9 @@ export interface SharedDeps extends ControllerDeps {
   recorderFor(component: string): EventRecorder;
 }
 
-/** Emits a fact of a controller. */
-export function asController(trace: Trace, fact: Fact, level?: Level): void {
-  trace.emit(fact, { actor: "controller", ...defined({ level }) });
+/** Emits a fact of a controller. @returns the cause of what a decision leads to: act in `trace.because(...)` */
+export function asController(trace: Trace, fact: Fact, level?: Level): Cause {
+  return { causedBy: trace.emit(fact, { actor: "controller", ...defined({ level }) }).id };
 }
 
 /** Reports a failure with one key; the work queue retries it. */

@@ -5,6 +5,7 @@ import { rfc3339 } from "../../../apimachinery/time.js";
 import { keyOf, splitKey } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { factFor } from "../../../release/facts.js";
+import type { Cause } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
@@ -111,8 +112,8 @@ class EvictionRun {
     const used = matchingTolerations(taints, pod.spec?.tolerations ?? []);
     if (used === undefined) {
       this.#cancel(key);
-      this.#decide(pod, "delete it now", "it does not tolerate the node's NoExecute taints", []);
-      this.#work.add(key, nowMs, nowMs);
+      const cause = this.#decide(pod, "delete it now", "it does not tolerate the node's NoExecute taints", []);
+      this.#deps.trace.because(cause, () => this.#work.add(key, nowMs, nowMs));
       return;
     }
     const toleratedSeconds = minTolerationSeconds(used);
@@ -128,17 +129,18 @@ class EvictionRun {
       if (scheduledMs + toleratedSeconds * 1000 < fireMs) return;
       this.#cancel(key);
     }
-    this.#decide(pod, `delete it in ${toleratedSeconds} s`, "it tolerates the node's NoExecute taints that long", used);
-    this.#work.add(key, scheduledMs ?? nowMs, fireMs);
+    const why = "it tolerates the node's NoExecute taints that long";
+    const cause = this.#decide(pod, `delete it in ${toleratedSeconds} s`, why, used);
+    this.#deps.trace.because(cause, () => this.#work.add(key, scheduledMs ?? nowMs, fireMs));
   }
 
-  #decide(pod: PodObject, what: string, why: string, used: readonly Toleration[]): void {
+  #decide(pod: PodObject, what: string, why: string, used: readonly Toleration[]): Cause {
     const constants = used.flatMap(({ key, tolerationSeconds }) =>
       tolerationSeconds === undefined
         ? []
         : [{ name: `tolerationSeconds of ${key ?? "any taint"}`, value: `${tolerationSeconds} s` }],
     );
-    asController(this.#deps.trace, {
+    return asController(this.#deps.trace, {
       kind: "decision",
       what: `pod ${keyOf(pod)} on node ${pod.spec?.nodeName}: ${what}`,
       why,
