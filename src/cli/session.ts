@@ -4,7 +4,7 @@ import type { Program, ProgramEdge, Progress, ProgressText } from "../testbed/co
 import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
 import { Secrets } from "../trace/secrets.js";
 import { printable, wrapBelowLabel } from "../trace/text.js";
-import type { Trace } from "../trace/trace.js";
+import type { Trace, TraceSink } from "../trace/trace.js";
 import { ChildAbort } from "../util/abort.js";
 import { type Clock, SystemClock, type Timer } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
@@ -29,6 +29,7 @@ export class CliSession implements CliContext {
   #startLimit: Timer | undefined;
   readonly secrets;
   readonly clusterClock: Clock | undefined;
+  readonly sink: TraceSink | undefined;
   #output: OutputOptions = { color: true };
   #words: EdgeWords = { error: "error: ", interrupted: "interrupted" };
   #tracing: typeof import("./start-trace.js") | undefined;
@@ -48,6 +49,7 @@ export class CliSession implements CliContext {
     this.#stop = new ChildAbort(edge.signal);
     this.secrets = edge.secrets ?? new Secrets();
     this.clusterClock = edge.clusterClock;
+    this.sink = edge.sink;
   }
 
   /** Aborts on Ctrl-C, and when the start has taken too long. */

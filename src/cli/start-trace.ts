@@ -18,6 +18,7 @@ const DEFAULT_VERBOSITY = 1;
 export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams"> {
   readonly secrets: Secrets;
   readonly clusterClock: Clock | undefined;
+  readonly sink: TraceSink | undefined;
   readonly output: OutputOptions;
   /** columns of stderr */
   readonly width: number;
@@ -43,6 +44,7 @@ export function startTrace(
   const trace = new Trace(clock, verbosity >= 4 || file !== undefined, session.secrets);
   const sink = terminalSink(session, line, verbosity, clock.now());
   trace.addSink(sink);
+  if (session.sink !== undefined) trace.addSink(session.sink);
   if (file !== undefined) trace.addSink(formatOf(file).open(pathFrom(session.cwd, file)));
   return { clock, trace, calm: sink instanceof CalmSink ? sink : undefined };
 }

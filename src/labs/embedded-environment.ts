@@ -16,6 +16,7 @@ import { Disposables } from "../util/disposables.js";
 import { makeUniqueFolder } from "../util/temporary-folder.js";
 import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
+import { LabFacts } from "./facts.js";
 import { makeEnvironment, type Reader } from "./make-environment.js";
 import { LabNodes } from "./nodes.js";
 import { labFolderPrefix } from "./orphaned-processes.js";
@@ -51,6 +52,8 @@ export async function openEmbeddedEnvironment(
   try {
     const clock = new SystemClock(speed);
     const trace = new Trace(clock);
+    const facts = new LabFacts(clock);
+    trace.addSink(facts);
     const folder = await makeUniqueFolder(labFolderPrefix());
     open.defer(() => rm(folder, { recursive: true, force: true }));
     const controlPlane = await startControlPlane({ clock, random: context.random, trace, kubeVersion });
@@ -59,13 +62,18 @@ export async function openEmbeddedEnvironment(
     const state = stateOf(options, { url: controlPlane.url, kubeconfig, epochMs: clock.epochMs });
     const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
     const nodes = await LabNodes.open(
-      { context, clock },
+      { context, clock, facts },
       { count: definition.nodes, prefix: "node-", folder, target, columns, settings: definition.nodeOptions },
     );
     open.defer(() => nodes[Symbol.asyncDispose]());
     await writeClusterFiles(context.env, state, controlPlane.admin);
     open.defer(() => removeClusterState(context.env, clusterName));
-    const client = createClient(controlPlane.admin, { clock, trace, random: context.random, actor: "user" });
+    const client = createClient(controlPlane.admin, {
+      clock,
+      trace: facts.reads,
+      random: context.random,
+      actor: "user",
+    });
     open.defer(() => client.close());
     const setSpeed = async (factor: number) => {
       clock.setSpeed(factor);
@@ -79,6 +87,7 @@ export async function openEmbeddedEnvironment(
       client,
       clock,
       nodes,
+      facts,
       // The scheduler has only the lab's nodes to choose from.
       onNode: "",
       variables: { KUBELAB_CLUSTER: clusterName },

@@ -1,5 +1,6 @@
 import type { KubeClient } from "../client-go/rest/client.js";
 import type { Clock } from "../util/clock.js";
+import type { LabFacts } from "./facts.js";
 import type { CommandResult, CommandRunner } from "./runner.js";
 import type { Values } from "./variables.js";
 
@@ -13,6 +14,7 @@ export interface LabEnvironment extends AsyncDisposable {
   readonly client: KubeClient;
   /** the lab's clock, which may run fast */
   readonly clock: Clock;
+  readonly facts: LabFacts;
   /** the wall clock */
   readonly wall: Clock;
   /** the least time that a check with a time limit waits, in ms of the wall clock: 0 for learners */

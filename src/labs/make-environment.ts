@@ -5,6 +5,7 @@ import { LANGUAGE_VARIABLE } from "../i18n/catalogue.js";
 import { SystemClock } from "../util/clock.js";
 import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
+import type { LabFacts } from "./facts.js";
 import { inject } from "./injections.js";
 import type { LabNodes } from "./nodes.js";
 import { writePrograms } from "./programs.js";
@@ -27,6 +28,7 @@ export interface EnvironmentParts {
   readonly client: KubeClient;
   readonly clock: SystemClock;
   readonly nodes: LabNodes;
+  readonly facts: LabFacts;
   /** flags of `kubectl run` that place a pod on the lab's node */
   readonly onNode: string;
   /** environment variables that select the cluster */
@@ -46,7 +48,8 @@ export async function makeEnvironment(
   parts: EnvironmentParts,
   reader: Reader,
 ): Promise<LabEnvironment> {
-  const { folder, server, kubeconfig, client, clock, nodes, onNode, patienceMs, canSetSpeed, setSpeed, close } = parts;
+  const { folder, server, kubeconfig, client, clock, nodes, facts, onNode, patienceMs } = parts;
+  const { canSetSpeed, setSpeed, close } = parts;
   const { env, random, self, program } = context;
   const { columns, isColoured, language } = reader;
   const programs = await writePrograms(folder, context, parts.withoutKubectl);
@@ -61,9 +64,10 @@ export async function makeEnvironment(
     folder,
     client,
     clock,
+    facts,
     wall: new SystemClock(),
     patienceMs,
-    runner: new LabRunner({ program, random, clock, folder, self, columns, isColoured, env: ofCommands }),
+    runner: new LabRunner({ program, random, clock, folder, facts, self, columns, isColoured, env: ofCommands }),
     given: { server, kubeconfig, folder, onNode, ...nodes.given },
     elsewhere: [
       `cd ${folder}`,
@@ -76,7 +80,8 @@ export async function makeEnvironment(
     canSetSpeed,
     setSpeed,
     output: (name) => nodes.output(name),
-    inject: (name, args, signal) => inject({ clock, nodes, setSpeed }, name, args, signal),
+    inject: (name, args, signal) =>
+      facts.injection(name, args, () => inject({ clock, nodes, setSpeed }, name, args, signal)),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -9,9 +9,11 @@ import type { RunningNode } from "../testbed/node.js";
 import type { Target } from "../testbed/target.js";
 import { plainText, TerminalSink } from "../trace/terminal.js";
 import { Trace } from "../trace/trace.js";
+import { traceOfNode } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";
 import { makeFolder } from "../util/files.js";
 import type { LabProcess } from "./context.js";
+import type { LabFacts } from "./facts.js";
 import type { CommandResult } from "./runner.js";
 import type { LabDefinition } from "./schema.js";
 import type { Values } from "./variables.js";
@@ -32,6 +34,8 @@ export interface LabNodesOptions {
 interface Session {
   readonly context: LabProcess;
   readonly clock: Clock;
+  /** receives what kubelets and runtimes report */
+  readonly facts: LabFacts;
 }
 
 /** The last characters to keep of each node's trace, which grows quickly on a fast clock. */
@@ -73,7 +77,10 @@ export class LabNodes implements AsyncDisposable {
   /** A node's trace as text. @returns undefined for an unknown node */
   output(name: string): CommandResult | undefined {
     const machine = this.#machines.get(name);
-    return machine === undefined ? undefined : { code: undefined, stdout: "", stderr: machine.told };
+    if (machine === undefined) return undefined;
+    const { told: stderr } = machine;
+    const facts = () => machine.session.facts.since().filter(({ instance }) => instance === name);
+    return { code: undefined, stdout: "", stderr, facts };
   }
 
   /** `kubelet1`: address of the kubelet's server; `runtime1`: of the CRI; `control1`: of the runtime's control API. */
@@ -112,10 +119,13 @@ export class LabMachine {
     await makeFolder(join(folder, "manifests"));
     const { hostRuntime } = await import("../runtime/host/host.js");
     const { serveControl } = await import("../runtime/control/http.js");
-    const { clock } = session;
+    const { clock, facts } = session;
     const { pullMs } = options.settings;
+    const ofRuntime = new Trace(clock);
+    ofRuntime.addSink(facts);
+    const trace = traceOfNode(ofRuntime, name);
     const rootDir = join(folder, "runtime");
-    const runtime = await hostRuntime({ rootDir, clock, trace: new Trace(clock), traceLevel: 4, pullMs });
+    const runtime = await hostRuntime({ rootDir, clock, trace, traceLevel: 2, pullMs });
     const control = await serveControl(runtime.control, "127.0.0.1:0");
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
     // The lab's folder may be removed before the last write.
@@ -183,8 +193,9 @@ export class LabMachine {
   }
 
   #openTrace(): Trace {
-    const { clock } = this.session;
+    const { clock, facts } = this.session;
     const trace = new Trace(clock);
+    trace.addSink(facts);
     const { columns, settings } = this.options;
     const format = plainText({ width: () => columns, verbosity: settings.verbosity, startMs: clock.now() });
     trace.addSink(new TerminalSink(format, { write: (text) => this.#write(text) }));

@@ -1,9 +1,13 @@
+import type { TraceEvent } from "../trace/events.js";
+
 /** The output of a command, up to now or complete. */
 export interface CommandResult {
   /** undefined while it runs */
   readonly code: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
+  /** what the command reported, the last facts if there are many; undefined for a program of its own */
+  readonly facts?: () => readonly TraceEvent[];
 }
 
 export type OutputListener = (stream: "stdout" | "stderr", text: string) => void;

@@ -1,9 +1,14 @@
 import { spawn } from "node:child_process";
 import { PassThrough } from "node:stream";
 import type { Program } from "../testbed/context.js";
+import type { TraceEvent } from "../trace/events.js";
+import { RecentFacts } from "../trace/recent-facts.js";
+import type { TraceSink } from "../trace/trace.js";
 import { onAbort } from "../util/abort.js";
 import { type Clock, SystemClock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import type { Random } from "../util/random.js";
+import type { LabFacts } from "./facts.js";
 import { noteRunning } from "./orphaned-processes.js";
 import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "./runner.js";
 import { plainWords } from "./runner.js";
@@ -17,6 +22,8 @@ export interface RunnerDeps {
   /** environment of every command: PATH, KUBECONFIG, the state folder, the cluster */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
+  /** receives what the commands in this process report */
+  readonly facts: LabFacts;
   /** program and first arguments that run this CLI in a new process */
   readonly self: readonly string[];
   /** width of the output, in columns */
@@ -28,6 +35,8 @@ export interface RunnerDeps {
 }
 
 const GRACE_MS = 3000;
+/** facts to keep of each command, for the checks of its output */
+const MAX_FACTS = 2_000;
 /** Shells start background jobs with SIGINT ignored, so SIGTERM follows. */
 const HARDER = ["SIGINT", "SIGTERM", "SIGKILL"] as const;
 
@@ -55,12 +64,23 @@ export class LabRunner implements CommandRunner {
 
   #start(line: string, onOutput: OutputListener | undefined): KeptCommand {
     const words = plainWords(line);
-    return words?.[0] === "kubelab" ? this.#inProcess(words.slice(1), onOutput) : this.#inShell(line, onOutput);
+    return this.deps.facts.command(line, () =>
+      words?.[0] === "kubelab" ? this.#inProcess(words.slice(1), onOutput) : this.#inShell(line, onOutput),
+    );
   }
 
   #inProcess(argv: readonly string[], onOutput: OutputListener | undefined): KeptCommand {
-    const { program, random, clock, env, folder, self, columns, isColoured } = this.deps;
-    const record = new Recording(onOutput);
+    const { program, random, clock, env, folder, facts, self, columns, isColoured } = this.deps;
+    const own = new RecentFacts(MAX_FACTS);
+    const record = new Recording(onOutput, () => own.since());
+    const { level } = facts;
+    const sink: TraceSink = {
+      level,
+      write: (event) => {
+        own.write(event);
+        facts.write(event);
+      },
+    };
     const stop = new AbortController();
     const stdin = new PassThrough();
     stdin.end();
@@ -80,6 +100,7 @@ export class LabRunner implements CommandRunner {
         self,
         signal: stop.signal,
         clusterClock: clock,
+        sink,
       })
       .then((code) => record.end(code));
     return {
@@ -157,7 +178,10 @@ class Recording {
   /** output after the stop does not interest the learner */
   isHushed = false;
 
-  constructor(readonly onOutput: OutputListener | undefined) {}
+  constructor(
+    readonly onOutput: OutputListener | undefined,
+    readonly facts?: () => readonly TraceEvent[],
+  ) {}
 
   add(stream: "stdout" | "stderr", text: string): void {
     if (stream === "stdout") this.#stdout += plain(text);
@@ -171,7 +195,8 @@ class Recording {
   }
 
   get result(): CommandResult {
-    return { code: this.#code, stdout: this.#stdout, stderr: this.#stderr };
+    const { facts } = this;
+    return { code: this.#code, stdout: this.#stdout, stderr: this.#stderr, ...defined({ facts }) };
   }
 }
 

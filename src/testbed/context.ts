@@ -1,4 +1,5 @@
 import type { Secrets } from "../trace/secrets.js";
+import type { TraceSink } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
 
@@ -31,6 +32,8 @@ export interface ProgramEdge extends ProcessContext {
   readonly streams: ProcessStreams;
   /** the clock of the running cluster that commands join: its speed may change while they run */
   readonly clusterClock?: Clock;
+  /** also receives what the run reports */
+  readonly sink?: TraceSink;
 }
 
 /** This program, handed down from its top: labs and the small kubectl run its commands in this process. */

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
 import { PROGRAM } from "../../src/commands/main.js";
+import { LabFacts } from "../../src/labs/facts.js";
 import { plainWords } from "../../src/labs/runner.js";
 import { LabRunner } from "../../src/labs/shell-runner.js";
 import { SystemClock } from "../../src/util/clock.js";
@@ -35,10 +36,13 @@ for (const [line, want] of words) {
 
 const folder = mkdtempSync(join(tmpdir(), "kubelab-runner-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const clock = new SystemClock();
+const facts = new LabFacts(clock);
 const runner = new LabRunner({
   program: PROGRAM,
   random: new SystemRandom(),
-  clock: new SystemClock(),
+  clock,
+  facts,
   env: { PATH: process.env["PATH"], HOME: folder, XDG_STATE_HOME: join(folder, "state") },
   folder,
   self: ["false"],

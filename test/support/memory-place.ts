@@ -2,6 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { InjectionArguments, LabEnvironment } from "../../src/labs/environment.js";
+import { LabFacts } from "../../src/labs/facts.js";
 import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "../../src/labs/runner.js";
 import type { Clock } from "../../src/util/clock.js";
 import { MemoryClient } from "./memory-client.js";
@@ -48,6 +49,7 @@ export class MemoryPlace implements LabEnvironment, CommandRunner {
   readonly injected: [string, InjectionArguments][] = [];
   readonly outputs = new Map<string, CommandResult>();
   readonly clock = new InstantClock();
+  readonly facts = new LabFacts(this.clock);
   readonly wall = this.clock;
   readonly patienceMs = 0;
   readonly given = { server: "https://memory", kubeconfig: "/none", folder: this.folder };

@@ -13,6 +13,7 @@ import { markOf } from "../../util/processes.js";
 import { makeUniqueFolder } from "../../util/temporary-folder.js";
 import type { LabProcess } from "../context.js";
 import type { LabEnvironment } from "../environment.js";
+import { LabFacts } from "../facts.js";
 import { makeEnvironment, type Reader } from "../make-environment.js";
 import { LabNodes } from "../nodes.js";
 import { labFolderPrefix } from "../orphaned-processes.js";
@@ -61,7 +62,8 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
     const objects = await claimObjects(session, folder);
     open.defer(() => removeObjects(session, objects));
     const kubeconfig = await writeKubeconfig(cluster, folder);
-    const nodes = await openNodes(session, folder);
+    const facts = new LabFacts(clock);
+    const nodes = await openNodes(session, folder, facts);
     open.defer(() => nodes[Symbol.asyncDispose]());
     await checkAnswers(client, definition.wants, say, context.signal);
     const parts = {
@@ -71,6 +73,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
       client,
       clock,
       nodes,
+      facts,
       // Flags of `kubectl run` that bind the pod to the lab's node.
       onNode: ` --overrides='{"spec":{"nodeName":"${runsOn}"}}'`,
       variables: { KUBELAB_LAB_KUBECONFIG: kubeconfig },
@@ -144,14 +147,18 @@ async function writeKubeconfig({ config, contextName }: OwnCluster, folder: stri
   return file;
 }
 
-function openNodes({ context, options, definition, clock, cluster }: OwnSession, folder: string): Promise<LabNodes> {
+function openNodes(
+  { context, options, definition, clock, cluster }: OwnSession,
+  folder: string,
+  facts: LabFacts,
+): Promise<LabNodes> {
   const { nodes: count, nodeOptions: settings, kubeVersion } = definition;
   const close = async () => {};
   const { contextName: description, config: admin } = cluster;
   const target = { kind: "real", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close } as const;
   const { columns } = options;
   return LabNodes.open(
-    { context, clock },
+    { context, clock, facts },
     { count, prefix: OWN_NODE_PREFIX, folder, target, taints: [LAB_TAINT], columns, settings },
   );
 }
