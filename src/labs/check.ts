@@ -1,5 +1,6 @@
 import type { Say } from "../i18n/catalogue.js";
 import type { Clock } from "../util/clock.js";
+import type { Sight } from "./evidence.js";
 import { type CheckView, evaluateLeaf, type Verdict } from "./leaf-check.js";
 import type { Check } from "./schema.js";
 
@@ -55,12 +56,14 @@ export function withinMs({ within }: Check): number {
 
 async function evaluateAll(checks: readonly Check[], view: CheckView, signal: AbortSignal): Promise<Verdict> {
   const seen: string[] = [];
+  const sights: Sight[] = [];
   for (const one of checks) {
     const verdict = await evaluate(one, view, signal);
     if (!verdict.ok) return verdict;
     seen.push(verdict.seen);
+    sights.push(...(verdict.sights ?? []));
   }
-  return { ok: true, seen: seen.join("; ") };
+  return { ok: true, seen: seen.join("; "), sights };
 }
 
 async function evaluateAny(checks: readonly Check[], view: CheckView, signal: AbortSignal): Promise<Verdict> {
@@ -78,6 +81,6 @@ async function evaluateAny(checks: readonly Check[], view: CheckView, signal: Ab
 }
 
 function negated(verdict: Verdict, say: Say): Verdict {
-  const { ok, seen } = verdict;
-  return ok ? { ok: false, seen, want: say("wantNot", { seen }) } : { ok: true, seen };
+  const { ok, seen, sights = [] } = verdict;
+  return ok ? { ok: false, seen, want: say("wantNot", { seen }), sights } : { ok: true, seen, sights };
 }

@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
 import type { KubeClient } from "../client-go/rest/client.js";
 import type { Say } from "../i18n/catalogue.js";
+import { type Sight, sightOf, sightOfList, sightOfNothing, sightOfText } from "./evidence.js";
 import { fieldOf } from "./field.js";
 import { findIn } from "./match.js";
 import type { CommandResult } from "./runner.js";
@@ -9,8 +10,8 @@ import type { LeafCheck } from "./schema.js";
 
 /** The result of a check, localized; renderers may put `wants ` and `sees ` in front. */
 export type Verdict =
-  | { readonly ok: true; readonly seen: string }
-  | { readonly ok: false; readonly seen: string; readonly want: string };
+  | { readonly ok: true; readonly seen: string; readonly sights?: readonly Sight[] }
+  | { readonly ok: false; readonly seen: string; readonly want: string; readonly sights?: readonly Sight[] };
 
 /** The read-only view that checks have. */
 export interface CheckView {
@@ -38,10 +39,11 @@ async function commandVerdict(
   { run, say }: CheckView,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const { code, stdout, stderr } = await run(command, signal);
+  const result = await run(command, signal);
+  const { code, stdout, stderr } = result;
   const holds = code === exit && (matches === undefined || findIn(stdout + stderr, matches) !== undefined);
   const seen = say("commandSeen", { command, code: code ?? "-" });
-  if (holds) return { ok: true, seen };
+  if (holds) return { ok: true, seen, sights: matches === undefined ? [] : sightOfText(matches, result) };
   const want =
     matches === undefined
       ? say("commandWant", { command, code: exit })
@@ -59,7 +61,8 @@ export function outputVerdict(
   if (result === undefined) return { ok: false, seen: say("outputNone", { name }), want };
   const text = streamOf(result, stream);
   const found = findIn(text, pattern);
-  return found === undefined ? { ok: false, seen: said(say, name, text), want } : { ok: true, seen: found };
+  if (found === undefined) return { ok: false, seen: said(say, name, text), want };
+  return { ok: true, seen: found, sights: sightOfText(pattern, result) };
 }
 
 function exitVerdict({ exit: name, is }: Extract<LeafCheck, { exit: string }>, { output, say }: CheckView): Verdict {
@@ -82,6 +85,7 @@ interface Found {
   readonly value: unknown;
   /** replaces "it is not there" if more is known */
   readonly why?: string;
+  readonly sights: readonly Sight[];
 }
 
 async function objectValue(
@@ -92,9 +96,10 @@ async function objectValue(
   const { status, body } = await client.request({ method: "GET", path: object, signal });
   const isThing = field === undefined;
   const what = isThing ? object : say("fieldOfObject", { field, object });
-  if (status === 404) return { what, isThing, value: undefined, why: say("seenAbsent", { what: object }) };
-  if (status >= 300) return { what, isThing, value: undefined, why: say("seenStatus", { what: object, status }) };
-  return { what, isThing, value: isThing ? true : fieldOf(body, field) };
+  const none = { what, isThing, value: undefined };
+  if (status === 404) return { ...none, why: say("seenAbsent", { what: object }), sights: sightOfNothing(object) };
+  if (status >= 300) return { ...none, why: say("seenStatus", { what: object, status }), sights: [] };
+  return { what, isThing, value: isThing ? true : fieldOf(body, field), sights: sightOf(body) };
 }
 
 async function listValue(
@@ -104,13 +109,15 @@ async function listValue(
 ): Promise<Found> {
   const answer = await client.request<{ items?: readonly unknown[] }>({ method: "GET", path: list, signal });
   const [path = "", wanted] = (where ?? "").split("==").map((part) => part.trim());
-  const items = (answer.body.items ?? []).filter((item) => {
+  const all = answer.body.items ?? [];
+  const items = all.filter((item) => {
     if (where === undefined) return true;
     const value = fieldOf(item, path);
     return wanted === undefined ? value !== undefined : String(value) === wanted;
   });
   const what = where === undefined ? say("countOf", { list }) : say("countOfWhere", { list, where });
-  return { what, isThing: false, value: items.length };
+  const sights = sightOfList(list, items, all);
+  return { what, isThing: false, value: items.length, sights };
 }
 
 type Comparison = Pick<
@@ -142,7 +149,8 @@ function compared(comparison: Comparison, found: Found, say: Say): Verdict {
   ];
   const seen = seenOf(found, text, say);
   const broken = rules.find(([holds]) => !holds);
-  return broken === undefined ? { ok: true, seen } : { ok: false, seen, want: broken[1]() };
+  const { sights } = found;
+  return broken === undefined ? { ok: true, seen, sights } : { ok: false, seen, want: broken[1](), sights };
 }
 
 function seenOf({ what, isThing, why }: Found, text: string | undefined, say: Say): string {

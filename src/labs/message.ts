@@ -1,3 +1,4 @@
+import type { Evidence } from "./evidence.js";
 import type { StepType } from "./steps.js";
 
 /** A message of a lab: facts for a renderer, another process or a test. Serializes to JSON. */
@@ -54,6 +55,8 @@ export type LabMessage =
   /** a wait of the lab itself is over */
   | { readonly kind: "waited" }
   | { readonly kind: "verdict"; readonly ok: boolean; readonly seen: string; readonly want?: string }
+  /** the facts that decided the verdict or the answer before it */
+  | ({ readonly kind: "evidence" } & Evidence)
   | { readonly kind: "hint"; readonly index: number; readonly count: number; readonly text: string }
   | { readonly kind: "done"; readonly step: string; readonly hints: number }
   | { readonly kind: "finished"; readonly closing: Readonly<Record<string, string>> };

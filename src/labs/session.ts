@@ -3,8 +3,9 @@ import { type Say, sayIn } from "../i18n/catalogue.js";
 import { LabBroken, LabRuns } from "./actions.js";
 import { type Waiting, withinMs } from "./check.js";
 import type { LabEnvironment } from "./environment.js";
+import { evidenceFor } from "./evidence.js";
 import type { Lab } from "./lab.js";
-import { outputVerdict } from "./leaf-check.js";
+import { outputVerdict, type Verdict } from "./leaf-check.js";
 import { linesWith } from "./match.js";
 import type { LabMessage } from "./message.js";
 import type { OutputListener } from "./runner.js";
@@ -168,7 +169,7 @@ export class LabSession implements AsyncDisposable {
     const verdict = await this.runs.check({ ...step.expect, within: undefined }, signal);
     if (!verdict.ok) return false;
     this.#emit({ kind: "done-elsewhere" });
-    this.#emit({ kind: "verdict", ...verdict });
+    this.#tell(verdict);
     return true;
   }
 
@@ -204,25 +205,27 @@ export class LabSession implements AsyncDisposable {
     }
     await this.#act(step.run, step.id, signal);
     const right = await this.#outcomesOf(step, signal);
-    const [answer] = right;
-    if (answer === undefined || right.length > 1) {
-      const names = right.join(", ") || "-";
+    const [[answer, verdict] = []] = right;
+    if (answer === undefined || verdict === undefined || right.size > 1) {
+      const names = [...right.keys()].join(", ") || "-";
       throw new LabBroken(this.#say("brokenOutcomes", { id: this.definition.id, step: step.id, names }));
     }
     this.#emit({ kind: "answer", given: choice, right: answer, text: this.stepText.choices[answer] ?? answer });
+    this.#showEvidence(verdict);
     return true;
   }
 
   /** Checks the outcomes in turn while the cluster keeps changing, until exactly one succeeds. */
-  async #outcomesOf(step: PredictStep, signal: AbortSignal): Promise<readonly string[]> {
+  async #outcomesOf(step: PredictStep, signal: AbortSignal): Promise<ReadonlyMap<string, Verdict>> {
     const { wall, patienceMs } = this.environment;
     const untilMs = wall.now() + SETTLE_MS + patienceMs;
     for (;;) {
-      const right: string[] = [];
+      const right = new Map<string, Verdict>();
       for (const [key, check] of Object.entries(step.outcomes)) {
-        if ((await this.runs.check(check, signal)).ok) right.push(key);
+        const verdict = await this.runs.check(check, signal);
+        if (verdict.ok) right.set(key, verdict);
       }
-      if (right.length === 1 || wall.now() >= untilMs) return right;
+      if (right.size === 1 || wall.now() >= untilMs) return right;
       await wall.sleep(SETTLE_AGAIN_MS, signal);
     }
   }
@@ -255,7 +258,7 @@ export class LabSession implements AsyncDisposable {
     this.#emit({ kind: "upstream", path: step.upstream });
     for (const matches of missing) {
       const verdict = outputVerdict({ output: step.observe, stream: "both", matches }, this.runs.view());
-      this.#emit({ kind: "verdict", ...verdict });
+      this.#tell(verdict);
     }
     return missing.length === 0;
   }
@@ -269,8 +272,19 @@ export class LabSession implements AsyncDisposable {
       this.#emit({ kind: "waiting", seen, want, leftMs, mayStop: true });
     this.#patience = new AbortController();
     const verdict = await this.runs.check(check, signal, onWaiting, this.#patience.signal);
-    this.#emit({ kind: "verdict", ...verdict });
+    this.#tell(verdict);
     return verdict.ok;
+  }
+
+  #tell(verdict: Verdict): void {
+    const { sights: _sights, ...told } = verdict;
+    this.#emit({ kind: "verdict", ...told });
+    if (verdict.ok) this.#showEvidence(verdict);
+  }
+
+  #showEvidence({ sights = [] }: Verdict): void {
+    const evidence = evidenceFor(sights, this.environment.facts.since());
+    if (evidence !== undefined) this.#emit({ kind: "evidence", ...evidence });
   }
 
   /** Shows the next hint of the current step. @returns false after the last hint; undefined if the step has no hints */

@@ -53,7 +53,7 @@ export class TraceGraph {
   }
 
   /** undefined for an origin, and for a fact whose cause is in none of the traces */
-  causeOf({ causedBy }: TraceEvent): TraceEvent | undefined {
+  causeOf({ causedBy }: Pick<TraceEvent, "causedBy">): TraceEvent | undefined {
     return causedBy === undefined ? undefined : (this.#byId.get(causedBy) ?? this.#writers.get(causedBy));
   }
 

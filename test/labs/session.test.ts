@@ -228,3 +228,59 @@ test("what was kept running ends with the lab, and an injection reaches the plac
   await session[Symbol.asyncDispose]();
   assert.equal(environment.keptCount, 0);
 });
+
+describe("what decided a verdict", () => {
+  const openPlace = async (done: readonly string[]) => {
+    const trace = { report: (_what: "stored" | "deleted"): void => {} };
+    const environment = new MemoryPlace({
+      "kubelab lab": () => ({}),
+      "kubelab join": (objects) => {
+        trace.report("stored");
+        objects.set("/api/v1/nodes/draco", { metadata: { name: "draco", uid: "u", resourceVersion: "1" } });
+        return {};
+      },
+      "kubectl delete": (objects) => {
+        trace.report("deleted");
+        objects.delete("/api/v1/nodes/draco");
+        return {};
+      },
+    });
+    trace.report = (what) =>
+      environment.facts.write({
+        ...{ kind: "state", subject: "nodes draco", what, to: "", version: "u@1" },
+        ...{ seq: 1, id: `000000000000000${what.length}`, atMs: 0, actor: "apiserver", level: 3 },
+      });
+    const messages: LabMessage[] = [];
+    const emit = (message: LabMessage) => void messages.push(message);
+    const lab = await tinyLab();
+    const session = new LabSession(lab, environment, { language: "en", seed: 1, done, emit });
+    const shown = () => {
+      const evidence = messages.findIndex(({ kind }) => kind === "evidence");
+      const found = messages[evidence];
+      const [fact] = found?.kind === "evidence" ? found.facts : [];
+      return [messages[evidence - 1]?.kind, fact?.kind === "state" ? fact.what : undefined];
+    };
+    return { environment, session, shown, trace, messages };
+  };
+  test("a check that holds is followed by the fact that made it hold", async () => {
+    const { session, shown } = await openPlace(["look"]);
+    assert.equal(await session.perform(undefined, signal), true);
+    assert.deepEqual(shown(), ["verdict", "stored"]);
+  });
+  test("so is an answer, by what decided the outcome", async () => {
+    const { session, shown } = await openPlace(["look", "join", "lines"]);
+    assert.equal(await session.perform("stays", signal), true);
+    assert.deepEqual(shown(), ["answer", "deleted"]);
+  });
+  test("a check that does not hold, and one whose facts are unknown, are not", async () => {
+    const { session, messages, trace, environment } = await openPlace(["look", "join", "lines", "guess"]);
+    trace.report("deleted");
+    assert.equal(await session.look(false, signal), false);
+    environment.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
+    assert.equal(await session.look(false, signal), true);
+    assert.deepEqual(
+      messages.map(({ kind }) => kind).filter((kind) => kind === "verdict" || kind === "evidence"),
+      ["verdict", "verdict"],
+    );
+  });
+});

@@ -1,7 +1,9 @@
 import type { ChalkInstance } from "chalk";
-import { wrap } from "../../cli/text-width.js";
+import { fitted, wrap } from "../../cli/text-width.js";
 import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
+import { startMs } from "../../trace/graph.js";
+import { factText } from "../../trace/terminal.js";
 import { printable } from "../../trace/text.js";
 import { renderMarkdown } from "./markdown.js";
 
@@ -80,6 +82,8 @@ export class LabRenderer {
         return [];
       case "verdict":
         return this.#verdict(message);
+      case "evidence":
+        return this.#evidence(message);
       case "hint": {
         const { index, count, text } = message;
         return ["", chalk.bold(say("hint", { index, count })), ...renderMarkdown(text, chalk, this.#width)];
@@ -114,6 +118,29 @@ export class LabRenderer {
       ...line("checkSees", seen),
       ...line("checkWants", want ?? ""),
     ];
+  }
+
+  /** One line for each fact: how long after the first it began, who, what. */
+  #evidence({ facts, count }: LabMessage & { kind: "evidence" }): string[] {
+    const { chalk, say, unicode } = this.options;
+    const [first] = facts;
+    const options = {
+      chalk,
+      unicode,
+      width: () => this.#width,
+      verbosity: 2,
+      startMs: first === undefined ? 0 : startMs(first),
+    } as const;
+    const actors = facts.map(({ actor, instance }) => (instance === undefined ? actor : `${actor} ${instance}`));
+    const actorWidth = Math.max(...actors.map((name) => name.length));
+    const lines = facts.map((fact, i) => {
+      const seconds = `+${((startMs(fact) - options.startMs) / 1000).toFixed(3)} s`;
+      const { sign, text } = factText(fact, options);
+      const words = `  ${seconds.padStart(10)} ${actors[i]?.padEnd(actorWidth)} ${sign} ${text}`;
+      return fitted(printable(words), this.#width, unicode ? "…" : "...");
+    });
+    const heading = facts.length === count ? say("evidence") : say("evidenceSome", { shown: facts.length, count });
+    return [heading, ...lines].map((line) => chalk.dim(line));
   }
 
   /** Puts a check mark or a cross before the text. */

@@ -4,12 +4,17 @@ import { describe, test } from "vitest";
 import { LabRenderer } from "../../../src/commands/learn/render.js";
 import { sayIn } from "../../../src/i18n/catalogue.js";
 import type { LabMessage } from "../../../src/labs/message.js";
+import type { TraceEvent } from "../../../src/trace/events.js";
 
-function rendered(message: LabMessage, unicode: boolean): string {
+function lines(message: LabMessage, unicode: boolean): string[] {
   let text = "";
   const options = { chalk: new Chalk({ level: 0 }), width: () => 80, say: sayIn("en"), unicode };
   new LabRenderer(options, { write: (piece) => (text += piece) }).write(message);
-  return text.trim().split("\n")[0] ?? "";
+  return text.trim().split("\n");
+}
+
+function rendered(message: LabMessage, unicode: boolean): string {
+  return lines(message, unicode)[0] ?? "";
 }
 
 describe("marks, where a terminal shows all signs and where it shows ASCII", () => {
@@ -34,4 +39,24 @@ describe("marks, where a terminal shows all signs and where it shows ASCII", () 
       assert.equal(rendered(message, false), ascii);
     });
   }
+});
+
+describe("the facts that decided a verdict", () => {
+  const stamp = { seq: 1, id: "0", level: 1 } as const;
+  const facts: readonly TraceEvent[] = [
+    { ...stamp, kind: "step", title: "$ kubelab join atlas", actor: "user", atMs: 1_000 },
+    { ...stamp, kind: "decision", what: "renew \u001b[2J", why: "", actor: "kubelet", instance: "n1", atMs: 1_500 },
+    { ...stamp, kind: "state", subject: "x".repeat(100), what: "", to: "", actor: "apiserver", atMs: 3_000 },
+  ];
+  test("are one line each, which fits the terminal and has no control characters", () => {
+    assert.deepEqual(lines({ kind: "evidence", facts, count: 3 }, false), [
+      "what decided it:",
+      "    +0.000 s user       > $ kubelab join atlas",
+      "    +0.500 s kubelet n1 * renew \\x1b[2J",
+      `    +2.000 s apiserver  o ${"x".repeat(51)}...`,
+    ]);
+  });
+  test("if some are left out, their number is named", () => {
+    assert.equal(lines({ kind: "evidence", facts, count: 20 }, true)[0], "what decided it, 3 of 20 facts:");
+  });
 });

@@ -1,0 +1,107 @@
+import type { TraceEvent } from "../trace/events.js";
+import { TraceGraph } from "../trace/graph.js";
+import { versionOf } from "../trace/scope.js";
+import { plainText, renderEvent } from "../trace/terminal.js";
+import { findIn } from "./match.js";
+import type { CommandResult } from "./runner.js";
+
+/** What a check looked at, so that the fact behind it can be found. */
+export type Sight =
+  /** a version of an object, see `versionOf` */
+  | { readonly version: string }
+  /** an object that is gone: `pods default/web` */
+  | { readonly gone: string }
+  /** objects that may have gone: `pods default/` */
+  | { readonly goneFrom: string }
+  /** a pattern in what a command printed */
+  | { readonly pattern: string; readonly facts: () => readonly TraceEvent[] };
+
+/** The facts that decided a verdict: how it began, and what led to what the check saw. */
+export interface Evidence {
+  readonly facts: readonly TraceEvent[];
+  /** the length of the whole chain */
+  readonly count: number;
+}
+
+/** More would hide the verdict. */
+const MAX_FACTS = 5;
+/** Lines are not wrapped, so that a pattern finds a sentence that a terminal breaks. */
+const WIDE = plainText({ width: () => 10_000, verbosity: 2, startMs: 0 });
+
+export function sightOf(object: unknown): readonly Sight[] {
+  const version = versionOf(object);
+  return version === undefined ? [] : [{ version }];
+}
+
+/** @param path of an object: `/api/v1/namespaces/default/pods/web` */
+export function sightOfNothing(path: string): readonly Sight[] {
+  const { resource, namespace, name } = partsOf(path);
+  return name === undefined ? [] : [{ gone: `${resource} ${namespace === undefined ? "" : `${namespace}/`}${name}` }];
+}
+
+/**
+ * @param path of a list
+ * @param counted the items that a check counts. If there are none, the others and those that are gone made it so.
+ */
+export function sightOfList(path: string, counted: readonly unknown[], items: readonly unknown[]): readonly Sight[] {
+  if (counted.length > 0) return counted.flatMap(sightOf);
+  const { resource, namespace } = partsOf(path);
+  return [...items.flatMap(sightOf), { goneFrom: `${resource} ${namespace === undefined ? "" : `${namespace}/`}` }];
+}
+
+/** A text that was found in what a command has printed. */
+export function sightOfText(pattern: string, { facts }: CommandResult): readonly Sight[] {
+  return facts === undefined ? [] : [{ pattern, facts }];
+}
+
+/**
+ * Finds the fact behind each sight: what stored the version that the check saw, the deletion, or the first fact whose line has the
+ * text. The latest of them decided, with the chain of causes that led to it.
+ * @param events the facts of the lab
+ * @returns undefined if none of them is known
+ */
+export function evidenceFor(sights: readonly Sight[], events: readonly TraceEvent[]): Evidence | undefined {
+  if (sights.length === 0) return undefined;
+  const graph = TraceGraph.of(events);
+  const found = sights.flatMap((sight) => factOf(sight, graph) ?? []);
+  const [latest] = found.toSorted((a, b) => b.atMs - a.atMs);
+  if (latest === undefined) return undefined;
+  const chain = graph.chainOf(latest);
+  return { facts: mostTelling(chain), count: chain.length };
+}
+
+function factOf(sight: Sight, graph: TraceGraph): TraceEvent | undefined {
+  if ("version" in sight) return graph.causeOf({ causedBy: sight.version });
+  if ("gone" in sight) return lastDeletion(graph, (subject) => subject === sight.gone);
+  if ("goneFrom" in sight) return lastDeletion(graph, (subject) => subject.startsWith(sight.goneFrom));
+  return sight.facts().find((event) => findIn(renderEvent(event, 0, WIDE).join("\n"), sight.pattern) !== undefined);
+}
+
+function lastDeletion(graph: TraceGraph, isMeant: (subject: string) => boolean): TraceEvent | undefined {
+  return graph.events.findLast((one) => one.kind === "state" && one.what === "deleted" && isMeant(one.subject));
+}
+
+/** Of a long chain: its ends, where one actor hands over to the next, and the last facts before the end. */
+function mostTelling(chain: readonly TraceEvent[]): readonly TraceEvent[] {
+  if (chain.length <= MAX_FACTS) return chain;
+  const kept = new Set([chain[0], chain.at(-1)]);
+  const shown = chain.filter(({ level }) => level <= 2);
+  const handovers = shown.filter((one) => chain[chain.indexOf(one) + 1]?.actor !== one.actor);
+  for (const one of [...handovers.toReversed(), ...shown.toReversed()]) if (kept.size < MAX_FACTS) kept.add(one);
+  return chain.filter((one) => kept.has(one));
+}
+
+interface PathParts {
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+}
+
+/** `/api/v1/nodes/n1`, `/apis/apps/v1/namespaces/default/deployments` */
+function partsOf(path: string): PathParts {
+  const words = path.split("?")[0]?.split("/").slice(1) ?? [];
+  const rest = words.slice(words[0] === "api" ? 2 : 3);
+  const isNamespaced = rest[0] === "namespaces" && rest.length > 2;
+  const [resource = "", name] = isNamespaced ? rest.slice(2) : rest;
+  return { resource, namespace: isNamespaced ? rest[1] : undefined, name };
+}

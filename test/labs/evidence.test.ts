@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { evidenceFor, type Sight, sightOf, sightOfList, sightOfNothing, sightOfText } from "../../src/labs/evidence.js";
+import { LabFacts } from "../../src/labs/facts.js";
+import type { Actor, Fact, TraceEvent } from "../../src/trace/events.js";
+import { type EmitOptions, Trace } from "../../src/trace/trace.js";
+import { InstantClock } from "../support/memory-place.js";
+
+/** An API server that stores objects, and clients that make it. */
+function cluster() {
+  const clock = new InstantClock();
+  const facts = new LabFacts(clock);
+  const trace = new Trace(clock);
+  trace.addSink(facts);
+  const emit = async (fact: Fact, options: EmitOptions): Promise<TraceEvent> => {
+    await clock.sleep(1);
+    return trace.emit(fact, options);
+  };
+  const decide = (actor: Actor, what: string, causedBy?: string) =>
+    emit({ kind: "decision", what, why: "a test" }, { actor, ...(causedBy === undefined ? {} : { causedBy }) });
+  const store = (subject: string, version: string, causedBy: string, what = "stored") =>
+    emit({ kind: "state", subject, what, to: "resourceVersion", version }, { actor: "apiserver", level: 3, causedBy });
+  const texts = (sights: readonly Sight[]) => {
+    const evidence = evidenceFor(sights, facts.since());
+    return evidence?.facts.map((one) =>
+      one.kind === "state" ? `${one.subject} ${one.what}` : "what" in one && one.what,
+    );
+  };
+  return { facts, trace, decide, store, texts };
+}
+
+const pod = (uid: string, resourceVersion: string) => ({ metadata: { uid, resourceVersion } });
+const WEB = "/api/v1/namespaces/default/pods/web";
+
+describe("the fact behind what a check saw", () => {
+  test("the write of the version that was read, with what led to it", async () => {
+    const { decide, store, texts } = cluster();
+    const created = await decide("user", "apply");
+    await store("pods default/web", "u@1", created.id);
+    const bound = await decide("scheduler", "bind", "u@1");
+    await store("pods default/web", "u@2", bound.id);
+    const later = await decide("kubelet", "status", "u@2");
+    await store("pods default/web", "u@3", later.id);
+    assert.deepEqual(texts(sightOf(pod("u", "2"))), [
+      "apply",
+      "pods default/web stored",
+      "bind",
+      "pods default/web stored",
+    ]);
+    assert.equal(texts(sightOf(pod("u", "9"))), undefined);
+    assert.equal(texts(sightOf({})), undefined);
+  });
+
+  test("of an object that is gone, its last deletion", async () => {
+    const { decide, store, texts } = cluster();
+    for (const who of ["first", "second"]) {
+      await store("pods default/web", "u@1", (await decide("user", who)).id, "deleted");
+    }
+    await store("pods default/web2", "u@3", (await decide("user", "other")).id, "deleted");
+    assert.deepEqual(texts(sightOfNothing(WEB)), ["second", "pods default/web deleted"]);
+    assert.equal(texts(sightOfNothing("/api/v1/nodes/n1")), undefined);
+    assert.equal(texts(sightOfNothing("/api/v1/nodes")), undefined);
+  });
+
+  test("of an object without a namespace, and of a group", async () => {
+    const { decide, store, texts } = cluster();
+    await store("leases kube-node-lease/n1", "u@1", (await decide("user", "lease")).id, "deleted");
+    await store("nodes n1", "u@2", (await decide("user", "node")).id, "deleted");
+    assert.deepEqual(texts(sightOfNothing("/api/v1/nodes/n1")), ["node", "nodes n1 deleted"]);
+    const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1";
+    assert.deepEqual(texts(sightOfNothing(lease))?.[0], "lease");
+  });
+
+  test("of a list the latest counted object; of an empty one what emptied it", async () => {
+    const { decide, store, texts } = cluster();
+    await store("pods default/a", "a@1", (await decide("user", "a")).id);
+    await store("pods default/b", "b@2", (await decide("user", "b")).id);
+    await store("pods default/c", "c@3", (await decide("user", "gone")).id, "deleted");
+    const list = "/api/v1/namespaces/default/pods";
+    const [a, b] = [pod("a", "1"), pod("b", "2")];
+    assert.equal(texts(sightOfList(list, [a, b], [a, b]))?.[0], "b");
+    assert.equal(texts(sightOfList(list, [a], [a, b]))?.[0], "a");
+    assert.equal(texts(sightOfList(list, [], []))?.[0], "gone");
+    assert.equal(texts(sightOfList("/api/v1/namespaces/other/pods", [], [])), undefined);
+  });
+
+  test("of a command's output the first fact whose line has the text, also where a terminal breaks it", async () => {
+    const { decide, facts, texts } = cluster();
+    await decide("kubelet", "sleep");
+    await decide("kubelet", `a sentence of ${"many ".repeat(40)}words`);
+    await decide("kubelet", "words");
+    const result = { code: 0, stdout: "", stderr: "", facts: () => facts.since() };
+    assert.match(String(texts(sightOfText("many words", result))?.[0]), /^a sentence/);
+    assert.equal(texts(sightOfText("nothing of it", result)), undefined);
+    assert.equal(texts(sightOfText("words", { code: 0, stdout: "words", stderr: "" })), undefined);
+  });
+});
+
+test("of a long chain five facts: its ends, where an actor hands over, what came last", async () => {
+  const { decide, store, facts } = cluster();
+  let cause = (await decide("user", "apply")).id;
+  for (const actor of ["scheduler", "kubelet"] as const) {
+    for (let count = 1; count <= 4; count++) cause = (await decide(actor, `${actor} ${count}`, cause)).id;
+  }
+  await store("pods default/web", "u@1", cause);
+  const evidence = evidenceFor(sightOf(pod("u", "1")), facts.since());
+  assert.equal(evidence?.count, 10);
+  const whats = evidence.facts.map((one) => ("what" in one ? one.what : ""));
+  assert.deepEqual(whats, ["apply", "scheduler 4", "kubelet 3", "kubelet 4", "stored"]);
+});
+
+test("what the lab's own reads cause is not kept", async () => {
+  const { facts, decide } = cluster();
+  await decide("apiserver", "allowed", facts.reads.newId());
+  assert.equal(facts.count, 0);
+  await decide("apiserver", "allowed", "0123456789abcdef");
+  assert.equal(facts.count, 1);
+});
+
+test("what a command reports has its line as the cause", () => {
+  const { facts, trace } = cluster();
+  facts.command("kubelab join atlas\n", () => trace.emit({ kind: "note", text: "joined" }, { actor: "user" }));
+  const [line, note] = facts.since();
+  assert.deepEqual([line?.kind === "step" && line.title, line?.origin], ["$ kubelab join atlas", "command"]);
+  assert.equal(note?.causedBy, line?.id);
+});
