@@ -94,3 +94,22 @@ test("a timer fires once, by its clock; a stopped one leaves nothing behind", as
   clock.setSpeed(1);
   assert.equal(vi.getTimerCount(), 0);
 });
+
+test.each([3_600_000, -3_600_000])(
+  "a jump of the machine's time by %d ms changes neither the clock nor a sleep",
+  async (jumpMs) => {
+    const clock = new SystemClock();
+    let isAwake = false;
+    const sleeping = clock.sleep(10_000).then(() => {
+      isAwake = true;
+    });
+    await vi.advanceTimersByTimeAsync(4000);
+    vi.setSystemTime(Date.now() + jumpMs);
+    assert.equal(clock.now(), 1_004_000);
+    await vi.advanceTimersByTimeAsync(5999);
+    assert.equal(isAwake, false);
+    await vi.advanceTimersByTimeAsync(1);
+    await sleeping;
+    assert.equal(clock.now(), 1_010_000);
+  },
+);
