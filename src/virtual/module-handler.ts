@@ -1,9 +1,10 @@
 import { stat } from "node:fs/promises";
+import { totalmem } from "node:os";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { ChildAbort, onAbort } from "../util/abort.js";
 import { AsyncQueue } from "../util/async-queue.js";
-import type { Clock } from "../util/clock.js";
+import { type Clock, SystemClock, type Timer } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError } from "../util/files.js";
 import { MAX_FILE_BYTES } from "../util/read-at-most.js";
@@ -25,6 +26,10 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 const PROGRESS_WEIGHT = 1024;
 /** Heap of a thread: a thread that needs more ends, and its pod fails. */
 const MAX_HEAP_MB = 256;
+/** Buffers are outside the heap. A thread that blocks does not check them, so that the process is checked too. */
+const MAX_BUFFER_MB = 256;
+const MAX_RSS_BYTES = 4 * 1024 * 1024 * 1024;
+const MEMORY_CHECK_PERIOD_MS = 250;
 /** A module that takes longer to load is refused. */
 const LOAD_TIMEOUT_MS = 10_000;
 
@@ -42,10 +47,18 @@ const EXPECTED = "Write it as `export default async function ({ pod, signal, log
 
 /** A handler that is a function of an ES module, called in a separate thread for each pod. */
 export class ModuleHandler implements PodHandler {
-  /** @param path absolute @param description as the learner wrote it */
+  /**
+   * @param path absolute
+   * @param description as the learner wrote it
+   * @param memory the clock of the checks, and the resident memory of this process above which handlers are ended
+   */
   constructor(
     readonly path: string,
     readonly description: string,
+    readonly memory: { readonly clock: Clock; readonly maxBytes: number } = {
+      clock: new SystemClock(),
+      maxBytes: Math.min(totalmem() / 2, MAX_RSS_BYTES),
+    },
   ) {}
 
   /**
@@ -61,6 +74,7 @@ export class ModuleHandler implements PodHandler {
     await using thread = new Thread(this.path, task);
     using _abort = onAbort(abort, () => thread.abort(reasonText(abort)));
     using _kill = onAbort(kill, () => thread.push({ kind: "killed" }));
+    using _memory = this.#watchMemory(thread);
     for await (const message of thread.messages) {
       if (kill.aborted) break;
       if (message.kind === "log") {
@@ -77,6 +91,22 @@ export class ModuleHandler implements PodHandler {
     }
     const outcome = failed("Abandoned", "the handler did not stop when it was asked to", ABANDONED_EXIT_CODE);
     yield { kind: "end", outcome };
+  }
+
+  /** A thread that allocates without pause cannot check itself; which one it is, Node does not tell, so that all are ended. */
+  #watchMemory(thread: Thread): Disposable {
+    const { clock, maxBytes } = this.memory;
+    let timer: Timer;
+    const check = () => {
+      if (process.memoryUsage.rss() <= maxBytes) {
+        timer = clock.timer(MEMORY_CHECK_PERIOD_MS, check);
+        return;
+      }
+      const text = `the node needs more than ${Math.round(maxBytes / 1024 / 1024)} MB of memory, and ends its handlers`;
+      thread.end({ kind: "died", text });
+    };
+    timer = clock.timer(MEMORY_CHECK_PERIOD_MS, check);
+    return { [Symbol.dispose]: () => timer.stop() };
   }
 
   async #fileProblem(): Promise<string | undefined> {
@@ -140,7 +170,12 @@ class Thread {
   readonly #waiting = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
 
   constructor(path: string, task: HandlerTask | undefined) {
-    const data = { url: pathToFileURL(path).href, waiting: this.#waiting, maxWaiting: MAX_WAITING_BYTES };
+    const data = {
+      url: pathToFileURL(path).href,
+      waiting: this.#waiting,
+      maxWaiting: MAX_WAITING_BYTES,
+      maxBufferMb: MAX_BUFFER_MB,
+    };
     this.#worker = new Worker(WORKER_CODE, {
       eval: true,
       workerData: task === undefined ? { ...data, onlyCheck: true } : { ...data, task },
@@ -160,6 +195,13 @@ class Thread {
 
   push(message: Message): void {
     this.messages.push(message);
+  }
+
+  /** Ends the thread. Its unread messages are lost. */
+  end(message: Message): void {
+    this.messages.takeAll();
+    this.push(message);
+    void this.#worker.terminate();
   }
 
   abort(why: string): void {

@@ -7,7 +7,10 @@
 export const WORKER_CODE = `
 const { inspect } = require("node:util");
 const { parentPort, workerData } = require("node:worker_threads");
-const { url, task, onlyCheck, waiting, maxWaiting } = workerData;
+const { url, task, onlyCheck, waiting, maxWaiting, maxBufferMb } = workerData;
+setInterval(() => {
+  if (process.memoryUsage().arrayBuffers > maxBufferMb * 1024 * 1024) throw new RangeError("its buffers have more than " + maxBufferMb + " MB");
+}, 100).unref();
 const PIECE = 64 * 1024;
 const bytesWaiting = new Int32Array(waiting);
 const say = (message, weight) => {

@@ -45,6 +45,23 @@ const failures: readonly [string, string, RegExp][] = [
     /later/,
   ],
 ];
+test("buffers of a handler are limited like its heap", async () => {
+  const body = `const all = []; for (;;) { all.push(Buffer.alloc(32e6)); await new Promise((go) => setImmediate(go)); }`;
+  const { outcome } = await hear(handlerOf(body), taskOf("p"));
+  assert.equal(outcome?.reason, "HandlerError");
+  assert.match(outcome?.message ?? "", /its buffers have more than 256 MB/);
+});
+
+test("a handler that never pauses is ended when the process needs too much memory", async () => {
+  const clock = new FakeClock();
+  const { path } = handlerOf("log('begun'); for (;;);");
+  const handler = new ModuleHandler(path, "./h.mjs", { clock, maxBytes: 1024 * 1024 });
+  const { outcome } = await hear(handler, taskOf("p"), { onEvent: () => void clock.advance(250) });
+  assert.deepEqual([outcome?.phase, outcome?.reason], ["Failed", "HandlerError"]);
+  assert.match(outcome?.message ?? "", /needs more than 1 MB of memory, and ends its handlers/);
+  assert.equal(clock.sleeping, 0);
+});
+
 for (const [body, reason, message] of failures) {
   test(`${body}: the pod fails with ${reason}`, async () => {
     const { outcome } = await hear(handlerOf(body), taskOf("p"));
