@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { BROWSER_BUNDLE } from "./test/support/browser-bundle.js";
 import { RUNTIME_PROCESS_VARIABLE, UTILITY_PROCESS_VARIABLE } from "./test/support/runtime-process.js";
 import { SummaryReporter } from "./test/support/summary-reporter.js";
 
@@ -8,6 +9,7 @@ const SYSTEM = ["test/integration/**/*.test.ts", "test/**/*.system.test.ts"];
 const PROOF = ["test/parity/**/*.test.ts", "test/**/*.proof.test.ts"];
 
 export default defineConfig({
+  plugins: [BROWSER_BUNDLE],
   // Where an embedded runtime finds the programs of its processes, which the tests' set-up bundles.
   define: {
     KUBELAB_RUNTIME_PROCESS: `process.env.${RUNTIME_PROCESS_VARIABLE}`,

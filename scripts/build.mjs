@@ -2,7 +2,7 @@
 // An unbundled @kubernetes/client-node costs 300 ms per start, and most commands never load it.
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
-import { BANNER, PROCESSES, programOptions, withModule } from "./bundle.mjs";
+import { BANNER, browserOutputs, PROCESSES, programOptions, withModule } from "./bundle.mjs";
 import { thirdPartyNotices } from "./notices.mjs";
 
 const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
@@ -32,7 +32,7 @@ for (const [name, text] of files) {
 await rm(new URL("../dist", import.meta.url), { recursive: true, force: true });
 await mkdir("dist/runtime", { recursive: true });
 for (const [path, text] of files) await writeFile(path, text);
-const outputs = Object.assign({}, ...bundles.map(({ metafile }) => metafile.outputs));
+const outputs = Object.assign({}, browserOutputs, ...bundles.map(({ metafile }) => metafile.outputs));
 await writeFile("dist/THIRD-PARTY-NOTICES.txt", await thirdPartyNotices(outputs));
 await chmod("dist/cli.js", 0o755);
 // The labs as the program reads them, checked here so that the program need not check them.

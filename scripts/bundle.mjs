@@ -66,6 +66,43 @@ const processesIn = (folder, extension) => ({
   KUBELAB_RUNTIME_PROCESS: JSON.stringify(`${folder}/runtime.${extension}`),
   KUBELAB_UTILITY_PROCESS: JSON.stringify(`${folder}/utility.${extension}`),
 });
+/** What the bundles of browser programs contain, for the licences of their packages. */
+export const browserOutputs = {};
+
+/** One text of a browser program with all that it imports: `main.tsx` gives a module, `page.css` a style sheet. */
+export async function bundleForBrowser(path) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [path],
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    target: "es2022",
+    legalComments: "none",
+    charset: "utf8",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  Object.assign(browserOutputs, metafile.outputs);
+  return outputFiles[0]?.text ?? "";
+}
+
+/** `import text from "./main.tsx?bundle"` gives the text of a browser program. */
+const BROWSER_BUNDLE = {
+  name: "browser-bundle",
+  setup(bundler) {
+    bundler.onResolve({ filter: /\?bundle$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.slice(0, -"?bundle".length)),
+      namespace: "browser-bundle",
+    }));
+    bundler.onLoad({ filter: /./, namespace: "browser-bundle" }, async ({ path }) => ({
+      contents: await bundleForBrowser(path),
+      loader: "text",
+    }));
+  },
+};
 
 /** Bundles run on the oldest Node that the program supports. */
 const FOR_NODE = { bundle: true, format: "esm", platform: "node", target: "node20.18" };
@@ -86,7 +123,7 @@ export function programOptions(version, processFolder) {
       ...processesIn(processFolder, "js"),
     },
     external: UNUSED,
-    plugins: [CLIENT_NODE, RAW_TEXT],
+    plugins: [CLIENT_NODE, RAW_TEXT, BROWSER_BUNDLE],
   };
 }
 
@@ -126,6 +163,6 @@ function bundleFile(file, outfile) {
     external: ["vitest", "esbuild", ...UNUSED],
     define: processesIn(".", "mjs"),
     banner: BANNER,
-    plugins: [RAW_TEXT],
+    plugins: [RAW_TEXT, BROWSER_BUNDLE],
   });
 }

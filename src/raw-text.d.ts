@@ -3,3 +3,9 @@ declare module "*?raw" {
   const text: string;
   export default text;
 }
+
+/** `import text from "./main.tsx?bundle"`: a browser program with all that it imports, by esbuild (scripts/bundle.mjs). */
+declare module "*?bundle" {
+  const text: string;
+  export default text;
+}

@@ -2,6 +2,7 @@ import { ConvertedSink, type RenderTrace, writeTraceFile } from "../trace/conver
 import type { TraceGraph } from "../trace/graph.js";
 import { NdjsonSink } from "../trace/ndjson.js";
 import type { TraceSink } from "../trace/trace.js";
+import { HtmlSink } from "../ui/html-sink.js";
 import { LabError } from "../util/errors.js";
 import { TRACE_ENDINGS, TRACE_FORMATS } from "./trace-endings.js";
 
@@ -13,6 +14,7 @@ interface TraceFormat {
 }
 
 const FORMATS: Readonly<Record<(typeof TRACE_FORMATS)[number], TraceFormat>> = {
+  ".html": streamed((path) => new HtmlSink(path)),
   ".ndjson": streamed((path) => new NdjsonSink(path)),
   ".mmd": converted(async () => (await import("../trace/formats/mermaid.js")).mermaidDiagram),
   ".otlp.json": converted(async () => (await import("../trace/formats/otlp.js")).otlpTrace),

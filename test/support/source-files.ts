@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** One import of a file: names, or a whole module with `import()`. */
@@ -16,7 +16,7 @@ export interface Import {
 export function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    return entry.isDirectory() ? sourceFiles(path) : /\.(ts|mjs)$/.test(entry.name) ? [path] : [];
+    return entry.isDirectory() ? sourceFiles(path) : /\.(tsx?|mjs)$/.test(entry.name) ? [path] : [];
   });
 }
 
@@ -28,11 +28,17 @@ export function importsOf(file: string): Import[] {
     return {
       file,
       specifier,
-      target: specifier.startsWith(".") ? join(dirname(file), specifier.replace(/\.js$/, ".ts")) : undefined,
+      target: specifier.startsWith(".") ? targetOf(join(dirname(file), specifier)) : undefined,
       isType: type !== undefined,
       names: clause === undefined ? undefined : namesIn(clause),
     };
   });
+}
+
+/** `x.js` is compiled from `x.ts` or `x.tsx`. */
+function targetOf(path: string): string {
+  const [source, withElements] = [path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".tsx")];
+  return !existsSync(source) && existsSync(withElements) ? withElements : source;
 }
 
 /** `{ a, type B, c as d }` */

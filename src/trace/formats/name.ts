@@ -4,8 +4,13 @@ const MAX_CHARACTERS = 120;
 
 /** A fact in a few words on one line, for the name of a span or a note in a diagram. */
 export function nameOf(event: TraceEvent): string {
-  const line = words(event).replace(/\s+/g, " ").trim();
+  const line = lineOf(event);
   return line.length <= MAX_CHARACTERS ? line : `${line.slice(0, MAX_CHARACTERS - 3)}...`;
+}
+
+/** A fact on one line. */
+export function lineOf(event: TraceEvent): string {
+  return words(event).replace(/\s+/g, " ").trim();
 }
 
 function words(event: TraceEvent): string {

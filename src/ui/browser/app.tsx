@@ -1,0 +1,47 @@
+import { Details } from "./details.js";
+import { Sequence } from "./sequence.js";
+import type { PageState } from "./state.js";
+import { Timeline } from "./timeline.js";
+import { Toolbar } from "./toolbar.js";
+import { durationWords, titleOf } from "./words.js";
+
+/** The whole page. */
+export function App({ state }: { readonly state: PageState }) {
+  return (
+    <>
+      <Head state={state} />
+      <main>
+        <Timeline state={state} />
+        <Sequence state={state} />
+        <Details state={state} />
+      </main>
+      <footer>
+        <kbd>↑</kbd> <kbd>↓</kbd> step · <kbd>←</kbd> cause · <kbd>→</kbd> effect · <kbd>Space</kbd> play · <kbd>/</kbd>{" "}
+        search · <kbd>c</kbd> only this chain · <kbd>Esc</kbd> back
+      </footer>
+    </>
+  );
+}
+
+function Head({ state }: { readonly state: PageState }) {
+  state.revision.value;
+  const { story } = state;
+  const note = story.steps.find(({ event }) => event.kind === "note");
+  const all = story.steps.length;
+  const shown = state.rows.value.length;
+  const count = shown === all ? `${all} facts` : `${shown} of ${all} facts`;
+  return (
+    <header>
+      <div class="words">
+        <h1>kubelab</h1>
+        <p title={note && titleOf(note.event)}>
+          {note === undefined ? "a trace" : titleOf(note.event).replace(/^kubelab /, "")}
+        </p>
+        <p class="count" role="status">
+          {count}, {durationWords(story.endMs - story.startMs)}
+        </p>
+      </div>
+      <Toolbar state={state} />
+    </header>
+  );
+}

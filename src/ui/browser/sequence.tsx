@@ -1,0 +1,147 @@
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { Arrows, type Geometry } from "./arrows.js";
+import type { Lane } from "./lanes.js";
+import type { PageState } from "./state.js";
+import type { Step } from "./step.js";
+import { durationWords, isBad, outcomeOf, secondsOf, sentenceOf, titleOf } from "./words.js";
+
+const ROW_HEIGHT = 30;
+/** Rows beyond the view that are drawn as well, so that scrolling shows no gap. */
+const MARGIN_ROWS = 6;
+
+/** The sequence diagram: one row per step, its arrow between the lanes of the actors, and its words beside. */
+export function Sequence({ state }: { readonly state: PageState }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const top = useSignal(0);
+  const size = useSignal({ width: 800, height: 600 });
+  useEffect(
+    () =>
+      watchSize(scroller.current, (width, height) => {
+        size.value = { width, height };
+      }),
+    [],
+  );
+  const range = useComputed(() => {
+    const first = Math.floor(top.value / ROW_HEIGHT);
+    const count = Math.ceil(size.value.height / ROW_HEIGHT);
+    return [first, Math.min(state.rows.value.length, first + count)] as const;
+  });
+  useSignalEffect(() => {
+    state.inView.value = range.value;
+  });
+  useSignalEffect(() => reveal(scroller.current, state.row.value));
+
+  const rows = state.rows.value;
+  const geometry = geometryOf(state, size.value.width);
+  const from = Math.max(0, range.value[0] - MARGIN_ROWS);
+  const shown = rows.slice(from, range.value[1] + MARGIN_ROWS);
+  const selected = state.selected.value;
+  return (
+    <section class="sequence" aria-label="Sequence">
+      <LaneHeads lanes={state.story.lanes.sorted} geometry={geometry} />
+      <div
+        class="rows"
+        id="rows"
+        ref={scroller}
+        role="listbox"
+        tabIndex={0}
+        aria-label={`${rows.length} steps`}
+        aria-activedescendant={selected === undefined ? undefined : `step-${selected.event.id}`}
+        onScroll={(event) => {
+          top.value = event.currentTarget.scrollTop;
+        }}
+      >
+        {rows.length === 0 && <p class="nothing">No step matches the filter.</p>}
+        <div class="whole" role="presentation" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
+          <Arrows state={state} from={from} shown={shown} geometry={geometry} />
+          {shown.map((step, i) => (
+            <Row key={step.event.id} state={state} step={step} index={from + i} geometry={geometry} />
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly state: PageState;
+  readonly step: Step;
+  readonly index: number;
+  readonly geometry: Geometry;
+}
+
+function Row({ state, step, index, geometry }: RowProps) {
+  const { event } = step;
+  const { causes, all } = state.chain.value;
+  const isSelected = step === state.selected.value;
+  const relation = isSelected || !all.has(step) ? "" : causes.includes(step) ? "cause" : "effect";
+  const outcome = outcomeOf(event);
+  const classes = ["row", event.kind, relation, isSelected ? "selected" : "", isBad(event) ? "failure" : ""];
+  const said = sentenceOf(step, state.story.startMs) + (relation === "" ? "" : `, ${relation} of the selected step`);
+  return (
+    // The list has the focus and handles the keys of its options.
+    // biome-ignore lint/a11y/useFocusableInteractive: aria-activedescendant of the listbox
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the listbox handles keys
+    <div
+      id={`step-${event.id}`}
+      class={classes.filter(Boolean).join(" ")}
+      role="option"
+      aria-selected={isSelected}
+      aria-setsize={state.rows.value.length}
+      aria-posinset={index + 1}
+      aria-label={said}
+      style={{ top: `${index * ROW_HEIGHT}px` }}
+      onClick={() => state.select(step)}
+    >
+      <span class="time">{secondsOf(step.startMs - state.story.startMs)}</span>
+      <span class="space" style={{ width: `${geometry.width}px` }} />
+      <span class="relation">{relation === "cause" ? "↑" : relation === "effect" ? "↓" : ""}</span>
+      {outcome !== undefined && <span class="outcome">{outcome}</span>}
+      <span class="title">{titleOf(event)}</span>
+      {"durationMs" in event && <span class="took">{durationWords(event.durationMs)}</span>}
+    </div>
+  );
+}
+
+function LaneHeads({ lanes, geometry }: { readonly lanes: readonly Lane[]; readonly geometry: Geometry }) {
+  return (
+    <div class="heads">
+      <span class="time">seconds</span>
+      {lanes.map((lane) => (
+        <span key={lane.key} class={`head ${lane.actor}`} style={{ width: `${geometry.laneWidth}px` }} title={lane.key}>
+          <b>{lane.name}</b>
+          {lane.instance}
+        </span>
+      ))}
+      <span class="title">what happened</span>
+    </div>
+  );
+}
+
+function geometryOf(state: PageState, width: number): Geometry {
+  const lanes = state.story.lanes.sorted;
+  const room = (width * (width < 560 ? 0.42 : 0.46)) / Math.max(1, lanes.length);
+  const laneWidth = Math.round(Math.max(20, Math.min(72, room)));
+  const xs = new Map(lanes.map((lane, i) => [lane, (i + 0.5) * laneWidth]));
+  return { laneWidth, width: laneWidth * lanes.length, rowHeight: ROW_HEIGHT, xs };
+}
+
+/** Scrolls as little as needed. */
+function reveal(scroller: HTMLElement | null, row: number): void {
+  if (scroller === null || row < 0) return;
+  const [top, bottom] = [row * ROW_HEIGHT, (row + 1) * ROW_HEIGHT];
+  const margin = 2 * ROW_HEIGHT;
+  if (top < scroller.scrollTop) scroller.scrollTop = top - margin;
+  else if (bottom > scroller.scrollTop + scroller.clientHeight) {
+    scroller.scrollTop = bottom - scroller.clientHeight + margin;
+  }
+}
+
+/** @returns what ends the watching */
+export function watchSize(node: Element | null, changed: (width: number, height: number) => void): () => void {
+  if (node === null) return () => {};
+  const observer = new ResizeObserver(() => changed(node.clientWidth, node.clientHeight));
+  observer.observe(node);
+  return () => observer.disconnect();
+}

@@ -1,0 +1,126 @@
+import { KINDS, Sign } from "./marks.js";
+import type { PageState } from "./state.js";
+
+/** The levels of `-v`, from what a learner reads to all there is. */
+const DETAIL = [
+  [1, "steps"],
+  [2, "requests"],
+  [4, "everything"],
+] as const;
+
+/** Play, search and filters. */
+export function Toolbar({ state }: { readonly state: PageState }) {
+  const { search, pod, level } = state.filter.value;
+  const isPlaying = state.isPlaying.value;
+  return (
+    <div class="toolbar" role="toolbar" aria-label="Controls">
+      <div class="group">
+        <button type="button" aria-label="Previous step" title="Previous step (↑)" onClick={() => state.move(-1)}>
+          ◂
+        </button>
+        <button
+          type="button"
+          class="play"
+          aria-label={isPlaying ? "Pause" : "Play"}
+          title={isPlaying ? "Pause (Space)" : "Play (Space)"}
+          onClick={() => {
+            state.isPlaying.value = !isPlaying;
+          }}
+        >
+          {isPlaying ? "❚❚" : "▶"}
+        </button>
+        <button type="button" aria-label="Next step" title="Next step (↓)" onClick={() => state.move(1)}>
+          ▸
+        </button>
+      </div>
+      <input
+        id="search"
+        type="search"
+        placeholder="Search  /"
+        aria-label="Search"
+        value={search}
+        onInput={(event) => state.change({ search: event.currentTarget.value })}
+      />
+      <label>
+        <span>Show</span>
+        <select
+          aria-label="Detail"
+          value={level}
+          onChange={(event) => state.change({ level: Number(event.currentTarget.value) })}
+        >
+          {DETAIL.map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {state.revision.value >= 0 && state.story.pods.length > 0 && (
+        <label>
+          <span>Pod</span>
+          <select
+            aria-label="Pod"
+            value={pod ?? ""}
+            onChange={(event) => state.change({ pod: event.currentTarget.value || undefined })}
+          >
+            <option value="">all</option>
+            {state.story.pods.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <button
+        type="button"
+        aria-pressed={state.isChainOnly.value}
+        disabled={state.selected.value === undefined}
+        onClick={() => {
+          state.isChainOnly.value = !state.isChainOnly.value;
+        }}
+      >
+        Only this chain
+      </button>
+      <Filters state={state} />
+    </div>
+  );
+}
+
+function Filters({ state }: { readonly state: PageState }) {
+  const { hiddenLanes, hiddenKinds } = state.filter.value;
+  const hidden = hiddenLanes.size + hiddenKinds.size;
+  return (
+    <details class="filters">
+      <summary>Filter{hidden > 0 && ` (${hidden} hidden)`}</summary>
+      <div class="choices">
+        <fieldset>
+          <legend>Actors</legend>
+          {state.story.lanes.sorted.map(({ key, actor, name, instance }) => (
+            <label key={key}>
+              <input
+                type="checkbox"
+                checked={!hiddenLanes.has(key)}
+                onChange={() => state.toggle("hiddenLanes", key)}
+              />
+              <i class={`swatch ${actor}`} /> {[name, instance].filter(Boolean).join(" ")}
+            </label>
+          ))}
+        </fieldset>
+        <fieldset>
+          <legend>Kinds</legend>
+          {KINDS.map(([kind, meaning]) => (
+            <label key={kind}>
+              <input
+                type="checkbox"
+                checked={!hiddenKinds.has(kind)}
+                onChange={() => state.toggle("hiddenKinds", kind)}
+              />
+              <Sign kind={kind} /> {meaning}
+            </label>
+          ))}
+        </fieldset>
+      </div>
+    </details>
+  );
+}

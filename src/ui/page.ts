@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import program from "./browser/main.tsx?bundle";
+import style from "./browser/page.css?bundle";
+
+/** Nothing is loaded, and only the page's own program runs. `<`, which the data cannot contain, begins the end of it. */
+const POLICY = [
+  "default-src 'none'",
+  `script-src ${hashOf(program)}`,
+  `style-src ${hashOf(style)}`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "require-trusted-types-for 'script'",
+].join("; ");
+
+/** What comes before the lines of `factLine`. The program waits until the whole page is there. */
+export const PAGE_HEAD = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>kubelab trace</title>
+<style>${style}</style>
+<script type="module">${program}</script>
+</head>
+<body>
+<div id="page"></div>
+<div id="printed"></div>
+<script type="application/json" id="facts">
+`;
+
+/** What comes after the facts. A browser shows the page without it as well: a killed run leaves a file that can be read. */
+export const PAGE_TAIL = "</script>\n</body>\n</html>\n";
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}

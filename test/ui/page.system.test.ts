@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Page } from "playwright-core";
+import { test } from "vitest";
+import type { TraceEvent } from "../../src/trace/events.js";
+import { HtmlSink } from "../../src/ui/html-sink.js";
+import { browserSuite } from "../support/browser-suite.js";
+import type { WatchedPage } from "../support/chromium.js";
+import { FITS } from "../support/page-scripts.js";
+import { PageFacts, podFacts } from "./page-facts.js";
+
+const TEXTS = [".row .title", ".row .time", ".row .outcome", ".failure .outcome", ".head b", "footer", ".details dt"];
+
+browserSuite([], "a trace as a page", (suite) => {
+  async function write(events: readonly TraceEvent[]): Promise<string> {
+    const path = join(mkdtempSync(join(tmpdir(), "kubelab-page-")), "t.html");
+    const sink = new HtmlSink(path);
+    for (const event of events) sink.write(event);
+    await sink.close();
+    return pathToFileURL(path).href;
+  }
+
+  async function open(events = podFacts(), size?: { width: number; height: number }): Promise<WatchedPage> {
+    const opened = await suite.open(await write(events), size);
+    await opened.page.locator(".row").first().waitFor();
+    return opened;
+  }
+
+  const selected = (page: Page) => page.locator(".row.selected .title").innerText();
+  const rows = (page: Page) => page.locator("#rows").getByRole("option").count();
+
+  test("keys alone select, follow causes and effects, search, play and come back", async () => {
+    const { page, complaints } = await open();
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowUp");
+    assert.equal(await selected(page), "PATCH /api/v1/namespaces/default/pods/web/status");
+    for (const cause of [
+      "start container app",
+      "watch event ADDED pods default/web",
+      "POST /api/v1/namespaces/default/pods",
+    ]) {
+      await page.keyboard.press("ArrowLeft");
+      assert.equal(await selected(page), cause);
+    }
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await selected(page), "pods default/web: stored 1");
+    await page.keyboard.press("/");
+    await page.keyboard.type("startcontainer");
+    // What is selected stays.
+    assert.equal(await rows(page), 2);
+    await page.keyboard.press("Escape");
+    assert.equal(await rows(page), 9);
+    assert.equal(await page.evaluate("document.activeElement.id"), "rows");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("c");
+    assert.equal(await rows(page), 9);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press(" ");
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await page.locator(".row.selected", { hasText: "POST" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Play" }).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test("the details have bodies, the object's change, constants, the upstream file and the chain to click", async () => {
+    const { page, complaints } = await open();
+    await page.getByRole("option", { name: /PATCH/ }).click();
+    const details = page.getByRole("region", { name: "Details" });
+    assert.equal(await details.locator(".diff li").innerText(), 'status.phase\n"Pending"\n"Running"');
+    await details.getByText("Got", { exact: true }).click();
+    assert.match(await details.locator("pre").first().innerText(), /"phase": "Running"/);
+    await details.locator(".chain button", { hasText: "start container app" }).click();
+    assert.equal(await selected(page), "start container app");
+    const link = details.getByRole("link");
+    assert.equal(
+      await link.getAttribute("href"),
+      "https://github.com/kubernetes/kubernetes/blob/v1.25.0/pkg/kubelet/kubelet_pods.go",
+    );
+    assert.match((await link.getAttribute("rel")) ?? "", /noopener/);
+    assert.equal(await details.getByRole("cell", { name: "backOffPeriod" }).count(), 1);
+    assert.match(await details.innerText(), /It began with: the user's command/);
+    assert.equal(await page.locator(".row.cause").count(), 3);
+    assert.equal(await page.locator(".row.effect").count(), 3);
+    assert.deepEqual(complaints, []);
+  });
+
+  test("filters by detail, pod, actor and kind", async () => {
+    const { page } = await open();
+    assert.equal(await rows(page), 9);
+    await page.getByLabel("Detail", { exact: true }).selectOption("everything");
+    assert.equal(await rows(page), 10);
+    await page.getByLabel("Pod", { exact: true }).selectOption("default/web");
+    assert.equal(await rows(page), 4);
+    await page.getByText("Filter", { exact: true }).click();
+    await page.getByLabel("gRPC call").uncheck();
+    await page.getByLabel("user", { exact: true }).uncheck();
+    assert.equal(await rows(page), 3);
+    assert.match(await page.getByRole("status").innerText(), /^3 of 10 facts/);
+  });
+
+  test("roles and names: a list of steps with positions, each a sentence", async () => {
+    const { page } = await open();
+    const list = page.getByRole("listbox", { name: "9 steps" });
+    const option = list.getByRole("option", { name: "0.005 s, request, user to API server: POST" });
+    assert.deepEqual(
+      [await option.getAttribute("aria-posinset"), await option.getAttribute("aria-setsize")],
+      ["2", "9"],
+    );
+    await option.click();
+    assert.equal(await list.getAttribute("aria-activedescendant"), await option.getAttribute("id"));
+    assert.equal(await list.getByRole("option", { selected: true }).count(), 1);
+    assert.equal(await page.getByRole("toolbar", { name: "Controls" }).count(), 1);
+    assert.equal(await page.getByRole("img", { name: /6 actors/ }).count(), 1);
+    const unnamed = await page.evaluate(
+      `[...document.querySelectorAll("button, select, input")].filter((one) => !(one.ariaLabel || one.textContent.trim() || one.labels?.length)).length`,
+    );
+    assert.equal(unnamed, 0);
+  });
+
+  test("hostile strings inject nothing, and nothing is loaded", async () => {
+    const text = `</script><img src=x onerror="document.title='bad'"><!-- \u2028 <script>document.title='bad'</script>`;
+    const facts = new PageFacts();
+    facts.add({ kind: "note", text });
+    facts.add(
+      { kind: "decision", what: text, why: text, upstream: { file: "../../../evil", func: text } },
+      { pod: text, instance: text, causedBy: text },
+    );
+    facts.add({ kind: "step", title: "javascript", upstream: { file: "javascript:alert(1)", func: "f" } });
+    const requests: string[] = [];
+    const { page, complaints } = await open(facts.events);
+    page.on("request", (request) => requests.push(request.url()));
+    for (let i = 0; i < 3; i++) {
+      await page.keyboard.press("ArrowDown");
+      assert.equal(await page.locator(".details a").count(), 0);
+    }
+    await page.getByText("Filter", { exact: true }).click();
+    assert.equal(await page.locator("img, iframe, #page script").count(), 0);
+    assert.equal(await page.title(), "kubelab trace");
+    assert.ok((await page.locator(".row .title").first().innerText()).startsWith("</script><img"));
+    assert.deepEqual([requests, complaints], [[], []]);
+  });
+
+  test("50,000 facts: only the rows in view are in the document", async () => {
+    const facts = new PageFacts();
+    for (let i = 0; i < 50_000; i++) facts.add({ kind: "note", text: `fact ${i}` });
+    const { page, complaints } = await open(facts.events);
+    assert.ok((await rows(page)) < 60);
+    await page.keyboard.press("End");
+    await page.getByRole("option", { name: "fact 49999" }).waitFor();
+    await page.getByLabel("Search").fill("fact 4000");
+    // 4000, 14000, 24000, 34000, 44000, 40000 to 40009, and the selected one.
+    await page.getByRole("listbox", { name: "16 steps" }).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test("on paper, all steps are a table, and controls are left out", async () => {
+    const { page } = await open();
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(`dispatchEvent(new Event("beforeprint"))`);
+    assert.equal(await page.locator("#printed tbody tr").count(), 9);
+    assert.equal(await page.locator("#printed").isVisible(), true);
+    assert.equal(await page.locator(".toolbar").isVisible(), false);
+    await page.evaluate(`dispatchEvent(new Event("afterprint"))`);
+    assert.equal(await page.locator("#printed tr").count(), 0);
+  });
+
+  test("fits 400 pixels", async () => {
+    const { page, complaints } = await open(podFacts(), { width: 400, height: 800 });
+    await page.getByRole("option", { name: /PATCH/ }).click();
+    assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
+    assert.deepEqual(complaints, []);
+  });
+
+  suite.testOnPhone(TEXTS, async () => ({
+    url: await write(podFacts()),
+    shown: (page) => page.getByRole("option", { name: /Slow/ }).click(),
+  }));
+});
