@@ -44,6 +44,17 @@ const CLIENT_NODE = {
   },
 };
 
+/** Playwright loads its parts by their paths, so it is not bundled. */
+const PLAYWRIGHT = {
+  name: "playwright",
+  setup(bundler) {
+    bundler.onResolve({ filter: /^playwright-core$/ }, ({ path }) => ({
+      path: import.meta.resolve(path),
+      external: true,
+    }));
+  },
+};
+
 /** `import text from "./page.html?raw"` gives the file's text, as in Vite. */
 const RAW_TEXT = {
   name: "raw-text",
@@ -163,6 +174,6 @@ function bundleFile(file, outfile) {
     external: ["vitest", "esbuild", ...UNUSED],
     define: processesIn(".", "mjs"),
     banner: BANNER,
-    plugins: [RAW_TEXT, BROWSER_BUNDLE],
+    plugins: [RAW_TEXT, BROWSER_BUNDLE, PLAYWRIGHT],
   });
 }

@@ -85,6 +85,11 @@ browserSuite([], "a trace as a page", (suite) => {
     assert.match(await details.innerText(), /It began with: the user's command/);
     assert.equal(await page.locator(".row.cause").count(), 3);
     assert.equal(await page.locator(".row.effect").count(), 3);
+    assert.equal(await page.locator(".arrows .link").count(), 6);
+    // A hidden step between two others does not break their line.
+    await page.getByText("Filter", { exact: true }).click();
+    await page.getByLabel("watch event", { exact: true }).uncheck();
+    assert.equal(await page.locator(".arrows .link").count(), 5);
     assert.deepEqual(complaints, []);
   });
 

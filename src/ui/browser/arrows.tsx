@@ -97,7 +97,7 @@ function ChainLines({ state, from, count, geometry }: Omit<ArrowsProps, "shown">
   const { rowHeight, xs } = geometry;
   const rows = rowsOf(state.rows.value, all);
   const lines = [...all].flatMap((step) => {
-    const cause = state.story.causeOf(step);
+    const cause = shownCause(state, step, rows, all);
     const [row, causeRow] = [rows.get(step), cause && rows.get(cause)];
     if (cause === undefined || row === undefined || causeRow === undefined) return [];
     if (Math.max(row, causeRow) < from || Math.min(row, causeRow) >= from + count) return [];
@@ -115,6 +115,21 @@ function ChainLines({ state, from, count, geometry }: Omit<ArrowsProps, "shown">
     ];
   });
   return <g>{lines}</g>;
+}
+
+/** The nearest cause that has a row: the filter may hide those between. */
+function shownCause(
+  state: PageState,
+  step: Step,
+  rows: ReadonlyMap<Step, number>,
+  chain: ReadonlySet<Step>,
+): Step | undefined {
+  let cause = state.story.causeOf(step);
+  // A damaged trace can have a circle of causes.
+  for (let left = chain.size; left > 0 && cause !== undefined && !rows.has(cause); left--) {
+    cause = chain.has(cause) ? state.story.causeOf(cause) : undefined;
+  }
+  return cause;
 }
 
 function rowsOf(rows: readonly Step[], wanted: ReadonlySet<Step>): Map<Step, number> {

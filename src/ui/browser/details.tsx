@@ -188,7 +188,9 @@ function ChainItem({ state, step, depth }: { readonly state: PageState; readonly
     <li style={{ marginInlineStart: `${Math.min(depth, 8) * 12}px` }}>
       <button type="button" onClick={() => state.select(step)}>
         <Sign kind={event.kind} actor={event.actor} />
-        <span class="who">{lane.name}</span> {titleOf(event)}
+        <span>
+          <span class="who">{lane.name}</span> {titleOf(event)}
+        </span>
       </button>
     </li>
   );

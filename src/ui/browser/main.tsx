@@ -16,6 +16,22 @@ effect(() => {
   if (state.isPlaying.value) play(state);
 });
 
+prepareSearch(0);
+
+/** Makes the texts that the first search needs, while there is nothing else to do. */
+function prepareSearch(from: number): void {
+  // Safari has no idle callbacks: there, the first search takes longer.
+  globalThis.requestIdleCallback?.((deadline) => {
+    const { story } = state;
+    let next = from;
+    while (next < story.steps.length && deadline.timeRemaining() > 1) {
+      for (const step of story.steps.slice(next, next + 100)) story.textOf(step);
+      next += 100;
+    }
+    if (next < story.steps.length) prepareSearch(next);
+  });
+}
+
 // The list on the screen holds only the rows in view.
 const printed = document.getElementById("printed");
 if (printed !== null) {

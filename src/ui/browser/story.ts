@@ -1,8 +1,8 @@
+import { lineOf } from "../../trace/formats/name.js";
 import { startMs, TraceGraph } from "../../trace/graph.js";
 import type { EmbeddedFact } from "../facts.js";
 import { Lanes } from "./lanes.js";
 import type { Step } from "./step.js";
-import { titleOf } from "./words.js";
 
 /** A step and how many steps lie between it and the one that the chain was asked for. */
 export interface Link {
@@ -61,7 +61,7 @@ export class Story {
     const { event } = step;
     const why = event.kind === "decision" ? event.why : "";
     const func = "upstream" in event ? (event.upstream?.func ?? "") : "";
-    const text = `${titleOf(event)} ${why} ${func} ${event.pod ?? ""} ${event.chapter ?? ""}`.toLowerCase();
+    const text = `${lineOf(event)} ${why} ${func} ${event.pod ?? ""} ${event.chapter ?? ""}`.toLowerCase();
     this.#texts.set(step, text);
     return text;
   }
