@@ -4,6 +4,11 @@ import { addPlainOptions, parsePath } from "../cli/options.js";
 import { TRACE_ENDINGS } from "../cli/trace-endings.js";
 import { addExamples } from "./examples.js";
 
+interface ViewOptions {
+  readonly json?: boolean;
+  readonly page?: boolean;
+}
+
 /** `kubelab trace view | convert | explain | diff`: what to do with the file of --trace. */
 export function addTraceCommand(trace: Command, context: CliContext): void {
   trace.description(
@@ -13,10 +18,16 @@ export function addTraceCommand(trace: Command, context: CliContext): void {
     addPlainOptions(trace.command(name).description(description));
 
   const view = subcommand("view", "walk through the causal trees on a terminal; print them elsewhere")
-    .argument("<files...>", ".ndjson traces of one run")
-    .action(async (files: readonly string[], { json = false }: { readonly json?: boolean }) => {
-      await (await import("./trace/view.js")).runView(context, files, json);
+    .argument("<files...>", ".ndjson traces of one run; or one .html page, whose address is printed")
+    .action(async (files: readonly string[], { json = false, page = false }: ViewOptions) => {
+      const { printPage, runView, writePage } = await import("./trace/view.js");
+      const [file = ""] = files;
+      if (files.length === 1 && file.endsWith(".html")) printPage(context, file);
+      else if (page) await writePage(context, files);
+      else await runView(context, files, json);
     });
+  if (TRACE_ENDINGS.includes(".html"))
+    view.option("--page", "write the page beside the first file, and print its address");
   addExamples(view, "kubelab trace view run.ndjson", "kubelab trace view cluster.ndjson node.ndjson | less -S");
 
   const convert = subcommand("convert", "merge traces, and write them in any format")

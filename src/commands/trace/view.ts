@@ -1,9 +1,14 @@
+import { existsSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { hasUnicode } from "../../cli/colour.js";
 import type { CliContext } from "../../cli/context.js";
 import { hasRawMode, readKeys } from "../../cli/terminal-keys.js";
+import { formatOf } from "../../cli/trace-file.js";
 import { columnsOf } from "../../cli/width.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph.js";
+import { LabError } from "../../util/errors.js";
+import { pathFrom } from "../../util/paths.js";
 import { beginningOf, factLine, type LineStyle, oneLine } from "./fact-lines.js";
 import { loadTraces } from "./load.js";
 import { TreeBrowser } from "./tree-browser.js";
@@ -19,6 +24,21 @@ const INVERSE = `${ESC}7m`;
 const DIM = `${ESC}2m`;
 const RESET = `${ESC}0m`;
 const DEFAULT_ROWS = 24;
+
+/** What `kubelab trace view --page` does, for a person with a browser: any will do, and none is started. */
+export async function writePage(context: CliContext, paths: readonly string[]): Promise<void> {
+  const graph = await loadTraces(context, paths);
+  const page = pathFrom(context.cwd, `${paths[0]?.replace(/\.ndjson$/, "")}.html`);
+  await formatOf(page).write(page, graph);
+  printPage(context, page);
+}
+
+/** A page of --trace is complete: its address is what a browser needs. */
+export function printPage(context: CliContext, path: string): void {
+  const file = pathFrom(context.cwd, path);
+  if (!existsSync(file)) throw new LabError("BAD_FILE", `there is no page ${path}`, "Write it with --trace FILE.html.");
+  context.print({ text: pathToFileURL(file).href, json: { file, url: pathToFileURL(file).href } });
+}
 
 /** `kubelab trace view`: the causal trees, to walk through on a terminal, as text elsewhere. */
 export async function runView(context: CliContext, paths: readonly string[], isJson: boolean): Promise<void> {

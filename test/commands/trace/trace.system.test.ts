@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { test } from "vitest";
+import { TRACE_ENDINGS } from "../../../src/cli/trace-endings.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { runInProcess } from "../../support/run-cli.js";
 import { fact, note, request, state, watch } from "../../trace/facts.js";
@@ -134,6 +136,18 @@ test("trace view: without a terminal the trees are printed, with what each began
   assert.match(trees[0]?.beginning ?? "", /^not observed: whoever wrote the object version u@1/);
 });
 
+test("trace view: of a page the address is printed", async () => {
+  writeFileSync(join(cwd, "a page.html"), "<!doctype html>");
+  const { code, stdout } = await run("view", "a page.html");
+  assert.deepEqual([code, stdout], [0, `${pathToFileURL(join(cwd, "a page.html")).href}\n`]);
+});
+
+test.skipIf(!TRACE_ENDINGS.includes(".html"))("trace view --page: writes the page beside the trace", async () => {
+  const { code, stdout } = await run("view", kubelet, client, "--page");
+  assert.deepEqual([code, stdout], [0, `${pathToFileURL(join(cwd, "kubelet.html")).href}\n`]);
+  assert.match(readFileSync(join(cwd, "kubelet.html"), "utf8"), /start the pod/);
+});
+
 test("trace diff: lists what one run has, other fields and other times", async () => {
   const a = file("a.ndjson", [...CLIENT, ...SERVER]);
   const b = file("b.ndjson", [
@@ -194,6 +208,7 @@ const BAD: readonly (readonly [readonly string[], number, RegExp])[] = [
   [["convert", client, "-o", "x.pdf"], 2, /x\.pdf: the ending of the name chooses the format/],
   [["convert", client, "-o", "/nonexistent/x.json"], 2, /cannot write the trace to \/nonexistent\/x\.json/],
   [["view", "damaged.ndjson"], 1, /damaged\.ndjson, line 2: it is not JSON/],
+  [["view", "missing.html"], 2, /there is no page missing\.html/],
   [["view"], 2, /missing required argument 'files'/],
   [["diff", client, "other.ndjson"], 1, /client\.ndjson and other\.ndjson have nothing in common/],
   [["diff", client], 2, /missing required argument 'b'/],
