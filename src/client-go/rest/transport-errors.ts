@@ -59,7 +59,15 @@ function explainProxy(error: Error, { server }: ConnectionContext): Explanation 
   };
 }
 
-function explain(error: Error, { server, nowMs, config }: ConnectionContext): Explanation | undefined {
+function explain(error: Error, { server, what, nowMs, config }: ConnectionContext): Explanation | undefined {
+  // Go's decoder stops at a depth of 10,000. Here the first function that walks through the response runs out of stack.
+  if (error instanceof RangeError && error.message.includes("call stack")) {
+    return {
+      code: "CLUSTER_NOT_TRUSTED",
+      message: `the response of ${server} to ${what} is nested too deeply`,
+      hint: "Check that the address leads to an API server.",
+    };
+  }
   const code = errorCode(error);
   const connection = CONNECTION_ERRORS[code];
   if (connection !== undefined) {

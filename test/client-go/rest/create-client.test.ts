@@ -88,6 +88,20 @@ test("a CA that has expired before its certificates is named, with its end", asy
   assert.deepEqual(server.seen, []);
 });
 
+test("a response that is nested too deeply is an error, with exit code 3", async () => {
+  const depth = 100_000;
+  const text = `{"kind":"Secret","metadata":{},"data":${'{"a":'.repeat(depth)}1${"}".repeat(depth)}}`;
+  await using server = await startHttpsServer(await makeLeaf(ca), () => (response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(text);
+  });
+  const { client: kube } = client({ server: server.url, caPem: ca.certificatePem, token: TOKEN });
+  await using _kube = kube;
+  const path = "/api/v1/namespaces/default/secrets/s";
+  const error = await labErrorOf(kube.expect({ method: "GET", path }));
+  assert.equal(error.exitCode, 3);
+  assert.match(error.message, /to GET .*secrets\/s is nested too deeply/);
+});
+
 test("a refused client certificate is named, with its end or its beginning", async () => {
   const unauthorized = { kind: "Status", code: 401, message: "Unauthorized" };
   await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: 401, body: unauthorized }));
