@@ -123,12 +123,27 @@ test("mermaid: a long trace shows the levels that fit, and says how many facts a
   );
   const diagram = textOf(mermaidDiagram(TraceGraph.of(many)));
   assert.ok(diagram.length < 50_000, `${diagram.length}`);
-  assert.match(diagram, /4950 of 5000 facts are left out/);
+  assert.match(diagram, /47\d\d of 5000 facts are left out/);
   await mermaid.parse(diagram);
   const one = textOf(mermaidDiagram(TraceGraph.of(many.map((event) => ({ ...event, level: 1 })))));
   assert.ok(one.length < 50_000, `${one.length}`);
   assert.match(one, /\d+ of 5000 facts are left out/);
   await mermaid.parse(one);
+});
+
+test("mermaid: of the level that does not fit whole, facts about a pod come first", () => {
+  const facts = [
+    ...Array.from({ length: 300 }, (_, i) => note(hex(i + 10), { level: 2, text: "other" } as object)),
+    note(hex(1), { level: 2, pod: "default/web", text: "of the pod" } as object),
+    note(hex(2), { level: 3, pod: "default/web", text: "a detail" } as object),
+    note(hex(3), { level: 1, text: "a step" } as object),
+  ];
+  const diagram = textOf(mermaidDiagram(TraceGraph.of(facts)));
+  assert.deepEqual(
+    ["of the pod", "a detail", "a step"].map((text) => diagram.includes(text)),
+    [true, false, true],
+  );
+  assert.match(diagram, /53 of 303 facts are left out/);
 });
 
 interface ChromeEvent {

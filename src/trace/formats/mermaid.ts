@@ -7,13 +7,12 @@ const MAX_CHARACTERS = 45_000;
 /** A diagram with more facts is not readable. */
 const MAX_FACTS = 250;
 const MAX_LABEL = 90;
-const LEVELS = [4, 3, 2, 1] as const;
 
 type Exchange = TraceEvent & { readonly kind: "request" | "rpc" };
 
 /**
- * A Mermaid sequence diagram: requests, calls and watch events are arrows between actors, the other facts are notes. It has as many
- * levels (`-v`) of facts as fit, and ends with a note that names the number of those that it leaves out.
+ * A Mermaid sequence diagram: requests, calls and watch events are arrows between actors, the other facts are notes. It has the facts
+ * of as many levels (`-v`) as stay readable, and ends with a note that names the number of those that it leaves out.
  */
 export function* mermaidDiagram(graph: TraceGraph): Generator<string> {
   const all = graph.inOrder();
@@ -34,11 +33,12 @@ export function* mermaidDiagram(graph: TraceGraph): Generator<string> {
   yield `${participants.noteOverAll(text)}\n`;
 }
 
-/** The facts of the highest level with which the diagram stays readable; of level 1, the first ones. */
+/** The facts of the lowest levels, in order; of the level that does not fit whole, those about a pod first. */
 function pick(events: readonly TraceEvent[]): readonly TraceEvent[] {
-  const upTo = (level: number) => events.filter((event) => event.level <= level);
-  const level = LEVELS.find((one) => upTo(one).length <= MAX_FACTS) ?? 1;
-  return upTo(level).slice(0, MAX_FACTS);
+  const rank = (event: TraceEvent) => Math.max(1, event.level) * 2 - (event.pod === undefined ? 0 : 1);
+  // Sorting keeps the order of facts with the same rank.
+  const shown = new Set(events.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_FACTS));
+  return events.filter((event) => shown.has(event));
 }
 
 interface Line {
