@@ -160,19 +160,19 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
 
   #send(item: WatchItem<T>): void {
     // A component learns of a change once, however many of its controllers read it.
-    const learned = new Map<Actor, WatchItem<T>>();
+    const learned = this.trace.wantsCauses ? new Map<Actor, WatchItem<T>>() : undefined;
     for (const [reader, receiver] of this.#readers) {
-      let one = learned.get(receiver);
+      let one = learned === undefined ? item : learned.get(receiver);
       if (one === undefined) {
         one = this.#withCause(item, receiver);
-        learned.set(receiver, one);
+        learned?.set(receiver, one);
       }
       if (!reader.push(one)) reader.fail(new Error(`a controller fell ${READER_CAPACITY} changes behind`));
     }
   }
 
   #withCause(item: WatchItem<T>, actor: Actor): WatchItem<T> {
-    if (!this.trace.wantsCauses || item.type === "init" || item.type === "initDone") return item;
+    if (item.type === "init" || item.type === "initDone") return item;
     const { object } = item;
     // A list after a broken watch shows what changed, but not when and, for a deleted object, by which version.
     if (this.#listed !== undefined) return item.type === "deleted" ? item : { ...item, causedBy: versionOf(object) };

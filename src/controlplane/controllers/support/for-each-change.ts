@@ -12,7 +12,9 @@ export async function forEachChange<T extends KubeObject>(
   handle: (item: WatchItem<T>) => void,
 ): Promise<void> {
   for await (const item of changes) {
-    if (item.type === "init" || item.type === "initDone") trace.origin("start", () => handle(item));
+    // Every change of the cluster passes here once for each controller.
+    if (!trace.wantsCauses) handle(item);
+    else if (item.type === "init" || item.type === "initDone") trace.origin("start", () => handle(item));
     else trace.because(item, () => handle(item));
   }
 }
