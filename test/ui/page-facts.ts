@@ -1,6 +1,8 @@
 import type { Fact, TraceEvent } from "../../src/trace/events.js";
 
-type Options = Partial<Pick<TraceEvent, "actor" | "level" | "causedBy" | "origin" | "pod" | "instance" | "atMs">>;
+type Options = Partial<
+  Pick<TraceEvent, "actor" | "level" | "causedBy" | "origin" | "every" | "pod" | "instance" | "atMs">
+>;
 
 /** Facts of a run, with ids and times that count up. */
 export class PageFacts {
@@ -89,6 +91,6 @@ export function podFacts(): TraceEvent[] {
     { kind: "event", type: "Warning", reason: "Slow", message: "it was slow", object: "Pod/web" },
     { ...pod, causedBy: decided },
   );
-  facts.add({ kind: "note", text: "a detail" }, { level: 3, origin: "timer" });
+  facts.add({ kind: "note", text: "a detail" }, { level: 3, origin: "timer", every: "10 s" });
   return facts.events;
 }

@@ -98,6 +98,10 @@ browserSuite([], "a trace as a page", (suite) => {
     assert.equal(await rows(page), 9);
     await page.getByLabel("Detail", { exact: true }).selectOption("everything");
     assert.equal(await rows(page), 10);
+    await page.getByRole("option", { name: /a detail/ }).click();
+    assert.match(await page.getByRole("region", { name: "Details" }).innerText(), /repeats\s+every 10 s/);
+    // The selected step is shown with any filter.
+    await page.getByRole("option", { name: /start container app/ }).click();
     await page.getByLabel("Pod", { exact: true }).selectOption("default/web");
     assert.equal(await rows(page), 4);
     await page.getByText("Filter", { exact: true }).click();

@@ -54,6 +54,7 @@ function Facts({ state, step }: { readonly state: PageState; readonly step: Step
     ["identity", event.kind === "request" ? event.identity : undefined],
     ["server", event.kind === "request" ? event.server : event.kind === "rpc" ? event.endpoint : undefined],
     ["payload", event.kind === "frame" ? event.head : undefined],
+    ["repeats", event.every === undefined ? undefined : `every ${event.every}`],
     ["hint", event.kind === "error" ? event.hint : undefined],
     ["chapter", event.chapter],
     ["pod", event.pod],

@@ -57,6 +57,7 @@ test("trace convert: three traces become one, in the order of time", async () =>
 });
 
 for (const [name, begin] of [
+  ["a.html", "<!doctype html>"],
   ["a.mmd", "sequenceDiagram"],
   ["a.json", '{"displayTimeUnit"'],
   ["a.otlp.json", '{"resourceSpans"'],
