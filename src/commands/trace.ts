@@ -19,6 +19,7 @@ export function addTraceCommand(trace: Command, context: CliContext): void {
 
   const view = subcommand("view", "walk through the causal trees on a terminal; print them elsewhere")
     .argument("<files...>", ".ndjson traces of one run; or one .html page, whose address is printed")
+    .option("--page", "write the page beside the first file, and print its address")
     .action(async (files: readonly string[], { json = false, page = false }: ViewOptions) => {
       const { printPage, runView, writePage } = await import("./trace/view.js");
       const [file = ""] = files;
