@@ -27,8 +27,6 @@ export function addTraceCommand(trace: Command, context: CliContext): void {
       else if (page) await writePage(context, files);
       else await runView(context, files, json);
     });
-  if (TRACE_ENDINGS.includes(".html"))
-    view.option("--page", "write the page beside the first file, and print its address");
   addExamples(view, "kubelab trace view run.ndjson", "kubelab trace view cluster.ndjson node.ndjson | less -S");
 
   const convert = subcommand("convert", "merge traces, and write them in any format")
