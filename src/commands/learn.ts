@@ -156,6 +156,7 @@ function addStepCommands(room: LearnRoom): void {
     ["hint", "helpHint"],
     ["solution", "helpSolution"],
     ["status", "helpStatus"],
+    ["page", "helpPage"],
     ["stop", "helpStop"],
   ] as const) {
     add(room, name, text).action(open(room, async (env) => (await operations())[name](env)));

@@ -1,5 +1,6 @@
 import type { Language, Say } from "../i18n/catalogue.js";
 import type { ProcessContext, Program, ProgressReporter, Questions } from "../testbed/context.js";
+import type { TraceEvent } from "../trace/events.js";
 import type { SystemClock } from "../util/clock.js";
 import type { LabLibrary } from "./library.js";
 import type { ProgressStore } from "./progress-store.js";
@@ -23,6 +24,8 @@ export interface LabContext {
   /** width of the terminal that shows a lab's output, at most 100 */
   readonly columns: number;
   isColoured(stream: "stdout" | "stderr"): boolean;
+  /** Writes a page that shows facts, for its owner alone. @throws LabError BAD_FILE */
+  writePage(path: string, facts: readonly TraceEvent[]): Promise<void>;
   /** Writes a text to a stream, wrapped at the stream's width. */
   print(stream: "stdout" | "stderr", text: string): void;
 }

@@ -1,5 +1,5 @@
 import type { TraceEvent } from "../trace/events.js";
-import { TraceGraph } from "../trace/graph.js";
+import { startMs, TraceGraph } from "../trace/graph.js";
 import { versionOf } from "../trace/scope.js";
 import { plainText, renderEvent } from "../trace/terminal.js";
 import { findIn } from "./match.js";
@@ -19,6 +19,8 @@ export type Sight =
 /** The facts that decided a verdict: how it began, and what led to what the check saw. */
 export interface Evidence {
   readonly facts: readonly TraceEvent[];
+  /** when each of them began, in ms after the first */
+  readonly afterMs: readonly number[];
   /** the length of the whole chain */
   readonly count: number;
 }
@@ -67,7 +69,9 @@ export function evidenceFor(sights: readonly Sight[], events: readonly TraceEven
   const [latest] = found.toSorted((a, b) => b.atMs - a.atMs);
   if (latest === undefined) return undefined;
   const chain = graph.chainOf(latest);
-  return { facts: mostTelling(chain), count: chain.length };
+  const facts = mostTelling(chain);
+  const [firstMs = 0] = facts.map(startMs);
+  return { facts, afterMs: facts.map((one) => startMs(one) - firstMs), count: chain.length };
 }
 
 function factOf(sight: Sight, graph: TraceGraph): TraceEvent | undefined {

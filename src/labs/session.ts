@@ -8,6 +8,7 @@ import type { Lab } from "./lab.js";
 import { outputVerdict, type Verdict } from "./leaf-check.js";
 import { linesWith } from "./match.js";
 import type { LabMessage } from "./message.js";
+import { type Picture, withCauses } from "./picture.js";
 import type { OutputListener } from "./runner.js";
 import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
 import { checkChoice, checkOf, isNoticed, typeOf } from "./steps.js";
@@ -40,6 +41,10 @@ export class LabSession implements AsyncDisposable {
   readonly #emit: (message: LabMessage) => void;
   #index: number;
   #hintsShown = 0;
+  /** how many facts there were when the current step began */
+  #factsBefore = 0;
+  /** the last step that did something */
+  #active: { readonly step: string; readonly factsBefore: number } | undefined;
   #patience = new AbortController();
   /** Reports a background command's output only during the step that started it. */
   #showing = { isOver: false };
@@ -84,6 +89,7 @@ export class LabSession implements AsyncDisposable {
       throw new LabBroken(this.#say("brokenBegin", { id, want: verdict.want, seen: verdict.seen }));
     }
     this.#emit({ kind: "text", markdown: introduction });
+    this.#factsBefore = this.environment.facts.count;
   }
 
   /** Reports the current step. */
@@ -118,6 +124,7 @@ export class LabSession implements AsyncDisposable {
     const { step } = this;
     if (step === undefined) return false;
     if (choice !== undefined) checkChoice(step, choice);
+    this.#activate(step);
     return (await this.#whileShown(() => this.#perform(step, choice, signal))) && this.#goOn(step);
   }
 
@@ -142,6 +149,7 @@ export class LabSession implements AsyncDisposable {
     this.#emit({ kind: "done", step: step.id, hints: this.#hintsShown });
     this.#index += 1;
     this.#hintsShown = 0;
+    this.#factsBefore = this.environment.facts.count;
     if (this.step === undefined) this.#emit({ kind: "finished", closing: this.text.closing });
     return true;
   }
@@ -314,6 +322,7 @@ export class LabSession implements AsyncDisposable {
   async solve(signal: AbortSignal): Promise<boolean> {
     const { step } = this;
     if (step === undefined || !this.isSolvable) return false;
+    this.#activate(step);
     await this.#whileShown(async () => {
       if ("solve" in step) await this.#act(step.solve, `${step.id}-solution`, signal);
       else if ("do" in step) await this.#runHere(step, signal);
@@ -329,7 +338,8 @@ export class LabSession implements AsyncDisposable {
   async ask(waits: boolean, signal: AbortSignal): Promise<boolean | undefined> {
     const { step } = this;
     const check = step === undefined ? undefined : checkOf(step);
-    if (check === undefined) return undefined;
+    if (step === undefined || check === undefined) return undefined;
+    this.#activate(step);
     return this.#verdict(waits ? check : { ...check, within: undefined }, signal);
   }
 
@@ -344,6 +354,20 @@ export class LabSession implements AsyncDisposable {
     const { step } = this;
     if (step === undefined || checkOf(step) === undefined) return false;
     return "check" in step || ("do" in step && step.where === "elsewhere");
+  }
+
+  /** The facts of the last step in which something was done, up to now: when a step is done, the next one has no facts yet. */
+  picture(): Picture {
+    const { facts } = this.environment;
+    const { step, factsBefore } = this.#active ?? { step: this.step?.id ?? "", factsBefore: this.#factsBefore };
+    return { step, facts: withCauses(facts.since(factsBefore), facts.since()) };
+  }
+
+  /** Texts to read and lines to look at do nothing. */
+  #activate(step: Step): void {
+    const { id } = step;
+    if (typeOf(step) === "read" || typeOf(step) === "observe" || this.#active?.step === id) return;
+    this.#active = { step: id, factsBefore: this.#factsBefore };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, describe, test } from "vitest";
 import { CliProcess, type Ended, newHome } from "../support/cli-process.js";
 import { suiteNeeding } from "../support/requirements.js";
@@ -89,6 +90,29 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.equal((await learner.type("status")).code, 1);
     const again = await learner.type("start heartbeats");
     assert.match(again.stdout, /Step 2 of/);
+  });
+
+  test("after an answer the facts that decided it; the page of the step, for its owner alone", async () => {
+    const learner = newLearner();
+    await learner.type("start pod-life --speed 10");
+    const applied = await learner.type("next");
+    assert.match(applied.stdout, /✓ correct: [^$]*what decided it[^$]* → POST [^$]* pods default\/\w+: stored/);
+    const written = await learner.type("page", { DISPLAY: "" });
+    assert.equal(written.code, 0, written.stderr);
+    const path = join(learner.folder, "pod-life-apply.html");
+    assert.equal(written.stdout, `The picture of the step: ${pathToFileURL(path).href}\n`);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.match(readFileSync(path, "utf8"), /<!doctype html>[\s\S]*pods default\/\w+[\s\S]*<\/html>/);
+  });
+
+  test("a page that cannot be written is one error, and the lab goes on", async () => {
+    const learner = newLearner();
+    await learner.type("start pod-life --speed 10");
+    mkdirSync(join(learner.folder, "pod-life-apply.html"));
+    const failed = await learner.type("page");
+    assert.equal(failed.code, 2);
+    assert.match(failed.stderr, /pod-life-apply\.html/);
+    assert.equal((await learner.type("status")).code, 0);
   });
 
   test("it keeps the language that it was started in", async () => {

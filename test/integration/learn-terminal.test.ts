@@ -39,7 +39,11 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     terminal.press("Enter");
     await terminal.shows(/Step 2 of[\s\S]*❯ continue/);
     terminal.press("Up");
-    for (let presses = 0; presses < 2; presses++) terminal.press("Down");
+    terminal.press("Down");
+    await terminal.shows(/❯ show the picture of the step/);
+    terminal.press("Enter");
+    await terminal.shows(/The picture of the step: file:[\s\S]*❯ continue/);
+    for (let presses = 0; presses < 3; presses++) terminal.press("Down");
     await terminal.shows(/❯ leave the lab/);
     terminal.press("Enter");
     await terminal.shows(/1 of \d+ steps done[\s\S]*Which lab\?/);
@@ -140,11 +144,11 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
 
   test("TERM=dumb, as with a screen reader: numbers to type, and the cursor stays", async () => {
     await using terminal = open(["learn", "start", "heartbeats"], { env: { TERM: "dumb" } });
-    await terminal.shows(/What now\?\s+1\) run it[\s\S]*Type a number from 1 to 3:$/);
+    await terminal.shows(/What now\?\s+1\) run it[\s\S]*Type a number from 1 to 4:$/);
     terminal.press("1", "Enter");
-    await terminal.shows(/Step 2 of[\s\S]*1\) continue[\s\S]*Type a number from 1 to 3:$/);
+    await terminal.shows(/Step 2 of[\s\S]*1\) continue[\s\S]*Type a number from 1 to 4:$/);
     terminal.press("9", "Enter");
-    await terminal.shows(/to 3: 9\s+Type a number from 1 to 3:$/);
+    await terminal.shows(/to 4: 9\s+Type a number from 1 to 4:$/);
     terminal.press("C-c");
     await terminal.shows(/ended with 130/);
   });

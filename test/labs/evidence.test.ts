@@ -105,6 +105,7 @@ test("of a long chain five facts: its ends, where an actor hands over, what came
   await store("pods default/web", "u@1", cause);
   const evidence = evidenceFor(sightOf(pod("u", "1")), facts.since());
   assert.equal(evidence?.count, 10);
+  assert.deepEqual(evidence.afterMs, [0, 4, 7, 8, 9]);
   const whats = evidence.facts.map((one) => ("what" in one ? one.what : ""));
   assert.deepEqual(whats, ["apply", "scheduler 4", "kubelet 3", "kubelet 4", "stored"]);
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, test } from "vitest";
 import type { LabMessage } from "../../src/labs/message.js";
 import { LabSession } from "../../src/labs/session.js";
+import { Trace } from "../../src/trace/trace.js";
 import { MemoryPlace } from "../support/memory-place.js";
 import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
 
@@ -283,4 +284,35 @@ describe("what decided a verdict", () => {
       ["verdict", "verdict"],
     );
   });
+});
+
+test("the picture shows the last step in which something was done, and what caused it before", async () => {
+  const { session, environment } = await begin();
+  const { facts } = environment;
+  const trace = new Trace(environment.clock);
+  trace.addSink(facts);
+  const report = (text: string, causedBy?: string) =>
+    trace.emit({ kind: "note", text }, { actor: "user", ...(causedBy === undefined ? {} : { causedBy }) }).id;
+  const picture = () => {
+    const { step, facts: shown } = session.picture();
+    return [step, ...shown.map((one) => (one.kind === "note" ? one.text : one.kind))];
+  };
+  const cause = report("while looking");
+  report("unrelated");
+  assert.deepEqual(picture(), ["look", "while looking", "unrelated"]);
+  await session.perform(undefined, signal);
+  report("before the command");
+  report("after it", cause);
+  await session.perform(undefined, signal);
+  const join = ["join", "while looking", "before the command", "after it"];
+  assert.deepEqual(picture(), join);
+  report("seen later");
+  // Lines to look at do nothing.
+  await session.perform(undefined, signal);
+  assert.deepEqual(picture(), [...join, "seen later"]);
+  await session.perform("goes", signal);
+  assert.deepEqual(picture(), ["guess"]);
+  await session.look(false, signal);
+  report("of the check");
+  assert.deepEqual(picture(), ["back", "of the check"]);
 });

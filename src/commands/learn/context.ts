@@ -8,6 +8,7 @@ import { findLab, type LabSummary } from "../../labs/library.js";
 import { openLibrary } from "../../labs/open-library.js";
 import { ProgressStore } from "../../labs/progress-store.js";
 import type { ProcessStreams } from "../../testbed/context.js";
+import type { TraceEvent } from "../../trace/events.js";
 import { SystemClock } from "../../util/clock.js";
 import { nearest } from "../../util/nearest.js";
 import { LabRenderer } from "./render.js";
@@ -32,13 +33,14 @@ const MAX_LAB_COLUMNS = 100;
 
 export async function openLearn(context: CliContext, options: LearnOptions): Promise<LearnContext> {
   const wall = new SystemClock();
-  const shared = { context, library: await openLibrary(), store: new ProgressStore(context.env, wall), wall };
+  const store = new ProgressStore(context.env, wall);
+  const shared = { context, library: await openLibrary(), store, wall, writePage };
   return environmentIn(options.lang ?? languageOf(context.env), shared, options);
 }
 
 function environmentIn(
   language: Language,
-  shared: Pick<LearnContext, "context" | "library" | "store" | "wall">,
+  shared: Pick<LearnContext, "context" | "library" | "store" | "wall" | "writePage">,
   options: LearnOptions,
 ): LearnContext {
   const { context } = shared;
@@ -64,6 +66,15 @@ function environmentIn(
       return new LabRenderer({ chalk: chalk(stream), width, say, unicode: hasUnicode(context.env) }, out);
     },
   };
+}
+
+/** Loaded when a learner asks for a page. */
+async function writePage(path: string, facts: readonly TraceEvent[]): Promise<void> {
+  const [{ formatOf }, { TraceGraph }] = await Promise.all([
+    import("../../cli/trace-file.js"),
+    import("../../trace/graph.js"),
+  ]);
+  await formatOf(path).write(path, TraceGraph.of(facts));
 }
 
 /** @throws LabError USAGE with the nearest name */

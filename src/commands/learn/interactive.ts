@@ -5,9 +5,11 @@ import type { LabSummary } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
 import { type OpenSession, openSession } from "../../labs/open-session.js";
 import type { RealTarget } from "../../labs/own/cluster.js";
+import { writePicture } from "../../labs/picture.js";
 import type { LabSession } from "../../labs/session.js";
 import { parseFactor, speedByKey } from "../../labs/speed.js";
 import { isAbortError, LabError } from "../../util/errors.js";
+import { showPage } from "./browser.js";
 import type { LearnContext } from "./context.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
 import { LabReporter } from "./reporter.js";
@@ -77,6 +79,9 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
       case SPEED:
         await askSpeed(env, open);
         break;
+      case PAGE:
+        await showPicture(env, session);
+        break;
       case HINT:
         session.hint();
         break;
@@ -128,6 +133,14 @@ async function attempt(
   }
 }
 
+async function showPicture(env: LearnContext, session: LabSession): Promise<void> {
+  try {
+    showPage(env, "stderr", await writePicture(env, session.definition.id, session.picture()));
+  } catch (error) {
+    tell(env, error);
+  }
+}
+
 async function askSpeed(env: LearnContext, { environment }: Stage): Promise<void> {
   try {
     const factor = parseFactor(await askText(env, env.say("askSpeed"), String(environment.speed)), env.say);
@@ -149,6 +162,7 @@ function tell(env: LearnContext, thrown: unknown): undefined {
 // Choices of predictions begin with a letter or a digit.
 const LEAVE = ".leave";
 const SPEED = ".speed";
+const PAGE = ".page";
 const HINT = ".hint";
 const SOLVE = ".solve";
 const LOOK = ".look";
@@ -187,6 +201,7 @@ function actions(env: LearnContext, { session, environment }: Stage, hasTried: b
 
 function always({ say }: LearnContext, canSetSpeed: boolean): Choice[] {
   return [
+    { value: PAGE, name: say("actionPage") },
     ...(canSetSpeed ? [{ value: SPEED, name: say("actionSpeed") }] : []),
     { value: LEAVE, name: say("actionLeave") },
   ];

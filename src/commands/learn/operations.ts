@@ -104,6 +104,13 @@ export async function status(here: LearnContext): Promise<void> {
   await ask(await openDetached(here), { op: "present" });
 }
 
+/** Writes the picture of the current step, and opens it if there is a browser. */
+export async function page(here: LearnContext): Promise<void> {
+  const lab = await openDetached(here);
+  const { path } = await ask(lab, { op: "page" });
+  if (path !== undefined) (await import("./browser.js")).showPage(lab.env, "stdout", path);
+}
+
 /** Changes the speed of the current lab's clock. @throws LabError USAGE */
 export async function speed(here: LearnContext, word: string): Promise<void> {
   const lab = await openDetached(here);

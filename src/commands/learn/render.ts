@@ -2,7 +2,6 @@ import type { ChalkInstance } from "chalk";
 import { fitted, wrap } from "../../cli/text-width.js";
 import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
-import { startMs } from "../../trace/graph.js";
 import { factText } from "../../trace/terminal.js";
 import { printable } from "../../trace/text.js";
 import { renderMarkdown } from "./markdown.js";
@@ -121,20 +120,19 @@ export class LabRenderer {
   }
 
   /** One line for each fact: how long after the first it began, who, what. */
-  #evidence({ facts, count }: LabMessage & { kind: "evidence" }): string[] {
+  #evidence({ facts, afterMs, count }: LabMessage & { kind: "evidence" }): string[] {
     const { chalk, say, unicode } = this.options;
-    const [first] = facts;
     const options = {
       chalk,
       unicode,
       width: () => this.#width,
       verbosity: 2,
-      startMs: first === undefined ? 0 : startMs(first),
+      startMs: 0,
     } as const;
     const actors = facts.map(({ actor, instance }) => (instance === undefined ? actor : `${actor} ${instance}`));
     const actorWidth = Math.max(...actors.map((name) => name.length));
     const lines = facts.map((fact, i) => {
-      const seconds = `+${((startMs(fact) - options.startMs) / 1000).toFixed(3)} s`;
+      const seconds = `+${((afterMs[i] ?? 0) / 1000).toFixed(3)} s`;
       const { sign, text } = factText(fact, options);
       const words = `  ${seconds.padStart(10)} ${actors[i]?.padEnd(actorWidth)} ${sign} ${text}`;
       return fitted(printable(words), this.#width, unicode ? "…" : "...");

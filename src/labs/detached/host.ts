@@ -12,12 +12,12 @@ import { type StepType, typeOf } from "../steps.js";
 
 /** The operations of a lab that runs in the background. */
 export type LabOperation =
-  | { readonly op: "present" | "hint" | "solve" | "leave" }
+  | { readonly op: "present" | "hint" | "solve" | "leave" | "page" }
   | { readonly op: "ask"; readonly waits: boolean }
   | { readonly op: "perform"; readonly choice?: string }
   | { readonly op: "speed"; readonly factor: number };
 
-const OPERATIONS = ["present", "hint", "solve", "ask", "leave", "perform", "speed"];
+const OPERATIONS = ["present", "hint", "solve", "ask", "leave", "perform", "speed", "page"];
 
 /** The last line of an answer. */
 export type LabOutcome =
@@ -25,6 +25,8 @@ export type LabOutcome =
       readonly kind: "outcome";
       /** undefined: the operation did not apply */
       readonly ok?: boolean;
+      /** of the page that was written */
+      readonly path?: string;
       /** the current step; null at the lab's end */
       readonly step: string | null;
       readonly type: StepType | null;
@@ -43,6 +45,8 @@ export interface HostOptions {
   readonly socket: string;
   /** resolves when progress is saved */
   readonly written: () => Promise<void>;
+  /** Writes the picture of the step. @returns its path */
+  readonly writePicture: () => Promise<string>;
   readonly say: Say;
 }
 
@@ -55,7 +59,7 @@ const MAX_BODY_BYTES = 4096;
 export async function hostLab(
   session: LabSession,
   speaker: Speaker,
-  { socket, written, say }: HostOptions,
+  { socket, written, writePicture, say }: HostOptions,
   signal: AbortSignal,
 ): Promise<void> {
   await rm(socket, { force: true });
@@ -77,7 +81,7 @@ export async function hostLab(
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     if (operation.op !== "leave") speaker.emit = (message) => void response.write(`${JSON.stringify(message)}\n`);
-    const outcome = await operate(session, operation, say, AbortSignal.any([until, gone.signal]));
+    const outcome = await operate(session, operation, { writePicture, say }, AbortSignal.any([until, gone.signal]));
     await written();
     response.end(`${JSON.stringify(outcome)}\n`);
     if (operation.op === "leave" || session.step === undefined) response.once("close", () => leave.abort());
@@ -103,15 +107,16 @@ async function listen(server: Server, socket: string): Promise<void> {
 async function operate(
   session: LabSession,
   operation: LabOperation,
-  say: Say,
+  { writePicture, say }: Pick<HostOptions, "writePicture" | "say">,
   signal: AbortSignal,
 ): Promise<LabOutcome> {
   try {
+    const path = operation.op === "page" ? await writePicture() : undefined;
     const ok = await perform(session, operation, signal);
     const { step } = session;
     const type = step === undefined ? null : typeOf(step);
     const { mayTakeMs } = session;
-    return { kind: "outcome", ...defined({ ok }), step: step?.id ?? null, type, mayTakeMs };
+    return { kind: "outcome", ...defined({ ok, path }), step: step?.id ?? null, type, mayTakeMs };
   } catch (thrown) {
     const error = localized(thrown, say);
     const { id } = session.definition;
@@ -147,6 +152,7 @@ async function perform(
       await session.environment.setSpeed(operation.factor);
       return true;
     case "leave":
+    case "page":
       return true;
   }
 }

@@ -4,6 +4,7 @@ import type { LabContext, LabOptions } from "../context.js";
 import type { LabSummary } from "../library.js";
 import type { LabMessage } from "../message.js";
 import { openSession } from "../open-session.js";
+import { writePicture } from "../picture.js";
 import { makeLearnFolder } from "../progress-store.js";
 import { hostLab, type Speaker } from "./host.js";
 import { announceDetached, forgetDetached, type HostState } from "./state.js";
@@ -37,7 +38,8 @@ export async function serveLab(env: LabContext, lab: LabSummary, options: LabOpt
     for (const message of opening.splice(0)) speaker.emit(message);
     present();
   };
-  const serving = hostLab(session, speaker, { socket, written, say }, env.context.signal);
+  const host = { socket, written, say, writePicture: () => writePicture(env, lab.id, session.picture()) };
+  const serving = hostLab(session, speaker, host, env.context.signal);
   await announceDetached(env, state);
   try {
     await serving;

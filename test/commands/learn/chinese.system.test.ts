@@ -56,7 +56,20 @@ const KUBECONFIG = JSON.stringify({
   "current-context": "x",
 });
 
-const subcommands = ["", "list", "start", "next", "check", "hint", "solution", "status", "stop", "speed", "reset"];
+const subcommands = [
+  "",
+  "list",
+  "start",
+  "next",
+  "check",
+  "hint",
+  "solution",
+  "status",
+  "page",
+  "stop",
+  "speed",
+  "reset",
+];
 const SITUATIONS: readonly (readonly [line: string, files?: Files])[] = [
   ...[...subcommands, "report", "export", "import", "check-labs"].map((name) => [`${name} --help`.trim()] as const),
   [""],
@@ -88,7 +101,7 @@ const SITUATIONS: readonly (readonly [line: string, files?: Files])[] = [
     "start tokens --answers ok.yaml --kubeconfig k.yaml --context other --yes",
     { "ok.yaml": ANSWERS, "k.yaml": KUBECONFIG },
   ],
-  ...["next", "check", "hint", "solution", "status", "stop", "speed 3", "speed x", "reset nope", "reset"].map(
+  ...["next", "check", "hint", "solution", "status", "page", "stop", "speed 3", "speed x", "reset nope", "reset"].map(
     (line) => [line] as const,
   ),
   ["report --json --junit"],

@@ -44,12 +44,13 @@ describe("marks, where a terminal shows all signs and where it shows ASCII", () 
 describe("the facts that decided a verdict", () => {
   const stamp = { seq: 1, id: "0", level: 1 } as const;
   const facts: readonly TraceEvent[] = [
-    { ...stamp, kind: "step", title: "$ kubelab join atlas", actor: "user", atMs: 1_000 },
-    { ...stamp, kind: "decision", what: "renew \u001b[2J", why: "", actor: "kubelet", instance: "n1", atMs: 1_500 },
-    { ...stamp, kind: "state", subject: "x".repeat(100), what: "", to: "", actor: "apiserver", atMs: 3_000 },
+    { ...stamp, kind: "step", title: "$ kubelab join atlas", actor: "user", atMs: 0 },
+    { ...stamp, kind: "decision", what: "renew \u001b[2J", why: "", actor: "kubelet", instance: "n1", atMs: 0 },
+    { ...stamp, kind: "state", subject: "x".repeat(100), what: "", to: "", actor: "apiserver", atMs: 0 },
   ];
+  const afterMs = [0, 500, 2_000];
   test("are one line each, which fits the terminal and has no control characters", () => {
-    assert.deepEqual(lines({ kind: "evidence", facts, count: 3 }, false), [
+    assert.deepEqual(lines({ kind: "evidence", facts, afterMs, count: 3 }, false), [
       "what decided it:",
       "    +0.000 s user       > $ kubelab join atlas",
       "    +0.500 s kubelet n1 * renew \\x1b[2J",
@@ -57,6 +58,6 @@ describe("the facts that decided a verdict", () => {
     ]);
   });
   test("if some are left out, their number is named", () => {
-    assert.equal(lines({ kind: "evidence", facts, count: 20 }, true)[0], "what decided it, 3 of 20 facts:");
+    assert.equal(lines({ kind: "evidence", facts, afterMs, count: 20 }, true)[0], "what decided it, 3 of 20 facts:");
   });
 });
