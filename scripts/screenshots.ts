@@ -11,25 +11,29 @@ const SHOTS = [
   { name: "trace-page", colorScheme: "light", viewport: { width: 1200, height: 760 } },
   { name: "trace-page-narrow", colorScheme: "dark", viewport: { width: 400, height: 760 } },
 ] as const;
-/** The step that is selected: the kubelet asks for its certificate. */
-const SELECTED = "POST /apis/certificates.k8s.io";
+/** The step that is selected: its chain leads back to the request that created the pod. */
+const SELECTED = "container created → running";
 
 const home = await mkdtemp(join(tmpdir(), "k-"));
 const file = join(home, "run.html");
-const child = spawn(process.execPath, [resolve("dist/cli.js"), "bootstrap", "--trace", file], {
+const child = spawn(process.execPath, [resolve("dist/cli.js"), "journey", "--trace", file], {
   cwd: home,
   env: { PATH: process.env["PATH"], HOME: home },
   stdio: "ignore",
 });
 const code = await new Promise((ended) => child.once("close", ended));
-if (code !== 0) throw new Error(`kubelab bootstrap exited with ${code}`);
+if (code !== 0) throw new Error(`kubelab journey exited with ${code}`);
 
 await mkdir(FOLDER, { recursive: true });
 const browser = await startChromium();
 for (const { name, colorScheme, viewport } of SHOTS) {
   const page = await browser.newPage({ colorScheme, viewport });
   await page.goto(pathToFileURL(file).href);
+  await page.getByLabel("Detail", { exact: true }).selectOption("everything");
+  await page.getByLabel("Search").fill("container running");
   await page.locator(".row", { hasText: SELECTED }).first().click();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Only this chain" }).click();
   await page.screenshot({ path: `${FOLDER}/${name}.png` });
   await page.close();
 }

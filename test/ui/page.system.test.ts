@@ -96,7 +96,10 @@ browserSuite([], "a trace as a page", (suite) => {
   test("filters by detail, pod, actor and kind", async () => {
     const { page } = await open();
     assert.equal(await rows(page), 9);
-    await page.getByLabel("Detail", { exact: true }).selectOption("everything");
+    await page.getByLabel("Search").fill("a detail");
+    await page.getByRole("button", { name: "Look at everything" }).click();
+    assert.equal(await rows(page), 1);
+    await page.getByLabel("Search").fill("");
     assert.equal(await rows(page), 10);
     await page.getByRole("option", { name: /a detail/ }).click();
     assert.match(await page.getByRole("region", { name: "Details" }).innerText(), /repeats\s+every 10 s/);

@@ -14,10 +14,13 @@ export interface Filter {
   readonly hiddenKinds: ReadonlySet<string>;
 }
 
+/** Also the servers' decisions about each request, and bodies. */
+export const ALL_LEVELS = 4;
+
 export const NO_FILTER: Filter = {
   search: "",
   pod: undefined,
-  level: 4,
+  level: ALL_LEVELS,
   hiddenLanes: new Set(),
   hiddenKinds: new Set(),
 };

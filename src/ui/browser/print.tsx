@@ -12,7 +12,7 @@ export function PrintedList({ state }: { readonly state: PageState }) {
       <caption>
         {rows.length > MAX_ROWS
           ? `The first ${MAX_ROWS} of ${rows.length} steps: filter to print others.`
-          : "All steps"}
+          : `${rows.length} steps`}
       </caption>
       <thead>
         <tr>

@@ -1,6 +1,7 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Arrows, type Geometry } from "./arrows.js";
+import { ALL_LEVELS } from "./filter.js";
 import type { Lane } from "./lanes.js";
 import type { PageState } from "./state.js";
 import type { Step } from "./step.js";
@@ -28,7 +29,7 @@ export function Sequence({ state }: { readonly state: PageState }) {
     return [first, Math.min(state.rows.value.length, first + count)] as const;
   });
   useSignalEffect(() => {
-    state.inView.value = range.value;
+    state.inView.value = [range.value[0], Math.max(range.value[0], range.value[1] - 1)];
   });
   useSignalEffect(() => reveal(scroller.current, state.row.value));
 
@@ -52,7 +53,7 @@ export function Sequence({ state }: { readonly state: PageState }) {
           top.value = event.currentTarget.scrollTop;
         }}
       >
-        {rows.length === 0 && <p class="nothing">No step matches the filter.</p>}
+        {rows.length === 0 && <Nothing state={state} />}
         <div class="whole" role="presentation" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
           <Arrows state={state} from={from} shown={shown} geometry={geometry} />
           {shown.map((step, i) => (
@@ -61,6 +62,20 @@ export function Sequence({ state }: { readonly state: PageState }) {
         </div>
       </div>
     </section>
+  );
+}
+
+function Nothing({ state }: { readonly state: PageState }) {
+  const isEverything = state.filter.value.level >= ALL_LEVELS;
+  return (
+    <p class="nothing">
+      No step matches the filter.{" "}
+      {!isEverything && (
+        <button type="button" onClick={() => state.change({ level: ALL_LEVELS })}>
+          Look at everything
+        </button>
+      )}
+    </p>
   );
 }
 

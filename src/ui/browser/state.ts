@@ -28,8 +28,8 @@ export class PageState {
   /** only the chain of the selected step is shown */
   readonly isChainOnly = signal(false);
   readonly isPlaying = signal(false);
-  /** the rows that are in view: indexes into `rows` */
-  readonly inView = signal<readonly [from: number, to: number]>([0, 0]);
+  /** the first and the last row in view: indexes into `rows` */
+  readonly inView = signal<readonly [first: number, last: number]>([0, 0]);
 
   readonly chain = computed<Chain>(() => {
     this.revision.value;

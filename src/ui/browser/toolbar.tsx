@@ -1,3 +1,4 @@
+import { ALL_LEVELS } from "./filter.js";
 import { KINDS, Sign } from "./marks.js";
 import type { PageState } from "./state.js";
 
@@ -5,7 +6,7 @@ import type { PageState } from "./state.js";
 const DETAIL = [
   [1, "steps"],
   [2, "requests"],
-  [4, "everything"],
+  [ALL_LEVELS, "everything"],
 ] as const;
 
 /** Play, search and filters. */
