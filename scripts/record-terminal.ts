@@ -1,4 +1,5 @@
-// `npm run record-terminal`: runs `kubelab bootstrap` and draws what it printed, when it printed it, as docs/bootstrap.svg.
+// `npm run record-terminal`: runs `kubelab bootstrap` on a terminal (util-linux's script) and draws what it printed, when it printed
+// it, as docs/bootstrap.svg.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,6 +8,7 @@ import { type TerminalLine, terminalSvg } from "./terminal-svg.js";
 
 const FILE = "docs/bootstrap.svg";
 const COMMAND = ["bootstrap"];
+const COLUMNS = 80;
 const SLOWDOWN = 40;
 const FIRST_LINE_MS = 20;
 
@@ -14,15 +16,18 @@ const FIRST_LINE_MS = 20;
 async function record(args: readonly string[]): Promise<TerminalLine[]> {
   const home = await mkdtemp(join(tmpdir(), "k-"));
   try {
-    const env = { PATH: process.env["PATH"], HOME: home, LANG: "C.UTF-8", FORCE_COLOR: "1" };
+    // A dumb terminal gets no spinner, whose control sequences the picture could not show.
+    const env = { PATH: process.env["PATH"], HOME: home, LANG: "C.UTF-8", FORCE_COLOR: "1", TERM: "dumb" };
     const start = performance.now();
-    const child = spawn(process.execPath, [resolve("dist/cli.js"), ...args], { cwd: home, env, stdio: "pipe" });
+    const words = [process.execPath, resolve("dist/cli.js"), ...args].map((word) => `'${word}'`);
+    const onTerminal = ["-qefc", `stty cols ${COLUMNS} rows 40; ${words.join(" ")}`, "/dev/null"];
+    const child = spawn("script", onTerminal, { cwd: home, env, stdio: "pipe" });
     const chunks: TerminalLine[] = [];
     for (const stream of [child.stdout, child.stderr]) {
       stream
         .setEncoding("utf8")
         .on("data", (text: string) =>
-          chunks.push({ text: text.replaceAll(home, "~"), atMs: performance.now() - start }),
+          chunks.push({ text: text.replaceAll("\r\n", "\n").replaceAll(home, "~"), atMs: performance.now() - start }),
         );
     }
     const code = await new Promise((resolveEnd) => child.once("close", resolveEnd));

@@ -44,7 +44,7 @@ export class TraceSummary {
       ["decisions", words(this.#decisions)],
       ["changed", [...this.#changed].map(shorten)],
       ["repeated", again],
-      ["more", ["-v 1 reasons and sources", "-v 2 requests", "--trace FILE keeps it"]],
+      ["more", ["-v 1 reasons and sources", "-v 2 requests", "--trace run.html a picture"]],
     ];
     const took = ((this.#lastMs - startMs) / 1000).toFixed(2);
     const head = `what just happened: ${this.#steps} steps in ${took} s`;

@@ -103,7 +103,7 @@ test("the summary counts requests by actor, refusals by status, and decisions; a
       "what just happened: 3 steps in 1.50 s",
       "  requests   kubelet 4, user 1, refused: 404 x2, 403, no answer",
       "  decisions  kubelet 3",
-      "  more       -v 1 reasons and sources, -v 2 requests, --trace FILE keeps it",
+      "  more       -v 1 reasons and sources, -v 2 requests, --trace run.html a picture",
     ];
     assert.deepEqual(at < 0 ? [] : run.lines.slice(at), titles.length < 3 ? [] : want);
   }
