@@ -50,7 +50,12 @@ async function readIfFile(path: string, signal: AbortSignal): Promise<Buffer | u
   } catch (cause) {
     signal.throwIfAborted();
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new LabError("BAD_FILE", `cannot read ${path}: ${describeFileError(cause)}`, "Name a file with a CSR or a certificate, in PEM or DER.", { cause });
+    throw new LabError(
+      "BAD_FILE",
+      `cannot read ${path}: ${describeFileError(cause)}`,
+      "Name a file with a CSR or a certificate, in PEM or DER.",
+      { cause },
+    );
   }
 }
 
