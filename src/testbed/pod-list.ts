@@ -49,11 +49,6 @@ export function shortUid(uid: string | null): string {
 }
 const UID_SHOWN = 8;
 
-/** `1 pod`, `2 pods` */
-export function counted(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
-}
-
 function hashOf({ metadata }: V1Pod): string {
   return metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "";
 }

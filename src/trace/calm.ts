@@ -13,6 +13,7 @@ import {
 import { printable, wrap } from "./text.js";
 import type { Level, TraceSink } from "./trace.js";
 import { TraceSummary } from "./trace-summary.js";
+import { upstreamUrl } from "./upstream.js";
 
 export interface CalmOptions extends TerminalOptions {
   /** shown as `~` */
@@ -28,8 +29,6 @@ const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
 const MIN_WIDTH = 60;
 /** A step waits this long for its first fact, to share its line. */
 const HOLD_MS = 30;
-/** Upstream's files as of the release that kubelab mirrors. */
-const UPSTREAM_URL = "https://github.com/kubernetes/kubernetes/blob/v1.25.0/";
 /** The kinds whose details are reasons, constants and upstream functions: `-v 1` shows them. */
 const FOLDED: ReadonlySet<TraceEvent["kind"]> = new Set(["step", "decision", "state"]);
 
@@ -150,7 +149,8 @@ export class CalmSink implements TraceSink {
     if (upstream === undefined) return "";
     const words = printable(`${upstream.file.split("/").at(-1)} ${upstream.func}`);
     if (endColumn + 2 + words.length > this.options.width()) return "";
-    return `  ${this.options.link(this.options.chalk.dim(words), UPSTREAM_URL + upstream.file)}`;
+    const [text, url] = [this.options.chalk.dim(words), upstreamUrl(upstream.file)];
+    return `  ${url === undefined ? text : this.options.link(text, url)}`;
   }
 
   #text(event: TraceEvent): string {

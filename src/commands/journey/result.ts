@@ -1,6 +1,7 @@
 import type { CommandResult } from "../../cli/context.js";
 import type { Target } from "../../testbed/target.js";
 import { wrap } from "../../trace/text.js";
+import { counted } from "../../util/counted.js";
 import type { PodManifest } from "./manifest.js";
 import type { JourneyStep } from "./steps.js";
 
@@ -41,7 +42,7 @@ function wayLines(
   { title, steps, tookMs, isWhole }: Journey,
   { target, explains, columns }: ResultOptions,
 ): string[] {
-  const head = `pod ${pod}: ${title} in ${(tookMs / 1000).toFixed(3)} s, ${steps.length} step${steps.length === 1 ? "" : "s"}`;
+  const head = `pod ${pod}: ${title} in ${(tookMs / 1000).toFixed(3)} s, ${counted(steps.length, "step")}`;
   const lines = steps.flatMap((step) => stepLines(step, explains, columns));
   if (isWhole) return [head, ...lines];
   const where =

@@ -7,14 +7,14 @@ import { collectionPath, objectPath, PODS } from "../../client-go/rest/paths.js"
 import { RequestTrace } from "../../testbed/request-trace.js";
 import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { TraceEvent } from "../../trace/events.js";
-import { TraceGraph } from "../../trace/graph.js";
+import { startMs, TraceGraph } from "../../trace/graph.js";
 import { versionOf } from "../../trace/scope.js";
 import { ChildAbort } from "../../util/abort.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { type PodManifest, podFromFile, podFromWord } from "./manifest.js";
 import { type Journey, journeyResult } from "./result.js";
-import { beganMs, journeySteps } from "./steps.js";
+import { journeySteps } from "./steps.js";
 
 export interface JourneyOptions extends TargetOptions, OutputOptions {
   readonly filename?: string;
@@ -152,7 +152,7 @@ function journeyOf(title: string, facts: readonly TraceEvent[], first: V1Pod | u
   const stored = facts.find((event) => event.kind === "state" && event.version === version);
   const until = stored ?? facts.find((event) => event.kind === "watch" && event.causedBy === version);
   const steps = journeySteps(graph, root, until);
-  return { title, steps, tookMs: (until ?? root).atMs - beganMs(root), isWhole: stored !== undefined };
+  return { title, steps, tookMs: (until ?? root).atMs - startMs(root), isWhole: stored !== undefined };
 }
 
 function columnsOf({ streams: { stdout } }: CliContext): number {

@@ -1,5 +1,5 @@
 import type { Actor, TraceEvent, Upstream } from "../../trace/events.js";
-import type { TraceGraph } from "../../trace/graph.js";
+import { startMs, type TraceGraph } from "../../trace/graph.js";
 import { factText, plainText } from "../../trace/terminal.js";
 
 /** One step of an object's life. */
@@ -41,11 +41,8 @@ const TEXT = plainText({ width: () => 1_000, verbosity: 1, startMs: 0 });
  */
 export function journeySteps(graph: TraceGraph, root: TraceEvent, until: TraceEvent | undefined): JourneyStep[] {
   const places = placesOf(graph, root);
-  const limit = until === undefined ? undefined : places.get(until);
-  const told = [...places.keys()].filter(
-    (event) =>
-      event === root || (isTold(event) && (limit === undefined || inOrder(places, event, until ?? event) <= 0)),
-  );
+  const isInTime = (event: TraceEvent) => until === undefined || inOrder(places, event, until) <= 0;
+  const told = [...places.keys()].filter((event) => event === root || (isTold(event) && isInTime(event)));
   told.sort((a, b) => inOrder(places, a, b));
   const numbers = new Map(told.map((event, i) => [event, i + 1]));
   return told.map((event, i) => {
@@ -55,7 +52,7 @@ export function journeySteps(graph: TraceGraph, root: TraceEvent, until: TraceEv
     return {
       number: i + 1,
       because: (cause && numbers.get(cause)) ?? 0,
-      atMs: (places.get(event)?.atMs ?? 0) - beganMs(root),
+      atMs: (places.get(event)?.atMs ?? 0) - startMs(root),
       actor: event.actor,
       ...(event.instance === undefined ? {} : { instance: event.instance }),
       text: factText(event, TEXT).text,
@@ -99,7 +96,7 @@ function placesOf(graph: TraceGraph, root: TraceEvent): Map<TraceEvent, Place> {
   for (const { event, depth } of graph.walk(root)) {
     const cause = event === root ? undefined : graph.causeOf(event);
     const causeMs = cause === undefined ? undefined : places.get(cause)?.atMs;
-    places.set(event, { atMs: Math.max(beganMs(event), causeMs ?? 0), depth });
+    places.set(event, { atMs: Math.max(startMs(event), causeMs ?? 0), depth });
   }
   // Servers that do not trace leave only what their watch delivers.
   for (const event of graph.events) {
@@ -113,11 +110,6 @@ function inOrder(places: ReadonlyMap<TraceEvent, Place>, a: TraceEvent, b: Trace
   const [one, other] = [places.get(a), places.get(b)];
   if (one === undefined || other === undefined) return 0;
   return one.atMs - other.atMs || one.depth - other.depth || a.seq - b.seq;
-}
-
-/** Unix ms. A request or call is reported when it ends. */
-export function beganMs(event: TraceEvent): number {
-  return event.kind === "request" || event.kind === "rpc" ? event.atMs - event.durationMs : event.atMs;
 }
 
 function whyOf(event: TraceEvent): string | undefined {

@@ -1,6 +1,7 @@
 import type { RunningNode } from "../../testbed/node.js";
-import { counted, listPods } from "../../testbed/pod-list.js";
+import { listPods } from "../../testbed/pod-list.js";
 import type { Trace } from "../../trace/trace.js";
+import { counted } from "../../util/counted.js";
 import type { StatusTable } from "../inspector/status-table.js";
 
 /** Reports that the node runs, and on which runtime. @param hasAdmin false with --server */

@@ -1,6 +1,7 @@
 import type { CommandResult } from "../../cli/context.js";
 import type { CriClient } from "../../cri/remote/create-cri-client.js";
 import type { Pleg } from "../../testbed/pleg/pleg.js";
+import { counted } from "../../util/counted.js";
 
 const LABEL_WIDTH = 11;
 
@@ -49,8 +50,4 @@ function savings(pleg: Pleg, elapsedMs: number): readonly string[] {
 /** A label and its sentences, each on its own lines. */
 function row(label: string, ...sentences: readonly string[]): string[] {
   return sentences.map((sentence, i) => `${(i === 0 ? `  ${label}` : "").padEnd(LABEL_WIDTH)}${sentence}`);
-}
-
-function counted(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }

@@ -1,8 +1,9 @@
 import type { CommandResult } from "../../cli/context.js";
-import { counted, listPods, shortUid } from "../../testbed/pod-list.js";
+import { listPods, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import { untilAborted } from "../../util/concurrency.js";
+import { counted } from "../../util/counted.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { livePageFiles } from "../inspector/page/live-page.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";

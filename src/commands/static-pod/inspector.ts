@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import type { CommandResult } from "../../cli/context.js";
-import { counted, listPods, shortUid } from "../../testbed/pod-list.js";
+import { listPods, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
+import { counted } from "../../util/counted.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";

@@ -1,6 +1,7 @@
 import type { Fact } from "../../trace/events.js";
 import type { Scope } from "../../trace/scope.js";
 import type { EmitOptions, Trace } from "../../trace/trace.js";
+import { counted } from "../../util/counted.js";
 import { defined } from "../../util/defined.js";
 import { assertNever, messageOf } from "../../util/errors.js";
 import type { Container, Pod, PodRef, PodStatus } from "../container/runtime.js";
@@ -77,7 +78,7 @@ export class RelistObserver {
     this.#stepId = undefined;
     this.#ids.clear();
     if (this.#failuresInARow > 0) {
-      const failed = `${plural(this.#failuresInARow, "relist")} that failed`;
+      const failed = `${counted(this.#failuresInARow, "relist")} that failed`;
       this.#emit({
         kind: "note",
         text: `The runtime lists its pods again after ${failed}; changes since then follow.`,
@@ -94,8 +95,8 @@ export class RelistObserver {
 
   #begin(pods: readonly Pod[], changed: readonly ChangedPod[], reinspections: number): void {
     const changes = changed.reduce((sum, one) => sum + one.changes.length, 0);
-    const again = reinspections === 0 ? "" : `, ${plural(reinspections, "pod")} to inspect again`;
-    const title = `Relist ${this.counts.relists}: ${plural(changes, "change")} among ${countText(pods)}${again}`;
+    const again = reinspections === 0 ? "" : `, ${counted(reinspections, "pod")} to inspect again`;
+    const title = `Relist ${this.counts.relists}: ${counted(changes, "change")} among ${countText(pods)}${again}`;
     const step = { kind: "step", title, upstream: { file: GENERIC, func: "Relist" } } as const;
     this.#stepId = this.trace.emit(step, { actor: "kubelet" }).id;
     const rows = changed.slice(0, this.#maxPods).flatMap(changedRows);
@@ -144,7 +145,7 @@ export class RelistObserver {
       }
     }
     const rest = pod.changes.length - MAX_CHANGES;
-    if (rest > 0) this.#emit({ kind: "note", text: `and ${plural(rest, "more change")} of ${name}` });
+    if (rest > 0) this.#emit({ kind: "note", text: `and ${counted(rest, "more change")} of ${name}` });
   }
 
   /** A pod whose last inspection failed was inspected again. */
@@ -155,10 +156,10 @@ export class RelistObserver {
 
   ended(): void {
     const rest = this.#podsReported - this.#maxPods;
-    if (rest > 0) this.#emit({ kind: "note", text: `and ${plural(rest, "more pod")}; -v 3 shows more` });
+    if (rest > 0) this.#emit({ kind: "note", text: `and ${counted(rest, "more pod")}; -v 3 shows more` });
     this.counts.discarded += this.#discarded;
     if (this.#discarded === 0) return;
-    const lost = plural(this.#discarded, "event");
+    const lost = counted(this.#discarded, "event");
     const message = `the event channel is full (${this.channelCapacity}): ${lost} of this relist discarded`;
     const hint =
       "The cache is up to date all the same; a pod worker that missed an event acts at its next regular sync.";
@@ -281,9 +282,5 @@ function labelOf(change: Pick<ContainerChange, "name" | "containerId" | "isSandb
 function countText(pods: readonly Pod[]): string {
   const sandboxes = pods.reduce((sum, pod) => sum + pod.sandboxes.length, 0);
   const containers = pods.reduce((sum, pod) => sum + pod.containers.length, 0);
-  return `${plural(pods.length, "pod")}, ${plural(sandboxes, "sandbox", "es")}, ${plural(containers, "container")}`;
-}
-
-function plural(count: number, word: string, ending = "s"): string {
-  return `${count} ${word}${count === 1 ? "" : ending}`;
+  return `${counted(pods.length, "pod")}, ${counted(sandboxes, "sandbox", "es")}, ${counted(containers, "container")}`;
 }

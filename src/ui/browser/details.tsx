@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { TraceEvent, Upstream } from "../../trace/events.js";
 import { printable } from "../../trace/text.js";
+import { upstreamUrl } from "../../trace/upstream.js";
 import { parseBodies } from "../facts.js";
 import { type Change, diffObjects } from "./diff.js";
 import { Sign } from "./marks.js";
@@ -8,11 +9,6 @@ import type { PageState } from "./state.js";
 import type { Step } from "./step.js";
 import { versionsAround } from "./versions.js";
 import { durationWords, outcomeOf, secondsOf, titleOf } from "./words.js";
-
-/** The release that every upstream path in a trace refers to. */
-const SOURCE = "https://github.com/kubernetes/kubernetes/blob/v1.25.0/";
-/** A path of a repository, and nothing that leads out of it. */
-const SOURCE_FILE = /^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 
 /** All that is known about the selected step. */
 export function Details({ state }: { readonly state: PageState }) {
@@ -132,15 +128,16 @@ function UpstreamLink({ upstream }: { readonly upstream: Upstream | undefined })
   if (upstream === undefined) return null;
   const { file, func } = upstream;
   const text = `${file} ${func}`;
+  const url = upstreamUrl(file);
   return (
     <p class="upstream">
       <b>Upstream:</b>{" "}
-      {SOURCE_FILE.test(file) ? (
-        <a href={SOURCE + file} target="_blank" rel="noopener noreferrer">
+      {url === undefined ? (
+        printable(text)
+      ) : (
+        <a href={url} target="_blank" rel="noopener noreferrer">
           {text}
         </a>
-      ) : (
-        printable(text)
       )}
     </p>
   );
