@@ -13,6 +13,7 @@ import { createCsrCleanerController } from "./certificates/cleaner.js";
 import { createCsrSigningController } from "./certificates/signing.js";
 import type { Controller, ControllerDeps } from "./controller.js";
 import { EventTtlController } from "./event-ttl.js";
+import { FirstUseController } from "./first-use.js";
 import { GarbageCollector } from "./garbagecollector/garbage-collector.js";
 import { NamespaceController } from "./namespace/namespace.js";
 import { NodeIpamController } from "./nodeipam.js";
@@ -46,7 +47,7 @@ export interface ControllersOptions {
   readonly clusterSigningDurationMs?: number;
 }
 
-/** The running controllers. */
+/** The running controllers, and those that wait for the first object of their kind. */
 export interface RunningControllers {
   readonly names: readonly string[];
   /** why a controller that waits for its restart failed, by name */
@@ -58,11 +59,26 @@ export interface RunningControllers {
 
 type Make = (deps: SharedDeps, options: ControllersOptions) => Controller;
 
+interface Row {
+  readonly name: string;
+  /** the service account of kube-system that it acts as */
+  readonly account: string;
+  readonly make: Make;
+}
+
+/** A controller whose kinds many clusters never use. */
+interface FirstUseRow extends Omit<Row, "make"> {
+  /** `deployments.apps`: the first object of one of these resources starts the controller */
+  readonly startsWith: readonly string[];
+  /** Imports the module, which is not loaded before. */
+  readonly load: () => Promise<Make>;
+}
+
 /**
  * Each controller with the service account it acts as. Mirrors NewControllerInitializers in
  * cmd/kube-controller-manager/app/controllermanager.go and the ClientOrDie names in core.go.
  */
-const CONTROLLERS: readonly { readonly name: string; readonly account: string; readonly make: Make }[] = [
+const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
   {
     name: "serviceaccount",
     account: "service-account-controller",
@@ -101,14 +117,22 @@ export function createControllers(
   deps: ControllersDeps,
   options: ControllersOptions = {},
 ): { readonly controllers: readonly Controller[]; readonly reflectors: SharedReflectors } {
-  const reflectors = new SharedReflectors(deps.clientFor(CONTROLLER_MANAGER), deps.trace);
-  const controllers = CONTROLLERS.map(({ name, account, make }) => {
+  const manager = deps.clientFor(CONTROLLER_MANAGER);
+  const reflectors = new SharedReflectors(manager, deps.trace);
+  const controllers = CONTROLLERS.map((row) => {
+    const { name, account } = row;
     const client = sharingReflectors(deps.clientFor(serviceAccount(account)), reflectors);
     const own = { ...deps, client, trace: traceOfController(deps.trace, name) };
     const recorderFor = (component: string) => new ControllerRecorder(own, component);
-    const controller = make({ ...own, reflectors, recorderFor }, options);
-    assert.equal(controller.name, name);
-    return controller;
+    const create = (make: Make) => {
+      const controller = make({ ...own, reflectors, recorderFor }, options);
+      assert.equal(controller.name, name);
+      return controller;
+    };
+    if ("make" in row) return create(row.make);
+    return new FirstUseController(name, { ...own, client: manager }, row.startsWith, async () =>
+      create(await row.load()),
+    );
   });
   const all = [...controllers, ...createScheduler(deps, reflectors)];
   return { controllers: all.filter(({ name }) => options.without?.includes(name) !== true), reflectors };
