@@ -157,12 +157,14 @@ test("a version names an object as a write and its watch event show it", () => {
   }
 });
 
-test("a traceparent carries an id; others' and damaged ones", () => {
-  assert.equal(parseTraceparent(formatTraceparent("00000001000000ff")), "00000001000000ff");
-  const other = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-  assert.equal(parseTraceparent(other), "b7ad6b7169203331");
-  const damaged = [undefined, ["x"], "", "x", other.slice(1), `${other}x`, other.toUpperCase(), "0".repeat(100_000)];
+test("a traceparent carries an id; those of other programs and damaged ones carry none", () => {
+  const own = formatTraceparent("00000001000000ff");
+  assert.match(own, /^00-[0-9a-f]{32}-00000001000000ff-01$/);
+  assert.equal(parseTraceparent(own), "00000001000000ff");
+  assert.equal(parseTraceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), undefined);
+  const damaged = [undefined, ["x"], "", "x", own.slice(1), `${own}x`, own.toUpperCase(), "0".repeat(100_000)];
   for (const header of damaged) assert.equal(parseTraceparent(header), undefined);
+  assert.equal(parseTraceparent(formatTraceparent("0".repeat(16))), undefined);
 });
 
 test("a fact is searched for secrets only if a sink shows its level", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TraceEvent } from "../../../src/trace/events.js";
+import { formatTraceparent } from "../../../src/trace/traceparent.js";
 import { only } from "../../support/trace.js";
 import { ANONYMOUS, Face } from "./support.js";
 
@@ -52,7 +53,7 @@ test("what admission changes and refuses", async () => {
 });
 
 describe("causes", () => {
-  const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-00000000000000aa-01";
+  const TRACEPARENT = formatTraceparent("00000000000000aa");
   const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
   const configMap = (value: string) => ({
     kind: "ConfigMap",
@@ -100,6 +101,16 @@ describe("causes", () => {
     const [request] = only(events, "request");
     expect([request?.origin, request?.actor, request?.status]).toEqual(["client", "user", 201]);
     expect(request?.identity).toBe("kubernetes-admin (kubectl)");
+    expect(only(events, "state").map(({ causedBy }) => causedBy)).toEqual([request?.id]);
+  });
+
+  test("a client with spans of another program gets a fact for its request as well", async () => {
+    await using face = await Face.open();
+    const events = collect(face);
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await face.ask(CONFIG_MAPS, { method: "POST", headers: { traceparent }, body: configMap("a") });
+    const [request] = only(events, "request");
+    expect(request?.origin).toBe("client");
     expect(only(events, "state").map(({ causedBy }) => causedBy)).toEqual([request?.id]);
   });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { KubeletServer } from "../../../src/kubelet/server/server.js";
+import { formatTraceparent } from "../../../src/trace/traceparent.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { HttpsClient } from "../../support/https-client.js";
 import { makeLeaf } from "../../support/https-server.js";
@@ -140,8 +141,9 @@ test("a request is caused by the fact that its client names; another begins a ch
   await using server = await KubeletServer.listen({ host, clock, trace }, { port: 0, transport: "http" });
   const url = `${server.url}/containerLogs/default/web/app`;
   const id = "00f067aa0ba902b7";
-  await (await fetch(url, { headers: { traceparent: `00-4bf92f3577b34da6a3ce929d0e0e4736-${id}-01` } })).text();
+  await (await fetch(url, { headers: { traceparent: formatTraceparent(id) } })).text();
   await (await fetch(url)).text();
+  await (await fetch(url, { headers: { traceparent: `00-4bf92f3577b34da6a3ce929d0e0e4736-${id}-01` } })).text();
   const steps = only(events, "step").map(({ causedBy, origin }) => causedBy ?? origin);
-  assert.deepEqual(steps, [id, "client"]);
+  assert.deepEqual(steps, [id, "client", "client"]);
 });
