@@ -120,16 +120,7 @@ export class NodeIpamController implements Controller {
       this.#recorder.event(about, "Normal", "CIDRNotAvailable", `Node ${name} status is now: CIDRNotAvailable`);
       throw new Error(`no range of ${this.#clusterCidr} is left`);
     }
-    let isTaken = false;
-    try {
-      await client.modify<NodeObject>("nodes", undefined, name, (current) => {
-        isTaken = (current.spec?.podCIDRs ?? []).length === 0;
-        return isTaken ? { ...current, spec: { ...current.spec, podCIDR, podCIDRs: [podCIDR] } } : current;
-      });
-    } finally {
-      if (!isTaken) cidrs.release(podCIDR);
-    }
-    asController(
+    const cause = asController(
       trace,
       {
         kind: "decision",
@@ -139,5 +130,15 @@ export class NodeIpamController implements Controller {
       },
       2,
     );
+    let isTaken = false;
+    const take = (current: NodeObject): NodeObject => {
+      isTaken = (current.spec?.podCIDRs ?? []).length === 0;
+      return isTaken ? { ...current, spec: { ...current.spec, podCIDR, podCIDRs: [podCIDR] } } : current;
+    };
+    try {
+      await trace.because(cause, () => client.modify<NodeObject>("nodes", undefined, name, take));
+    } finally {
+      if (!isTaken) cidrs.release(podCIDR);
+    }
   }
 }

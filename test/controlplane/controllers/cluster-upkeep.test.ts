@@ -139,6 +139,26 @@ test("a token with a later expiration is not deleted at the old time", async () 
   expect(await namesOf(on, "secrets")).toEqual(["bootstrap-token-aaaaaa"]);
 });
 
+test("a signature and a node's range of addresses are effects of the controller's decision about them", async () => {
+  await using on = await startOnStore();
+  await on.create("secrets", token("signer", { "usage-bootstrap-signing": "true" }));
+  await on.create("nodes", object("Node", "n1", undefined));
+  await on.clock.advance(0);
+  const graph = TraceGraph.of(on.facts);
+  const writes = (subject: string, decision: RegExp) =>
+    on.facts.filter((fact) => {
+      const cause = graph.causeOf(fact);
+      return (
+        fact.kind === "state" && fact.subject === subject && cause?.kind === "decision" && decision.test(cause.what)
+      );
+    });
+  expect(writes("configmaps kube-public/cluster-info", /^write kube-public\/cluster-info unsigned$/)).toHaveLength(1);
+  expect(
+    writes("configmaps kube-public/cluster-info", /^sign kube-public\/cluster-info with token signer/),
+  ).toHaveLength(1);
+  expect(writes("nodes n1", /^node n1: pods get addresses from 10\.244\.0\.0\/24$/)).toHaveLength(1);
+});
+
 test("cluster-info is signed only by tokens with that usage", async () => {
   await using on = await startOnStore();
   await on.create("secrets", token("signer", { "usage-bootstrap-signing": "true" }));

@@ -13,6 +13,9 @@ const NAME = "cluster-info";
 const KUBECONFIG = "kubeconfig";
 const SIGNATURE_PREFIX = "jws-kubeconfig-";
 
+/** Adds the signatures to the data of the config map. */
+type Sign = (data: Readonly<Record<string, string>>) => Record<string, string>;
+
 /**
  * Keeps `cluster-info` in kube-public signed with every token that allows it. With that signature a joining node trusts
  * the server's address and CA before it has a certificate to verify.
@@ -32,6 +35,7 @@ export class BootstrapSigner implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, reflectors } = this.#deps;
     const secrets = reflectors.of<SecretObject>("secrets");
+    const configMaps = reflectors.of<ConfigMapObject>("configmaps");
     const queue = new WorkQueue(clock);
     const watchSecrets = async (stop: AbortSignal) => {
       await forEachChange(this.#deps.trace, secrets.changes(stop), (item) => {
@@ -39,7 +43,7 @@ export class BootstrapSigner implements Controller {
       });
     };
     const watchConfigMap = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, reflectors.of<ConfigMapObject>("configmaps").changes(stop), (item) => {
+      await forEachChange(this.#deps.trace, configMaps.changes(stop), (item) => {
         if (item.type === "initDone") return;
         const { namespace, name } = item.object.metadata;
         if (namespace === NAMESPACE && name === NAME && item.type !== "init") queue.add(NAME);
@@ -53,47 +57,61 @@ export class BootstrapSigner implements Controller {
     };
     const report = retryReporter(this.#deps, this.name);
     await concurrently(signal, watchSecrets, watchConfigMap, watchNamespace, async (stop) => {
-      await secrets.synced(stop);
-      await queue.run(() => this.#signConfigMap(secrets), report, stop);
+      await Promise.all([secrets.synced(stop), configMaps.synced(stop)]);
+      await queue.run(() => this.#signConfigMap(secrets, configMaps), report, stop);
     });
   }
 
-  async #signConfigMap(secrets: SharedReflector<SecretObject>): Promise<void> {
-    const { client, clock, trace } = this.#deps;
+  /** Mirrors signConfigMap. */
+  async #signConfigMap(
+    secrets: SharedReflector<SecretObject>,
+    configMaps: SharedReflector<ConfigMapObject>,
+  ): Promise<void> {
+    const { clock, reflectors, trace } = this.#deps;
     const tokens = secrets
       .list()
       .filter(isBootstrapToken)
       .flatMap((secret) => signingToken(secret, clock.now()) ?? []);
     const signed = (data: Readonly<Record<string, string>>) => withSignatures(data, tokens);
-    let signedBy: readonly string[] = [];
-    const written = await client.modify<ConfigMapObject>("configmaps", NAMESPACE, NAME, (current) => {
-      const data = signed(current.data ?? {});
-      if (sameData(data, current.data ?? {})) return current;
-      signedBy = tokens.map(({ tokenId }) => tokenId);
-      return { ...current, data };
-    });
-    if (written === undefined) {
-      const namespace = this.#deps.reflectors.of("namespaces").byKey(NAMESPACE);
+    const known = configMaps.get(NAMESPACE, NAME);
+    if (known === undefined) {
+      const namespace = reflectors.of("namespaces").byKey(NAMESPACE);
       if (namespace === undefined || isTerminating(namespace)) return;
-      await client.create("configmaps", NAMESPACE, {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name: NAME, namespace: NAMESPACE },
-        data: signed({ [KUBECONFIG]: clusterInfoKubeconfig(this.#deps.serverUrl, this.#deps.ca.certificatePem) }),
-      });
-      signedBy = tokens.map(({ tokenId }) => tokenId);
-    }
-    if (signedBy.length === 0) return;
-    asController(
+    } else if (sameData(signed(known.data ?? {}), known.data ?? {})) return;
+    const names = tokens.map(({ tokenId }) => `token ${tokenId}.****`);
+    const cause = asController(
       trace,
       {
         kind: "decision",
-        what: `sign ${NAMESPACE}/${NAME} with ${signedBy.map((tokenId) => `token ${tokenId}.****`).join(", ")}`,
-        why: "their secrets have usage-bootstrap-signing",
+        what:
+          names.length === 0
+            ? `write ${NAMESPACE}/${NAME} unsigned`
+            : `sign ${NAMESPACE}/${NAME} with ${names.join(", ")}`,
+        why:
+          names.length === 0 ? "no secret has usage-bootstrap-signing" : "their secrets have usage-bootstrap-signing",
         upstream: { file: "pkg/controller/bootstrap/bootstrapsigner.go", func: "signConfigMap" },
       },
       2,
     );
+    await trace.because(cause, () => (known === undefined ? this.#create(signed) : this.#update(signed)));
+  }
+
+  async #update(signed: Sign): Promise<void> {
+    await this.#deps.client.modify<ConfigMapObject>("configmaps", NAMESPACE, NAME, (current) => {
+      const data = signed(current.data ?? {});
+      return sameData(data, current.data ?? {}) ? current : { ...current, data };
+    });
+  }
+
+  /** If another client was faster, the queue tries again with its config map. */
+  async #create(signed: Sign): Promise<void> {
+    const { client, serverUrl, ca } = this.#deps;
+    await client.create("configmaps", NAMESPACE, {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: NAME, namespace: NAMESPACE },
+      data: signed({ [KUBECONFIG]: clusterInfoKubeconfig(serverUrl, ca.certificatePem) }),
+    });
   }
 }
 
