@@ -94,15 +94,15 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
     ...defined({ streamingAddress: options.streamingAddress, seed: options.seed }),
     ...(options.rootDir === undefined ? {} : { rootDir: pathFrom(context.cwd, options.rootDir) }),
   });
-  await using control = await openControl(runtime, options);
+  await using control = await openControl(runtime, trace, options);
   announce(context, trace, runtime, control?.url);
   await stay(context, { clock }, [untilAborted, ...(await keysOf(context, trace, runtime))]);
 }
 
-async function openControl(runtime: HostedRuntime, { control }: UpOptions) {
+async function openControl(runtime: HostedRuntime, trace: Trace, { control }: UpOptions) {
   if (control === undefined) return undefined;
   const { serveControl } = await import("../runtime/control/http.js");
-  return serveControl(runtime.control, control);
+  return serveControl(runtime.control, control, trace);
 }
 
 /** On a terminal, keys change the runtime without its kubelet's knowledge. */

@@ -126,7 +126,7 @@ export class LabMachine {
     const trace = traceOfNode(ofRuntime, name);
     const rootDir = join(folder, "runtime");
     const runtime = await hostRuntime({ rootDir, clock, trace, traceLevel: 2, pullMs });
-    const control = await serveControl(runtime.control, "127.0.0.1:0");
+    const control = await serveControl(runtime.control, "127.0.0.1:0", trace);
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
     // The lab's folder may be removed before the last write.
     log.on("error", () => {});

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { afterAll, beforeAll, test } from "vitest";
 import { type ControlServer, serveControl } from "../../src/runtime/control/http.js";
+import { only } from "../support/trace.js";
 import { RuntimeLab, stateOf } from "./lab.js";
 
 const lab = new RuntimeLab();
 let server: ControlServer;
 beforeAll(async () => {
-  server = await serveControl(lab.runtime.control, "127.0.0.1:0");
+  server = await serveControl(lab.runtime.control, "127.0.0.1:0", lab.recorded.trace);
 });
 afterAll(async () => {
   await server.close();
@@ -64,6 +65,13 @@ test("faults, events, conditions, pulls: set by POST, taken back by DELETE", asy
   assert.equal(lab.core.puller.faults.get("team/")?.how, "denied");
   await ask("DELETE", "/pulls?image=team/");
   assert.equal(lab.core.puller.faults.size, 0);
+});
+
+test("what a request leads to began with a client that reports no facts", async () => {
+  await ask("POST", "/pods", { name: "p", namespace: "default", uid: "u2", sandboxId: "5a2d", containers: [] });
+  const fact = only(lab.recorded.events, "state").findLast(({ what }) => what === "sandbox");
+  assert.deepEqual([fact?.origin, fact?.causedBy], ["client", undefined]);
+  await ask("POST", "/sandboxes/5a2d/remove", { silently: true });
 });
 
 /** fetch() cannot send a false Host header. */
@@ -124,6 +132,8 @@ test("changes arrive as lines at once", async () => {
 });
 
 test("only addresses of this machine, and free ports", async () => {
-  await assert.rejects(serveControl(lab.runtime.control, "0.0.0.0:0"), { code: "USAGE" });
-  await assert.rejects(serveControl(lab.runtime.control, new URL(server.url).host), { code: "USAGE" });
+  await assert.rejects(serveControl(lab.runtime.control, "0.0.0.0:0", lab.recorded.trace), { code: "USAGE" });
+  await assert.rejects(serveControl(lab.runtime.control, new URL(server.url).host, lab.recorded.trace), {
+    code: "USAGE",
+  });
 });

@@ -7,7 +7,7 @@ import { RuntimeLab } from "./lab.js";
 const lab = new RuntimeLab();
 let server: ControlServer;
 beforeAll(async () => {
-  server = await serveControl(lab.runtime.control, "127.0.0.1:0");
+  server = await serveControl(lab.runtime.control, "127.0.0.1:0", lab.recorded.trace);
   lab.runtime.control.runPod({
     name: "web",
     namespace: "default",

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type GrpcCode, RpcError } from "../../cri/status.js";
+import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { listenProblem } from "../../util/listen-problem.js";
@@ -24,12 +25,14 @@ export interface ControlServer {
  * Fields come as a JSON object or in the query: `curl -X POST localhost:4002/containers/4f0c/kill?oom=true`.
  * @throws LabError USAGE if the address is not a loopback address, or the server cannot listen there
  */
-export async function serveControl(control: RemoteControl, address: string): Promise<ControlServer> {
+export async function serveControl(control: RemoteControl, address: string, trace: Trace): Promise<ControlServer> {
   const { host, port } = parseAddress(address);
   const closing = new AbortController();
   let ownPort = port;
   const server = createServer((request, response) => {
-    answer(control, request, response, ownPort, closing.signal).catch(() => response.destroy());
+    // Its client reports no facts.
+    const handle = () => answer(control, request, response, ownPort, closing.signal);
+    trace.origin("client", handle).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
