@@ -24,12 +24,20 @@ function homeWithPod(): string {
 }
 
 describe("nearly every fact of a command has a cause or is an origin", () => {
-  const toItsEnd = async (run: CliProcess) => assert.equal((await run.ended).code, 0);
-  const until = (pattern: RegExp) => async (run: CliProcess) => {
-    await run.says(pattern);
-    await run.kill("SIGINT");
+  /** @returns whether the run ended by itself */
+  type End = (run: CliProcess) => Promise<boolean>;
+  const toItsEnd: End = async (run) => {
+    assert.equal((await run.ended).code, 0);
+    return true;
   };
-  const table: readonly (readonly [string[], (run: CliProcess) => Promise<void>])[] = [
+  const until =
+    (pattern: RegExp): End =>
+    async (run) => {
+      await run.says(pattern);
+      await run.kill("SIGINT");
+      return false;
+    };
+  const table: readonly (readonly [string[], End])[] = [
     [["bootstrap", "--node", "n1"], toItsEnd],
     [["csr", "create", "--node", "n1"], toItsEnd],
     [["token", "create"], toItsEnd],
@@ -37,14 +45,16 @@ describe("nearly every fact of a command has a cause or is an origin", () => {
     [["node", "--name", "n1", "--port", "0", "--manifest-dir", "pod.json"], until(/PATCH \S*\/pods\/web-n1\/status/)],
     [["lease", "--node", "n1"], until(/renewTime/)],
     [["pleg"], until(/ContainerStarted/)],
+    [["static-pod"], until(/PATCH \S*\/pods\/web-\S+\/status/)],
+    [["journey", "--delete"], toItsEnd],
   ];
   for (const [args, end] of table) {
     test(`kubelab ${args.join(" ")}`, async () => {
       const home = homeWithPod();
       const words = args.indexOf("--");
       const line = args.toSpliced(words < 0 ? args.length : words, 0, "--trace", "trace.ndjson", "-v", "2");
-      await end(new CliProcess(home, line));
-      assertCauses(readTraces(join(home, "trace.ndjson")));
+      const isWhole = await end(new CliProcess(home, line));
+      assertCauses(readTraces(join(home, "trace.ndjson")), isWhole);
     });
   }
 });

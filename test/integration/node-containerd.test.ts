@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ContainerState } from "../../src/cri/messages/enums.js";
 import { readTrace } from "../../src/trace/read-trace.js";
+import { assertCauses } from "../support/causes.js";
 import { CliProcess, newHome } from "../support/cli-process.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { runKubectl } from "../support/node-kubectl.js";
@@ -193,10 +194,9 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
       await node.kill("SIGINT");
 
       const files = await Promise.all([readTrace(traceFile), readTrace(join(home, "cluster.ndjson"))]);
-      const chain = new PodChain(
-        files.flatMap(({ events }) => [...events]),
-        "default/traced",
-      );
+      const facts = files.flatMap(({ events }) => [...events]);
+      assertCauses(facts);
+      const chain = new PodChain(facts, "default/traced");
       expect(chain.orphans()).toEqual([]);
       assertInOrder(chain.to(/^request PATCH .*\/status$/), [
         /^request POST .*\/pods$/,

@@ -16,8 +16,11 @@ export function readTraces(...files: readonly string[]): TraceEvent[] {
 /** The share of facts that must have a cause among the given facts, or be the origin of a chain. */
 const MIN_SHARE = 0.95;
 
-/** Asserts that nearly all facts have a cause or an origin. The message lists the others by kind. */
-export function assertCauses(events: readonly TraceEvent[]): void {
+/**
+ * Asserts that nearly all facts have a cause or an origin, and that no fact causes itself. The message lists the others by kind.
+ * @param isWhole the run ended by itself: no request was in flight whose fact is missing
+ */
+export function assertCauses(events: readonly TraceEvent[], isWhole = false): void {
   assert(events.length > 0, "the trace has no facts");
   const graph = TraceGraph.of(events);
   const orphans = events.filter((event) => event.origin === undefined && graph.causeOf(event) === undefined);
@@ -31,7 +34,9 @@ export function assertCauses(events: readonly TraceEvent[]): void {
   const share = 1 - orphans.length / events.length;
   const example = orphans.length === 0 ? "" : `\nfor example ${JSON.stringify(orphans[0])}`;
   assert(
-    share >= MIN_SHARE,
+    share >= (isWhole ? 1 : MIN_SHARE),
     `only ${(100 * share).toFixed(1)} % of ${events.length} facts:\n${list.join("\n")}${example}`,
   );
+  const circles = events.filter((event) => graph.causeOf(graph.chainOf(event)[0] ?? event) !== undefined);
+  assert.deepEqual(circles, [], "circles of causes");
 }

@@ -2,7 +2,7 @@ import type { CertificateSigningRequest } from "../../apimachinery/api/certifica
 import { isStatus } from "../../apimachinery/api/meta.js";
 import { durationText } from "../../release/fact-table.js";
 import type { Ctx } from "../../trace/ctx.js";
-import type { Trace } from "../../trace/trace.js";
+import type { Cause, Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/abort.js";
 import { LabError } from "../../util/errors.js";
 import type { ReflectDeps } from "../cache/reflect.js";
@@ -71,7 +71,7 @@ async function watchUntilIssued(
   hints: WaitHints,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  for await (const seen of versions(deps, csr, signal)) {
+  for await (const { seen, cause } of versions(deps, csr, signal)) {
     if (seen === "deleted") {
       throw new LabError(
         "REFUSED",
@@ -79,10 +79,16 @@ async function watchUntilIssued(
         hints.deleted ?? "Make a new request: a deleted object gets no certificate.",
       );
     }
-    const certificatePem = decide(seen, csr, deps.trace, told, hints);
+    const certificatePem = deps.trace.because(cause, () => decide(seen, csr, deps.trace, told, hints));
     if (certificatePem !== undefined) return certificatePem;
   }
   return undefined;
+}
+
+/** A version of the request, and the watch event or list that showed it. */
+interface SeenVersion {
+  readonly seen: CertificateSigningRequest | "deleted";
+  readonly cause: Cause;
 }
 
 /** Yields each version of the request after the known one. Falls back to list-and-watch if the first watch breaks. */
@@ -90,15 +96,15 @@ async function* versions(
   deps: WaitDeps,
   csr: CertificateSigningRequest,
   signal: AbortSignal,
-): AsyncGenerator<CertificateSigningRequest | "deleted"> {
+): AsyncGenerator<SeenVersion> {
   const fieldSelector = `metadata.name=${csr.metadata.name}`;
   const path = collectionPath(CSRS);
   const query = { fieldSelector, resourceVersion: csr.metadata.resourceVersion, allowWatchBookmarks: true };
   try {
     for await (const event of deps.client.watch<CertificateSigningRequest>(path, query, signal)) {
       if (event.type === "ERROR" || isStatus(event.object)) break;
-      if (event.type === "DELETED") yield "deleted";
-      if (event.type === "ADDED" || event.type === "MODIFIED") yield event.object;
+      if (event.type === "DELETED") yield { seen: "deleted", cause: event };
+      if (event.type === "ADDED" || event.type === "MODIFIED") yield { seen: event.object, cause: event };
     }
   } catch (error) {
     // Continue below after a broken watch; a refusal ends the wait.
@@ -106,9 +112,9 @@ async function* versions(
   }
   const reflectDeps: ReflectDeps = deps;
   for await (const event of reflect<CertificateSigningRequest>(reflectDeps, { path, fieldSelector }, signal)) {
-    if (event.type === "applied") yield event.object;
-    if (event.type === "deleted") yield "deleted";
-    if (event.type === "initDone" && event.objects.length === 0) yield "deleted";
+    if (event.type === "applied") yield { seen: event.object, cause: event };
+    if (event.type === "deleted") yield { seen: "deleted", cause: event };
+    if (event.type === "initDone" && event.objects.length === 0) yield { seen: "deleted", cause: event };
   }
 }
 

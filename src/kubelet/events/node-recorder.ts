@@ -30,9 +30,11 @@ export class NodeEventRecorder {
   record(type: EventType, reason: string, message: string, level: Level = 1): void {
     const { nodeName } = this.options;
     const object = `Node/${nodeName}`;
-    this.deps.trace.emit({ kind: "event", type, reason, message, object }, { actor: "kubelet", level });
+    const { trace } = this.deps;
+    const { id } = trace.emit({ kind: "event", type, reason, message, object }, { actor: "kubelet", level });
     // The kubelet does not know the uid of its node: it puts the name there (nodeRef in pkg/kubelet/kubelet.go).
-    this.#recorder.event({ kind: "Node", name: nodeName, uid: nodeName }, type, reason, message);
+    const about = { kind: "Node", name: nodeName, uid: nodeName };
+    trace.because({ causedBy: id }, () => this.#recorder.event(about, type, reason, message));
   }
 
   /** Mirrors recordNodeStatusEvent in pkg/kubelet/kubelet_node_status.go. */

@@ -46,13 +46,14 @@ export class ApiPodEventRecorder implements PodEventRecorder {
 
   event(pod: V1Pod, type: EventType, reason: string, message: string, options: PodEventOptions = {}): void {
     const object = `Pod/${podText(pod)}`;
-    this.deps.trace.emit({ kind: "event", type, reason, message, object }, { actor: "kubelet" });
+    const { trace } = this.deps;
+    const { id } = trace.emit({ kind: "event", type, reason, message, object }, { actor: "kubelet" });
     const { fieldPath = "" } = options;
     const reference = {
       ...referenceTo({ ...pod, kind: "Pod", apiVersion: "v1" }),
       ...(fieldPath === "" ? {} : { fieldPath }),
     };
-    this.#recorder.event(reference, type, reason, message);
+    trace.because({ causedBy: id }, () => this.#recorder.event(reference, type, reason, message));
   }
 
   /** Resolves when every event recorded so far was written or dropped. */

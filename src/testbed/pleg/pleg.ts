@@ -7,6 +7,7 @@ import { GenericPleg } from "../../kubelet/pleg/generic.js";
 import { genericRelistDuration, type PlegHealth, type RelistDuration } from "../../kubelet/pleg/health.js";
 import { durationText } from "../../release/fact-table.js";
 import { constantsFor, factFor } from "../../release/facts.js";
+import { runInScope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
@@ -135,7 +136,9 @@ export class Pleg {
         ? "its worker reads the status from the cache, newer than its last sync"
         : "a removal does not change the pod's state; a death was reported by ContainerDied";
       const upstream = { file: "pkg/kubelet/kubelet.go", func: "syncLoopIteration" };
-      this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
+      const decide = () =>
+        this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
+      runInScope(event.scope, decide);
       this.#read[type] = (this.#read[type] ?? 0) + 1;
     }
   }

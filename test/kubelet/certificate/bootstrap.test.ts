@@ -11,6 +11,7 @@ import { createAuthority } from "../../../src/pki/authority.js";
 import { parseCertificatePem } from "../../../src/pki/certificate.js";
 import type { CertificateAuthority } from "../../../src/pki/issue.js";
 import { keyMatchesCertificate } from "../../../src/pki/keys.js";
+import { TraceGraph } from "../../../src/trace/graph.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { FakeClock, FakeRandom, untilTrue } from "../../support/fake-clock.js";
@@ -78,6 +79,8 @@ describe("a first bootstrap", () => {
     const text = await readFile(store.kubeconfigPath, "utf8");
     assert.doesNotMatch(text, /insecure|PRIVATE|token/);
     assert.doesNotMatch(JSON.stringify(events), /0123456789abcdef|BEGIN EC PRIVATE/);
+    const approved = only(events, "state").find(({ what }) => what === "condition");
+    assert.equal(TraceGraph.of(events).causeOf(approved ?? {})?.kind, "watch", "the approval came with a watch event");
   });
 
   test("newer releases ask an EC key for no encipherment", async () => {

@@ -43,6 +43,26 @@ test("an event names the pod, its part and the node", async () => {
   expect(only(facts, "event")).toMatchObject([{ object: "Pod/default/a", reason: "Started" }]);
 });
 
+test("the write of an event is an effect of it", async () => {
+  const { client, clock, facts } = start();
+  const causes: (string | undefined)[] = [];
+  const { trace, events } = recordingTrace(clock);
+  const request = client.request.bind(client);
+  client.request = (asked) => {
+    causes.push(trace.cause);
+    return request(asked);
+  };
+  const recorder = new ApiPodEventRecorder(
+    { client, clock, trace },
+    { nodeName: "n1", kubeVersion: "1.25" },
+    new AbortController().signal,
+  );
+  recorder.event(POD, "Normal", "Started", "Started container app");
+  await recorder.flush();
+  expect(causes).toEqual(only(events, "event").map(({ id }) => id));
+  expect(facts).toEqual([]);
+});
+
 describe("counting", () => {
   test("the same again is a PATCH of the first; another message is another event", async () => {
     const { client, clock, recorder, methods } = start();

@@ -22,8 +22,9 @@ export class ControllerRecorder implements EventRecorder {
 
   event(...[about, type, reason, message]: Parameters<EventRecorder["event"]>): void {
     const object = `${about.kind}/${about.name}`;
-    asController(this.deps.trace, { kind: "event", type, reason, message, object });
-    this.#recorder.event(about, type, reason, message);
+    const { trace } = this.deps;
+    const cause = asController(trace, { kind: "event", type, reason, message, object });
+    trace.because(cause, () => this.#recorder.event(about, type, reason, message));
   }
 
   /** Resolves when every event recorded so far was written or dropped. */
