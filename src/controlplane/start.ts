@@ -16,6 +16,7 @@ import { checkStorage } from "./apiserver/health.js";
 import { createConnecters } from "./apiserver/proxy/connecters.js";
 import { KubeletConnections } from "./apiserver/proxy/kubelet-connection.js";
 import { traceAdmission } from "./apiserver/trace-admission.js";
+import { authorizedClient } from "./auth/authorized-client.js";
 import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
@@ -201,8 +202,9 @@ function runControllers(
   if (withoutControllers?.includes(ALL) === true) return undefined;
   const { authorizer } = auth;
   const { definitions } = registry;
-  const clientFor = (user: UserInfo) => createLocalClient(registry, user);
-  const binderFor = (user: UserInfo) => createBinder({ registry, handler: bindingHandler(clock) }, user);
+  const authorization = { registry, authorizer, trace };
+  const clientFor = (user: UserInfo) => authorizedClient(createLocalClient(registry, user), authorization);
+  const binderFor = (user: UserInfo) => createBinder({ ...authorization, handler: bindingHandler(clock) }, user);
   return startControllers(
     { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions, clientFor, binderFor },
     {

@@ -57,7 +57,8 @@ export interface RunningControllers {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-type Make = (deps: SharedDeps, options: ControllersOptions) => Controller;
+/** @param clientFor for what another component does upstream */
+type Make = (deps: SharedDeps, options: ControllersOptions, clientFor: ControllersDeps["clientFor"]) => Controller;
 
 interface Row {
   readonly name: string;
@@ -85,7 +86,11 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     make: (deps) => new ServiceAccountsController(deps),
   },
   { name: "root-ca-cert-publisher", account: "root-ca-cert-publisher", make: (deps) => new RootCaCertPublisher(deps) },
-  { name: "bootstrapsigner", account: "bootstrap-signer", make: (deps) => new BootstrapSigner(deps) },
+  {
+    name: "bootstrapsigner",
+    account: "bootstrap-signer",
+    make: (deps, _options, clientFor) => new BootstrapSigner(deps, clientFor(KUBEADM)),
+  },
   { name: "tokencleaner", account: "token-cleaner", make: (deps) => new TokenCleaner(deps) },
   { name: "csrapproving", account: "certificate-controller", make: (deps) => createCsrApprovingController(deps) },
   {
@@ -109,7 +114,11 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
   { name: "podgc", account: "pod-garbage-collector", make: (deps) => new PodGcController(deps) },
   { name: "garbagecollector", account: "generic-garbage-collector", make: (deps) => new GarbageCollector(deps) },
   { name: "namespace", account: "namespace-controller", make: (deps) => new NamespaceController(deps) },
-  { name: "event-ttl", account: "event-ttl", make: (deps) => new EventTtlController(deps) },
+  {
+    name: "event-ttl",
+    account: "event-ttl",
+    make: (deps, _options, clientFor) => new EventTtlController({ ...deps, client: clientFor(API_SERVER) }),
+  },
 ];
 
 /** Creates all controllers, with upstream's names. They share one reflector per resource. */
@@ -125,7 +134,7 @@ export function createControllers(
     const own = { ...deps, client, trace: traceOfController(deps.trace, name) };
     const recorderFor = (component: string) => new ControllerRecorder(own, component);
     const create = (make: Make) => {
-      const controller = make({ ...own, reflectors, recorderFor }, options);
+      const controller = make({ ...own, reflectors, recorderFor }, options, deps.clientFor);
       assert.equal(controller.name, name);
       return controller;
     };
@@ -183,6 +192,12 @@ export function controllerChecks(
 const CONTROLLER_MANAGER: UserInfo = { username: "system:kube-controller-manager", groups: ["system:authenticated"] };
 
 const KUBE_SCHEDULER: UserInfo = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
+
+/** Upstream the API server gives events a lease of etcd, so no role allows their deletion. */
+const API_SERVER: UserInfo = { username: "system:apiserver", groups: ["system:masters"] };
+
+/** Who runs `kubeadm init`. */
+const KUBEADM: UserInfo = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
 
 /** A controller's identity for admission plugins and audit: a service account of kube-system. */
 function serviceAccount(name: string): UserInfo {

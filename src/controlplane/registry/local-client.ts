@@ -7,7 +7,7 @@ import type { LocalClient, Registry, RequestContext, ResourceStore, WatchItem } 
  * The cluster for a controller in this process: the stores, with admission, as one user.
  *
  * Mirrors the loopback client of k8s.io/apiserver/pkg/server (Config.LoopbackClientConfig).
- * Differs: no serialization and no authorization: a controller gets the stored objects themselves.
+ * Differs: no serialization: a controller gets the stored objects themselves. `authorizedClient` adds the authorization.
  */
 export function createLocalClient(registry: Registry, user: UserInfo): LocalClient {
   const context = (): RequestContext => ({ user, warnings: [] });

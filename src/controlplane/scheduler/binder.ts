@@ -1,13 +1,14 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { ActionHandler } from "../apiserver/action.js";
+import { type AuthorizedDeps, authorizeLocally } from "../auth/authorized-client.js";
 import type { Registry } from "../registry/registry.js";
 
 /** Binds a pod to a node through the API server. @throws StatusError */
 export type Binder = (pod: KubeObject, nodeName: string) => Promise<void>;
 
 /** The scheduler's binder: the handler of `POST pods/binding`, so the same rules apply as over HTTPS. */
-export interface BinderDeps {
+export interface BinderDeps extends AuthorizedDeps {
   readonly registry: Registry;
   readonly handler: ActionHandler;
 }
@@ -16,8 +17,10 @@ export interface BinderDeps {
  * Creates a binder that acts as one user.
  * Mirrors pkg/scheduler/framework/plugins/defaultbinder/default_binder.go (Bind).
  */
-export function createBinder({ registry, handler }: BinderDeps, user: UserInfo): Binder {
+export function createBinder(deps: BinderDeps, user: UserInfo): Binder {
+  const { registry, handler } = deps;
   return async ({ metadata: { namespace, name, uid } }, nodeName) => {
+    await authorizeLocally(deps, user, { verb: "create", resource: "pods", subresource: "binding", namespace, name });
     const body: KubeObject = {
       apiVersion: "v1",
       kind: "Binding",

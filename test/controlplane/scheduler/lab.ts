@@ -1,4 +1,6 @@
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
+import { RbacAuthorizer } from "../../../src/controlplane/auth/authorization/rbac.js";
+import { authorizedClient } from "../../../src/controlplane/auth/authorized-client.js";
 import { runControllers } from "../../../src/controlplane/controllers/run-controllers.js";
 import { SharedReflectors, sharingReflectors } from "../../../src/controlplane/controllers/shared-reflector.js";
 import { writeInitialObjects } from "../../../src/controlplane/initial-objects.js";
@@ -59,9 +61,12 @@ export class Lab implements AsyncDisposable {
       definitions,
     });
     const user = { username: "system:kube-scheduler", groups: [] };
-    const reflectors = new SharedReflectors(createLocalClient(registry, user), trace);
-    const client = sharingReflectors(createLocalClient(registry, user), reflectors);
-    const real = createBinder({ registry, handler: bindingHandler(clock) }, user);
+    const authorizer = new RbacAuthorizer({ registry: () => registry, clock });
+    const authorization = { registry, authorizer, trace };
+    const own = authorizedClient(createLocalClient(registry, user), authorization);
+    const reflectors = new SharedReflectors(own, trace);
+    const client = sharingReflectors(own, reflectors);
+    const real = createBinder({ ...authorization, handler: bindingHandler(clock) }, user);
     const bind: Binder = async (pod, nodeName) => {
       await options.beforeBind?.(pod);
       await real(pod, nodeName);

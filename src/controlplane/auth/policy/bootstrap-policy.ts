@@ -1,7 +1,7 @@
 import policy from "../../../../fixtures/rbac/policy.json" with { type: "json" };
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { DEFAULT_NODE_TOKEN_GROUP } from "../../../cluster-bootstrap/secret.js";
-import { isAtLeast } from "../../../release/facts.js";
+import { factFor, isAtLeast } from "../../../release/facts.js";
 import { type PolicyRule, rulesOf } from "../authorization/rbac-types.js";
 import { binding, type RuleLine, role } from "./notation.js";
 
@@ -30,9 +30,12 @@ export function nodeRules(): PolicyRule[] {
  */
 export function bootstrapPolicy({ kubeVersion, withKubeadmJoin = true }: BootstrapPolicyOptions): KubeObject[] {
   const controllerRoles = Object.entries(policy.controllerRoles);
+  // The controllers of some releases write a condition before they delete a pod.
+  const marksPods = (name: string) =>
+    name === "pod-garbage-collector" && factFor("podDisruptionConditions", kubeVersion) ? [MARK_PODS] : [];
   return [
     ...clusterRoles(kubeVersion),
-    ...controllerRoles.map(([name, rules]) => role([`system:controller:${name}`, ...rules])),
+    ...controllerRoles.map(([name, rules]) => role([`system:controller:${name}`, ...rules, ...marksPods(name)])),
     ...Object.entries(policy.clusterRoleBindings).map(([name, subjects]) => binding(name, name, subjects)),
     ...controllerRoles.map(([name]) => {
       const roleName = `system:controller:${name}`;
@@ -58,6 +61,7 @@ function inNamespaces<T>(
   );
 }
 
+const MARK_PODS = "patch core pods/status";
 const SELF_REVIEW = "create authentication.k8s.io selfsubjectreviews";
 
 function clusterRoles(kubeVersion: string): KubeObject[] {

@@ -1,5 +1,6 @@
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { detachedSignature } from "../../../cluster-bootstrap/jws.js";
+import type { LocalClient } from "../../registry/registry.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
@@ -28,7 +29,11 @@ export class BootstrapSigner implements Controller {
   readonly name = "bootstrapsigner";
   readonly #deps: SharedDeps;
 
-  constructor(deps: SharedDeps) {
+  /** @param kubeadm creates the config map: the controller's role only allows to update it */
+  constructor(
+    deps: SharedDeps,
+    readonly kubeadm: Pick<LocalClient, "create">,
+  ) {
     this.#deps = deps;
   }
 
@@ -105,8 +110,8 @@ export class BootstrapSigner implements Controller {
 
   /** If another client was faster, the queue tries again with its config map. */
   async #create(signed: Sign): Promise<void> {
-    const { client, serverUrl, ca } = this.#deps;
-    await client.create("configmaps", NAMESPACE, {
+    const { serverUrl, ca } = this.#deps;
+    await this.kubeadm.create("configmaps", NAMESPACE, {
       apiVersion: "v1",
       kind: "ConfigMap",
       metadata: { name: NAME, namespace: NAMESPACE },

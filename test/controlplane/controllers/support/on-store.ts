@@ -1,4 +1,7 @@
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
+import { RbacAuthorizer } from "../../../../src/controlplane/auth/authorization/rbac.js";
+import { UnionAuthorizer } from "../../../../src/controlplane/auth/authorization/union.js";
+import { authorizedClient } from "../../../../src/controlplane/auth/authorized-client.js";
 import { startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
 import { writeInitialObjects } from "../../../../src/controlplane/initial-objects.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
@@ -40,9 +43,10 @@ export async function startOnStore(
   const definitions = resourcesFor(kubeVersion);
   await writeInitialObjects({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin: true });
   const registry = createRegistry({ storage, clock, random, trace, admission: [], kubeVersion, definitions });
+  const authorizer = new UnionAuthorizer([new RbacAuthorizer({ registry: () => registry, clock })]);
   const running = startControllers(
     {
-      clientFor: (user) => createLocalClient(registry, user),
+      clientFor: (user) => authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace }),
       clock,
       random,
       trace,
