@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { ProcessContext, ProcessStreams, Program, ProgressReporter, Questions } from "../testbed/context.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
 import type { Trace } from "../trace/trace.js";
+import type { LiveServer } from "../ui/live-server.js";
 import type { Clock } from "../util/clock.js";
 
 /** What a command gets from the process: built once in `cli.ts`, or by a test with fakes. */
@@ -11,6 +12,8 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   readonly program: Program;
   /** Whether progress lines are shown: on a terminal, without --json, --no-color and NO_COLOR. */
   readonly showsProgress: boolean;
+  /** the live page of --ui; undefined without the flag */
+  readonly ui: Pick<LiveServer, "present"> | undefined;
   /** Writes a line to stderr. */
   notice(line: string): void;
   /** Writes a result to stdout: its text, or under --json one JSON document. */

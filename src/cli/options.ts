@@ -10,6 +10,8 @@ export interface OutputOptions {
   /** undefined: without -v, a terminal shows the calm form of level 1 */
   readonly verbosity?: Level;
   readonly trace?: string;
+  /** port of the live page; 0: a free one */
+  readonly ui?: number;
   /** commander's form of --no-color */
   readonly color: boolean;
 }
@@ -34,6 +36,18 @@ export function addTraceOptions(command: Command): Command {
     .option("-v, --verbosity <level>", levels, parseVerbosity)
     .option("-o, --trace <file>", `also write the trace to this file (${TRACE_ENDINGS})`, parsePath)
     .option("--no-color", "plain text (also: NO_COLOR)")
+    .optionsGroup("");
+}
+
+/** Adds --ui, for a command that stays. */
+export function addUiOption(command: Command): Command {
+  return command
+    .optionsGroup(OUTPUT_GROUP)
+    .addOption(
+      new Option("--ui [port]", "show it live in a browser, at a port of 127.0.0.1 (default: a free one)")
+        .argParser(parsePort)
+        .preset("0"),
+    )
     .optionsGroup("");
 }
 

@@ -5,6 +5,8 @@ import { columnsOf } from "./width.js";
 
 /** The spinner and the space after it. */
 const SPINNER_WIDTH = 2;
+/** As wide as the spinner: for the lines below the first. */
+const MARGIN = "  ";
 /** Some terminals wrap at the last column, so it stays free. */
 const BESIDE_TEXT = SPINNER_WIDTH + 1;
 const POLL_MS = 250;
@@ -34,6 +36,8 @@ export class ProgressLine {
   #shown = "";
   /** stands behind the newest line */
   #aside = "";
+  /** a line of its own below the others */
+  #pinned = "";
 
   constructor(
     readonly stream: ProcessStreams["stderr"],
@@ -74,6 +78,12 @@ export class ProgressLine {
     this.#refresh();
   }
 
+  /** Shows a text below each progress line, where it cannot scroll away. */
+  pin(text: string): void {
+    this.#pinned = text;
+    this.#refresh();
+  }
+
   /** Removes the spinner and shows the cursor again. Safe to call twice. */
   clear(): void {
     this.stream.off("resize", this.#resize);
@@ -105,7 +115,7 @@ export class ProgressLine {
 
   readonly #refresh = (): void => {
     if (this.#spinner === undefined) return;
-    this.#shown = this.#text;
+    this.#shown = this.#pinned === "" ? this.#text : `${this.#text}\n${MARGIN}${this.#pinned}`;
     this.#spinner.text = `${WRAP_OFF}${this.#shown}${WRAP_ON}`;
   };
 

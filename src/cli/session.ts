@@ -5,6 +5,7 @@ import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
 import { Secrets } from "../trace/secrets.js";
 import { printable, wrapBelowLabel } from "../trace/text.js";
 import type { Trace, TraceSink } from "../trace/trace.js";
+import type { LiveServer } from "../ui/live-server.js";
 import { ChildAbort } from "../util/abort.js";
 import { type Clock, SystemClock, type Timer } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
@@ -29,11 +30,12 @@ export class CliSession implements CliContext {
   #startLimit: Timer | undefined;
   readonly secrets;
   readonly clusterClock: Clock | undefined;
-  readonly sink: TraceSink | undefined;
+  readonly #sink: TraceSink | undefined;
   #output: OutputOptions = { color: true };
   #words: EdgeWords = { error: "error: ", interrupted: "interrupted" };
   #tracing: typeof import("./start-trace.js") | undefined;
   #running: RunningTrace | undefined;
+  #ui: LiveServer | undefined;
   #progress: ProgressLine | undefined;
   #exitCode = 0;
 
@@ -49,7 +51,7 @@ export class CliSession implements CliContext {
     this.#stop = new ChildAbort(edge.signal);
     this.secrets = edge.secrets ?? new Secrets();
     this.clusterClock = edge.clusterClock;
-    this.sink = edge.sink;
+    this.#sink = edge.sink;
   }
 
   /** Aborts on Ctrl-C, and when the start has taken too long. */
@@ -81,13 +83,32 @@ export class CliSession implements CliContext {
     this.#output = output;
   }
 
-  /** Loads what `session` needs. A help and a usage error do without it. */
+  /**
+   * Loads what `session` needs, and starts to serve the live page. A help and a usage error do without it.
+   * @throws LabError USAGE if the port of --ui is taken
+   */
   async load(): Promise<void> {
     this.#tracing = await import("./start-trace.js");
+    const { ui: port } = this.#output;
+    if (port === undefined) return;
+    const { LiveServer } = await import("../ui/live-server.js");
+    this.#ui = await LiveServer.open({ port, clock: new SystemClock() });
+    const text = `live page: ${this.#ui.url}`;
+    this.notice(text);
+    this.#progressLine().pin(text);
+  }
+
+  get ui(): Pick<LiveServer, "present"> | undefined {
+    return this.#ui;
   }
 
   useWords(words: EdgeWords): void {
     this.#words = words;
+  }
+
+  /** also receives what the command reports */
+  get sinks(): readonly TraceSink[] {
+    return [this.#sink, this.#ui].filter((sink) => sink !== undefined);
   }
 
   get words(): EdgeWords {
@@ -208,5 +229,6 @@ export class CliSession implements CliContext {
     this.#stop[Symbol.dispose]();
     this.#progress?.clear();
     await this.#running?.trace.close();
+    await this.#ui?.close();
   }
 }

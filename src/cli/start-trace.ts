@@ -18,7 +18,8 @@ const DEFAULT_VERBOSITY = 1;
 export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams"> {
   readonly secrets: Secrets;
   readonly clusterClock: Clock | undefined;
-  readonly sink: TraceSink | undefined;
+  /** also get what the run reports */
+  readonly sinks: readonly TraceSink[];
   readonly output: OutputOptions;
   /** columns of stderr */
   readonly width: number;
@@ -40,11 +41,12 @@ export function startTrace(
 ): RunningTrace {
   const joined = epochMs === undefined ? undefined : session.clusterClock;
   const clock = joined ?? new SystemClock(speed, epochMs, epochClockMs);
-  const { verbosity = DEFAULT_VERBOSITY, trace: file } = session.output;
-  const trace = new Trace(clock, verbosity >= 4 || file !== undefined, session.secrets);
+  const { verbosity = DEFAULT_VERBOSITY, trace: file, ui } = session.output;
+  const wantsBodies = verbosity >= 4 || file !== undefined || ui !== undefined;
+  const trace = new Trace(clock, wantsBodies, session.secrets);
   const sink = terminalSink(session, line, verbosity, clock.now());
   trace.addSink(sink);
-  if (session.sink !== undefined) trace.addSink(session.sink);
+  for (const own of session.sinks) trace.addSink(own);
   if (file !== undefined) trace.addSink(formatOf(file).open(pathFrom(session.cwd, file)));
   return { clock, trace, calm: sink instanceof CalmSink ? sink : undefined };
 }

@@ -89,8 +89,8 @@ async function buildProgram(argv: readonly string[], version: string, session: C
   return program.enablePositionalOptions();
 }
 
-function keepsCauses({ trace, verbosity = 0 }: OutputOptions): boolean {
-  return trace !== undefined || verbosity >= CAUSES_LEVEL;
+function keepsCauses({ trace, ui, verbosity = 0 }: OutputOptions): boolean {
+  return trace !== undefined || ui !== undefined || verbosity >= CAUSES_LEVEL;
 }
 
 /** A list of commands has phrases; the help of one has a sentence. */

@@ -6,6 +6,7 @@ import {
   addOutputOptions,
   addServerOptions,
   addTargetOptions,
+  addUiOption,
   parseDuration,
   parsePath,
   parsePort,
@@ -43,7 +44,8 @@ export function addNodeCommand(command: Command, context: CliContext): void {
     "kubelab node --server HOST:PORT --token T --ca-cert-hash sha256:...",
     "kubelab node --handler ./examples/handler.mjs --handler-timeout 5m",
   );
-  addServerOptions(addCapacityOptions(addKubeletOptions(addTargetOptions(addOutputOptions(command)), "node-1")));
+  const output = addUiOption(addOutputOptions(command));
+  addServerOptions(addCapacityOptions(addKubeletOptions(addTargetOptions(output), "node-1")));
   addNodeOptions(command).action((options: NodeCommandOptions) => runNode(context, options));
 }
 
@@ -118,6 +120,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     announceNode(trace, node, target !== undefined);
     context.print(nodeResult(node, target?.kind ?? "server", kubeconfig));
     const pods = () => podsOf(node);
+    using _page = context.ui?.present({ tables: () => [pods()] });
     const status = (columns: number) => withStatus(pods, columns, `${plan.nodeName} runs; Ctrl-C ends it`);
     await stay(context, { clock, durationMs: options.duration, status }, [
       (inner) => Promise.race([node.done, untilAborted(inner)]),

@@ -10,28 +10,35 @@ const POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "require-trusted-types-for 'script'",
-].join("; ");
+];
 
 /** What comes before the lines of `factLine`. The program waits until the whole page is there. */
-export const PAGE_HEAD = `<!doctype html>
+export const PAGE_HEAD = headOf(POLICY);
+
+/** What comes after the facts. A browser shows the page without it as well: a killed run leaves a file that can be read. */
+export const PAGE_TAIL = "</script>\n</body>\n</html>\n";
+
+/** The page of a running command: its facts come from the server of the page. */
+export const LIVE_PAGE = headOf([...POLICY, "connect-src 'self'", "img-src data:"], true) + PAGE_TAIL;
+
+function headOf(policy: readonly string[], isLive = false): string {
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<meta http-equiv="Content-Security-Policy" content="${policy.join("; ")}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>kubelab trace</title>
+<title>kubelab${isLive ? "" : " trace"}</title>${isLive ? '\n<link rel="icon" href="data:,">' : ""}
 <style>${style}</style>
 <script type="module">${program}</script>
 </head>
-<body>
+<body${isLive ? " data-live" : ""}>
 <div id="page"></div>
 <div id="printed"></div>
 <script type="application/json" id="facts">
 `;
-
-/** What comes after the facts. A browser shows the page without it as well: a killed run leaves a file that can be read. */
-export const PAGE_TAIL = "</script>\n</body>\n</html>\n";
+}
 
 function hashOf(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;

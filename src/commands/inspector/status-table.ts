@@ -2,13 +2,10 @@ import type { Actor } from "../../trace/events.js";
 import { tableLines } from "../../trace/table.js";
 import { printable } from "../../trace/text.js";
 import type { Level, Trace } from "../../trace/trace.js";
+import type { StateTable } from "../../ui/live-protocol.js";
 
-/** What an inspector shows all the time above its keys, and a key shows whole. */
-export interface StatusTable {
-  readonly title: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
+/** What an inspector shows all the time above its keys and on its live page, and a key shows whole. */
+export type StatusTable = StateTable;
 
 /** The newest rows fit; at 24 lines the trace keeps two thirds. */
 const MAX_ROWS = 6;

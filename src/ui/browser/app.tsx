@@ -1,15 +1,23 @@
 import { Details } from "./details.js";
+import type { Live } from "./live.js";
+import { KeyButtons, LiveStatus } from "./live-bar.js";
 import { Sequence } from "./sequence.js";
 import type { PageState } from "./state.js";
 import { Timeline } from "./timeline.js";
 import { Toolbar } from "./toolbar.js";
 import { durationWords, titleOf } from "./words.js";
 
+interface AppProps {
+  readonly state: PageState;
+  /** of a running command */
+  readonly live: Live | undefined;
+}
+
 /** The whole page. */
-export function App({ state }: { readonly state: PageState }) {
+export function App({ state, live }: AppProps) {
   return (
     <>
-      <Head state={state} />
+      <Head state={state} live={live} />
       <main>
         <Timeline state={state} />
         <Sequence state={state} />
@@ -23,7 +31,7 @@ export function App({ state }: { readonly state: PageState }) {
   );
 }
 
-function Head({ state }: { readonly state: PageState }) {
+function Head({ state, live }: AppProps) {
   state.revision.value;
   const { story } = state;
   const note = story.steps.find(({ event }) => event.kind === "note");
@@ -40,8 +48,10 @@ function Head({ state }: { readonly state: PageState }) {
         <p class="count" role="status">
           {count}, {durationWords(story.endMs - story.startMs)}
         </p>
+        {live !== undefined && <LiveStatus live={live} />}
       </div>
       <Toolbar state={state} />
+      {live !== undefined && <KeyButtons live={live} />}
     </header>
   );
 }

@@ -3,14 +3,19 @@ import { render } from "preact";
 import { parseFacts } from "../facts.js";
 import { App } from "./app.js";
 import { handleKeys, play } from "./keys.js";
+import { Live } from "./live.js";
 import { PrintedList } from "./print.js";
 import { PageState } from "./state.js";
 
 const state = new PageState();
 state.add(parseFacts(document.getElementById("facts")?.textContent ?? ""));
 
+// The page of a running command; else the page is a file.
+const live = document.body.dataset["live"] === undefined ? undefined : new Live(state);
+live?.connect();
+
 const root = document.getElementById("page");
-if (root !== null) render(<App state={state} />, root);
+if (root !== null) render(<App state={state} live={live} />, root);
 document.addEventListener("keydown", (event) => handleKeys(state, event));
 effect(() => {
   if (state.isPlaying.value) play(state);

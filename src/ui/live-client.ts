@@ -1,0 +1,66 @@
+import type { ServerResponse } from "node:http";
+import type { FactHistory } from "./fact-history.js";
+import type { LiveEvents } from "./live-protocol.js";
+
+/** A write has about this many characters. What a page has not read stays in the history, which is bounded. */
+const BATCH_SIZE = 64 * 1024;
+
+/** What all pages are sent besides facts: the last value of each, as a message. */
+export interface LatestMessages {
+  readonly state: string;
+  readonly keys: string;
+}
+
+/**
+ * An open page. It reads the history at its own pace: a page that is too slow misses facts, and is told how many. Of state and keys
+ * it gets the last ones.
+ */
+export class LiveClient {
+  /** position in the history */
+  #next: number;
+  readonly #sent = { state: "", keys: "" };
+
+  /** @param next the position after the facts that the page has already */
+  constructor(
+    readonly response: ServerResponse,
+    readonly history: FactHistory,
+    readonly latest: LatestMessages,
+    next: number,
+  ) {
+    this.#next = next <= history.end ? next : 0;
+    response.on("drain", () => this.flush());
+  }
+
+  /** Writes what there is, as long as the page takes it. */
+  flush(): void {
+    while (!this.response.writableNeedDrain && !this.response.writableEnded) {
+      const text = this.#take();
+      if (text === "") return;
+      this.response.write(text);
+    }
+  }
+
+  #take(): string {
+    const { lines, leftOut, next } = this.history.read(this.#next, BATCH_SIZE);
+    this.#next = next;
+    let text = leftOut === 0 ? "" : message("left-out", { count: leftOut });
+    // The browser names the id when it connects again.
+    if (lines.length > 0) text += `id: ${next}\nevent: fact\n${lines.map((line) => `data: ${line}`).join("")}\n`;
+    for (const name of ["state", "keys"] as const) {
+      if (this.latest[name] === this.#sent[name]) continue;
+      this.#sent[name] = this.latest[name];
+      text += this.latest[name];
+    }
+    return text;
+  }
+
+  end(): void {
+    this.flush();
+    this.response.end(message("end", {}));
+  }
+}
+
+/** A server-sent event with JSON. */
+export function message<K extends Exclude<keyof LiveEvents, "fact">>(name: K, data: LiveEvents[K]): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}

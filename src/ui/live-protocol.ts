@@ -1,0 +1,55 @@
+/**
+ * What the live page and its server (`--ui`) send each other. The page's own address has a token; it is repeated in each request
+ * (`location.search`).
+ *
+ *   GET  /?token=…         the page
+ *   GET  /events?token=…   server-sent events, as `LiveEvents` has them
+ *   POST /keys?token=…     a `KeyPress` as JSON: presses a key of the command's window
+ */
+
+/** Where the page gets its events. */
+export const EVENTS_PATH = "/events";
+/** Where the page posts a `KeyPress`. */
+export const KEYS_PATH = "/keys";
+
+/** Data of each event, parsed. Only `fact` is not JSON but lines of `factLine`, for `parseFacts`. */
+export interface LiveEvents {
+  /** one or more facts; a new page first gets the facts so far */
+  readonly fact: string;
+  /** facts that this page does not get, because they are too old or it reads too slowly */
+  readonly "left-out": { readonly count: number };
+  /** the whole state, each time it has changed */
+  readonly state: LiveState;
+  /** the window's keys, each time they have changed */
+  readonly keys: readonly LiveKey[];
+  /** the command has ended: the page need not connect again */
+  readonly end: Record<string, never>;
+}
+
+/** What a command shows beside its facts. */
+export interface LiveState {
+  readonly tables: readonly StateTable[];
+}
+
+/** One table of states: of PLEG's records, pod workers, nodes. */
+export interface StateTable {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** below the table */
+  readonly note?: string;
+}
+
+/** A key of the command's window. */
+export interface LiveKey {
+  readonly key: string;
+  /** `delete the newest pod` */
+  readonly label: string;
+  /** false: pressing it now would only show why it has no effect */
+  readonly enabled: boolean;
+}
+
+/** The body of POST /keys. */
+export interface KeyPress {
+  readonly key: string;
+}
