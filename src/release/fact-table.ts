@@ -251,6 +251,9 @@ export const FACTS = {
   preventStaticPodApiReferences: gate("PreventStaticPodAPIReferences", ["1.25", false], ["1.34", true]),
   apiServerIdentity: gate("APIServerIdentity", ["1.25", false], ["1.26", true]),
 
+  // Services
+  serviceNodePortStaticSubrange: gate("ServiceNodePortStaticSubrange", ["1.25", false], ["1.28", true]),
+
   // Discovery
   aggregatedDiscovery: fact<readonly string[]>(
     "AggregatedDiscoveryEndpoint",

@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 /**
  * Syntax of names, labels and similar strings, with upstream's messages.
  * Mirrors k8s.io/apimachinery/pkg/util/validation/validation.go and pkg/api/validation/path/name.go. All functions return
@@ -151,4 +153,24 @@ export function isPortName(value: string): string[] {
 
 export function isPortNumber(value: number): string[] {
   return value >= 1 && value <= 65535 ? [] : ["must be between 1 and 65535, inclusive"];
+}
+
+/** Mirrors IsValidIP. */
+export function isValidIp(value: string): string[] {
+  return isIP(value) === 0 ? ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"] : [];
+}
+
+/** Addresses that no endpoint or external IP can have. Mirrors ValidateNonSpecialIP in pkg/apis/core/validation. */
+export function nonSpecialIp(value: string): string[] {
+  const ip = value.toLowerCase();
+  if (isIP(ip) === 0) return ["must be a valid IP address"];
+  if (ip === "0.0.0.0" || ip === "::") return ["may not be unspecified (0.0.0.0)"];
+  if (ip.startsWith("127.") || ip === "::1") return ["may not be in the loopback range (127.0.0.0/8)"];
+  if (ip.startsWith("169.254.") || /^fe[89ab]/.test(ip)) {
+    return ["may not be in the link-local range (169.254.0.0/16)"];
+  }
+  if (ip.startsWith("224.0.0.") || ip.startsWith("ff02:")) {
+    return ["may not be in the link-local multicast range (224.0.0.0/24)"];
+  }
+  return [];
 }

@@ -3,7 +3,6 @@ import type { Random } from "../../util/random.js";
 import type { AdmissionPlugin } from "../auth/contracts.js";
 import type { AuthAdmission } from "../auth/create-auth.js";
 import type { Registry } from "../registry/registry.js";
-import { ClusterIpAllocator } from "./cluster-ip.js";
 import { NamespaceLifecycle } from "./namespace-lifecycle.js";
 import { Priority } from "./priority.js";
 import { RuntimeClass } from "./runtime-class.js";
@@ -34,7 +33,6 @@ export function createAdmission({ registry, clock, random, auth }: AdmissionDeps
     new Priority(registry),
     defaultTolerationSeconds,
     new RuntimeClass(registry),
-    new ClusterIpAllocator(registry, random),
     auth.certificateApproval,
     auth.certificateSigning,
     auth.certificateSubjectRestriction,

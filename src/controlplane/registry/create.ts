@@ -7,6 +7,7 @@ import { type MetaChanges, matchNamespace, timestamp, withMeta } from "./object-
 import type { RequestContext } from "./registry.js";
 import { addErrors } from "./resources/field-errors.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
+import { type Begun, whileBegun } from "./store-hooks.js";
 import { validateMeta, validateNames } from "./validate-meta.js";
 import { createEntry } from "./write-entry.js";
 
@@ -27,10 +28,21 @@ export async function createObject(
   const body = matchNamespace(core.definition, namespace, sent);
   const request = { operation: "CREATE", namespace, name: body.metadata.name ?? "", oldObject: undefined } as const;
   const admitted = (await core.chains.admit(context, { ...request, object: body })) ?? body;
-  const object = beforeCreate(core, context, namespace, admitted);
-  const name = object.metadata.name ?? "";
-  await core.chains.validate(context, { ...request, name, object });
-  return storeNew(core, context, namespace, object);
+  return whileBegun(await beginCreate(core, context, admitted), admitted, async (begun) => {
+    const object = beforeCreate(core, context, namespace, begun);
+    const name = object.metadata.name ?? "";
+    await core.chains.validate(context, { ...request, name, object });
+    return storeNew(core, context, namespace, object);
+  });
+}
+
+/** Lets the kind begin the creation of an object, if it has hooks. */
+export async function beginCreate(
+  { hooks }: StoreCore,
+  { dryRun = false }: RequestContext,
+  object: KubeObject,
+): Promise<Begun | undefined> {
+  return hooks?.beginCreate(object, { dryRun });
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { FieldError } from "../../apimachinery/errors.js";
 import type { UserInfo } from "../../server/authentication/user.js";
+import type { HookDeps, StoreHooks } from "./store-hooks.js";
 
 /**
  * One row of the resource table: everything about a kind that the generic store, discovery, tables and validators need.
@@ -37,6 +38,8 @@ export interface ResourceDefinition {
   readonly registryPath?: string;
   /** A view of objects that another row stores (events.k8s.io over core events). It has no keys. */
   readonly storedAs?: StoredAs;
+  /** Makes what runs around the writes of a registry's objects: services allocate addresses. */
+  createHooks?(deps: HookDeps): StoreHooks;
   /** DELETE returns the object instead of a Status (pods, namespaces, serviceaccounts, …) */
   readonly deleteReturnsObject?: boolean;
 }

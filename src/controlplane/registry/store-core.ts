@@ -9,6 +9,7 @@ import type { ResourceDefinition, StoredAs, StrategyContext } from "./definition
 import { type ResourceKeys, resourceKeys } from "./keys.js";
 import type { RequestContext } from "./registry.js";
 import { Selector } from "./selection.js";
+import type { StoreHooks } from "./store-hooks.js";
 
 /** What all stores of a registry share. */
 export interface StoreDeps {
@@ -31,6 +32,7 @@ export interface StoreCore extends StoreDeps {
   readonly keys: ResourceKeys;
   readonly selector: Selector;
   readonly chains: AdmissionChains;
+  readonly hooks: StoreHooks | undefined;
   /** the object of an entry, in this row's kind */
   read(entry: StoredEntry): KubeObject;
   /** converts a stored object to this row's kind */
@@ -47,6 +49,7 @@ export function storeCore(deps: StoreDeps, definition: ResourceDefinition, stori
     keys: resourceKeys(storing),
     selector: new Selector(definition),
     chains: new AdmissionChains(deps.admission, definition),
+    hooks: definition.createHooks?.(deps),
     show,
     read: (entry) => show(entry.object),
     toStored: definition.storedAs?.toStored ?? ((object) => object),

@@ -6,7 +6,7 @@ import { EVENTS, EVENTS_V1 } from "./resources/events.js";
 import { CUSTOM_RESOURCE_DEFINITIONS } from "./resources/extensions.js";
 import { LEASES } from "./resources/leases.js";
 import { NAMESPACES } from "./resources/namespaces.js";
-import { ENDPOINT_SLICES, ENDPOINTS, SERVICES } from "./resources/network.js";
+import { ENDPOINT_SLICES, ENDPOINTS } from "./resources/network.js";
 import { NODES } from "./resources/nodes.js";
 import { PODS } from "./resources/pods/definition.js";
 import {
@@ -18,6 +18,7 @@ import {
 } from "./resources/policies.js";
 import { RBAC } from "./resources/rbac.js";
 import { SERVICE_ACCOUNTS } from "./resources/serviceaccounts.js";
+import { SERVICES } from "./resources/services/definition.js";
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE } from "./resources/storage.js";
 import { BINDINGS, COMPONENT_STATUSES, REVIEWS } from "./resources/virtual.js";
 import { POD_TEMPLATES, REPLICATION_CONTROLLERS, WORKLOADS } from "./resources/workloads.js";

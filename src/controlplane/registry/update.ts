@@ -3,11 +3,12 @@ import { isPathSegmentName } from "../../apimachinery/api/names.js";
 import { conflict, internalError, invalid, notFound } from "../../apimachinery/errors.js";
 import { sameJson } from "../../apimachinery/same-json.js";
 import type { StoredEntry } from "../storage/storage.js";
-import { beforeCreate } from "./create.js";
+import { beforeCreate, beginCreate } from "./create.js";
 import type { Strategy } from "./definition.js";
 import { checkName, matchNamespace, withMeta } from "./object-meta.js";
 import type { RequestContext, Transform, UpdateOptions } from "./registry.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
+import { whileBegun } from "./store-hooks.js";
 import { validateMeta, validateMetaUpdate } from "./validate-meta.js";
 import { createEntry, deleteEntry, updateEntry } from "./write-entry.js";
 
@@ -81,11 +82,13 @@ async function createMissing(
   const body = withMeta(matchNamespace(core.definition, namespace, sent), { resourceVersion: undefined });
   const request = { operation: "CREATE", ...target, oldObject: undefined } as const;
   const admitted = (await core.chains.admit(context, { ...request, object: body })) ?? body;
-  const object = beforeCreate(core, context, namespace, admitted);
-  await core.chains.validate(context, { ...request, object });
-  if (context.dryRun === true) return { object, created: true };
-  const entry = await createEntry(core, key, object);
-  return entry === undefined ? undefined : { object: core.read(entry), created: true };
+  return whileBegun(await beginCreate(core, context, admitted), admitted, async (begun) => {
+    const object = beforeCreate(core, context, namespace, begun);
+    await core.chains.validate(context, { ...request, object });
+    if (context.dryRun === true) return { object, created: true };
+    const entry = await createEntry(core, key, object);
+    return entry === undefined ? undefined : { object: core.read(entry), created: true };
+  });
 }
 
 /** @returns undefined if the entry is no longer the current one */
@@ -104,16 +107,21 @@ async function updateExisting(
   const request = { operation: "UPDATE", ...target, oldObject: old } as const;
   const admitted = (await core.chains.admit(context, { ...request, object: body })) ?? body;
   const versioned = checkVersion(core, admitted, entry);
-  const object = beforeUpdate(core, context, target.subresource, versioned, old);
-  await core.chains.validate(context, { ...request, object });
-  if (shouldDeleteDuringUpdate(core.definition.strategy, object, old)) {
-    const isGone = context.dryRun === true || (await deleteEntry(core, entry)) !== undefined;
-    return isGone ? { object, created: false } : undefined;
-  }
-  if (sameJson(object, old)) return { object: old, created: false };
-  if (context.dryRun === true) return { object, created: false };
-  const written = await updateEntry(core, entry, object);
-  return written === undefined ? undefined : { object: core.read(written), created: false };
+  const { dryRun = false } = context;
+  // The strategy of a subresource keeps what a hook would change.
+  const hooks = target.subresource === undefined ? core.hooks : undefined;
+  return whileBegun(await hooks?.beginUpdate(versioned, old, { dryRun }), versioned, async (begun) => {
+    const object = beforeUpdate(core, context, target.subresource, begun, old);
+    await core.chains.validate(context, { ...request, object });
+    if (shouldDeleteDuringUpdate(core.definition.strategy, object, old)) {
+      const isGone = dryRun || (await deleteEntry(core, entry)) !== undefined;
+      return isGone ? { object, created: false } : undefined;
+    }
+    if (sameJson(object, old)) return { object: old, created: false };
+    if (dryRun) return { object, created: false };
+    const written = await updateEntry(core, entry, object);
+    return written === undefined ? undefined : { object: core.read(written), created: false };
+  });
 }
 
 /** The resourceVersion must be the current one. Some kinds can omit it. */

@@ -61,7 +61,8 @@ function validateParts({ labels, annotations, ownerReferences }: ObjectMeta): Fi
   return [...validateLabels(labels), ...validateAnnotations(annotations), ...validateOwners(ownerReferences)];
 }
 
-function validateLabels(labels: ObjectMeta["labels"], field = "metadata.labels"): FieldError[] {
+/** Mirrors ValidateLabels. */
+export function validateLabels(labels: ObjectMeta["labels"], field = "metadata.labels"): FieldError[] {
   const errors: FieldError[] = [];
   for (const key in labels) {
     const value = labels[key] ?? "";

@@ -25,7 +25,9 @@ export async function updateEntry(
 
 /** @returns the last object with the version of its deletion; undefined if `entry` is no longer the current one */
 export async function deleteEntry(core: StoreCore, entry: StoredEntry): Promise<StoredEntry | undefined> {
-  return report(core, "Delete", await core.storage.delete(entry.key, entry.modRevision), entry);
+  const deleted = report(core, "Delete", await core.storage.delete(entry.key, entry.modRevision), entry);
+  if (deleted !== undefined) await core.hooks?.afterDelete(core.read(deleted));
+  return deleted;
 }
 
 /**

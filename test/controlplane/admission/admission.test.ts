@@ -205,24 +205,3 @@ for (const name of ["default", "kube-system", "kube-public"]) {
     assert.equal(status.message, `namespaces "${name}" is forbidden: this namespace may not be deleted`);
   });
 }
-
-test("each service gets a cluster IP of its own, and keeps it in updates", async () => {
-  const lab = await openTableLab();
-  const service = (name: string, spec: Record<string, unknown>) => ({
-    apiVersion: "v1",
-    kind: "Service",
-    metadata: { name },
-    spec: { ports: [{ port: 80 }], ...spec },
-  });
-  const ipOf = ({ spec }: KubeObject) => text(fields(spec).clusterIP);
-  const first = ipOf(await lab.create("services", service("a", {})));
-  assert.match(first, /^10\.(9[6-9]|10\d|11[01])\.\d+\.\d+$/);
-  const chosen = ipOf(await lab.create("services", service("b", { clusterIP: "10.96.7.7" })));
-  assert.equal(chosen, "10.96.7.7");
-  assert.equal(ipOf(await lab.create("services", service("c", { clusterIP: "None" }))), "None");
-  const external = await lab.create("services", service("d", { type: "ExternalName", externalName: "x.example" }));
-  assert.equal(fields(external.spec).clusterIP, undefined);
-  assert.notEqual(ipOf(await lab.create("services", service("e", {}))), first);
-  const replaced = await lab.put("services", "a", service("a", { sessionAffinity: "ClientIP" }));
-  assert.equal(ipOf(replaced), first);
-});

@@ -39,6 +39,7 @@ export interface WriteOptions {
   readonly namespace?: string;
   readonly subresource?: string;
   readonly user?: UserInfo;
+  readonly dryRun?: boolean;
 }
 
 const NO_PLUGIN: AdmissionPlugin = { name: "none" };
@@ -95,7 +96,8 @@ export async function openTableLab(): Promise<TableLab> {
     async create(resource, body, options = {}) {
       const row = definition(resource);
       const store = registry.store(qualified(row));
-      return store.create(contextOf(options.user), namespaceOf(row, options), decode(row, body));
+      const context = { ...contextOf(options.user), dryRun: options.dryRun === true };
+      return store.create(context, namespaceOf(row, options), decode(row, body));
     },
     async put(resource, name, body, options = {}) {
       const row = definition(resource);

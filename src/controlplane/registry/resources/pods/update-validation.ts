@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { V1Pod } from "@kubernetes/client-node";
-import { isDns1123Subdomain } from "../../../../apimachinery/api/names.js";
+import { isDns1123Subdomain, isValidIp } from "../../../../apimachinery/api/names.js";
 import { sidecarsOf, type V1PodSpec, type V1PodStatus, type V1Toleration } from "../../../../apimachinery/api/pod.js";
 import { MIRROR_POD_ANNOTATION } from "../../../../apimachinery/corev1/pod-references.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
@@ -142,8 +142,7 @@ function transitionErrors(
 function podIpErrors({ podIPs }: V1PodStatus): FieldError[] {
   const field = "status.podIPs";
   const ips = (podIPs ?? []).map(({ ip = "" }) => ip);
-  const why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-  const errors = ips.flatMap((ip, index) => (isIP(ip) === 0 ? [invalidValue(`${field}[${index}]`, ip, why)] : []));
+  const errors = ips.flatMap((ip, index) => isValidIp(ip).map((why) => invalidValue(`${field}[${index}]`, ip, why)));
   if (ips.length <= 1) return errors;
   const families = new Set(ips.map(isIP));
   if (families.size < 2 || ips.length > 2) {
