@@ -18,13 +18,16 @@ export function addTraceCommand(trace: Command, context: CliContext): void {
     addPlainOptions(trace.command(name).description(description));
 
   const view = subcommand("view", "walk through the causal trees on a terminal; print them elsewhere")
-    .argument("<files...>", ".ndjson traces of one run; or one .html page, whose address is printed")
-    .option("--page", "write the page beside the first file, and print its address")
+    .argument("<files...>", ".ndjson traces of one run; or one .html page, to open in a browser")
+    .option(
+      "--page",
+      "write the page beside the first file, print its address, and open it in a browser if there is one",
+    )
     .action(async (files: readonly string[], { json = false, page = false }: ViewOptions) => {
-      const { printPage, runView, writePage } = await import("./trace/view.js");
+      const { runView, showPage, writePage } = await import("./trace/view.js");
       const [file = ""] = files;
-      if (files.length === 1 && file.endsWith(".html")) printPage(context, file);
-      else if (page) await writePage(context, files);
+      if (files.length === 1 && file.endsWith(".html")) showPage(context, file, json);
+      else if (page) await writePage(context, files, json);
       else await runView(context, files, json);
     });
   addExamples(view, "kubelab trace view run.ndjson", "kubelab trace view cluster.ndjson node.ndjson | less -S");

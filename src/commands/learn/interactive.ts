@@ -9,8 +9,8 @@ import { writePicture } from "../../labs/picture.js";
 import type { LabSession } from "../../labs/session.js";
 import { parseFactor, speedByKey } from "../../labs/speed.js";
 import { isAbortError, LabError } from "../../util/errors.js";
-import { showPage } from "./browser.js";
 import type { LearnContext } from "./context.js";
+import { showPage } from "./page.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
 import { LabReporter } from "./reporter.js";
 

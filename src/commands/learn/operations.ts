@@ -108,7 +108,7 @@ export async function status(here: LearnContext): Promise<void> {
 export async function page(here: LearnContext): Promise<void> {
   const lab = await openDetached(here);
   const { path } = await ask(lab, { op: "page" });
-  if (path !== undefined) (await import("./browser.js")).showPage(lab.env, "stdout", path);
+  if (path !== undefined) (await import("./page.js")).showPage(lab.env, "stdout", path);
 }
 
 /** Changes the speed of the current lab's clock. @throws LabError USAGE */

@@ -9,6 +9,7 @@ import type { TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/paths.js";
+import { openInBrowser } from "../browser.js";
 import { beginningOf, factLine, type LineStyle, oneLine } from "./fact-lines.js";
 import { loadTraces } from "./load.js";
 import { TreeBrowser } from "./tree-browser.js";
@@ -25,19 +26,25 @@ const DIM = `${ESC}2m`;
 const RESET = `${ESC}0m`;
 const DEFAULT_ROWS = 24;
 
-/** What `kubelab trace view --page` does, for a person with a browser: any will do, and none is started. */
-export async function writePage(context: CliContext, paths: readonly string[]): Promise<void> {
+/** `kubelab trace view --page`: writes the page, and shows it. @throws LabError BAD_FILE */
+export async function writePage(context: CliContext, paths: readonly string[], isJson: boolean): Promise<void> {
   const graph = await loadTraces(context, paths);
   const page = pathFrom(context.cwd, `${paths[0]?.replace(/\.ndjson$/, "")}.html`);
   await formatOf(page).write(page, graph);
-  printPage(context, page);
+  showPage(context, page, isJson);
 }
 
-/** A page of --trace is complete: its address is what a browser needs. */
-export function printPage(context: CliContext, path: string): void {
+/**
+ * Prints the address of a page of --trace. At a terminal with a display a browser opens it.
+ * @throws LabError BAD_FILE if there is no page
+ */
+export function showPage(context: CliContext, path: string, isJson: boolean): void {
   const file = pathFrom(context.cwd, path);
   if (!existsSync(file)) throw new LabError("BAD_FILE", `there is no page ${path}`, "Write it with --trace FILE.html.");
-  context.print({ text: pathToFileURL(file).href, json: { file, url: pathToFileURL(file).href } });
+  const url = pathToFileURL(file).href;
+  context.print({ text: url, json: { file, url } });
+  // A script wants the address, and no window.
+  if (context.streams.stdout.isTTY === true && !isJson) openInBrowser(url, context.env);
 }
 
 /** `kubelab trace view`: the causal trees, to walk through on a terminal, as text elsewhere. */

@@ -1,8 +1,5 @@
 import { spawn } from "node:child_process";
-import { pathToFileURL } from "node:url";
-import { isOnPath } from "../../labs/programs.js";
-import type { LearnContext } from "./context.js";
-import { canAsk } from "./prompt.js";
+import { isOnPath } from "../labs/programs.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -14,13 +11,10 @@ export function browserProgram(platform: NodeJS.Platform, env: Env): string | un
   return hasDisplay && isOnPath(program, env) ? program : undefined;
 }
 
-/** Prints the address of a page. At a terminal, a browser opens it; if that fails, the address is enough. */
-export function showPage(learn: LearnContext, stream: "stdout" | "stderr", path: string): void {
-  const { env, streams } = learn.context;
-  const url = pathToFileURL(path).href;
-  streams[stream].write(`${learn.say("pageWritten", { url })}\n`);
+/** Opens an address in the user's browser if there is one, and does not wait. Never fails: print the address before. */
+export function openInBrowser(url: string, env: Env): void {
   const program = browserProgram(process.platform, env);
-  if (program === undefined || !canAsk(learn)) return;
+  if (program === undefined) return;
   const child = spawn(program, [url], { stdio: "ignore", detached: true, env: { ...process.env, ...env } });
   child.once("error", () => {});
   child.unref();

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import { browserProgram } from "../../../src/commands/learn/browser.js";
+import { browserProgram } from "../../src/commands/browser.js";
 
 const PATH = mkdtempSync(join(tmpdir(), "kubelab-browser-"));
 for (const name of ["xdg-open", "open"]) writeFileSync(join(PATH, name), "", { mode: 0o755 });
