@@ -90,7 +90,7 @@ export class NodeObserver {
   ): Promise<void> {
     let isNews = false;
     for await (const event of reflect<T>(this.deps, options, signal)) {
-      see(event, isNews);
+      this.deps.trace.because(event, () => see(event, isNews));
       if (event.type === "init") isNews = false;
       if (event.type === "initDone") isNews = true;
       this.#wake();

@@ -67,7 +67,7 @@ test("what changes is reported, what was there before is not", async () => {
   assert.deepEqual(events, []);
   const watchOf = (end: string) => client.watches.find(({ path }) => path.endsWith(end))?.queue;
   const gone = observer.until((view) => view.evicted.has("default/p"), stop.signal);
-  watchOf("nodes")?.push({ type: "MODIFIED", object: node("Unknown", [noExecute], "2") });
+  watchOf("nodes")?.push({ type: "MODIFIED", object: node("Unknown", [noExecute], "2"), causedBy: "seen" });
   watchOf("pods")?.push({
     type: "MODIFIED",
     object: pod({ deletionTimestamp: "2026-01-01T00:00:30Z", resourceVersion: "3" }),
@@ -94,6 +94,10 @@ test("what changes is reported, what was there before is not", async () => {
       ["taint", undefined, `+ ${UNREACHABLE}:NoExecute`],
       ["deletionTimestamp", undefined, "2026-01-01T00:00:30Z"],
     ],
+  );
+  assert.deepEqual(
+    only(events, "state").map(({ causedBy }) => causedBy),
+    ["seen", "seen", undefined],
   );
   assert.deepEqual(
     only(events, "event").map(({ reason, object }) => [reason, object]),
