@@ -134,8 +134,12 @@ export class ProgressLine {
   get #text(): string {
     const text = this.#lines.at(-1)?.text ?? "";
     const columns = Math.max(1, columnsOf(this.stream) - BESIDE_TEXT);
-    if (typeof text !== "string") return text(columns);
-    const whole = this.#aside === "" ? text : `${text} ${this.options.unicode ? "·" : "-"} ${this.#aside}`;
-    return this.#widths?.fitted(whole, columns, this.options.unicode ? "…" : "...") ?? whole;
+    const aside = this.#aside === "" ? "" : ` ${this.options.unicode ? "·" : "-"} ${this.#aside}`;
+    if (typeof text === "string") {
+      return this.#widths?.fitted(text + aside, columns, this.options.unicode ? "…" : "...") ?? text + aside;
+    }
+    const lines = text(columns);
+    const last = lines.slice(lines.lastIndexOf("\n") + 1) + aside;
+    return (this.#widths?.textWidth(last) ?? last.length) <= columns ? lines + aside : lines;
   }
 }

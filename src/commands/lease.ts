@@ -19,6 +19,7 @@ import { allUntilOneEnds } from "../util/concurrency.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
 import { leaseResult } from "./lease/result.js";
+import { leaseStatus, withStatusAbove } from "./lease/status.js";
 
 interface LeaseCommandOptions extends Omit<JoinOptions, "approve" | "timeout"> {
   readonly stopAfter?: StopAfter;
@@ -81,7 +82,9 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
     const node = await prepareNode(join);
     await using _agent = node.agent;
     const observer = new NodeObserver({ ...deps, client }, nodeName, { isOnlyWitness: !isNew });
-    const session = { ...join, client, observer, node };
+    const shown = { agent: node.agent, observer, clock, kubeVersion };
+    const above = withStatusAbove(context, () => leaseStatus(shown));
+    const session = { ...join, context: above, client, observer, node };
     await allUntilOneEnds(context.signal, [
       (signal) => trace.detached(() => observer.run(signal)),
       async (signal) => {
@@ -94,7 +97,7 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
 
 /** Renews the Lease, reports the status and rotates the certificate until Ctrl-C or the end of the time. */
 async function keepReady(
-  { node, clock, trace, store, plan }: OutageSession,
+  { node, clock, trace, store, plan, context: { progress } }: OutageSession,
   context: CliContext,
   durationMs: number | undefined,
   signal: AbortSignal,
@@ -105,7 +108,7 @@ async function keepReady(
   const end = durationMs === undefined ? "until Ctrl-C" : `for ${durationText(durationMs)}`;
   const text = `Keeping ${nodeName} Ready ${end}. --stop-after 3 shows what happens when heartbeats stop.`;
   trace.emit({ kind: "note", text }, { actor: "kubelet" });
-  using _line = context.progress(`${nodeName} is kept Ready; Ctrl-C ends it`);
+  using _line = progress(`${nodeName} is kept Ready; Ctrl-C ends it`);
   const timer = durationMs === undefined ? [] : [(inner: AbortSignal) => clock.sleep(durationMs, inner)];
   await allUntilOneEnds(signal, [(inner) => node.agent.keep(store, {}, inner), ...timer]);
 }

@@ -90,3 +90,16 @@ test("a line that is not enabled shows nothing", async () => {
   await line.show();
   assert.equal(terminal.written, "");
 });
+
+test("what repeats stands behind the last line if there is room", async () => {
+  const { terminal, line } = open();
+  terminal.columns = 30;
+  using progress = line.start(() => "first\nlast");
+  line.showAside("again 3 times");
+  await untilTrue(() => terminal.written.includes("first\nlast · again 3 times"));
+  progress.update(() => `first\n${"last ".repeat(4)}`);
+  terminal.take();
+  terminal.emit("resize");
+  assert.doesNotMatch(terminal.take(), /again/);
+  line.clear();
+});
