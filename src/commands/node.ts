@@ -26,6 +26,7 @@ import { pathFrom } from "../util/paths.js";
 import { endLeftWork, loadHandler, startHandler } from "../virtual/open-handler.js";
 import { addExamples } from "./examples.js";
 import { withStatus } from "./inspector/key-table.js";
+import { kubeletTables } from "./inspector/kubelet-tables.js";
 import { openJoinTarget } from "./join-target.js";
 import { parseAddresses, parseDomain, parseLogFiles, parseLogSize } from "./node/flags.js";
 import { checkNodeOptions, type NodeCommandOptions, toJoinOptions } from "./node/options.js";
@@ -120,7 +121,9 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     announceNode(trace, node, target !== undefined);
     context.print(nodeResult(node, target?.kind ?? "server", kubeconfig));
     const pods = () => podsOf(node);
-    using _page = context.ui?.present({ tables: () => [pods()] });
+    const { runtime } = node;
+    const parts = node.kubelet.kubelet;
+    using _page = context.ui?.present({ tables: async () => [pods(), ...(await kubeletTables({ parts, runtime }))] });
     const status = (columns: number) => withStatus(pods, columns, `${plan.nodeName} runs; Ctrl-C ends it`);
     await stay(context, { clock, durationMs: options.duration, status }, [
       (inner) => Promise.race([node.done, untilAborted(inner)]),

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addDurationOption, addOutputOptions, parseSpeed } from "../cli/options.js";
+import { addDurationOption, addOutputOptions, addUiOption, parseSpeed } from "../cli/options.js";
 import { type Loop, printAtEnd, stay } from "../cli/stay.js";
 import { hasKeys } from "../cli/terminal-keys.js";
 import { createCriClient } from "../cri/remote/create-cri-client.js";
@@ -11,10 +11,11 @@ import { openRuntime } from "../testbed/pleg/runtime-target.js";
 import { defined } from "../util/defined.js";
 import { addExamples } from "./examples.js";
 import { addHttpOption } from "./inspector/options.js";
-import { serveKeys } from "./pleg/keys.js";
+import { LabKeys, serveKeys } from "./pleg/keys.js";
 import { servePlegPage } from "./pleg/page/server.js";
 import { checkOptions, type PlegCommandOptions, parseRelistPeriod } from "./pleg/plan.js";
 import { summaryResult, versionResult } from "./pleg/result.js";
+import { plegWindow } from "./pleg/window.js";
 
 /** `kubelab pleg`: how the kubelet finds out what happened to its containers. */
 export function addPlegCommand(command: Command, context: CliContext): void {
@@ -28,7 +29,10 @@ export function addPlegCommand(command: Command, context: CliContext): void {
     "kubelab pleg --evented --duration 30s",
     "kubelab pleg --cri unix:///run/containerd/containerd.sock",
   );
-  addHttpOption(addDurationOption(addOutputOptions(command)), "serve a page at this address: 127.0.0.1:8080")
+  addHttpOption(
+    addDurationOption(addUiOption(addOutputOptions(command))),
+    "serve a page at this address: 127.0.0.1:8080",
+  )
     .option("--mock", "the embedded runtime (the default)")
     .option("--cri <endpoint>", "a real runtime, which is never changed: unix:///path or tcp://host:port")
     .option("--evented", "also use the runtime's event stream, and relist rarely")
@@ -61,9 +65,11 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
     const deps = { pleg, trace, runtime: `${runtimeName} ${runtimeVersion}`, lab };
     await using _page = http === undefined ? undefined : await servePlegPage(deps, http);
     const { stdin } = context.streams;
+    const keys = lab === undefined ? undefined : new LabKeys(lab, trace);
+    using _live = context.ui?.present(plegWindow(pleg, lab, keys));
     const loops: Loop[] = [(signal) => pleg.run(signal)];
-    if (lab !== undefined && hasKeys(context.streams))
-      loops.push((signal) => serveKeys({ lab, pleg, trace, stdin, progress: context }, signal));
+    if (keys !== undefined && hasKeys(context.streams))
+      loops.push((signal) => serveKeys({ keys, pleg, stdin, progress: context }, signal));
     const status = loops.length > 1 ? undefined : "PLEG runs";
     await stay(context, { clock, durationMs: duration, status }, loops);
   };

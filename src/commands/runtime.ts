@@ -12,7 +12,7 @@ import type { Trace } from "../trace/trace.js";
 import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { pathFrom } from "../util/paths.js";
-import { serveKeys } from "./pleg/keys.js";
+import { LabKeys, serveKeys } from "./pleg/keys.js";
 
 interface UpOptions {
   readonly listen?: string;
@@ -110,8 +110,8 @@ async function keysOf(context: CliContext, trace: Trace, runtime: HostedRuntime)
   const { streams } = context;
   if (!hasKeys(streams)) return [];
   const { EmbeddedLab } = await import("../testbed/runtime/embedded-lab.js");
-  const lab = new EmbeddedLab(runtime);
-  return [(signal) => serveKeys({ lab, trace, stdin: streams.stdin, progress: context }, signal)];
+  const keys = new LabKeys(new EmbeddedLab(runtime), trace);
+  return [(signal) => serveKeys({ keys, stdin: streams.stdin, progress: context }, signal)];
 }
 
 /** Prints the endpoint on stdout, for scripts. */

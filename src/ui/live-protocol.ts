@@ -43,7 +43,9 @@ export interface StateTable {
 /** A key of the command's window. */
 export interface LiveKey {
   readonly key: string;
-  /** `delete the newest pod` */
+  /** on a button: `delete` */
+  readonly short: string;
+  /** in full: `delete the newest pod` */
   readonly label: string;
   /** false: pressing it now would only show why it has no effect */
   readonly enabled: boolean;

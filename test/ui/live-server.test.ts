@@ -76,7 +76,7 @@ function notesIn(text: string): string[] {
 function windowWith(pressed: string[], more: Partial<LiveWindow> = {}): LiveWindow {
   return {
     tables: () => [{ title: "1 pod", columns: ["pod"], rows: [["default/web"]] }],
-    keys: () => [{ key: "f", label: "flood", enabled: true }],
+    keys: () => [{ key: "f", short: "flood", label: "change it ten times", enabled: true }],
     press: async (key) => void pressed.push(key),
     ...more,
   };

@@ -1,7 +1,10 @@
 import { readKeys } from "../../cli/terminal-keys.js";
 import type { ProcessStreams, ProgressReporter } from "../../testbed/context.js";
+import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
+import type { LiveKey } from "../../ui/live-protocol.js";
 import { LabError } from "../../util/errors.js";
+import { Mutex } from "../../util/mutex.js";
 import { type StatusTable, statusLines } from "./status-table.js";
 
 /** One key of an inspector, and its action. */
@@ -11,17 +14,65 @@ export interface InspectorKey {
   readonly label: string;
   /** for the line of keys: `mirror` */
   readonly short: string;
+  /** whether there is now something that it acts on; default: always */
+  isPossible?(): boolean;
   /** @returns what was done, as a sentence; undefined when the action has reported it @throws LabError */
   run(signal: AbortSignal): Promise<string | undefined>;
 }
 
 /** What reading keys needs of a command. */
 export interface KeyDeps {
-  readonly trace: Trace;
   readonly stdin: ProcessStreams["stdin"];
   readonly progress: ProgressReporter;
   /** shown above the line of keys */
   readonly status?: (() => StatusTable) | undefined;
+}
+
+/** The keys of an inspector, for its terminal and for its live page: pressed at both, they take effect one after the other. */
+export class InspectorKeys {
+  readonly #turns = new Mutex();
+  readonly #scope: Scope | undefined;
+
+  /** Made in the scope that the facts of keys get: a request of the page has none. */
+  constructor(
+    readonly keys: readonly InspectorKey[],
+    readonly trace: Trace,
+  ) {
+    this.#scope = trace.keepScope().scope;
+  }
+
+  /** Performs a key's action and reports what it did; an unknown key shows the table of keys. */
+  press(pressed: string, signal: AbortSignal): Promise<void> {
+    return this.#turns.run(() => runInScope(this.#scope, () => this.#press(pressed, signal)));
+  }
+
+  async #press(pressed: string, signal: AbortSignal): Promise<void> {
+    const found = this.keys.find(({ key }) => key === pressed);
+    if (found === undefined) return this.show();
+    try {
+      const did = await found.run(signal);
+      if (did !== undefined) this.trace.emit({ kind: "note", text: did }, { actor: "user" });
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      this.trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
+    }
+  }
+
+  /** Reports the table of keys. */
+  show(): void {
+    const rows = this.keys.map(({ key, label }) => [key, label]);
+    this.trace.emit({ kind: "table", title: "Keys (q ends):", columns: ["key", "what"], rows }, { actor: "user" });
+  }
+
+  /** The keys as buttons. */
+  get buttons(): LiveKey[] {
+    return this.keys.map(({ key, short, label, isPossible }) => ({
+      key,
+      short,
+      label,
+      enabled: isPossible?.() ?? true,
+    }));
+  }
 }
 
 /**
@@ -30,27 +81,12 @@ export interface KeyDeps {
  * @throws AbortError for Ctrl-C
  */
 export async function serveKeyTable(
-  deps: KeyDeps & { readonly keys: readonly InspectorKey[] },
+  { keys, stdin, status, progress }: KeyDeps & { readonly keys: InspectorKeys },
   signal: AbortSignal,
 ): Promise<void> {
-  const { keys, trace, stdin, status } = deps;
-  showKeys(keys, trace);
-  const press = async (pressed: string) => {
-    const found = keys.find(({ key }) => key === pressed);
-    if (found === undefined) {
-      showKeys(keys, trace);
-      return;
-    }
-    try {
-      const did = await found.run(signal);
-      if (did !== undefined) trace.emit({ kind: "note", text: did }, { actor: "user" });
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-      trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
-    }
-  };
-  using _line = deps.progress.progress((columns) => withStatus(status, columns, keyLine(keys, columns)));
-  await readKeys(stdin, press, signal);
+  keys.show();
+  using _line = progress.progress((columns) => withStatus(status, columns, keyLine(keys.keys, columns)));
+  await readKeys(stdin, (pressed) => keys.press(pressed, signal), signal);
 }
 
 /** The lines at the bottom of the terminal: the status table and the keys. */
@@ -68,9 +104,4 @@ export function keyLine(keys: readonly Pick<InspectorKey, "key" | "short">[], co
   const letters = `${keys.map(({ key }) => key).join(" ")}  ? help  q quit`;
   const lines = [`${head}${actions}`, `${head}${letters}`, letters, "? help  q quit"];
   return lines.find((line) => line.length <= columns) ?? "q quit";
-}
-
-function showKeys(keys: readonly InspectorKey[], trace: Trace): void {
-  const rows = keys.map(({ key, label }) => [key, label]);
-  trace.emit({ kind: "table", title: "Keys (q ends):", columns: ["key", "what"], rows }, { actor: "user" });
 }

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addKubeletOptions, addOutputOptions, addTargetOptions } from "../../cli/options.js";
+import { addKubeletOptions, addOutputOptions, addTargetOptions, addUiOption } from "../../cli/options.js";
 import type { TargetOptions } from "../../testbed/target.js";
 import { parseHttpAddress } from "./http-address.js";
 import type { HttpAddress } from "./page-server.js";
@@ -16,7 +16,7 @@ export interface InspectorOptions extends TargetOptions {
 
 /** Adds the flags of all inspectors. @param nodeName default name of the node, which the inspector removes at its end */
 export function addInspectorOptions(command: Command, nodeName: string): Command {
-  return addKubeletOptions(addTargetOptions(addOutputOptions(command)), nodeName);
+  return addKubeletOptions(addTargetOptions(addUiOption(addOutputOptions(command))), nodeName);
 }
 
 /** Adds `--http`, an address of this machine. @param help the option's help */

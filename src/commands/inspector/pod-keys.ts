@@ -26,6 +26,7 @@ export function podKeys({ parts, fixture }: OpenInspector) {
     key: "m",
     short: "mirror",
     label: "delete the newest mirror pod through the API",
+    isPossible: () => newestPod(parts, "mirror") !== undefined,
     run: async (signal) => `mirror ${await deleteNewest("mirror", signal)}`,
   };
   return {
@@ -35,6 +36,7 @@ export function podKeys({ parts, fixture }: OpenInspector) {
       key: "d",
       short: "delete",
       label,
+      isPossible: () => newestPod(parts, "regular") !== undefined,
       run: (signal) => deleteNewest("regular", signal),
     }),
     table: (label: string, show: () => void): InspectorKey => ({

@@ -9,6 +9,7 @@ import type { KubeClient } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
 import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
 import { removeAbandonedMemoryMedia } from "../../kubelet/volumes/memory-medium.js";
+import type { HostedRuntime } from "../../runtime/host/host.js";
 import { openAdminKubeconfig } from "../../testbed/admin-kubeconfig.js";
 import { JOIN_TIMEOUT_MS, joinDefaults, planJoin } from "../../testbed/join-plan.js";
 import { startNode } from "../../testbed/node.js";
@@ -23,7 +24,8 @@ import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/paths.js";
 import { makeTemporaryFolder } from "../../util/temporary-folder.js";
-import { type InspectorKey, serveKeyTable } from "./key-table.js";
+import { type InspectorKey, InspectorKeys, serveKeyTable } from "./key-table.js";
+import { kubeletTables } from "./kubelet-tables.js";
 import type { InspectorOptions } from "./options.js";
 import type { StatusTable } from "./status-table.js";
 import { inspectorTrace, type LevelInInspector } from "./trace.js";
@@ -36,6 +38,8 @@ export interface OpenInspector {
   readonly trace: Trace;
   readonly nodeName: string;
   readonly parts: Kubelet;
+  /** undefined with --cri */
+  readonly runtime: HostedRuntime | undefined;
   /** as the administrator */
   readonly admin: KubeClient;
   readonly fixture: PodFixture;
@@ -53,7 +57,7 @@ export interface InspectorPlan {
   /** @returns loops that run while the inspector is open; each ends when its signal aborts */
   readonly loops?: (inspector: OpenInspector) => readonly ((signal: AbortSignal) => Promise<void>)[];
   readonly keys: (inspector: OpenInspector) => readonly InspectorKey[];
-  /** what a terminal shows above the keys */
+  /** what a terminal shows above the keys, and a live page first */
   readonly status: (inspector: OpenInspector) => StatusTable;
   readonly result: (inspector: OpenInspector) => CommandResult;
 }
@@ -105,17 +109,22 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       const text = `node ${nodeName} is up, and reads manifests from ${folderText}. In another terminal:\n  ${kubeconfig.kubectl} get pods -A`;
       trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
       const { kubelet: parts } = node.kubelet;
-      const inspector = { context, clock, trace, nodeName, parts, admin, fixture };
+      const { runtime } = node;
+      const inspector: OpenInspector = { context, clock, trace, nodeName, parts, runtime, admin, fixture };
       const loops: Loop[] = [
         (signal) => Promise.race([node.done, untilAborted(signal)]),
         ...(plan.loops?.(inspector) ?? []),
       ];
+      const status = () => plan.status(inspector);
+      const keys = new InspectorKeys(plan.keys(inspector), trace);
       const { stdin } = context.streams;
-      if (hasKeys(context.streams)) {
-        const status = () => plan.status(inspector);
-        const deps = { keys: plan.keys(inspector), trace, stdin, progress: context, status };
-        loops.push((signal) => serveKeyTable(deps, signal));
-      }
+      if (hasKeys(context.streams))
+        loops.push((signal) => serveKeyTable({ keys, stdin, progress: context, status }, signal));
+      using _page = context.ui?.present({
+        tables: async () => withoutDoubles([status(), ...(await kubeletTables(inspector))]),
+        keys: () => keys.buttons,
+        press: (key) => keys.press(key, context.signal),
+      });
       await printAtEnd(
         context,
         () => stay(context, { clock, durationMs: options.duration }, loops),
@@ -126,6 +135,12 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
     await rm(folder, { recursive: true, force: true });
     await removeAbandonedMemoryMedia();
   }
+}
+
+/** A window's own table may be one of a kubelet's. */
+function withoutDoubles(tables: readonly StatusTable[]): StatusTable[] {
+  const titles = tables.map(({ title }) => title);
+  return tables.filter(({ title }, i) => titles.indexOf(title) === i);
 }
 
 /** Asks before using a real runtime, because the kubelet ends all pods there that are not its own. */

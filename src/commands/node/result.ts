@@ -1,7 +1,6 @@
 import type { RunningNode } from "../../testbed/node.js";
 import { listPods } from "../../testbed/pod-list.js";
 import type { Trace } from "../../trace/trace.js";
-import { counted } from "../../util/counted.js";
 import type { StatusTable } from "../inspector/status-table.js";
 
 /** Reports that the node runs, and on which runtime. @param hasAdmin false with --server */
@@ -21,7 +20,7 @@ export function announceNode(trace: Trace, node: RunningNode, hasAdmin: boolean)
 export function podsOf(node: RunningNode): StatusTable {
   const pods = listPods(node.kubelet.kubelet);
   const rows = pods.map(({ pod, phase, source }) => [pod, phase, source]);
-  return { title: counted(rows.length, "pod"), columns: ["pod", "phase", "source"], rows };
+  return { title: "Pods", columns: ["pod", "phase", "source"], rows };
 }
 
 /** The result of `kubelab node`: the kubectl command for this cluster, which a script can use. */

@@ -1,14 +1,17 @@
 import { readKeys } from "../../cli/terminal-keys.js";
 import type { Pleg } from "../../testbed/pleg/pleg.js";
 import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab-runtime.js";
+import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
+import type { LiveKey } from "../../ui/live-protocol.js";
 import { SystemClock } from "../../util/clock.js";
 import { allUntilOneEnds, untilAborted, waitAtMost } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
+import { Mutex } from "../../util/mutex.js";
 import { type KeyDeps, keyLine, withStatus } from "../inspector/key-table.js";
+import { plegRecords } from "../inspector/pleg-records.js";
 import type { StatusTable } from "../inspector/status-table.js";
 import { KeyNumbers } from "./key-numbers.js";
-import { pageState } from "./page/state.js";
 
 const ID_LENGTH = 10;
 const TAB = "\t";
@@ -19,52 +22,51 @@ const FOLLOW_MS = 250;
  * @throws AbortError for Ctrl-C
  */
 export async function serveKeys(
-  deps: KeyDeps & { readonly lab: LabRuntime; readonly pleg?: Pleg },
+  deps: Omit<KeyDeps, "status"> & { readonly keys: LabKeys; readonly pleg?: Pleg },
   signal: AbortSignal,
 ): Promise<void> {
-  const { lab, pleg, trace, progress } = deps;
-  const keys = new Keyboard(lab, trace);
+  const { keys, pleg, progress } = deps;
   await keys.look();
   keys.showHelp();
-  let known = await comparison(pleg, lab);
+  let known = await comparison(pleg, keys.lab);
   using _line = progress.progress((columns) => withStatus(() => known, columns, keys.line(columns)));
   const follow = async (inner: AbortSignal) => {
     while (!inner.aborted) {
       await waitAtMost(new SystemClock(), FOLLOW_MS, untilAborted(inner));
-      known = await comparison(pleg, lab);
+      known = await comparison(pleg, keys.lab);
     }
   };
   const press = async (key: string) => {
     await keys.press(key);
-    known = await comparison(pleg, lab);
+    known = await comparison(pleg, keys.lab);
   };
   await allUntilOneEnds(signal, [follow, (inner) => readKeys(deps.stdin, press, inner)]);
 }
 
 /** What the runtime has, and what PLEG knows of it; nothing without a PLEG. */
 async function comparison(pleg: Pleg | undefined, lab: LabRuntime): Promise<StatusTable> {
-  if (pleg === undefined) return { title: "", columns: [], rows: [] };
-  const { pods } = await pageState(pleg, "", lab);
-  const rows = pods.flatMap(({ name, entries }) =>
-    entries.map((entry) => {
-      const pod = name.replace(/^.*\//, "");
-      return [`${pod} ${entry.name} ${entry.id.slice(0, ID_LENGTH)}`, entry.actual ?? "", entry.known];
-    }),
-  );
-  return { title: "", columns: ["container", "runtime has", "PLEG knows"], rows };
+  return pleg === undefined ? NO_TABLE : plegRecords(pleg.knownPods(), await lab.targets());
 }
+const NO_TABLE: StatusTable = { title: "", columns: [], rows: [] };
 
-/** Interprets keys. */
-class Keyboard {
+/** The keys of a runtime, for the terminal and for the live page: pressed at both, they take effect one after the other. */
+export class LabKeys {
   readonly #numbers = new KeyNumbers<LabTarget>();
+  readonly #turns = new Mutex();
+  readonly #scope: Scope | undefined;
   #chosenId: string | undefined;
   /** the runtime's containers and sandboxes when `look` was last called */
   #targets: readonly LabTarget[] = [];
+  /** the targets whose digits were shown */
+  #told: ReadonlySet<string> = new Set();
 
+  /** Made in the scope that the facts of keys get: a request of the page has none. */
   constructor(
     readonly lab: LabRuntime,
     readonly trace: Trace,
-  ) {}
+  ) {
+    this.#scope = trace.keepScope().scope;
+  }
 
   async look(): Promise<void> {
     this.#targets = await this.lab.targets();
@@ -78,8 +80,32 @@ class Keyboard {
     return keyLine(keys, columns, head);
   }
 
+  /** What can be selected, and what can be done to the selection. */
+  get buttons(): LiveKey[] {
+    this.#numbers.assign(this.#targets);
+    const chosen = this.#chosen();
+    const targets = this.#targets.flatMap((target): LiveKey[] => {
+      const key = this.#numbers.digitOf(target.id);
+      const isChosen = target.id === chosen?.id;
+      const label = `${isChosen ? "chosen" : "choose"}: ${labelOf(target)}`;
+      return key === undefined ? [] : [{ key, short: nameOf(target), label, enabled: !isChosen }];
+    });
+    const letters = [...new Set(this.lab.actions.map(({ key }) => key))];
+    const actions = letters.flatMap((key): LiveKey[] => {
+      const action = this.#actionOf(key, chosen);
+      if (action === undefined) return [];
+      const enabled = action.on === "runtime" || this.#targetOf(action, chosen) !== undefined;
+      return [{ key, short: action.short, label: action.label, enabled }];
+    });
+    return [...targets.sort((a, b) => (a.key < b.key ? -1 : 1)), ...actions];
+  }
+
   /** Performs a key's action; an unknown key shows the help. */
-  async press(key: string): Promise<void> {
+  press(key: string): Promise<void> {
+    return this.#turns.run(() => runInScope(this.#scope, () => this.#press(key)));
+  }
+
+  async #press(key: string): Promise<void> {
     await this.look();
     if (/^[1-9]$/.test(key)) {
       this.#chooseNumber(key);
@@ -90,11 +116,15 @@ class Keyboard {
       return;
     }
     const chosen = this.#chosen();
-    const meant = this.lab.actions.filter((one) => one.key === key);
-    // A letter can have different meanings for containers and sandboxes.
-    const action = meant.find(({ on }) => on === "runtime" || on === chosen?.kind) ?? meant[0];
+    const action = this.#actionOf(key, chosen);
     if (action === undefined) this.showHelp();
     else await this.#do(action, chosen);
+  }
+
+  /** A letter can have different meanings for containers and sandboxes. */
+  #actionOf(key: string, chosen: LabTarget | undefined): LabAction | undefined {
+    const meant = this.lab.actions.filter((one) => one.key === key);
+    return meant.find(({ on }) => on === "runtime" || on === chosen?.kind) ?? meant[0];
   }
 
   async #do(action: LabAction, chosen: LabTarget | undefined): Promise<void> {
@@ -115,8 +145,18 @@ class Keyboard {
       this.#complain(error.message, error.hint);
     }
     await this.look();
-    for (const made of this.#numbers.assign(this.#targets))
-      this.#say(`${this.#numbers.digitOf(made.id)} chooses ${labelOf(made)}`);
+    this.#numbers.assign(this.#targets);
+    // Others may have got their digits before, as buttons.
+    for (const target of this.#targets) {
+      const digit = this.#numbers.digitOf(target.id);
+      if (digit !== undefined && !this.#told.has(target.id)) this.#say(`${digit} chooses ${labelOf(target)}`);
+    }
+    this.#haveTold();
+  }
+
+  /** The learner knows the digits of all that there is now. */
+  #haveTold(): void {
+    this.#told = new Set(this.#targets.map(({ id }) => id));
   }
 
   /** The current state of the selection; undefined: it is gone, or nothing was selected. */
@@ -156,6 +196,7 @@ class Keyboard {
   showHelp(): void {
     const targets = this.#targets;
     this.#numbers.assign(targets);
+    this.#haveTold();
     const chosen = this.#chosen();
     const all = targets.map((target) => [
       this.#numbers.digitOf(target.id) ?? "",
@@ -195,7 +236,11 @@ class Keyboard {
   }
 }
 
+function labelOf(target: LabTarget): string {
+  return `${nameOf(target)} ${target.id.slice(0, ID_LENGTH)}`;
+}
+
 /** Leaves out the namespace, which is the same for all, so that a row fits 80 columns. */
-function labelOf({ pod, name, id }: LabTarget): string {
-  return `${pod.replace(/^.*\//, "")} ${name} ${id.slice(0, ID_LENGTH)}`;
+function nameOf({ pod, name }: LabTarget): string {
+  return `${pod.replace(/^.*\//, "")} ${name}`;
 }

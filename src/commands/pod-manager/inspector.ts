@@ -3,7 +3,6 @@ import { listPods, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import { untilAborted } from "../../util/concurrency.js";
-import { counted } from "../../util/counted.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { livePageFiles } from "../inspector/page/live-page.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
@@ -141,7 +140,7 @@ export function podManagerStatus({ parts }: OpenInspector): StatusTable {
     phase,
   ]);
   const columns = ["pod", "kind", "uid", "mirror", "phase"];
-  return { title: counted(rows.length, "pod"), columns, rows };
+  return { title: "Pods", columns, rows };
 }
 
 /** The pods at the end. */

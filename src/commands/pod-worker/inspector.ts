@@ -1,7 +1,6 @@
 import type { CommandResult } from "../../cli/context.js";
 import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
 import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
-import type { PodWork } from "../../kubelet/podworkers/update.js";
 import { podText } from "../../kubelet/types/pod-update.js";
 import { newestPod } from "../../testbed/pod-list.js";
 import { timeText, WatchedCache } from "../../testbed/watched-cache.js";
@@ -9,9 +8,9 @@ import type { Fact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/concurrency.js";
-import { counted } from "../../util/counted.js";
 import { LabError } from "../../util/errors.js";
 import type { InspectorKey } from "../inspector/key-table.js";
+import { podWorkers, workText } from "../inspector/kubelet-tables.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
 import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";
@@ -115,6 +114,7 @@ export class WorkerInspector {
       if (pod === undefined) throw new LabError("USAGE", "there is no pod to change", "Create one first: key p.");
       return fixture.changePod(pod, times, signal);
     };
+    const isPossible = () => newestPod(parts, "regular") !== undefined;
     const release = async () => {
       const [podUid] = this.cache?.held ?? [];
       if (podUid === undefined) throw new LabError("USAGE", "no worker is held", "Create or change a pod first.");
@@ -124,11 +124,25 @@ export class WorkerInspector {
     const common = podKeys(inspector);
     return [
       common.create,
-      { key: "u", short: "update", label: "change the newest pod", run: (signal) => change(1, signal) },
-      { key: "f", short: "flood", label: `change it ${FLOOD} times in one go`, run: (signal) => change(FLOOD, signal) },
+      { key: "u", short: "update", label: "change the newest pod", isPossible, run: (signal) => change(1, signal) },
+      {
+        key: "f",
+        short: "flood",
+        label: `change it ${FLOOD} times in one go`,
+        isPossible,
+        run: (signal) => change(FLOOD, signal),
+      },
       common.delete("delete the newest pod"),
       ...(this.options.isHolding
-        ? [{ key: "s", short: "set cache", label: "set the cache: release the worker held longest", run: release }]
+        ? [
+            {
+              key: "s",
+              short: "set cache",
+              label: "set the cache: release the worker held longest",
+              isPossible: () => (this.cache?.held.length ?? 0) > 0,
+              run: release,
+            },
+          ]
         : []),
       common.table("show all workers", () => this.#showTable(inspector, 1)),
     ];
@@ -146,11 +160,12 @@ export class WorkerInspector {
   }
 
   /** Each worker, what it does, and the update that waits for it. */
-  status(inspector: OpenInspector): StatusTable {
-    const busy = new Map(inspector.parts.podWorkers.views().map((view) => [view.podUid, this.#short(view)]));
-    const rows = this.#rows(inspector).map(({ pod, uid, phase, queued }) => [pod, phase, busy.get(uid) ?? "", queued]);
-    const columns = ["pod", "state", "worker", "next"];
-    return { title: counted(rows.length, "pod worker"), columns, rows };
+  status({ parts }: OpenInspector): StatusTable {
+    return podWorkers(parts.podWorkers.views(), (podUid) => this.#isHeld(podUid));
+  }
+
+  #isHeld(podUid: string): boolean {
+    return this.cache?.held.includes(podUid) === true;
   }
 
   #rows({ parts }: OpenInspector) {
@@ -165,20 +180,9 @@ export class WorkerInspector {
     }));
   }
 
-  /** A worker's activity, for a table. */
-  #short({ podUid, activity }: PodWorkerView): string {
-    if (activity.kind === "cache") return this.cache?.held.includes(podUid) === true ? "held" : "waits";
-    return activity.kind === "idle" ? "idle" : workText(activity.work);
-  }
-
   #doing({ podUid, activity }: PodWorkerView): string {
     if (activity.kind === "idle") return "idle";
     if (activity.kind === "sync") return workText(activity.work);
-    const isHeld = this.cache?.held.includes(podUid) === true;
-    return `${isHeld ? "held" : "waits"} for > ${timeText(activity.newerThanMs)}`;
+    return `${this.#isHeld(podUid) ? "held" : "waits"} for > ${timeText(activity.newerThanMs)}`;
   }
-}
-
-function workText({ workType, updateType, merged }: PodWork): string {
-  return `${workType} (${merged > 1 ? `${merged} merged, ` : ""}${updateType})`;
 }

@@ -3,7 +3,6 @@ import type { CommandResult } from "../../cli/context.js";
 import { listPods, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
-import { counted } from "../../util/counted.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";
@@ -70,7 +69,7 @@ export function staticPodStatus(inspector: OpenInspector): StatusTable {
     phase,
   ]);
   const columns = ["static pod", "uid", "mirror pod", "phase"];
-  return { title: counted(rows.length, "static pod"), columns, rows };
+  return { title: "Static pods", columns, rows };
 }
 
 /** The static pods at the end. */

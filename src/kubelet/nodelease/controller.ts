@@ -52,6 +52,11 @@ export class LeaseController {
     this.#observer = new LeaseObserver(deps.trace, options);
   }
 
+  /** the lease as it was last written; undefined before the first time, and while it is unknown */
+  get latest(): LeaseObject | undefined {
+    return this.#latest;
+  }
+
   /** ms from the end of one renewal to the next: a quarter of the lease's duration */
   nextSleepMs(): number {
     const { kubeVersion, jitter } = this.options;

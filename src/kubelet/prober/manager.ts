@@ -15,7 +15,7 @@ import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
 import { ProbeResultsManager, parseContainerId } from "./results.js";
 import { PROBE_TYPES, type ProbeType, probeOf } from "./spec.js";
-import { ProbeWorker } from "./worker.js";
+import { type ProbeView, ProbeWorker } from "./worker.js";
 
 export interface ProbeManagerDeps {
   readonly prober: Pick<Prober, "probe">;
@@ -58,6 +58,11 @@ export class ProbeManager implements AsyncDisposable {
   /** The number of active probe workers. */
   get workers(): number {
     return this.#workers.size;
+  }
+
+  /** All probes, in the order in which they began. */
+  views(): readonly ProbeView[] {
+    return [...this.#workers.values()].map(({ worker }) => worker.view);
   }
 
   /** Starts to probe a pod's containers; running workers continue. */

@@ -7,7 +7,7 @@ import { Waker } from "../../util/waker.js";
 import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
-import type { ProbeResultsManager } from "./results.js";
+import { type ProbeResultsManager, parseContainerId } from "./results.js";
 import type { ProbeType } from "./spec.js";
 
 const FILE = "pkg/kubelet/prober/worker.go";
@@ -35,6 +35,19 @@ export interface ProbeWorkerOptions {
   readonly managerStartMs: number;
 }
 
+/** One probe as an inspector shows it. */
+export interface ProbeView {
+  /** `namespace/name` */
+  readonly pod: string;
+  readonly container: string;
+  readonly type: ProbeType;
+  /** what holds for the container now; undefined: no container was seen yet */
+  readonly result: ProbeResult | undefined;
+  /** the last probe's own result, and how many times in a row it came: a few failures do not count yet */
+  readonly last: { readonly result: ProbeResult; readonly count: number } | undefined;
+  readonly periodSeconds: number;
+}
+
 /**
  * Runs one probe of one container again and again, as long as its pod lives, across restarts of the container.
  *
@@ -55,6 +68,24 @@ export class ProbeWorker {
     readonly options: ProbeWorkerOptions,
   ) {}
 
+  get view(): ProbeView {
+    const { pod, container, type } = this.options;
+    const id = this.#containerId;
+    const last = this.#lastResult;
+    return {
+      pod: podText(pod),
+      container: container.name,
+      type,
+      result: id === undefined ? undefined : this.deps.results.get(parseContainerId(id)),
+      last: last === undefined ? undefined : { result: last, count: this.#resultRun },
+      periodSeconds: this.#periodSeconds,
+    };
+  }
+
+  get #periodSeconds(): number {
+    return this.options.spec.periodSeconds ?? 10;
+  }
+
   /** Probes at once instead of at the next tick; several calls count as one. */
   trigger(): void {
     this.#waker.wake();
@@ -66,7 +97,7 @@ export class ProbeWorker {
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.deps;
-    const periodMs = (this.options.spec.periodSeconds ?? 10) * 1000;
+    const periodMs = this.#periodSeconds * 1000;
     // Otherwise all probes of all pods would run at the same moment after a restart of the kubelet.
     if (periodMs > clock.now() - this.options.managerStartMs) await clock.sleep(random.float() * periodMs, signal);
     let tickMs = clock.now() + periodMs;

@@ -7,6 +7,7 @@ import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/nearest.js";
 import { FaultSwitches } from "./fault-switches.js";
 import type { LabAction, LabRuntime, LabTarget } from "./lab-runtime.js";
+import { labTargets } from "./lab-targets.js";
 
 /** The two pods that the lab begins with. */
 const LAB_PODS: readonly PodSeed[] = [mypod, myngx];
@@ -62,35 +63,8 @@ export class EmbeddedLab implements LabRuntime {
     this.actions = [...TARGET_ACTIONS, BRING_BACK, ...this.#switches.actions];
   }
 
-  async targets(): Promise<readonly LabTarget[]> {
-    const sandboxes = await this.#sandboxes();
-    return sandboxes.flatMap((sandbox) => {
-      const { sandboxId } = sandbox;
-      const pod = `${sandbox.namespace}/${sandbox.name}`;
-      const home: LabTarget = {
-        kind: "sandbox",
-        id: sandboxId,
-        sandboxId,
-        pod,
-        name: "sandbox",
-        // In PLEG's words: a sandbox is running or has exited.
-        state: sandbox.state === "ready" ? "running" : "exited",
-      };
-      const own = sandbox.containers.map(({ containerId, name, state }): LabTarget => {
-        return { kind: "container", id: containerId, sandboxId, pod, name, state };
-      });
-      return [...own, home];
-    });
-  }
-
-  /** Of a runtime that crashed and starts again: none. */
-  async #sandboxes(): Promise<readonly SandboxSnapshot[]> {
-    try {
-      return (await this.#control.snapshot()).sandboxes;
-    } catch (error) {
-      if (error instanceof RpcError && error.code === "Unavailable") return [];
-      throw error;
-    }
+  targets(): Promise<readonly LabTarget[]> {
+    return labTargets(this.#control);
   }
 
   faults(): readonly string[] {

@@ -25,9 +25,9 @@ export function KeyButtons({ live }: { readonly live: Live }) {
   if (keys.length === 0) return null;
   return (
     <div class="keys" role="toolbar" aria-label="Keys of the window">
-      {keys.map(({ key, label, enabled }) => (
-        <button key={key} type="button" disabled={!enabled} onClick={() => void live.press(key)}>
-          <kbd>{key}</kbd> {label}
+      {keys.map(({ key, short, label, enabled }) => (
+        <button key={key} type="button" title={label} disabled={!enabled} onClick={() => void live.press(key)}>
+          <kbd>{key}</kbd> {short}
         </button>
       ))}
       {live.refusal.value !== "" && <p role="alert">{live.refusal.value}</p>}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "vitest";
-import { keyLine, serveKeyTable } from "../../../src/commands/inspector/key-table.js";
+import { InspectorKeys, keyLine, serveKeyTable } from "../../../src/commands/inspector/key-table.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { FakeProgress } from "../../support/fake-progress.js";
@@ -29,7 +29,8 @@ function setUp() {
       throw new LabError("REFUSED", "the API server says no", "Ask for something else.");
     },
   };
-  const keys = [key("a", "a was done"), key("b", undefined), refused];
+  const table = [key("a", "a was done"), { ...key("b", undefined), isPossible: () => false }, refused];
+  const keys = new InspectorKeys(table, trace);
   const stop = new AbortController();
   const progress = new FakeProgress();
   return {
@@ -39,7 +40,8 @@ function setUp() {
     pressed,
     stop,
     progress,
-    done: serveKeyTable({ keys, trace, stdin, progress }, stop.signal),
+    keys,
+    done: serveKeyTable({ keys, stdin, progress }, stop.signal),
   };
 }
 
@@ -62,6 +64,25 @@ test("a refused action is reported, and the keys keep working", async () => {
   await done;
   assert.deepEqual(pressed, ["a"]);
   assert.equal(only(events, "error")[0]?.hint, "Ask for something else.");
+});
+
+test("keys of the page and of the terminal take effect one after the other", async () => {
+  const { stdin, keys, stop, events, pressed, done } = setUp();
+  const fromPage = ["a", "r", "b"].map((key) => keys.press(key, stop.signal));
+  stdin.write("aq");
+  await Promise.all([done, ...fromPage]);
+  assert.deepEqual(pressed, ["a", "b", "a"]);
+  assert.deepEqual([only(events, "note").length, only(events, "error").length], [2, 1]);
+});
+
+test("keys are buttons, disabled if there is nothing to act on", async () => {
+  const { stdin, keys, done } = setUp();
+  assert.deepEqual(
+    keys.buttons.map(({ key, label, enabled }) => `${key} ${label} ${enabled}`),
+    ["a do a true", "b do b false", "r be refused true"],
+  );
+  stdin.write("q");
+  await done;
 });
 
 test("Ctrl-C interrupts, and the terminal is given back", async () => {

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { hasKeys } from "../../../src/cli/terminal-keys.js";
-import { serveKeys } from "../../../src/commands/pleg/keys.js";
+import { LabKeys, serveKeys } from "../../../src/commands/pleg/keys.js";
 import type { LabTarget } from "../../../src/testbed/runtime/lab-runtime.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { FakeProgress } from "../../support/fake-progress.js";
@@ -16,6 +16,7 @@ function setUp(things?: LabTarget[]) {
   if (things !== undefined) lab.things = things;
   const stop = new AbortController();
   const progress = new FakeProgress();
+  const keys = new LabKeys(lab, trace);
   return {
     stdin,
     modes,
@@ -24,7 +25,8 @@ function setUp(things?: LabTarget[]) {
     lab,
     stop,
     progress,
-    done: serveKeys({ lab, trace, stdin, progress }, stop.signal),
+    keys,
+    done: serveKeys({ keys, stdin, progress }, stop.signal),
   };
 }
 
@@ -141,6 +143,29 @@ test("Ctrl-C interrupts, and the terminal is given back", async () => {
   stdin.write("\u0003");
   await expect(done).rejects.toMatchObject({ name: "AbortError" });
   expect(modes).toEqual([true, false]);
+});
+
+test("buttons select and act as the keys do, and what would have no effect is disabled", async () => {
+  const { keys, lab, stdin, done } = setUp();
+  const shown = () => keys.buttons.map(({ key, label, enabled }) => `${key} ${label} ${enabled}`);
+  await settle();
+  expect(shown()).toEqual([
+    "1 chosen: p1 app p1-c false",
+    "2 choose: p1 sandbox p1-s true",
+    "k kill it true",
+    "n make it not ready true",
+    "h let lists hang true",
+  ]);
+  await keys.press("2");
+  expect(shown().slice(0, 3)).toEqual([
+    "1 choose: p1 app p1-c true",
+    "2 chosen: p1 sandbox p1-s false",
+    "k kill it false",
+  ]);
+  await Promise.all([keys.press("n"), keys.press("h")]);
+  expect(lab.done).toEqual(["not-ready p1-s", "hang -"]);
+  stdin.write("q");
+  await done;
 });
 
 test("keys work only if stdin and stderr are terminals", () => {

@@ -41,7 +41,6 @@ const MAX_PODS = 200;
 export async function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | undefined): Promise<PageState> {
   const targets = new Map((await lab?.targets())?.map((target) => [target.id, target]) ?? []);
   const pods = pleg.knownPods();
-  const health = pleg.healthy();
   const entry =
     (kind: PageEntry["kind"]) =>
     (one: { containerId: string; name?: string; state: string }): PageEntry => {
@@ -60,8 +59,8 @@ export async function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | u
   return {
     runtime,
     actions: lab?.actions ?? [],
-    healthy: health.healthy,
-    health: health.healthy ? "healthy" : `${health.message}. Cause: ${health.cause}`,
+    healthy: pleg.healthy().healthy,
+    health: healthText(pleg),
     summary: pleg.summary,
     cacheTimestampMs: pleg.cache.timestampMs ?? null,
     pods: [...shown, ...unseen([...targets.values()])],
@@ -83,7 +82,14 @@ function unseen(targets: readonly LabTarget[]): PagePod[] {
   return [{ uid: "", name: "not seen yet", cache: "nothing", entries }];
 }
 
-function cacheText(pleg: Pleg, podUid: string): string {
+/** `healthy`, or what is wrong and why. */
+export function healthText(pleg: Pleg): string {
+  const health = pleg.healthy();
+  return health.healthy ? "healthy" : `${health.message}. Cause: ${health.cause}`;
+}
+
+/** What a pod worker would read of a pod. */
+export function cacheText(pleg: Pleg, podUid: string): string {
   const { kind, status, error, modifiedMs } = pleg.cache.get(podUid);
   if (kind === "default") return "nothing";
   const at = new Date(modifiedMs).toISOString().slice(11, 23);

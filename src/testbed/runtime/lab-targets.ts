@@ -1,0 +1,34 @@
+import { RpcError } from "../../cri/status.js";
+import type { RemoteControl, SandboxSnapshot } from "../../runtime/control/control.js";
+import type { LabTarget } from "./lab-runtime.js";
+
+/** The containers and sandboxes that an embedded runtime has, asked for behind the kubelet's back. */
+export async function labTargets(control: RemoteControl): Promise<readonly LabTarget[]> {
+  return (await sandboxesOf(control)).flatMap((sandbox) => {
+    const { sandboxId } = sandbox;
+    const pod = `${sandbox.namespace}/${sandbox.name}`;
+    const home: LabTarget = {
+      kind: "sandbox",
+      id: sandboxId,
+      sandboxId,
+      pod,
+      name: "sandbox",
+      // In PLEG's words: a sandbox is running or has exited.
+      state: sandbox.state === "ready" ? "running" : "exited",
+    };
+    const own = sandbox.containers.map(({ containerId, name, state }): LabTarget => {
+      return { kind: "container", id: containerId, sandboxId, pod, name, state };
+    });
+    return [...own, home];
+  });
+}
+
+/** Of a runtime that crashed and starts again: none. */
+async function sandboxesOf(control: RemoteControl): Promise<readonly SandboxSnapshot[]> {
+  try {
+    return (await control.snapshot()).sandboxes;
+  } catch (error) {
+    if (error instanceof RpcError && error.code === "Unavailable") return [];
+    throw error;
+  }
+}
