@@ -12,7 +12,19 @@ import type { WatchedPage } from "../support/chromium.js";
 import { FITS } from "../support/page-scripts.js";
 import { PageFacts, podFacts } from "./page-facts.js";
 
-const TEXTS = [".row .title", ".row .time", ".row .outcome", ".failure .outcome", ".head b", "footer", ".details dt"];
+const TEXTS = [
+  ".row .title",
+  ".row .time",
+  ".row .outcome",
+  ".failure .outcome",
+  ".head b",
+  "footer",
+  ".details dt",
+  ".part b",
+  ".part .sub",
+  ".pod-name b",
+  ".pod .status",
+];
 
 browserSuite([], "a trace as a page", (suite) => {
   async function write(events: readonly TraceEvent[]): Promise<string> {
@@ -112,6 +124,52 @@ browserSuite([], "a trace as a page", (suite) => {
     await page.getByLabel("user", { exact: true }).uncheck();
     assert.equal(await rows(page), 3);
     assert.match(await page.getByRole("status").innerText(), /^3 of 10 facts/);
+  });
+
+  test("the picture shows the cluster after the selected step, messages move, and a choice filters the list", async () => {
+    const { page, complaints } = await open();
+    const picture = page.getByRole("region", { name: /^The cluster/ });
+    const web = picture.getByRole("button", { name: "pod default/web", exact: false });
+    assert.equal(await web.count(), 1);
+    await page.keyboard.press("Home");
+    assert.equal(await picture.getAttribute("aria-label"), "The cluster, 0.000 s");
+    assert.equal(await web.count(), 0);
+    await Promise.all([picture.locator(".dot.request").waitFor(), page.keyboard.press("ArrowDown")]);
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await picture.getByRole("article", { name: "1 pod without a node" }).count(), 1);
+    for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
+    await Promise.all([picture.locator(".dot.rpc").waitFor(), page.keyboard.press("ArrowDown")]);
+    await picture.locator(".dot").first().waitFor({ state: "detached" });
+    assert.equal(
+      await picture
+        .getByRole("article", { name: /^node n1/ })
+        .getByRole("button")
+        .count(),
+      4,
+    );
+
+    await web.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await web.getAttribute("aria-pressed"), "true");
+    assert.equal(await rows(page), 6);
+    assert.equal(await page.getByRole("button", { name: "Only pod default/web" }).count(), 1);
+    await picture.getByRole("button", { name: "storage" }).click();
+    // The selected step stays.
+    assert.equal(await rows(page), 2);
+    await page.keyboard.press("Escape");
+    assert.equal(await rows(page), 9);
+    await page.keyboard.press("p");
+    assert.equal(await picture.count(), 0);
+    assert.deepEqual(complaints, []);
+  });
+
+  test("with reduced motion nothing moves: lines light up", async () => {
+    const { page } = await open();
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await page.keyboard.press("Home");
+    const lit = page.locator(".wire[data-lit]").waitFor({ state: "attached" });
+    await Promise.all([lit, page.keyboard.press("ArrowDown")]);
+    assert.equal(await page.locator(".dot").count(), 0);
   });
 
   test("roles and names: a list of steps with positions, each a sentence", async () => {

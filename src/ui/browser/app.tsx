@@ -1,6 +1,7 @@
 import { Details } from "./details.js";
 import type { Live } from "./live.js";
 import { KeyButtons, LiveStatus } from "./live-bar.js";
+import { Picture } from "./picture/picture.js";
 import { Sequence } from "./sequence.js";
 import type { PageState } from "./state.js";
 import { Timeline } from "./timeline.js";
@@ -19,13 +20,14 @@ export function App({ state, live }: AppProps) {
     <>
       <Head state={state} live={live} />
       <main>
+        {state.isPictureShown.value && <Picture state={state} />}
         <Timeline state={state} />
         <Sequence state={state} />
         <Details state={state} />
       </main>
       <footer>
         <kbd>↑</kbd> <kbd>↓</kbd> step · <kbd>←</kbd> cause · <kbd>→</kbd> effect · <kbd>Space</kbd> play · <kbd>/</kbd>{" "}
-        search · <kbd>c</kbd> only this chain · <kbd>Esc</kbd> back
+        search · <kbd>c</kbd> only this chain · <kbd>p</kbd> picture · <kbd>Esc</kbd> back
       </footer>
     </>
   );

@@ -1,3 +1,4 @@
+import { concerns, type Thing } from "./picture/things.js";
 import type { Step } from "./step.js";
 import type { Story } from "./story.js";
 
@@ -7,6 +8,8 @@ export interface Filter {
   readonly search: string;
   /** the pod that the actor worked on; undefined: any */
   readonly pod: string | undefined;
+  /** what is chosen in the picture; undefined: anything */
+  readonly thing: Thing | undefined;
   /** the highest level that is shown */
   readonly level: number;
   /** keys of lanes, and kinds, that are not shown */
@@ -20,6 +23,7 @@ export const ALL_LEVELS = 4;
 export const NO_FILTER: Filter = {
   search: "",
   pod: undefined,
+  thing: undefined,
   level: ALL_LEVELS,
   hiddenLanes: new Set(),
   hiddenKinds: new Set(),
@@ -32,6 +36,7 @@ export function filterSteps(story: Story, filter: Filter, kept: (step: Step) => 
     const { event, lane } = step;
     if (event.level > filter.level) return false;
     if (filter.pod !== undefined && event.pod !== filter.pod) return false;
+    if (filter.thing !== undefined && !concerns(step, filter.thing)) return false;
     if (filter.hiddenLanes.has(lane.key) || filter.hiddenKinds.has(event.kind)) return false;
     if (words.length === 0) return true;
     const text = story.textOf(step);

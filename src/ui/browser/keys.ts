@@ -26,6 +26,10 @@ function actionFor(state: PageState, key: string, isList: boolean): (() => void)
     return () => {
       state.isPlaying.value = !state.isPlaying.value;
     };
+  if (key === "p")
+    return () => {
+      state.isPictureShown.value = !state.isPictureShown.value;
+    };
   if (!isList) return undefined;
   switch (key) {
     case "ArrowDown":
@@ -53,12 +57,13 @@ function actionFor(state: PageState, key: string, isList: boolean): (() => void)
   }
 }
 
-/** Ends one thing at a time: playing, the search, the filter by chain. The list gets the focus back. */
+/** Ends one thing at a time: playing, the search, the choice in the picture, the filter by chain. The list gets the focus back. */
 function leave(state: PageState): void {
   const filters = document.querySelector<HTMLDetailsElement>(".filters[open]");
   if (filters !== null) filters.open = false;
   else if (state.isPlaying.value) state.isPlaying.value = false;
   else if (state.filter.value.search !== "") state.change({ search: "" });
+  else if (state.filter.value.thing !== undefined) state.change({ thing: undefined });
   else state.isChainOnly.value = false;
   document.getElementById("rows")?.focus();
 }

@@ -8,7 +8,7 @@ import { PrintedList } from "./print.js";
 import { PageState } from "./state.js";
 
 const state = new PageState();
-state.add(parseFacts(document.getElementById("facts")?.textContent ?? ""));
+state.load(parseFacts(document.getElementById("facts")?.textContent ?? ""));
 
 // The page of a running command; else the page is a file.
 const live = document.body.dataset["live"] === undefined ? undefined : new Live(state);

@@ -1,11 +1,18 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { EmbeddedFact } from "../facts.js";
-import { type Filter, filterSteps, NO_FILTER } from "./filter.js";
+import { ALL_LEVELS, type Filter, filterSteps, NO_FILTER } from "./filter.js";
+import { Cluster } from "./picture/cluster.js";
+import { Moment } from "./picture/moment.js";
+import { keyOf, type Thing } from "./picture/things.js";
 import type { Step } from "./step.js";
 import { type Link, Story } from "./story.js";
 
 /** A longer list of effects says how to see the rest. */
 const MAX_EFFECTS = 200;
+/** The share of steps that a page shows at least, before a reader chooses. */
+const MIN_SHARE = 0.1;
+/** Steps whose messages move together when the selection goes forward. */
+const MAX_AT_ONCE = 40;
 /** Requests and what they caused, without the servers' decisions about each request. */
 const DEFAULT_LEVEL = 2;
 
@@ -18,6 +25,13 @@ export interface Chain {
   readonly all: ReadonlySet<Step>;
 }
 
+/** The cluster at one moment. */
+export interface Picture {
+  readonly cluster: Cluster;
+  /** undefined: after all steps so far */
+  readonly after: Step | undefined;
+}
+
 /** What the page shows. Components read signals; actions change them. */
 export class PageState {
   readonly story = new Story();
@@ -28,6 +42,11 @@ export class PageState {
   /** only the chain of the selected step is shown */
   readonly isChainOnly = signal(false);
   readonly isPlaying = signal(false);
+  readonly isPictureShown = signal(true);
+  /** the picture shows what happens now, whatever is selected */
+  readonly isFollowing = signal(false);
+  /** what has just happened, for the dots of the picture */
+  readonly happened = signal<readonly Step[]>([]);
   /** the first and the last row in view: indexes into `rows` */
   readonly inView = signal<readonly [first: number, last: number]>([0, 0]);
 
@@ -63,13 +82,50 @@ export class PageState {
     return step === undefined ? -1 : this.rows.value.indexOf(step);
   });
 
+  /** all facts so far, in the order in which they came */
+  readonly #now = new Cluster();
+  readonly #moment = new Moment();
+
+  readonly picture = computed<Picture>(() => {
+    this.revision.value;
+    const after = this.isFollowing.value ? undefined : this.selected.value;
+    if (after === undefined) return { cluster: this.#now, after };
+    const { steps } = this.story;
+    return { cluster: this.#moment.after(steps, steps.indexOf(after) + 1), after };
+  });
+
+  /** The facts of a file. */
+  load(facts: readonly EmbeddedFact[]): void {
+    this.add(facts);
+    // Some commands record everything at a high level.
+    const isSparse = this.rows.value.length < this.story.steps.length * MIN_SHARE;
+    if (isSparse) this.change({ level: ALL_LEVELS });
+  }
+
   add(facts: readonly EmbeddedFact[]): void {
-    this.story.add(facts);
+    for (const { event } of this.story.add(facts)) this.#now.add(event);
     this.revision.value++;
   }
 
   select(step: Step | undefined): void {
-    if (step !== undefined) this.selected.value = step;
+    if (step === undefined) return;
+    batch(() => {
+      this.happened.value = this.#between(this.selected.value, step);
+      this.selected.value = step;
+    });
+  }
+
+  /** The steps after one step up to a later one; only the later one if that is far. */
+  #between(from: Step | undefined, to: Step): readonly Step[] {
+    const { steps } = this.story;
+    const [start, end] = [from === undefined ? -1 : steps.indexOf(from), steps.indexOf(to)];
+    return start < end && end - start <= MAX_AT_ONCE ? steps.slice(start + 1, end + 1) : [to];
+  }
+
+  /** Shows only the steps that concern a thing of the picture; choosing it again shows all. */
+  choose(thing: Thing): void {
+    const chosen = this.filter.value.thing;
+    this.change({ thing: chosen !== undefined && keyOf(chosen) === keyOf(thing) ? undefined : thing });
   }
 
   /** Selects the step that is `by` rows away. @returns false at the end */

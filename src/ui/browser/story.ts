@@ -20,22 +20,26 @@ export class Story {
   readonly #pods = new Set<string>();
   #endMs = Number.NEGATIVE_INFINITY;
 
-  /** Facts may come in any order, also more than once. */
-  add(facts: readonly EmbeddedFact[]): void {
-    let isSorted = true;
-    for (const { event, bodies } of facts) {
-      if (!this.#graph.add(event)) continue;
-      const beganMs = startMs(event);
-      const lane = this.lanes.of(event);
-      const step: Step = { event, bodies, startMs: beganMs, lane, target: this.lanes.otherEnd(event) };
-      isSorted &&= beganMs >= (this.steps.at(-1)?.startMs ?? Number.NEGATIVE_INFINITY);
-      this.steps.push(step);
-      this.#byId.set(event.id, step);
-      if (event.pod !== undefined) this.#pods.add(event.pod);
-      this.#endMs = Math.max(this.#endMs, event.atMs);
-    }
-    // Sorting is stable: facts of the same moment stay as they were reported.
-    if (!isSorted) this.steps.sort((a, b) => a.startMs - b.startMs);
+  /** Facts may come in any order, also more than once. @returns the steps that are new, in the order of the facts */
+  add(facts: readonly EmbeddedFact[]): Step[] {
+    const added = facts.flatMap((fact) => this.#stepOf(fact) ?? []);
+    for (const step of added) this.steps.push(step);
+    // Sorting is stable: facts of the same moment stay as they were reported. Mostly sorted lists are sorted fast.
+    const firstNew = this.steps.length - added.length;
+    const isSorted = (i: number) => i === 0 || (this.steps[i - 1]?.startMs ?? 0) <= (this.steps[i]?.startMs ?? 0);
+    if (!added.every((_, i) => isSorted(firstNew + i))) this.steps.sort((a, b) => a.startMs - b.startMs);
+    return added;
+  }
+
+  /** @returns undefined for a fact that is known */
+  #stepOf({ event, bodies }: EmbeddedFact): Step | undefined {
+    if (!this.#graph.add(event)) return undefined;
+    const lane = this.lanes.of(event);
+    const step: Step = { event, bodies, startMs: startMs(event), lane, target: this.lanes.otherEnd(event) };
+    this.#byId.set(event.id, step);
+    if (event.pod !== undefined) this.#pods.add(event.pod);
+    this.#endMs = Math.max(this.#endMs, event.atMs);
+    return step;
   }
 
   get startMs(): number {

@@ -1,5 +1,6 @@
 import { ALL_LEVELS } from "./filter.js";
 import { KINDS, Sign } from "./marks.js";
+import { thingWords } from "./picture/things.js";
 import type { PageState } from "./state.js";
 
 /** The levels of `-v`, from what a learner reads to all there is. */
@@ -83,8 +84,30 @@ export function Toolbar({ state }: { readonly state: PageState }) {
       >
         Only this chain
       </button>
+      <button
+        type="button"
+        aria-pressed={state.isPictureShown.value}
+        title="Show the cluster (p)"
+        onClick={() => {
+          state.isPictureShown.value = !state.isPictureShown.value;
+        }}
+      >
+        Picture
+      </button>
       <Filters state={state} />
+      <Chosen state={state} />
     </div>
+  );
+}
+
+/** What was chosen in the picture, and a way back. */
+function Chosen({ state }: { readonly state: PageState }) {
+  const { thing } = state.filter.value;
+  if (thing === undefined) return null;
+  return (
+    <button type="button" class="chosen" aria-pressed="true" onClick={() => state.choose(thing)}>
+      Only {thingWords(thing)} <span aria-hidden="true">✕</span>
+    </button>
   );
 }
 

@@ -1,0 +1,50 @@
+import type { Message } from "./messages.js";
+
+/** Messages on their way, drawn as one dot. */
+export interface Flight extends Message {
+  /** what left at the same time on the same way */
+  readonly count: number;
+  readonly startMs: number;
+}
+
+/** More would be a swarm in which nothing can be followed. */
+const MAX_FLIGHTS = 40;
+export const FLIGHT_MS = 700;
+/** Messages of one way share a dot unless they are this far apart. */
+const APART_MS = 90;
+
+/** The dots that move in the picture: as many as an eye can follow. */
+export class Flights {
+  #flights: Flight[] = [];
+  /** messages that found no room for a dot of their own; each is counted in the last dot of its way */
+  readonly #last = new Map<string, number>();
+
+  /** Messages that left just now. */
+  launch(messages: readonly Message[], nowMs: number): void {
+    this.#end(nowMs);
+    for (const message of messages) {
+      const way = `${message.from}>${message.to}>${message.isBad}`;
+      const at = this.#last.get(way);
+      const before = at === undefined ? undefined : this.#flights[at];
+      if (at !== undefined && before !== undefined && nowMs - before.startMs < APART_MS) {
+        this.#flights[at] = { ...before, count: before.count + 1 };
+      } else if (this.#flights.length < MAX_FLIGHTS) {
+        this.#last.set(way, this.#flights.length);
+        this.#flights.push({ ...message, count: 1, startMs: nowMs });
+      }
+    }
+  }
+
+  /** Those on their way now. */
+  at(nowMs: number): readonly Flight[] {
+    this.#end(nowMs);
+    return this.#flights;
+  }
+
+  #end(nowMs: number): void {
+    if (this.#flights.every(({ startMs }) => nowMs - startMs < FLIGHT_MS)) return;
+    this.#flights = this.#flights.filter(({ startMs }) => nowMs - startMs < FLIGHT_MS);
+    this.#last.clear();
+    for (const [i, { from, to, isBad }] of this.#flights.entries()) this.#last.set(`${from}>${to}>${isBad}`, i);
+  }
+}

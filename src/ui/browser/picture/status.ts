@@ -1,0 +1,70 @@
+import { type Container, type Node, type Pod, stateOf } from "./cluster.js";
+
+/** How a part of the picture is drawn; each has a colour and a sign of its own. */
+export type Tone = "good" | "waiting" | "bad" | "done" | "gone" | "unknown";
+
+/** Tells the tone without colour. */
+export const SIGNS: Readonly<Record<Tone, string>> = {
+  good: "●",
+  waiting: "◐",
+  bad: "✕",
+  done: "✓",
+  gone: "◌",
+  unknown: "○",
+};
+
+/** A state in words, and its tone. */
+export interface Status {
+  readonly tone: Tone;
+  readonly words: string;
+}
+
+/** What the facts say about a container. */
+export function containerStatus(container: Container): Status {
+  const state = stateOf(container.states) ?? "";
+  const failing = [...container.probes].filter(([, result]) => result !== "success" && result !== "unknown");
+  const probes = failing.map(([probe, result]) => `${probe} probe: ${result}`);
+  const starts = container.starts > 1 ? [`started ${container.starts} times`] : [];
+  return { tone: failing.length > 0 ? "bad" : containerTone(state), words: [state, ...probes, ...starts].join(", ") };
+}
+
+/** `exited (1, Error)`; PLEG knows only `exited`. */
+function containerTone(state: string): Tone {
+  if (state === "running") return "good";
+  if (state === "created") return "waiting";
+  if (!state.startsWith("exited")) return "unknown";
+  return state === "exited" || state.startsWith("exited (0") ? "done" : "bad";
+}
+
+/** What the facts say about a pod: the API, the pod worker and the runtime may disagree for a while. */
+export function podStatus(pod: Pod): Status {
+  const containers = [...pod.containers.values()].map(containerStatus);
+  const words = podWords(pod);
+  const tone = podTone(pod, containers);
+  return { tone, words: words.filter(Boolean).join(", ") || (tone === "good" ? "running" : "") };
+}
+
+function podWords({ phase, worker, warning, isInApi, node, sandbox, containers }: Pod): (string | undefined)[] {
+  const ending = worker === "syncing" || worker === "finished" ? undefined : worker;
+  if (isInApi !== false) return [phase, ending, warning, node === undefined ? "no node yet" : undefined];
+  const left = containers.size === 0 && stateOf(sandbox) !== undefined ? "its sandbox is left" : undefined;
+  return ["deleted from the API", ending, left];
+}
+
+function podTone(pod: Pod, containers: readonly Status[]): Tone {
+  if (pod.isInApi === false) return "gone";
+  if (pod.phase === "Failed" || pod.warning !== undefined || containers.some(({ tone }) => tone === "bad"))
+    return "bad";
+  if (pod.worker !== undefined && pod.worker !== "syncing") return "waiting";
+  if (pod.phase === "Succeeded") return "done";
+  if (containers.length > 0 && containers.every(({ tone }) => tone === "good")) return "good";
+  return pod.phase === "Running" ? "good" : "waiting";
+}
+
+/** What the facts say about a node. */
+export function nodeStatus({ isInApi, ready }: Node): Status {
+  if (isInApi === false) return { tone: "gone", words: "deleted from the API" };
+  if (ready === undefined) return { tone: "unknown", words: isInApi === true ? "in the API" : "" };
+  const isReady = ready.startsWith("True");
+  return { tone: isReady ? "good" : "bad", words: isReady ? "Ready" : `Ready: ${ready}` };
+}
