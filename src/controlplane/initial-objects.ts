@@ -5,7 +5,6 @@ import type { ResourceDefinition } from "./registry/definition.js";
 import { resourceKeys } from "./registry/keys.js";
 import { timestamp } from "./registry/object-meta.js";
 import {
-  apiServerEndpoints,
   authenticationConfigMap,
   defaultNamespaceObjects,
   systemObjects,
@@ -42,11 +41,6 @@ export async function writeInitialObjects(deps: InitialObjectsDeps): Promise<voi
     ...bootstrapPolicy(deps),
     ...defaultNamespaceObjects(),
   ]);
-}
-
-/** Writes what is known only once the server listens: the endpoints of the service `kubernetes`. */
-export async function writeServerEndpoints(deps: WriteDeps, host: string, port: number): Promise<void> {
-  await writeObjects(deps, [apiServerEndpoints(host, port)]);
 }
 
 async function writeObjects(deps: WriteDeps, objects: readonly KubeObject[]): Promise<void> {

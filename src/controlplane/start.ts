@@ -21,7 +21,8 @@ import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
 import { controllerChecks, type RunningControllers, startControllers } from "./controllers/create-controllers.js";
-import { writeInitialObjects, writeServerEndpoints } from "./initial-objects.js";
+import { writeInitialObjects } from "./initial-objects.js";
+import { keepKubernetesService } from "./reconcilers/kubernetes-service.js";
 import { createRegistry } from "./registry/create-registry.js";
 import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
@@ -60,16 +61,17 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
   const apiServer = await listen(options, identities, parts, components);
   const { host = DEFAULT_HOST, clock, random } = options;
   const { storage, registry } = parts;
-  if (options.likeRecorded !== true) {
-    const deps = { storage, random, definitions: registry.definitions, nowMs: clock.now() };
-    await writeServerEndpoints(deps, host, apiServer.port);
-  }
+  const kubernetesService =
+    options.likeRecorded === true
+      ? undefined
+      : await keepKubernetesService({ storage, registry, clock, random, trace: options.trace }, host, apiServer.port);
   const url = `https://${host}:${apiServer.port}`;
   controllers = runControllers(options, identities.ca, parts, url);
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= closeInOrder([
       async () => controllers?.close(),
+      async () => kubernetesService?.close(),
       () => apiServer.close(),
       () => parts.auth.close(),
       () => parts.storage.close(),

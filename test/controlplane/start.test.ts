@@ -16,6 +16,53 @@ test("a new cluster holds its namespaces, and its controllers fill them", async 
   expect(account.status).toBe(200);
 });
 
+test("the API server is a service, whose endpoints say where it listens; a change is corrected after ten seconds", async () => {
+  await using face = await Face.open();
+  const port = Number(new URL(face.controlPlane.url).port);
+  const paths = {
+    service: "/api/v1/namespaces/default/services/kubernetes",
+    endpoints: "/api/v1/namespaces/default/endpoints/kubernetes",
+    slice: "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes",
+  };
+  const shown = async () => {
+    const service = (await face.ask(paths.service)).body;
+    const endpoints = (await face.ask(paths.endpoints)).body;
+    const slice = (await face.ask(paths.slice)).body;
+    return [
+      service.spec?.clusterIP,
+      endpoints.subsets,
+      slice.addressType,
+      slice.endpoints,
+      slice.ports,
+      slice.metadata.labels,
+    ];
+  };
+  const https = { name: "https", port, protocol: "TCP" };
+  const wanted = [
+    "10.96.0.1",
+    [{ addresses: [{ ip: "127.0.0.1" }], ports: [https] }],
+    "IPv4",
+    [{ addresses: ["127.0.0.1"], conditions: { ready: true } }],
+    [https],
+    { "kubernetes.io/service-name": "kubernetes" },
+  ];
+  expect(await shown()).toEqual(wanted);
+  // The Endpoints go with their service.
+  await face.ask(paths.service, { method: "DELETE" });
+  await face.ask(paths.slice, { method: "DELETE" });
+  expect((await face.ask(paths.endpoints)).status).toBe(404);
+  await face.clock.advance(10_000);
+  await settle(10);
+  expect(await shown()).toEqual(wanted);
+  const slice = { ...(await face.ask(paths.slice)).body, ports: [{ ...https, port: 1 }] };
+  slice.endpoints = [{ addresses: ["10.0.0.1"] }];
+  expect((await face.ask(paths.slice, { method: "PUT", body: slice })).status).toBe(200);
+  await settle(10);
+  await face.clock.advance(10_000);
+  await settle(10);
+  expect(await shown()).toEqual(wanted);
+});
+
 test("two run side by side, and each knows its own administrator only", async () => {
   await using one = await Face.open();
   await using two = await Face.open();

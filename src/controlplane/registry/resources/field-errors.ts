@@ -64,4 +64,8 @@ export function tooLong(field: string, maxLength: number): FieldError {
   return { type: "FieldValueTooLong", field, text: `Too long: must have at most ${maxLength} bytes` };
 }
 
+export function tooMany(field: string, count: number, maxCount: number): FieldError {
+  return { type: "FieldValueTooMany", field, text: `Too many: ${count}: must have at most ${maxCount} items` };
+}
+
 export const IMMUTABLE = "field is immutable";

@@ -1,6 +1,10 @@
 import type { V1EndpointSlice, V1Endpoints } from "@kubernetes/client-node";
+import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
+import type { Strategy } from "../definition.js";
+import { withMeta } from "../object-meta.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf, orNone } from "./cells.js";
+import { validateEndpointSlice, validateEndpointSliceUpdate, validateEndpoints } from "./endpoints-validation.js";
 import { row } from "./rows.js";
 import { PLAIN } from "./stored.js";
 
@@ -25,7 +29,14 @@ function shortList(all: readonly string[]): string {
   return orNone(more > 0 ? `${shown} + ${more} more...` : shown);
 }
 
-export const ENDPOINTS = row("v1", "Endpoints", "endpoints", PLAIN, {
+const endpointsStrategy: Strategy = {
+  ...PLAIN,
+  allowCreateOnUpdate: true,
+  validate: (endpoints: Wire<V1Endpoints>) => validateEndpoints(endpoints),
+  validateUpdate: (endpoints: Wire<V1Endpoints>) => validateEndpoints(endpoints),
+};
+
+export const ENDPOINTS = row("v1", "Endpoints", "endpoints", endpointsStrategy, {
   shortNames: ["ep"],
   table: {
     columns: [NAME_COLUMN, column("Endpoints", "Addresses and ports of ready endpoints."), AGE_COLUMN],
@@ -46,7 +57,20 @@ function shortListOrUnset(all: readonly string[]): string {
   return all.length === 0 ? "<unset>" : shortList(all);
 }
 
-export const ENDPOINT_SLICES = row("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", PLAIN, {
+/** Mirrors pkg/registry/discovery/endpointslice/strategy.go: the generation counts changes of anything but metadata. */
+const endpointSliceStrategy: Strategy = {
+  ...PLAIN,
+  prepareForCreate: (slice) => withMeta(slice, { generation: 1 }),
+  prepareForUpdate(slice, old) {
+    const generation = old.metadata.generation ?? 0;
+    const isSame = semanticallyEqual({ ...slice, metadata: {} }, { ...old, metadata: {} });
+    return withMeta(slice, { generation: isSame ? generation : generation + 1 });
+  },
+  validate: (slice: Wire<V1EndpointSlice>) => validateEndpointSlice(slice),
+  validateUpdate: (slice: Wire<V1EndpointSlice>, old: Wire<V1EndpointSlice>) => validateEndpointSliceUpdate(slice, old),
+};
+
+export const ENDPOINT_SLICES = row("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", endpointSliceStrategy, {
   storageVersion: "discovery.k8s.io/v1beta1",
   table: {
     columns: [

@@ -37,7 +37,7 @@ export function authenticationConfigMap(clientCaPem: string): KubeObject {
 
 /** The namespace `default`, and the API server's service in it. Mirrors pkg/controlplane/controller.go. */
 export function defaultNamespaceObjects(): KubeObject[] {
-  return [namespaceObject("default"), service()];
+  return [namespaceObject("default"), kubernetesService()];
 }
 
 function namespaceObject(name: string): KubeObject {
@@ -68,8 +68,8 @@ function priorityClass([name, value]: [name: string, value: number]): KubeObject
 
 const OWN_LABELS = { component: "apiserver", provider: "kubernetes" };
 
-/** Pods find the API server by this address; the lab does not route it. */
-function service(): KubeObject {
+/** Pods find the API server by this address. */
+export function kubernetesService(): KubeObject {
   return {
     kind: "Service",
     apiVersion: "v1",
@@ -104,5 +104,22 @@ export function apiServerEndpoints(ip: string, port: number): KubeObject {
       labels: { "endpointslice.kubernetes.io/skip-mirror": "true" },
     },
     subsets: [{ addresses: [{ ip }], ports: [{ name: SERVICE_PORT_NAME, port, protocol: "TCP" }] }],
+  };
+}
+
+/** Mirrors pkg/controlplane/reconcilers/endpointsadapter.go (endpointSliceFromEndpoints). */
+export function apiServerEndpointSlice(ip: string, port: number): KubeObject {
+  return {
+    kind: "EndpointSlice",
+    apiVersion: "discovery.k8s.io/v1",
+    metadata: {
+      name: SERVICE_NAME,
+      namespace: "default",
+      generation: 1,
+      labels: { "kubernetes.io/service-name": SERVICE_NAME },
+    },
+    addressType: ip.includes(":") ? "IPv6" : "IPv4",
+    endpoints: [{ addresses: [ip], conditions: { ready: true } }],
+    ports: [{ name: SERVICE_PORT_NAME, protocol: "TCP", port }],
   };
 }
