@@ -42,6 +42,8 @@ export interface RuntimeOptions {
   readonly streamingAddress?: string;
   /** the `-v` level that shows state changes in the trace; default 1 */
   readonly traceLevel?: 1 | 2 | 3 | 4;
+  /** what the processes of all containers may hold together, in bytes; default 128 MiB */
+  readonly memoryBytes?: number;
 }
 
 /** A running runtime in this process. */
@@ -57,6 +59,7 @@ export interface RunningRuntime {
 const PAUSE_IMAGE = "registry.k8s.io/pause:3.8";
 const DEFAULT_POD_CIDR = "10.244.0.0/16";
 const DEFAULT_PULL_MS = 400;
+const DEFAULT_MEMORY_BYTES = 128 * 1024 * 1024;
 const DEFAULT_STREAMING_ADDRESS = "127.0.0.1:0";
 
 /**
@@ -112,6 +115,7 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
       pullMs: options.pullMs ?? DEFAULT_PULL_MS,
       podCidr: options.podCidr ?? DEFAULT_POD_CIDR,
       traceLevel: options.traceLevel ?? 1,
+      memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY_BYTES,
     },
   );
   core.images.add(parseReference(PAUSE_IMAGE), true);

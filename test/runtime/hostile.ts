@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeAll, beforeEach, test } from "vitest";
 import type { RunningContainer } from "../../src/runtime/state/running.js";
 import { PIDS_LIMIT } from "../../src/shell/process/container-machine.js";
-import { MAX_HELD_BYTES } from "../../src/shell/process/memory-account.js";
+import { DEFAULT_HELD_BYTES } from "../../src/shell/process/memory-account.js";
 import { settle } from "../support/fake-clock.js";
 import { loadPrograms, never, RuntimeLab, stateOf } from "./lab.js";
 
@@ -179,7 +179,7 @@ async function runHostileScript([, script, end, printed]: Row): Promise<void> {
     await settle(1);
     await lab.clock.advance(10);
     assert.ok(running.machine.processes.size <= PIDS_LIMIT, `${running.machine.processes.size} processes`);
-    assert.ok(running.machine.memory.heldBytes <= MAX_HELD_BYTES, `${running.machine.memory.heldBytes} bytes`);
+    assert.ok(running.machine.memory.heldBytes <= DEFAULT_HELD_BYTES, `${running.machine.memory.heldBytes} bytes`);
   }
   if (end === "busy" || end === "idle") {
     const { scheduler } = lab.core;

@@ -36,6 +36,8 @@ export interface HostedRuntime extends AsyncDisposable {
 /** As in containerd.service (RestartSec). */
 const RESTART_MS = 5_000;
 const DEFAULT_MAX_HEAP_MB = 256;
+/** The rest of the heap is for the runtime itself, and for garbage. */
+const CONTAINERS_PART = 1 / 2;
 const CHANGES_CAPACITY = 10_000;
 
 /**
@@ -129,9 +131,10 @@ class RuntimeHost {
   }
 
   #processOptions(): ProcessOptions {
-    const { clock: _clock, trace: _trace, maxHeapMb: _maxHeapMb, seed, ...rest } = this.options;
+    const { clock: _clock, trace: _trace, maxHeapMb = DEFAULT_MAX_HEAP_MB, seed, ...rest } = this.options;
     const start = this.#starts++;
     return {
+      memoryBytes: maxHeapMb * CONTAINERS_PART * 2 ** 20,
       ...rest,
       // IDs of an earlier process are not used again.
       ...(seed === undefined ? {} : { seed: seed + start }),

@@ -35,6 +35,8 @@ export interface CoreOptions {
   readonly podCidr: string;
   /** the `-v` level that shows state changes in the trace */
   readonly traceLevel: 1 | 2 | 3 | 4;
+  /** what the processes of all containers may hold together */
+  readonly memoryBytes: number;
 }
 
 const TRUE: Condition = { isTrue: true, reason: "", message: "" };
@@ -54,7 +56,7 @@ export class RuntimeCore {
   readonly network = new Network();
   /** the time and the memory that all containers share */
   readonly scheduler = new Scheduler();
-  readonly memory = new MemoryPool();
+  readonly memory: MemoryPool;
   /** listeners in the host's network, shared by the pods that use it */
   readonly hostPorts = new Ports();
   readonly addresses: Addresses;
@@ -70,6 +72,7 @@ export class RuntimeCore {
     this.random = deps.random;
     this.trace = deps.trace;
     this.time = new NanoTime(deps.clock);
+    this.memory = new MemoryPool(options.memoryBytes);
     this.puller = new Puller({ clock: deps.clock, trace: deps.trace, images: this.images }, { pullMs: options.pullMs });
     this.addresses = new Addresses(options.podCidr);
     this.changes = new Changes(deps.trace, options.traceLevel);

@@ -1,10 +1,10 @@
 import { ContainerMachine, type MachineOptions } from "../../shell/process/container-machine.js";
 import { Pipe } from "../../shell/process/pipe.js";
 import { type ExitStatus, exitCodeOf, type Process } from "../../shell/process/process.js";
-import { SIGKILL } from "../../shell/process/signals.js";
 import { type ByteSink, type ByteSource, BytesSource } from "../../shell/process/streams.js";
 import { Terminal } from "../../shell/process/terminal.js";
 import type { CriLog, LogStream } from "../logs/cri-log.js";
+import type { OutOfMemoryListener } from "./out-of-memory.js";
 
 /** The limit for a container's output, about 25 MB/s, so that the other containers and the disk keep some time. */
 const BURST_BYTES = 256 * 1024;
@@ -20,11 +20,16 @@ export interface ContainerSpec {
   readonly machine: MachineOptions;
   readonly hasStdin: boolean;
   readonly hasTerminal: boolean;
+  readonly onOutOfMemory: OutOfMemoryListener;
 }
 
 /** How a container's first process ended. */
 export interface ContainerEnd {
   readonly exitCode: number;
+  /**
+   * One of its processes was killed because memory ran out, not necessarily the first one. Mirrors containerd's handling
+   * of TaskOOM (pkg/cri/server/events.go).
+   */
   readonly isOutOfMemory: boolean;
 }
 
@@ -60,7 +65,10 @@ export class RunningContainer {
     this.machine = new ContainerMachine(spec.machine);
     this.env = spec.env;
     this.cwd = spec.cwd;
-    this.machine.memory.onExceeded = () => this.killOutOfMemory();
+    this.machine.memory.onKill = (victim, reason) => {
+      this.#isOutOfMemory = true;
+      spec.onOutOfMemory(victim, reason, this.machine);
+    };
     this.stdin = hasStdin && !hasTerminal ? new Pipe(this.machine.memory) : undefined;
     this.terminal = hasTerminal ? new Terminal(this.#sink("stdout"), this.machine.processes) : undefined;
     this.log = openLog();
@@ -142,10 +150,9 @@ export class RunningContainer {
     this.init.endAs(status);
   }
 
+  /** Ends the container as the kernel does when its first process is the largest. */
   killOutOfMemory(): void {
-    this.#isOutOfMemory = true;
-    this.init.kill(SIGKILL);
-    this.machine.processes.killAll();
+    this.machine.memory.kill(this.init.memory, "asked");
   }
 }
 

@@ -14,6 +14,7 @@ import type { ImageStore } from "../images/image-store.js";
 import { CriLog } from "../logs/cri-log.js";
 import { prepareLogFolder } from "../logs/log-path.js";
 import type { Container } from "./container.js";
+import { reportKills } from "./out-of-memory.js";
 import type { ContainerSpec } from "./running.js";
 import { confinementOf } from "./security.js";
 import { type ContainerUser, containerUser } from "./user.js";
@@ -53,6 +54,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
     argv: commandOf(container),
     hasStdin: config.stdin,
     hasTerminal: config.tty,
+    onOutOfMemory: reportKills(`${sandbox.podName}/${config.metadata?.name}`, deps),
     env: environment(container, hostname, user),
     cwd,
     machine: {
@@ -66,6 +68,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
       network: deps.network,
       ip: sandbox.ip,
       memoryLimit: limit > 0 ? limit : undefined,
+      killsTogether: container.resources?.unified["memory.oom.group"] === "1",
       memoryPool: deps.memory,
       scheduler: deps.scheduler,
       cpuShares: Number(container.resources?.cpuShares ?? 0n),

@@ -52,7 +52,7 @@ class Fields {
     if (this.#current === undefined) return;
     this.all.push(this.#current);
     this.#current = undefined;
-    if (this.all.length % FIELDS_PER_CHECK === 0) this.memory.account.require(this.all.length * BYTES_PER_FIELD);
+    if (this.all.length % FIELDS_PER_CHECK === 0) this.memory.require(this.all.length * BYTES_PER_FIELD);
   }
 
   /** Splits the result of an unquoted expansion at the characters of IFS. */
@@ -208,7 +208,7 @@ async function braceText(items: readonly BraceItem[], host: ExpansionHost): Prom
     for (const text of values) {
       texts.push({ text: texts.length === 0 ? text : ` ${text}`, isQuoted: true });
       if (texts.length % FIELDS_PER_CHECK !== 0) continue;
-      host.self.memory.account.require(texts.length * BYTES_PER_FIELD);
+      host.self.memory.require(texts.length * BYTES_PER_FIELD);
       await host.self.turn(FIELDS_PER_CHECK / 16);
     }
   }
@@ -271,7 +271,7 @@ async function expandBraces(parts: readonly WordPart[], host: ExpansionHost): Pr
           for (const middle of braceParts(item)) {
             next.push([...word.slice(0, at), ...middle, ...word.slice(at + 1)]);
             if (next.length % FIELDS_PER_CHECK !== 0) continue;
-            host.self.memory.account.require(next.length * BYTES_PER_FIELD * (word.length + 1));
+            host.self.memory.require(next.length * BYTES_PER_FIELD * (word.length + 1));
             await host.self.turn(FIELDS_PER_CHECK / 16);
           }
         }

@@ -1,4 +1,5 @@
 import { defined } from "../../util/defined.js";
+import { OutOfMemoryError } from "../process/memory-account.js";
 import { Pipe } from "../process/pipe.js";
 import { exitCodeOf, type Process, type Program, type Self, StackOverflowError } from "../process/process.js";
 import { SIGINT } from "../process/signals.js";
@@ -234,7 +235,12 @@ export class Interpreter implements Shell {
       state.release();
       throw forkFailure(error);
     }
-    state.holdIn(child.memory);
+    try {
+      state.holdIn(child.memory);
+    } catch (error) {
+      // The child was killed before it ran.
+      if (!(error instanceof OutOfMemoryError)) throw error;
+    }
     return child;
   }
 

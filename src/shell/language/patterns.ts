@@ -58,7 +58,7 @@ export async function expandPath(host: PathHost, pieces: readonly Piece[]): Prom
         bytes += path.length + BYTES_PER_PATH;
         next.push(path);
       }
-      host.self.memory.account.require(bytes);
+      host.self.memory.require(bytes);
       await host.self.turn();
     }
     found = next;

@@ -40,6 +40,10 @@ export class ShellState {
   #memory: HeldMemory | undefined;
   /** what it holds there: short variables, functions and parameters */
   #heldBytes = 0;
+  /** former values that still hold memory */
+  readonly #saved = new Set<Saved>();
+  /** a process that was killed may still run up to its next wait */
+  #isReleased = false;
   readonly options = new Set<ShellOption>();
   readonly descriptors = new Map<number, Descriptor>();
   /** commands by signal; 0 is EXIT; an empty command ignores the signal */
@@ -73,12 +77,23 @@ export class ShellState {
   holdIn(memory: HeldMemory): void {
     this.#memory = memory;
     memory.onEnd(() => this.release());
+    memory.countShared(() => this.#sharedBytes());
     memory.hold(this.#heldBytes);
   }
 
-  /** Gives up its part of what it shares with other shells. */
+  /** Gives up its part of what it shares with other shells. Its process has ended, or was never started. */
   release(): void {
+    if (this.#isReleased) return;
     for (const variable of this.#variables.values()) variable.memory?.release();
+    for (const { variable } of this.#saved) variable?.memory?.release();
+    this.#isReleased = true;
+  }
+
+  #sharedBytes(): number {
+    let bytes = 0;
+    for (const variable of this.#variables.values()) bytes += variable.memory?.bytes ?? 0;
+    for (const { variable } of this.#saved) bytes += variable?.memory?.bytes ?? 0;
+    return bytes;
   }
 
   #hold(bytes: number): void {
@@ -97,6 +112,7 @@ export class ShellState {
     value: string,
     change: { readonly isExported?: boolean; readonly isReadonly?: boolean } = {},
   ): boolean {
+    if (this.#isReleased) return true;
     const before = this.#variables.get(name);
     if (before?.isReadonly === true) return false;
     const isShared = value.length >= SHARED_LENGTH && this.#memory !== undefined;
@@ -115,7 +131,13 @@ export class ShellState {
   }
 
   #replace(name: string, before: Variable | undefined, after: Variable | undefined): void {
-    this.#hold(ownBytes(name, after) - ownBytes(name, before));
+    if (this.#isReleased) return;
+    try {
+      this.#hold(ownBytes(name, after) - ownBytes(name, before));
+    } catch (error) {
+      after?.memory?.release();
+      throw error;
+    }
     before?.memory?.release();
     if (after === undefined) this.#variables.delete(name);
     else this.#variables.set(name, after);
@@ -123,13 +145,17 @@ export class ShellState {
 
   /** Keeps a variable's value for `restore`. @throws OutOfMemoryError */
   save(name: string): Saved {
-    const variable = this.#variables.get(name);
-    variable?.memory?.retain();
-    this.#hold(ownBytes(name, variable));
-    return { variable };
+    const saved = { variable: this.#variables.get(name) };
+    if (this.#isReleased) return saved;
+    this.#hold(ownBytes(name, saved.variable));
+    saved.variable?.memory?.retain();
+    this.#saved.add(saved);
+    return saved;
   }
 
-  restore(name: string, { variable }: Saved): void {
+  restore(name: string, saved: Saved): void {
+    const { variable } = saved;
+    this.#saved.delete(saved);
     this.#hold(-ownBytes(name, variable));
     this.#replace(name, this.#variables.get(name), variable);
   }

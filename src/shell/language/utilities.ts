@@ -43,7 +43,7 @@ export async function matchOutside(subject: string, pattern: string, self: Self)
 const pool = new UtilityPool();
 
 /** Runs a command in a process of its own, on the container's files. @throws OutOfMemoryError */
-async function runOutside(command: UtilityCommand, { machine, signal, turn }: Self): Promise<UtilityResult> {
+async function runOutside(command: UtilityCommand, { machine, memory, signal, turn }: Self): Promise<UtilityResult> {
   const serve = async (method: RemoteMethod, given: readonly unknown[]) => {
     await turn();
     return answer(machine, method, given);
@@ -51,7 +51,7 @@ async function runOutside(command: UtilityCommand, { machine, signal, turn }: Se
   try {
     return await pool.run(machine, command, serve, signal);
   } catch (error) {
-    if (error instanceof UtilityOutOfMemoryError) machine.memory.kill();
+    if (error instanceof UtilityOutOfMemoryError) memory.runOut();
     throw error;
   }
 }

@@ -32,8 +32,10 @@ export interface MachineOptions {
   readonly ip: string | undefined;
   /** bytes; undefined: unlimited */
   readonly memoryLimit: number | undefined;
-  /** shared by the containers of a runtime; default: its own */
-  readonly memoryPool?: MemoryPool;
+  /** when memory runs out, all processes are killed: memory.oom.group of a cgroup; default: only the largest */
+  readonly killsTogether?: boolean;
+  /** shared by the containers of a runtime */
+  readonly memoryPool: MemoryPool;
   /** shared by the containers of a runtime; default: its own */
   readonly scheduler?: Scheduler;
   /** the container's CPU shares; 0: the default */
@@ -78,7 +80,7 @@ export class ContainerMachine implements Machine {
     options.fs.user = options.user;
     this.ports = options.ports;
     this.ip = options.ip;
-    this.memory = new MemoryAccount(options.memoryLimit, options.memoryPool);
+    this.memory = new MemoryAccount(options.memoryLimit, options.memoryPool, options.killsTogether);
     this.cpu = new CpuTime(options.scheduler ?? new Scheduler(), options.cpuShares);
     this.#network = options.network;
     this.#hasOwnPids = options.hasOwnPids;
@@ -120,7 +122,7 @@ export class ContainerMachine implements Machine {
     throw new SpawnError(126, options.argv[0] ?? "", "too many levels of symbolic links");
   }
 
-  /** @throws ForkError, OutOfMemoryError */
+  /** @throws ForkError */
   fork(program: Program, options: SpawnOptions): Process {
     return this.#start(program, options, 0);
   }

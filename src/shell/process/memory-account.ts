@@ -1,11 +1,10 @@
-/** What the processes of one container may really hold, whatever its limit: they are in this process's memory. */
-export const MAX_HELD_BYTES = 64 * 1024 * 1024;
-/** The limit for all containers together: a small machine's memory. */
-const MAX_POOL_BYTES = 128 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/** What the processes of a container without a memory limit may hold: they are in this process's memory. */
+export const DEFAULT_HELD_BYTES = 64 * MIB;
 /** The longest variable, word or line. Operations on it are not interrupted. */
-const MAX_TEXT_BYTES = 8 * 1024 * 1024;
+const MAX_TEXT_BYTES = 8 * MIB;
 
-/** Thrown in the process that needs more memory than its container has left. The container is killed. */
+/** Thrown in a process that was killed because memory ran out. */
 export class OutOfMemoryError extends Error {
   override readonly name = "OutOfMemoryError";
   constructor() {
@@ -13,49 +12,76 @@ export class OutOfMemoryError extends Error {
   }
 }
 
-/** The memory of all containers of one runtime. The largest is killed when it is used up, as by the kernel. */
+/**
+ * Why a process is killed: the container's limit, the limit of all containers, one text (or one command's heap) that is
+ * too large, or a call of the runtime's control.
+ */
+export type KillReason = "limit" | "pool" | "text" | "asked";
+
+/** What a process wants to hold in addition. */
+interface Need {
+  readonly bytes: number;
+  /** undefined for a pipe, whose bytes belong to no process */
+  readonly by: HeldMemory | undefined;
+}
+
+const NO_NEED: Need = { bytes: 0, by: undefined };
+
+/** The memory of all containers of one runtime. When it is used up, the largest container loses its largest process. */
 export class MemoryPool {
   readonly #accounts = new Set<MemoryAccount>();
   #heldBytes = 0;
 
-  constructor(readonly limitBytes = MAX_POOL_BYTES) {}
+  constructor(readonly limitBytes: number) {}
 
-  /** Moves the total; makes room first if it would exceed the limit. */
-  change(account: MemoryAccount, bytes: number): void {
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** Moves the total; makes room first if it would exceed the limit. @throws OutOfMemoryError */
+  change(account: MemoryAccount, bytes: number, by?: HeldMemory): void {
     while (bytes > 0 && this.#heldBytes + bytes > this.limitBytes) {
-      const largest = this.#largest();
-      if (largest === undefined || largest === account || largest.heldBytes < bytes) account.kill();
-      const before = this.#heldBytes;
-      largest.onExceeded();
-      if (this.#heldBytes >= before) account.kill();
+      const largest = this.#largest(account, bytes);
+      largest.killLargest("pool", largest === account ? { bytes, by } : NO_NEED);
     }
     this.#heldBytes += bytes;
     if (account.heldBytes + bytes > 0) this.#accounts.add(account);
     else this.#accounts.delete(account);
   }
 
-  #largest(): MemoryAccount | undefined {
-    let largest: MemoryAccount | undefined;
-    for (const one of this.#accounts) if (one.heldBytes > (largest?.heldBytes ?? 0)) largest = one;
+  #largest(growing: MemoryAccount, bytes: number): MemoryAccount {
+    let largest = growing;
+    let most = growing.heldBytes + bytes;
+    for (const one of this.#accounts) {
+      if (one.heldBytes <= most) continue;
+      largest = one;
+      most = one.heldBytes;
+    }
     return largest;
   }
 }
 
 /**
  * The memory of a container's processes: what they hold of this process's memory (variables, words, buffers, pipes),
- * and what a program such as `stress` only reports.
+ * and what a program such as `stress` only reports. A container that exceeds its limit loses its largest process, as by
+ * the kernel. Mirrors out_of_memory in Linux's mm/oom_kill.c.
  */
 export class MemoryAccount {
   #reportedBytes = 0;
   #heldBytes = 0;
   #isClosed = false;
-  /** called when the limit is exceeded: the kernel's out-of-memory killer */
-  onExceeded: () => void = () => {};
+  readonly #processes = new Set<HeldMemory>();
+  /** called for each process that is killed, before it is */
+  onKill: (process: HeldMemory, reason: KillReason) => void = () => {};
 
-  /** @param limitBytes of both parts together; undefined: only what is held has a limit */
+  /**
+   * @param limitBytes of both parts together; undefined: only what is held has a limit
+   * @param killsTogether whether all processes are killed, and not only the largest: memory.oom.group of a cgroup
+   */
   constructor(
     public limitBytes: number | undefined,
-    readonly pool = new MemoryPool(),
+    readonly pool: MemoryPool,
+    readonly killsTogether = false,
   ) {}
 
   get usedBytes(): number {
@@ -66,23 +92,37 @@ export class MemoryAccount {
     return this.#heldBytes;
   }
 
-  /** Reports memory that is not really allocated. */
-  take(bytes: number): void {
-    this.#reportedBytes = Math.max(0, this.#reportedBytes + bytes);
-    if (this.limitBytes !== undefined && this.usedBytes > this.limitBytes) this.onExceeded();
+  /** What all processes together may hold. Above the pool's limit, the pool kills. */
+  get maxHeldBytes(): number {
+    return this.limitBytes === undefined ? DEFAULT_HELD_BYTES : this.limitBytes - this.#reportedBytes;
   }
 
-  /** @throws OutOfMemoryError if the container has less left; it is killed then */
-  require(bytes: number): void {
-    const limit = Math.min(MAX_HELD_BYTES, (this.limitBytes ?? MAX_HELD_BYTES) - this.#reportedBytes);
-    if (this.#heldBytes + bytes > limit) this.kill();
+  join(process: HeldMemory): void {
+    this.#processes.add(process);
   }
 
-  /** Holds memory before it is allocated. @throws OutOfMemoryError */
-  hold(bytes: number): void {
+  leave(process: HeldMemory): void {
+    this.#processes.delete(process);
+  }
+
+  /** Reports memory that is not really allocated. @throws OutOfMemoryError */
+  report(bytes: number, by: HeldMemory): void {
+    this.#reportedBytes += bytes;
+    while (bytes > 0 && this.limitBytes !== undefined && this.usedBytes > this.limitBytes) {
+      this.killLargest("limit", { bytes: 0, by });
+    }
+  }
+
+  /** Makes room for more. @throws OutOfMemoryError if `by` was killed for it */
+  require(bytes: number, by?: HeldMemory): void {
+    while (this.#heldBytes + bytes > this.maxHeldBytes) this.killLargest("limit", { bytes, by });
+  }
+
+  /** Holds memory before it is allocated. @throws OutOfMemoryError if `by` was killed for it */
+  hold(bytes: number, by?: HeldMemory): void {
     if (this.#isClosed) throw new OutOfMemoryError();
-    this.require(bytes);
-    this.pool.change(this, bytes);
+    this.require(bytes, by);
+    this.pool.change(this, bytes, by);
     this.#heldBytes += bytes;
   }
 
@@ -98,9 +138,39 @@ export class MemoryAccount {
     this.#isClosed = true;
   }
 
-  kill(): never {
-    this.onExceeded();
-    throw new OutOfMemoryError();
+  /**
+   * Kills the process that uses the most memory. Mirrors oom_evaluate_task: of equal ones, the newest.
+   * Differs: oom_score_adj is equal in a container, so it changes nothing.
+   * @throws OutOfMemoryError if that is the process in need, or if no process is left
+   */
+  killLargest(reason: KillReason, need: Need): void {
+    const victim = this.#largest(need);
+    if (victim === undefined) throw new OutOfMemoryError();
+    this.kill(victim, reason);
+    if (need.by?.isOver === true) throw new OutOfMemoryError();
+  }
+
+  /** Kills a process, or all of the container if they are killed together. */
+  kill(victim: HeldMemory, reason: KillReason): void {
+    for (const process of this.killsTogether ? [...this.#processes] : [victim]) {
+      this.onKill(process, reason);
+      process.kill();
+      this.#processes.delete(process);
+    }
+  }
+
+  /** The process in need would have grown until the limit. */
+  #largest({ bytes, by }: Need): HeldMemory | undefined {
+    const growth = Math.max(0, Math.min(bytes, this.maxHeldBytes - this.#heldBytes));
+    let largest: HeldMemory | undefined;
+    let most = -1;
+    for (const process of this.#processes) {
+      const size = process.usedBytes + (process === by ? growth : 0);
+      if (size < most) continue;
+      largest = process;
+      most = size;
+    }
+    return largest;
   }
 }
 
@@ -112,8 +182,9 @@ export class SharedMemory {
   constructor(
     readonly account: MemoryAccount,
     readonly bytes: number,
+    by: HeldMemory,
   ) {
-    account.hold(bytes);
+    account.hold(bytes, by);
   }
 
   retain(): void {
@@ -129,19 +200,37 @@ export class SharedMemory {
 /** One process's part of its container's memory, released when the process ends. */
 export class HeldMemory {
   #bytes = 0;
+  #reportedBytes = 0;
   #isOver = false;
   readonly #onEnd: (() => void)[] = [];
+  readonly #shared: (() => number)[] = [];
 
-  constructor(readonly account: MemoryAccount) {}
+  /** @param kill ends the process at once, as SIGKILL does */
+  constructor(
+    readonly account: MemoryAccount,
+    readonly pid: number,
+    readonly kill: () => void,
+  ) {
+    account.join(this);
+  }
 
   get bytes(): number {
     return this.#bytes;
   }
 
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** All that counts when the largest process is looked for. What several share counts for each, as in the kernel's RSS. */
+  get usedBytes(): number {
+    return this.#shared.reduce((sum, bytes) => sum + bytes(), this.#bytes + this.#reportedBytes);
+  }
+
   /** @throws OutOfMemoryError, also after the end of the process */
   hold(bytes: number): void {
     if (this.#isOver) throw new OutOfMemoryError();
-    this.account.hold(bytes);
+    this.account.hold(bytes, this);
     this.#bytes += bytes;
   }
 
@@ -151,19 +240,43 @@ export class HeldMemory {
     this.#bytes -= bytes;
   }
 
+  /** Reports memory that is not really allocated. @throws OutOfMemoryError */
+  report(bytes: number): void {
+    if (this.#isOver) throw new OutOfMemoryError();
+    this.#reportedBytes += bytes;
+    this.account.report(bytes, this);
+  }
+
+  /** Checks that memory can be allocated for a short time. @throws OutOfMemoryError */
+  require(bytes: number): void {
+    if (this.#isOver) throw new OutOfMemoryError();
+    this.account.require(bytes, this);
+  }
+
   /**
    * Checks a text before it is made.
    * @throws OutOfMemoryError if the container has less memory left, or for a text beyond the limit
    */
   requireText(length: number): void {
-    if (length > MAX_TEXT_BYTES) this.account.kill();
-    this.account.require(length);
+    if (length > MAX_TEXT_BYTES) this.runOut();
+    this.require(length);
+  }
+
+  /** This process needs more than there can be. */
+  runOut(): never {
+    if (!this.#isOver) this.account.kill(this, "text");
+    throw new OutOfMemoryError();
   }
 
   /** @throws OutOfMemoryError, also after the end of the process */
   share(bytes: number): SharedMemory {
     if (this.#isOver) throw new OutOfMemoryError();
-    return new SharedMemory(this.account, bytes);
+    return new SharedMemory(this.account, bytes, this);
+  }
+
+  /** @param bytes what the process shares with others when it is called */
+  countShared(bytes: () => number): void {
+    this.#shared.push(bytes);
   }
 
   /** @param run releases what the process shares with others, when it ends */
@@ -174,9 +287,13 @@ export class HeldMemory {
 
   /** The process has ended. */
   end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.account.leave(this);
     for (const run of this.#onEnd) run();
     if (this.#bytes !== 0) this.account.release(this.#bytes);
+    if (this.#reportedBytes !== 0) this.account.report(-this.#reportedBytes, this);
     this.#bytes = 0;
-    this.#isOver = true;
+    this.#reportedBytes = 0;
   }
 }

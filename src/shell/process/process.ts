@@ -171,7 +171,7 @@ export class Process {
   readonly #isInit: boolean;
   readonly memory: HeldMemory;
 
-  /** @throws OutOfMemoryError */
+  /** Without memory for it, the process has been killed before it runs. */
   constructor(program: Program, machine: Machine, options: ProcessOptions) {
     this.pid = options.pid;
     this.parentPid = options.parentPid;
@@ -182,10 +182,10 @@ export class Process {
       this.#end = resolve;
     });
     const { stdin, stdout, stderr } = options;
-    this.memory = new HeldMemory(machine.memory);
-    this.memory.hold(BASE_BYTES + (options.argumentBytes ?? 0));
     this.streams = [stdin, stdout, stderr];
     for (const stream of this.streams) stream.retain();
+    this.memory = new HeldMemory(machine.memory, this.pid, () => this.kill(SIGKILL));
+    if (!this.#isAllocated(BASE_BYTES + (options.argumentBytes ?? 0))) return;
     const signal = () => this.#signal();
     const isOver = () => this.#status !== undefined;
     const stopIfOver = () => {
@@ -215,6 +215,17 @@ export class Process {
     };
     // Later, once the process table has it: `ps` lists itself.
     queueMicrotask(() => void this.#run(program, self));
+  }
+
+  #isAllocated(bytes: number): boolean {
+    try {
+      this.memory.hold(bytes);
+      return true;
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError)) throw error;
+      this.kill(SIGKILL);
+      return false;
+    }
   }
 
   get argv(): readonly string[] {

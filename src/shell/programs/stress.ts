@@ -7,7 +7,7 @@ const UNITS: Readonly<Record<string, number>> = { "": 1, K: 1024, M: 1024 ** 2, 
 const STEPS = 10;
 const STEP_MS = 100;
 
-/** `stress --vm N --vm-bytes 250M`: allocates from the container's memory account until it is done or killed. */
+/** `stress --vm N --vm-bytes 250M`: reports memory to its container until it is done or killed. */
 export async function stress(self: Self): Promise<number> {
   const option = (name: string) => self.argv[self.argv.indexOf(name) + 1];
   const workers = self.argv.includes("--vm") ? Number(option("--vm")) : 0;
@@ -17,7 +17,7 @@ export async function stress(self: Self): Promise<number> {
   await print(self, `stress: info: [${self.pid}] dispatching hogs: 0 cpu, 0 io, ${workers} vm, 0 hdd\n`);
   const bytes = workers * Number(size[1]) * (UNITS[(size[2] ?? "").toUpperCase()] ?? 1);
   for (let step = 0; step < STEPS; step++) {
-    self.machine.memory.take(bytes / STEPS);
+    self.memory.report(bytes / STEPS);
     await self.machine.clock.sleep(STEP_MS, self.signal);
   }
   return untilKilled(self);
