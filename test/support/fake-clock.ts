@@ -92,3 +92,15 @@ export class FakeRandom {
     return Buffer.alloc(count, 7);
   }
 }
+
+/** Predictable random numbers that differ from call to call, for names that must not repeat. */
+export class SeededRandom extends FakeRandom {
+  #state = 1;
+  override float(): number {
+    // Mulberry32: small, and good enough for names.
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+}

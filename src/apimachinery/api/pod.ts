@@ -89,6 +89,33 @@ export function findCondition(conditions: V1PodStatus["conditions"], type: strin
   return conditions?.find((condition) => condition.type === type);
 }
 
+interface HasStatus {
+  readonly status?: V1PodStatus | undefined;
+}
+
+/** Mirrors IsPodReady in pkg/api/v1/pod/util.go. */
+export function isPodReady({ status }: HasStatus): boolean {
+  return findCondition(status?.conditions, "Ready")?.status === "True";
+}
+
+/** @returns when a ready pod became ready, Unix ms; undefined if it is not ready, or does not say since when */
+export function podReadyTimeMs({ status }: HasStatus): number | undefined {
+  const ready = findCondition(status?.conditions, "Ready");
+  const ms = Date.parse(ready?.status === "True" ? (ready.lastTransitionTime ?? "") : "");
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/**
+ * Reports whether a pod has been ready for `minReadySeconds`; 0: whether it is ready.
+ * Mirrors IsPodAvailable in pkg/api/v1/pod/util.go.
+ * Differs: it is available when the time has passed, upstream a nanosecond later.
+ */
+export function isPodAvailable(pod: HasStatus, minReadySeconds: number, nowMs: number): boolean {
+  if (minReadySeconds === 0) return isPodReady(pod);
+  const readyMs = podReadyTimeMs(pod);
+  return readyMs !== undefined && readyMs + minReadySeconds * 1000 <= nowMs;
+}
+
 interface Condition {
   readonly type: string;
   readonly status: string;

@@ -115,6 +115,18 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
   { name: "garbagecollector", account: "generic-garbage-collector", make: (deps) => new GarbageCollector(deps) },
   { name: "namespace", account: "namespace-controller", make: (deps) => new NamespaceController(deps) },
   {
+    name: "replicationcontroller",
+    account: "replication-controller",
+    startsWith: ["replicationcontrollers"],
+    load: async () => (await import("./replication/replication-controller.js")).createReplicationController,
+  },
+  {
+    name: "replicaset",
+    account: "replicaset-controller",
+    startsWith: ["replicasets.apps"],
+    load: async () => (await import("./replicaset/replica-set.js")).createReplicaSetController,
+  },
+  {
     name: "event-ttl",
     account: "event-ttl",
     make: (deps, _options, clientFor) => new EventTtlController({ ...deps, client: clientFor(API_SERVER) }),

@@ -3,7 +3,7 @@ import { keyOf } from "../../client-go/cache/key.js";
 import { reportWatchEvent } from "../../client-go/rest/watch-report.js";
 import type { Actor } from "../../trace/events.js";
 import { versionOf } from "../../trace/scope.js";
-import type { Trace } from "../../trace/trace.js";
+import type { Cause, Trace } from "../../trace/trace.js";
 import { orAborted } from "../../util/concurrency.js";
 import type { LocalClient, WatchItem } from "../registry/registry.js";
 import { manyListeners } from "./support/concurrently.js";
@@ -28,6 +28,8 @@ export interface ChangesOptions {
  */
 export class SharedReflector<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, T>();
+  /** key -> the watch event that brought the object, for controllers that start later; only if the trace keeps causes */
+  readonly #causes = new Map<string, Cause>();
   readonly #readers = new Map<Reader<WatchItem<T>>, Actor>();
   readonly #awaitingFirstList = new Set<() => void>();
   #isSynced = false;
@@ -60,7 +62,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
       this.#readers.delete(reader);
     });
     if (options.onlyNew !== true) {
-      for (const object of this.#objects.values()) reader.push({ type: "init", object });
+      for (const [key, object] of this.#objects) reader.push({ type: "init", object, ...this.#causes.get(key) });
       if (this.#isSynced) reader.push({ type: "initDone" });
     }
     if (this.#failure !== undefined) reader.fail(this.#failure.error);
@@ -142,6 +144,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
 
   #remove(key: string, last: T): void {
     if (!this.#objects.delete(key)) return;
+    this.#causes.delete(key);
     this.#send({ type: "deleted", object: last });
   }
 
@@ -178,7 +181,9 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
     if (this.#listed !== undefined) return item.type === "deleted" ? item : { ...item, causedBy: versionOf(object) };
     const type = item.type === "deleted" ? "DELETED" : item.previous === undefined ? "ADDED" : "MODIFIED";
     const resource = this.resource.split(".", 1)[0] ?? "";
-    return { ...item, ...reportWatchEvent(this.trace, { type, resource, object }, { actor }) };
+    const cause = reportWatchEvent(this.trace, { type, resource, object }, { actor });
+    if (actor === "controller" && item.type === "applied") this.#causes.set(keyOf(object), cause);
+    return { ...item, ...cause };
   }
 }
 

@@ -49,6 +49,8 @@ test("controllers have upstream's names", async () => {
     "nodeipam",
     "nodelifecycle",
     "podgc",
+    "replicaset",
+    "replicationcontroller",
     "root-ca-cert-publisher",
     "serviceaccount",
     "taint-eviction-controller",

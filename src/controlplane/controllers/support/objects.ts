@@ -17,3 +17,8 @@ export function nameOf(object: KubeObject): string {
 export function isTerminating(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined;
 }
+
+/** Drops the counts that are 0, as Go's omitempty does. */
+export function withoutZeros<T extends Readonly<Record<string, number | undefined>>>(counts: T): Partial<T> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => (count ?? 0) !== 0)) as Partial<T>;
+}

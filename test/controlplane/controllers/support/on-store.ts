@@ -2,11 +2,12 @@ import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { RbacAuthorizer } from "../../../../src/controlplane/auth/authorization/rbac.js";
 import { UnionAuthorizer } from "../../../../src/controlplane/auth/authorization/union.js";
 import { authorizedClient } from "../../../../src/controlplane/auth/authorized-client.js";
+import type { AdmissionPlugin } from "../../../../src/controlplane/auth/contracts.js";
 import { startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
 import { writeInitialObjects } from "../../../../src/controlplane/initial-objects.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
 import { createLocalClient } from "../../../../src/controlplane/registry/local-client.js";
-import type { LocalClient } from "../../../../src/controlplane/registry/registry.js";
+import type { LocalClient, Registry } from "../../../../src/controlplane/registry/registry.js";
 import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
 import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
@@ -18,6 +19,7 @@ export interface StoreHarness extends AsyncDisposable {
   readonly clock: FakeClock;
   /** an administrator, without admission */
   readonly admin: LocalClient;
+  readonly registry: Registry;
   readonly facts: TraceEvent[];
   readonly names: readonly string[];
   create(resource: string, object: KubeObject): Promise<KubeObject>;
@@ -31,10 +33,15 @@ export const SERVER_URL = "https://127.0.0.1:6443";
  * on a fake clock.
  */
 export async function startOnStore(
-  options: { kubeVersion?: string; without?: readonly string[] } = {},
+  options: {
+    kubeVersion?: string;
+    without?: readonly string[];
+    random?: FakeRandom;
+    admission?: readonly AdmissionPlugin[];
+  } = {},
 ): Promise<StoreHarness> {
   const clock = new FakeClock();
-  const random = new FakeRandom();
+  const random = options.random ?? new FakeRandom();
   const kubeVersion = options.kubeVersion ?? "1.25";
   const trace = new Trace(clock);
   const facts: TraceEvent[] = [];
@@ -42,8 +49,19 @@ export async function startOnStore(
   const storage = new MemoryStorage({ clock });
   const definitions = resourcesFor(kubeVersion);
   await writeInitialObjects({ storage, random, definitions, nowMs: clock.now(), kubeVersion, withKubeadmJoin: true });
-  const registry = createRegistry({ storage, clock, random, trace, admission: [], kubeVersion, definitions });
-  const authorizer = new UnionAuthorizer([new RbacAuthorizer({ registry: () => registry, clock })]);
+  const registry = createRegistry({
+    storage,
+    clock,
+    random,
+    trace,
+    admission: options.admission ?? [],
+    kubeVersion,
+    definitions,
+  });
+  const rbac = new RbacAuthorizer({ registry: () => registry, clock });
+  const authorizer = new UnionAuthorizer([rbac]);
+  const stop = new AbortController();
+  const following = rbac.views.map((view) => view.follow(stop.signal));
   const running = startControllers(
     {
       clientFor: (user) => authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace }),
@@ -67,11 +85,14 @@ export async function startOnStore(
   return {
     clock,
     admin,
+    registry,
     facts,
     names: running.names,
     create: (resource, object) => admin.create(resource, object.metadata.namespace, object),
     async [Symbol.asyncDispose]() {
       await running.close();
+      stop.abort();
+      await Promise.all(following);
       await storage.close();
     },
   };

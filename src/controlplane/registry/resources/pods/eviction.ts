@@ -1,5 +1,5 @@
 import type { V1Eviction, V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
-import { findCondition, isPodPhaseTerminal, type V1PodStatus } from "../../../../apimachinery/api/pod.js";
+import { isPodPhaseTerminal, isPodReady, type V1PodStatus } from "../../../../apimachinery/api/pod.js";
 import { badRequest, internalError, type StatusError, statusError } from "../../../../apimachinery/errors.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { defined } from "../../../../util/defined.js";
@@ -98,16 +98,12 @@ function countedHealth({ spec }: Budget, pods: readonly Wire<V1Pod>[]): Health {
   const desired = isSet(maxUnavailable)
     ? Math.max(0, expected - scaled(maxUnavailable, expected))
     : scaled(minAvailable, expected);
-  const current = own.filter((pod) => pod.metadata.deletionTimestamp === undefined && isReady(pod)).length;
+  const current = own.filter((pod) => pod.metadata.deletionTimestamp === undefined && isPodReady(pod)).length;
   return { allowed: expected === 0 ? 0 : Math.max(0, current - desired), desired, current };
 }
 
 function hasEnded(status: V1PodStatus | undefined): boolean {
   return isPodPhaseTerminal(status?.phase);
-}
-
-function isReady({ status }: Wire<V1Pod>): boolean {
-  return findCondition(status?.conditions, "Ready")?.status === "True";
 }
 
 /** A number, or a percentage rounded up. Mirrors GetScaledValueFromIntOrPercent. */
