@@ -177,6 +177,18 @@ export const FACTS = {
   ),
   nodeCidrMaskSize: count("nodeCIDRMaskSize", "cmd/kube-controller-manager/app/core.go", "bits", ["1.25", 24]),
 
+  // Workloads
+  jobPodFailurePolicy: gate("JobPodFailurePolicy", ["1.25", false], ["1.26", true]),
+  jobPrefixedLabels: fact(
+    "labels of a job's pods",
+    "pkg/registry/batch/job/strategy.go",
+    (value: boolean) => (value ? "also with the prefix batch.kubernetes.io/" : "without a prefix"),
+    [
+      ["1.25", false],
+      ["1.27", true],
+    ],
+  ),
+
   // The scheduler
   podInitialBackoff: duration("DefaultPodInitialBackoffDuration", SCHEDULING_QUEUE, ["1.25", 1_000]),
   podMaxBackoff: duration("DefaultPodMaxBackoffDuration", SCHEDULING_QUEUE, ["1.25", 10_000]),

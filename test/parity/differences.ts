@@ -17,7 +17,7 @@ type Why = Pick<KnownDifference, "reason" | "where">;
 
 const GROUPS: Why = {
   reason:
-    "groups that no chapter needs are not served (autoscaling, batch, networking, ...), nor storage.k8s.io/v1beta1",
+    "groups that no chapter needs are not served (apiregistration, admissionregistration, ...), nor old betas of others",
   where: /^\/response\/(body\/(groups|versions|paths)\b|headers\/transfer-encoding$)/,
 };
 const JSON_ONLY: Why = {

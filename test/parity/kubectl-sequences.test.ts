@@ -9,7 +9,6 @@ import { hasRecordings, REAL } from "./recorder.js";
 const STREAMS = /^(logs|exec|attach|port-forward|cp|proxy:|run -i)/;
 /** Commands with correct results but different requests than recorded, and why. */
 const DIFFERS: Readonly<Record<string, string>> = {
-  "get all": "autoscaling and batch are not served",
   "apply --server-side": "managedFields are not stored, so kubectl has none to migrate",
   "apply --server-side --force-conflicts": "managedFields are not stored, so kubectl updates its annotation again",
 };

@@ -8,6 +8,7 @@ import { isIP } from "node:net";
 
 const DNS1123_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const DNS1123_SUBDOMAIN = `${DNS1123_LABEL}(\\.${DNS1123_LABEL})*`;
+const WILDCARD_DNS1123_SUBDOMAIN = `\\*\\.${DNS1123_SUBDOMAIN}`;
 const DNS1035_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE = `(${QUALIFIED_NAME})?`;
@@ -22,6 +23,7 @@ function whole(pattern: string): RegExp {
 const REGEXPS = {
   label: whole(DNS1123_LABEL),
   subdomain: whole(DNS1123_SUBDOMAIN),
+  wildcardSubdomain: whole(WILDCARD_DNS1123_SUBDOMAIN),
   label1035: whole(DNS1035_LABEL),
   qualifiedName: whole(QUALIFIED_NAME),
   labelValue: whole(LABEL_VALUE),
@@ -54,6 +56,15 @@ export function isDns1123Subdomain(value: string): string[] {
   const text =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
   return [...messages, regexMessage(text, DNS1123_SUBDOMAIN, "example.com")];
+}
+
+/** `*.example.com`: the hosts of an Ingress. */
+export function isWildcardDns1123Subdomain(value: string): string[] {
+  const messages = value.length > 253 ? [maxLengthMessage(253)] : [];
+  if (REGEXPS.wildcardSubdomain.test(value)) return messages;
+  const text =
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character";
+  return [...messages, regexMessage(text, WILDCARD_DNS1123_SUBDOMAIN, "*.example.com")];
 }
 
 export function isDns1035Label(value: string): string[] {

@@ -4,12 +4,15 @@ import apps from "../../../fixtures/scheme/apps.json" with { type: "json" };
 import authentication from "../../../fixtures/scheme/authentication.json" with { type: "json" };
 import authorization from "../../../fixtures/scheme/authorization.json" with { type: "json" };
 import autoscaling from "../../../fixtures/scheme/autoscaling.json" with { type: "json" };
+import autoscalingV2 from "../../../fixtures/scheme/autoscaling-v2.json" with { type: "json" };
+import batch from "../../../fixtures/scheme/batch.json" with { type: "json" };
 import certificates from "../../../fixtures/scheme/certificates.json" with { type: "json" };
 import coordination from "../../../fixtures/scheme/coordination.json" with { type: "json" };
 import core from "../../../fixtures/scheme/core.json" with { type: "json" };
 import discovery from "../../../fixtures/scheme/discovery.json" with { type: "json" };
 import events from "../../../fixtures/scheme/events.json" with { type: "json" };
 import meta from "../../../fixtures/scheme/meta.json" with { type: "json" };
+import networking from "../../../fixtures/scheme/networking.json" with { type: "json" };
 import node from "../../../fixtures/scheme/node.json" with { type: "json" };
 import policy from "../../../fixtures/scheme/policy.json" with { type: "json" };
 import rbac from "../../../fixtures/scheme/rbac.json" with { type: "json" };
@@ -34,6 +37,9 @@ const TABLES: readonly TypeTable[] = [
   storage,
   apps,
   autoscaling,
+  autoscalingV2,
+  batch,
+  networking,
   apiextensions,
 ];
 

@@ -11,12 +11,15 @@ export interface GroupVersionKind {
 /** Older versions in upstream's scheme at v1.25: a body with one of these is refused with a different message. */
 const OLDER_VERSIONS: Readonly<Record<string, readonly string[]>> = {
   apps: ["v1beta1", "v1beta2"],
+  autoscaling: ["v2beta1", "v2beta2"],
+  batch: ["v1beta1"],
   "authentication.k8s.io": ["v1beta1"],
   "authorization.k8s.io": ["v1beta1"],
   "certificates.k8s.io": ["v1beta1"],
   "coordination.k8s.io": ["v1beta1"],
   "discovery.k8s.io": ["v1beta1"],
   "events.k8s.io": ["v1beta1"],
+  "networking.k8s.io": ["v1beta1"],
   "node.k8s.io": ["v1alpha1", "v1beta1"],
   policy: ["v1beta1"],
   "rbac.authorization.k8s.io": ["v1alpha1", "v1beta1"],
@@ -39,7 +42,7 @@ export function checkGroupVersionKind(actual: GroupVersionKind, expected: KindRe
   const cannot = (why: string) =>
     badRequest(`${kind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
   const isOlder = OLDER_VERSIONS[group]?.includes(version) === true;
-  if (!isRegistered(group, kind) || (version !== "v1" && !isOlder)) {
+  if (!isRegistered(group, kind, isOlder ? undefined : version)) {
     return cannot(`no kind "${kind}" is registered for version "${groupVersion(actual)}" in scheme "${SCHEME}"`);
   }
   if (kind !== expected.kind || internalPackage(group) !== internalPackage(expected.group)) {
@@ -68,31 +71,40 @@ export function groupOfPackage(packageName: string): string {
   const name = packageName.split(".").at(-2) ?? "";
   if (name === "core" || name === "meta") return "";
   if (name === "rbac") return "rbac.authorization.k8s.io";
-  return ["apps", "autoscaling", "policy"].includes(name) ? name : `${name}.k8s.io`;
+  return ["apps", "autoscaling", "batch", "policy"].includes(name) ? name : `${name}.k8s.io`;
+}
+
+/** The API version of a Go package of types: `io.k8s.api.autoscaling.v2` is `v2`. */
+export function versionOfPackage(packageName: string): string {
+  return packageName.slice(packageName.lastIndexOf(".") + 1);
 }
 
 /** @returns the name in the type tables, undefined if there is none. Status and options belong to no group: `v1`. */
 export function typeNameOf(apiVersion: string, kind: string): string | undefined {
   const slash = apiVersion.indexOf("/");
-  const group = apiVersion.slice(0, Math.max(slash, 0));
-  return apiVersion.slice(slash + 1) === "v1" ? kinds().get(`${group}/${kind}`) : undefined;
+  return kinds().get(kindKey(apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1), kind));
 }
 
-/** `group/kind` -> name in the tables, computed once from constants. */
-const byGroupKind = new Map<string, string>();
+/** `group/version/kind` -> name in the tables, computed once from constants. */
+const byKind = new Map<string, string>();
+
+function kindKey(group: string, version: string, kind: string): string {
+  return `${group}/${version}/${kind}`;
+}
 
 function kinds(): ReadonlyMap<string, string> {
-  if (byGroupKind.size > 0) return byGroupKind;
+  if (byKind.size > 0) return byKind;
   for (const name of typeNames()) {
     const { goName, isKind, package: packageName } = typeSchema(name);
-    if (isKind) byGroupKind.set(`${groupOfPackage(packageName)}/${goName}`, name);
+    if (isKind) byKind.set(kindKey(groupOfPackage(packageName), versionOfPackage(packageName), goName), name);
   }
-  return byGroupKind;
+  return byKind;
 }
 
-function isRegistered(group: string, kind: string): boolean {
+/** @param version undefined: an older version, which had the kinds of v1 */
+function isRegistered(group: string, kind: string, version = "v1"): boolean {
   const item = kind.endsWith("List") ? kind.slice(0, -"List".length) : kind;
-  return kinds().has(`${group}/${kind}`) || kinds().has(`${group}/${item}`);
+  return kinds().has(kindKey(group, version, kind)) || kinds().has(kindKey(group, version, item));
 }
 
 /** Go's name of the package with the internal types. */

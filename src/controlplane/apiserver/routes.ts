@@ -1,5 +1,5 @@
 import { methodNotAllowed, resourceNotServed } from "../../apimachinery/errors.js";
-import type { ResourceDefinition, SubresourceDefinition } from "../registry/definition.js";
+import { type ResourceDefinition, type SubresourceDefinition, storeName } from "../registry/definition.js";
 import type { Registry } from "../registry/registry.js";
 import type { RequestInfo } from "./request-info.js";
 
@@ -110,7 +110,7 @@ export function groupVersionName(group: string, version: string): string {
 function routeOf(definition: ResourceDefinition): Route {
   return {
     definition,
-    qualified: definition.group === "" ? definition.resource : `${definition.resource}.${definition.group}`,
+    qualified: storeName(definition),
     subresources: new Map((definition.subresources ?? []).map((one) => [one.name, one])),
   };
 }

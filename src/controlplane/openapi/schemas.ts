@@ -1,6 +1,6 @@
 import { jsonFields, typeSchema } from "../../apimachinery/scheme/catalogue.js";
 import type { Field, FieldType, ScalarType, TypeSchema } from "../../apimachinery/scheme/schema.js";
-import { groupOfPackage } from "../../apimachinery/scheme/scheme.js";
+import { groupOfPackage, versionOfPackage } from "../../apimachinery/scheme/scheme.js";
 import { fieldDescription, typeDescription } from "./descriptions.js";
 
 /** A JSON document under construction. */
@@ -150,5 +150,5 @@ function sortedByName(fields: readonly Field[]): Field[] {
 }
 
 function gvkOf({ goName, package: packageName }: TypeSchema): { group: string; kind: string; version: string } {
-  return { group: groupOfPackage(packageName), kind: goName, version: "v1" };
+  return { group: groupOfPackage(packageName), kind: goName, version: versionOfPackage(packageName) };
 }

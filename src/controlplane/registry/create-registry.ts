@@ -1,8 +1,8 @@
 import assert from "node:assert";
-import { notFound, qualifiedResource } from "../../apimachinery/errors.js";
+import { notFound } from "../../apimachinery/errors.js";
 import { isAtLeast } from "../../release/facts.js";
 import { createObject } from "./create.js";
-import type { ResourceDefinition } from "./definition.js";
+import { type ResourceDefinition, storeName } from "./definition.js";
 import { deleteCollection, deleteObject } from "./delete.js";
 import { listObjects } from "./list.js";
 import type { Registry, ResourceStore } from "./registry.js";
@@ -23,7 +23,7 @@ export interface RegistryDeps extends StoreDeps {
  */
 export function createRegistry(deps: RegistryDeps): Registry {
   const definitions = deps.definitions.filter(({ since }) => since === undefined || isAtLeast(deps.kubeVersion, since));
-  const byName = new Map(definitions.map((definition) => [qualifiedResource(definition), definition]));
+  const byName = new Map(definitions.map((definition) => [storeName(definition), definition]));
   const stores = new Map<string, ResourceStore>();
   const open = (name: string): ResourceStore => {
     const definition = byName.get(name);

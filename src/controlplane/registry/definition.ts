@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { FieldError } from "../../apimachinery/errors.js";
+import { type FieldError, qualifiedResource } from "../../apimachinery/errors.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { HookDeps, StoreHooks } from "./store-hooks.js";
 
@@ -52,6 +52,15 @@ export interface StoredAs {
   fromStored(stored: KubeObject): KubeObject;
 }
 
+/**
+ * The row's name in `Registry.store`: `pods`, `leases.coordination.k8s.io`. Another version of a resource has its version in
+ * the name: `horizontalpodautoscalers.v1.autoscaling`.
+ */
+export function storeName({ group, version, resource, storedAs }: ResourceDefinition): string {
+  const name = qualifiedResource({ group, resource });
+  return storedAs?.resource === name ? `${resource}.${version}.${group}` : name;
+}
+
 export interface SubresourceDefinition {
   /** `status`, `approval`, `binding`, `eviction`, `token`, … */
   readonly name: string;
@@ -74,6 +83,8 @@ export interface StrategyContext {
   readonly kubeVersion: string;
   /** adds a `Warning: 299` header to the answer */
   warn(text: string): void;
+  /** tells the trace what the server will not do with an object that it stores */
+  report(what: string, why: string): void;
 }
 
 /**
@@ -93,6 +104,8 @@ export interface Strategy {
   readonly allowCreateOnUpdate?: boolean;
   /** a PUT without resourceVersion overwrites (nodes: yes, leases: no) */
   readonly allowUnconditionalUpdate?: boolean;
+  /** What a DELETE without options does with the dependents; absent: they are deleted. Mirrors GarbageCollectionDeleteStrategy. */
+  readonly defaultGarbageCollection?: { readonly policy: "Orphan"; readonly warning: string };
   /** Other changes when an object is only marked for deletion: a namespace's phase. */
   prepareForDelete?(object: KubeObject, context: StrategyContext): KubeObject;
   /** Reports whether finalizers outside metadata delay the deletion: a namespace's spec.finalizers. */

@@ -32,9 +32,12 @@ export function planDeletion(
   validateOptions(options);
   checkPreconditions(definition, object, options);
   const { strategy } = definition;
+  if (strategy.defaultGarbageCollection !== undefined && hasNoPolicy(options)) {
+    context.warn(strategy.defaultGarbageCollection.warning);
+  }
   if (strategy.hasOwnFinalizers?.(object) === true) {
     if (object.metadata.deletionTimestamp !== undefined) return { type: "pending" };
-    const finalizers = finalizersFor(object, options);
+    const finalizers = finalizersFor(definition, object, options);
     const marked = withMeta(object, {
       deletionTimestamp: timestamp(context.nowMs),
       finalizers: finalizers.length > 0 ? finalizers : undefined,
@@ -43,7 +46,7 @@ export function planDeletion(
   }
   const grace = graceFor(definition, object, options, context);
   if (grace === "pending") return { type: "pending" };
-  const finalizers = finalizersFor(object, options);
+  const finalizers = finalizersFor(definition, object, options);
   const isHeld = finalizers.length > 0;
   if (grace === "none" && !isHeld) return { type: "remove" };
   const meta = grace === "none" ? markedNow(object, context.nowMs) : grace;
@@ -128,13 +131,24 @@ function bumped(generation: number | undefined): number | undefined {
   return generation === undefined || generation === 0 ? generation : generation + 1;
 }
 
-/** Sets the two finalizers of garbage collection if the options name a policy. */
-function finalizersFor({ metadata }: KubeObject, options: DeleteOptions): readonly string[] {
+/** Sets the two finalizers of garbage collection if the options or the kind's default name a policy. */
+function finalizersFor(
+  { strategy }: ResourceDefinition,
+  { metadata }: KubeObject,
+  options: DeleteOptions,
+): readonly string[] {
   const present = metadata.finalizers ?? [];
   const { propagationPolicy, orphanDependents } = options;
-  if (propagationPolicy === undefined && orphanDependents === undefined) return present;
+  if (hasNoPolicy(options)) {
+    const isDecided = present.some((one) => one === FINALIZER_ORPHAN || one === FINALIZER_FOREGROUND);
+    return isDecided || strategy.defaultGarbageCollection === undefined ? present : [...present, FINALIZER_ORPHAN];
+  }
   const others = present.filter((one) => one !== FINALIZER_ORPHAN && one !== FINALIZER_FOREGROUND);
   if (orphanDependents === true || propagationPolicy === "Orphan") return [...others, FINALIZER_ORPHAN];
   if (propagationPolicy === "Foreground") return [...others, FINALIZER_FOREGROUND];
   return others;
+}
+
+function hasNoPolicy({ propagationPolicy, orphanDependents }: DeleteOptions): boolean {
+  return propagationPolicy === undefined && orphanDependents === undefined;
 }

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import type { Random } from "../../util/random.js";
 import type { AdmissionPlugin } from "../auth/contracts.js";
 import type { Storage, StoredEntry } from "../storage/storage.js";
@@ -75,5 +76,10 @@ export function strategyContext(core: StoreCore, context: RequestContext): Strat
     nowMs: core.clock.now(),
     kubeVersion: core.kubeVersion,
     warn: (text) => context.warnings.push(text),
+    report: (what, why) =>
+      core.trace.emit(
+        { kind: "decision", what, why, ...defined({ auditId: context.auditId }) },
+        { actor: "apiserver" },
+      ),
   };
 }

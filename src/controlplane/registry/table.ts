@@ -1,5 +1,8 @@
 import { isAtLeast } from "../../release/facts.js";
 import type { ResourceDefinition } from "./definition.js";
+import { AUTOSCALERS } from "./resources/autoscaling/autoscalers.js";
+import { CRON_JOBS } from "./resources/batch/cron-jobs.js";
+import { JOBS } from "./resources/batch/jobs.js";
 import { CONFIG_MAPS, SECRETS } from "./resources/config.js";
 import { CERTIFICATE_SIGNING_REQUESTS } from "./resources/csr.js";
 import { EVENTS, EVENTS_V1 } from "./resources/events.js";
@@ -7,6 +10,8 @@ import { CUSTOM_RESOURCE_DEFINITIONS } from "./resources/extensions.js";
 import { LEASES } from "./resources/leases.js";
 import { NAMESPACES } from "./resources/namespaces.js";
 import { ENDPOINT_SLICES, ENDPOINTS } from "./resources/network.js";
+import { INGRESS } from "./resources/networking/ingresses.js";
+import { NETWORK_POLICIES } from "./resources/networking/network-policies.js";
 import { NODES } from "./resources/nodes.js";
 import { PODS } from "./resources/pods/definition.js";
 import {
@@ -45,7 +50,12 @@ export const RESOURCES: readonly ResourceDefinition[] = [
   ...WORKLOADS,
   EVENTS_V1,
   ...REVIEWS,
+  ...AUTOSCALERS,
+  CRON_JOBS,
+  JOBS,
   CERTIFICATE_SIGNING_REQUESTS,
+  ...INGRESS,
+  NETWORK_POLICIES,
   POD_DISRUPTION_BUDGETS,
   ...RBAC,
   ...STORAGE,

@@ -40,16 +40,21 @@ const NEWER_THAN_1_25: Readonly<Record<string, string>> = {
   DeploymentStatus: "terminatingReplicas",
   ReplicaSetStatus: "terminatingReplicas",
   StatefulSetSpec: "ordinals",
+  JobSpec: "backoffLimitPerIndex managedBy maxFailedIndexes podReplacementPolicy successPolicy",
+  JobStatus: "failedIndexes terminating",
+  HPAScalingRules: "tolerance",
 };
 
 /** Fields of v1.25 that a later release dropped. */
 const GONE_SINCE: Readonly<Record<string, string>> = {
   PersistentVolumeClaimStatus: "resizeStatus",
+  NetworkPolicy: "status",
 };
 
 /** Fields whose type has changed since. */
 const CHANGED_SINCE: Readonly<Record<string, string>> = {
   PersistentVolumeClaimSpec: "resources dataSourceRef",
+  IngressStatus: "loadBalancer",
 };
 
 /** Fields whose elements no client reads: the collection is always empty. */
@@ -64,11 +69,11 @@ interface Model {
 
 /** The client's name of a type: `V1Pod`, `CoreV1Event`, `EventsV1Event`. */
 function modelOf(type: string): Model | undefined {
-  const group = /io\.k8s\.api\.([a-z]+)\.v1$/.exec(typeSchema(type).package)?.[1] ?? "";
+  const [, group = "", version = "1"] = /io\.k8s\.api\.([a-z]+)\.v(\d)$/.exec(typeSchema(type).package) ?? [];
   const bare = type.slice(type.lastIndexOf(".") + 1);
-  const prefixed = `${group.charAt(0).toUpperCase()}${group.slice(1)}V1${bare}`;
-  const found = (models as unknown as Readonly<Record<string, Model | undefined>>)[prefixed];
-  return found ?? (models as unknown as Readonly<Record<string, Model | undefined>>)[`V1${bare}`];
+  const prefixed = `${group.charAt(0).toUpperCase()}${group.slice(1)}V${version}${bare}`;
+  const all = models as unknown as Readonly<Record<string, Model | undefined>>;
+  return all[prefixed] ?? all[`V${version}${bare}`];
 }
 
 function clientType(type: FieldType): string {

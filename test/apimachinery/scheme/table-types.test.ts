@@ -5,12 +5,15 @@ import type apps from "../../../fixtures/scheme/apps.json";
 import type authentication from "../../../fixtures/scheme/authentication.json";
 import type authorization from "../../../fixtures/scheme/authorization.json";
 import type autoscaling from "../../../fixtures/scheme/autoscaling.json";
+import type autoscalingV2 from "../../../fixtures/scheme/autoscaling-v2.json";
+import type batch from "../../../fixtures/scheme/batch.json";
 import type certificates from "../../../fixtures/scheme/certificates.json";
 import type coordination from "../../../fixtures/scheme/coordination.json";
 import type core from "../../../fixtures/scheme/core.json";
 import type discovery from "../../../fixtures/scheme/discovery.json";
 import type events from "../../../fixtures/scheme/events.json";
 import type meta from "../../../fixtures/scheme/meta.json";
+import type networking from "../../../fixtures/scheme/networking.json";
 import type node from "../../../fixtures/scheme/node.json";
 import type policy from "../../../fixtures/scheme/policy.json";
 import type rbac from "../../../fixtures/scheme/rbac.json";
@@ -27,9 +30,11 @@ type Models = typeof api;
 type Bare<Name> = Name extends `${string}.${infer Last}` ? Last : Name;
 
 /** `V1Pod`; `CoreV1Event` for a name that two groups share. */
-type ClassName<Group extends string, Name extends string> = `V1${Name}` extends keyof Models
-  ? `V1${Name}`
-  : `${Capitalize<Group>}V1${Name}`;
+type ClassName<Group extends string, Name extends string> = Group extends "v2"
+  ? `V2${Name}`
+  : `V1${Name}` extends keyof Models
+    ? `V1${Name}`
+    : `${Capitalize<Group>}V1${Name}`;
 
 /** Fields of one of client-node's classes; never for embedded structs, which have no class. */
 type ModelFields<Name> = Name extends keyof Models
@@ -40,6 +45,7 @@ type ModelFields<Name> = Name extends keyof Models
 
 /** Embedded structs: their fields are siblings of the other fields. */
 interface Embedded {
+  readonly ingressRuleValue: "IngressRuleValue";
   readonly ephemeralContainerCommon: "EphemeralContainerCommon";
   readonly localObjectReference: "LocalObjectReference";
   readonly persistentVolumeSource: "PersistentVolumeSource";
@@ -53,7 +59,7 @@ type FieldsOfRow<Field> = Field extends "--"
   : Field extends "TypeMeta"
     ? "apiVersion" | "kind"
     : Field extends keyof Embedded
-      ? Exclude<keyof (typeof core)["types"][Embedded[Field]], "--">
+      ? Exclude<keyof ((typeof core)["types"] & (typeof networking)["types"])[Embedded[Field]], "--">
       : Field;
 
 /** `Type.field` for each field that only the table or only the class has. */
@@ -72,12 +78,15 @@ type Differences =
   | DifferencesOf<"authentication", (typeof authentication)["types"]>
   | DifferencesOf<"authorization", (typeof authorization)["types"]>
   | DifferencesOf<"autoscaling", (typeof autoscaling)["types"]>
+  | DifferencesOf<"v2", (typeof autoscalingV2)["types"]>
+  | DifferencesOf<"batch", (typeof batch)["types"]>
   | DifferencesOf<"certificates", (typeof certificates)["types"]>
   | DifferencesOf<"coordination", (typeof coordination)["types"]>
   | DifferencesOf<"core", (typeof core)["types"]>
   | DifferencesOf<"discovery", (typeof discovery)["types"]>
   | DifferencesOf<"events", (typeof events)["types"]>
   | DifferencesOf<"meta", (typeof meta)["types"]>
+  | DifferencesOf<"networking", (typeof networking)["types"]>
   | DifferencesOf<"node", (typeof node)["types"]>
   | DifferencesOf<"policy", (typeof policy)["types"]>
   | DifferencesOf<"rbac", (typeof rbac)["types"]>
@@ -142,10 +151,21 @@ type NewerFields =
   | "DeleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential"
   | "PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy"
   | "CSIDriverSpec.nodeAllocatableUpdatePeriodSeconds"
-  | "VolumeError.errorCode";
+  | "VolumeError.errorCode"
+  | "JobSpec.backoffLimitPerIndex"
+  | "JobSpec.managedBy"
+  | "JobSpec.maxFailedIndexes"
+  | "JobSpec.podReplacementPolicy"
+  | "JobSpec.successPolicy"
+  | "JobStatus.failedIndexes"
+  | "JobStatus.terminating"
+  | "HPAScalingRules.tolerance";
 
 /** Fields that newer releases have renamed. */
-type OlderFields = "PersistentVolumeClaimStatus.resizeStatus";
+type OlderFields =
+  | "PersistentVolumeClaimStatus.resizeStatus"
+  | "NetworkPolicy.status"
+  | "NetworkPolicyStatus.conditions";
 
 /** Compiles only if the field does not exist. */
 function none<_Fields extends never>(): void {}

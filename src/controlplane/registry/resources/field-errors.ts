@@ -1,4 +1,5 @@
 import { cut, type FieldError } from "../../../apimachinery/errors.js";
+import { isSet } from "../../../util/records.js";
 
 /**
  * Constructors of field errors with upstream's wording.
@@ -69,3 +70,8 @@ export function tooMany(field: string, count: number, maxCount: number): FieldEr
 }
 
 export const IMMUTABLE = "field is immutable";
+
+/** Mirrors ValidateNonnegativeField in k8s.io/apimachinery/pkg/api/validation/objectmeta.go. */
+export function nonNegative(field: string, value: number | null | undefined): FieldError[] {
+  return isSet(value) && value < 0 ? [invalidValue(field, value, "must be greater than or equal to 0")] : [];
+}

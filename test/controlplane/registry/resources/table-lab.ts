@@ -44,7 +44,7 @@ export interface WriteOptions {
 
 const NO_PLUGIN: AdmissionPlugin = { name: "none" };
 
-export async function openTableLab(): Promise<TableLab> {
+export async function openTableLab(trace?: Trace): Promise<TableLab> {
   const clock = new FakeClock();
   const random = new FakeRandom();
   const storage = new MemoryStorage({ clock });
@@ -55,7 +55,7 @@ export async function openTableLab(): Promise<TableLab> {
     storage,
     clock,
     random,
-    trace: new Trace(clock),
+    trace: trace ?? new Trace(clock),
     admission,
     kubeVersion,
     definitions,

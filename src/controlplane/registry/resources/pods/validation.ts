@@ -41,7 +41,8 @@ export function validateMirrorAnnotation(pod: Wire<V1Pod>): FieldError[] {
   return [invalidValue(`metadata.annotations[${MIRROR_POD_ANNOTATION}]`, mirror, why)];
 }
 
-function validatePodSpec(spec: V1PodSpec): FieldError[] {
+/** The paths of the errors begin with `spec`. */
+export function validatePodSpec(spec: V1PodSpec): FieldError[] {
   const volumeNames = new Set((spec.volumes ?? []).map(({ name }) => name));
   const context = { volumeNames, hostNetwork: spec.hostNetwork ?? false };
   return [
