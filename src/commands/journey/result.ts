@@ -1,7 +1,7 @@
 import type { CommandResult } from "../../cli/context.js";
 import type { Target } from "../../testbed/target.js";
-import { wrap } from "../../trace/text.js";
 import { counted } from "../../util/counted.js";
+import { type NumberedStep, numberedLines } from "../numbered-steps.js";
 import type { PodManifest } from "./manifest.js";
 import type { JourneyStep } from "./steps.js";
 
@@ -20,10 +20,9 @@ interface ResultOptions {
   readonly target: Target;
   readonly explains: boolean;
   readonly columns: number;
+  /** false: ASCII only */
+  readonly unicode: boolean;
 }
-
-/** number, cause, time, actor, each with a space after it */
-const INDENT = 4 + 5 + 8 + 11;
 
 /** The numbered steps, and the same as JSON. */
 export function journeyResult(manifest: PodManifest, ways: readonly Journey[], options: ResultOptions): CommandResult {
@@ -40,10 +39,12 @@ export function journeyResult(manifest: PodManifest, ways: readonly Journey[], o
 function wayLines(
   pod: string,
   { title, steps, tookMs, isWhole }: Journey,
-  { target, explains, columns }: ResultOptions,
+  { target, explains, columns, unicode }: ResultOptions,
 ): string[] {
   const head = `pod ${pod}: ${title} in ${(tookMs / 1000).toFixed(3)} s, ${counted(steps.length, "step")}`;
-  const lines = steps.flatMap((step) => stepLines(step, explains, columns));
+  const inAscii = (text: string) => (unicode ? text : text.replaceAll("→", "->"));
+  const numbered = steps.map((step) => ({ ...asNumbered(step, explains), text: inAscii(step.text) }));
+  const lines = numberedLines(numbered, columns, unicode);
   if (isWhole) return [head, ...lines];
   const where =
     target.kind === "joined"
@@ -52,20 +53,7 @@ function wayLines(
   return [head, ...lines, `Not seen here: what API server, scheduler, kubelet and runtime did; ${where}.`];
 }
 
-/** `  7 ← 5    0.012 kubelet    Sync pod default/web`: the second number is the step that caused it. */
-function stepLines(
-  { number, because, atMs, actor, text, why, upstream }: JourneyStep,
-  explains: boolean,
-  columns: number,
-): string[] {
-  const width = Math.max(30, columns - INDENT);
-  const cause = because === 0 ? "" : `←${because}`;
+function asNumbered({ upstream, why, ...step }: JourneyStep, explains: boolean): NumberedStep {
   const source = upstream === undefined ? [] : [`${upstream.file} ${upstream.func}`];
-  const more = explains ? [...(why === undefined ? [] : [why]), ...source] : [];
-  const [first = "", ...rest] = [
-    ...wrap(text, width),
-    ...more.flatMap((line) => wrap(line, width - 2).map((one) => `  ${one}`)),
-  ];
-  const head = `${String(number).padStart(3)} ${cause.padEnd(4)} ${(atMs / 1000).toFixed(3).padStart(7)} ${actor.padEnd(10)} `;
-  return [head + first, ...rest.map((line) => " ".repeat(INDENT) + line)];
+  return { ...step, more: explains ? [...(why === undefined ? [] : [why]), ...source] : [] };
 }

@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { hasUnicode } from "../../cli/colour.js";
 import type { CliContext } from "../../cli/context.js";
 import type { OutputOptions } from "../../cli/options.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
@@ -62,9 +63,9 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
       await client.expect({ method: "DELETE", path, signal: context.signal });
       ways.push(journeyOf("from the request until it is gone", facts, undefined, await gone));
     }
-    context.print(
-      journeyResult(manifest, ways, { target, explains: options.explain === true, columns: columnsOf(context) }),
-    );
+    const explains = options.explain === true;
+    const style = { columns: columnsOf(context), unicode: hasUnicode(context.env) };
+    context.print(journeyResult(manifest, ways, { target, explains, ...style }));
   });
 }
 

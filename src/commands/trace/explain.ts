@@ -3,8 +3,8 @@ import type { CliContext } from "../../cli/context.js";
 import { columnsOf } from "../../cli/width.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph.js";
-import { wrap } from "../../trace/text.js";
-import { actorOf, beginningOf, factDetails, factLine } from "./fact-lines.js";
+import { numberedLines, widthBelow } from "../numbered-steps.js";
+import { actorOf, beginningOf, factDetails, signedText } from "./fact-lines.js";
 import { type Found, findFact } from "./find-fact.js";
 import { loadTraces } from "./load.js";
 
@@ -30,21 +30,23 @@ function explained(
 ): string[] {
   const [first = event] = chain;
   const style = { zeroMs: startMs(first), unicode };
-  const steps = chain.flatMap((one, i) => {
-    const number = `${String(i + 1).padStart(3)} `;
-    // The time column of factLine, and a space.
-    const indent = " ".repeat(number.length + 9);
-    const lines = [factLine(one, style), ...factDetails(one, style, width - indent.length)];
-    return lines.flatMap((line, j) =>
-      wrap(line, width - indent.length).map((part, k) => (j + k === 0 ? `${number}${part}` : `${indent}${part}`)),
-    );
-  });
+  const actors = chain.map((one) => ({ actor: actorOf(one) }));
+  const below = widthBelow(actors, width);
+  const steps = chain.map((one, i) => ({
+    number: i + 1,
+    atMs: startMs(one) - style.zeroMs,
+    actor: actorOf(one),
+    text: signedText(one, style),
+    more: factDetails(one, style, below),
+  }));
   const effects = graph.effectsOf(event);
-  const actors = [...new Set(effects.map(actorOf))].join(", ");
+  const affected = [...new Set(effects.map(actorOf))].join(", ");
   return [
     `It began with ${beginningOf(graph, first)}.`,
-    ...steps,
-    effects.length === 0 ? "It caused nothing more." : `It caused ${effects.length} more facts directly, of ${actors}.`,
+    ...numberedLines(steps, width, unicode),
+    effects.length === 0
+      ? "It caused nothing more."
+      : `It caused ${effects.length} more facts directly, of ${affected}.`,
     ...(matches > 1
       ? [`${matches} facts match; this is the last ${event.kind === "state" ? "change of a state" : "one"}.`]
       : []),

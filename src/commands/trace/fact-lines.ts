@@ -46,9 +46,14 @@ export function factLine(event: TraceEvent, style: LineStyle, depth = 0): string
 }
 
 /** The same without the time. */
-export function factWords(event: TraceEvent, { unicode }: LineStyle): string {
+export function factWords(event: TraceEvent, style: LineStyle): string {
+  return `${oneLine(actorOf(event))} ${signedText(event, style)}`;
+}
+
+/** Sign and text alone. */
+export function signedText(event: TraceEvent, { unicode }: LineStyle): string {
   const { sign, text } = factText(event, plain(1_000, unicode));
-  return oneLine(`${actorOf(event)} ${sign || "-"} ${text}`);
+  return oneLine(`${sign || "-"} ${text}`);
 }
 
 /** Names and texts come from files: nothing in them can control the terminal or break the line. */

@@ -73,14 +73,14 @@ test("trace explain: the chain of an object goes from the user's command through
   assert.equal(code, 0);
   assert.deepEqual(stdout.trimEnd().split("\n"), [
     "It began with a user's command.",
-    "  1    0.000 user - 0000000000000001",
-    "  2    0.010 user - POST /api/v1/namespaces/default/pods -> 201 (10 ms,",
-    "             as certificate kubernetes-admin)",
-    "  3    0.015 apiserver o Pod default/web: object stored",
-    "  4    0.030 kubelet n1 < watch event ADDED pods default/web",
-    "  5    0.031 kubelet n1 * start the pod",
-    "             it is new",
-    "             pkg/kubelet/kubelet.go syncPod",
+    "  1   0.000 user       - 0000000000000001",
+    "  2   0.010 user       - POST /api/v1/namespaces/default/pods -> 201 (10 ms, as",
+    "                       certificate kubernetes-admin)",
+    "  3   0.015 apiserver  o Pod default/web: object stored",
+    "  4   0.030 kubelet n1 < watch event ADDED pods default/web",
+    "  5   0.031 kubelet n1 * start the pod",
+    "                         it is new",
+    "                         pkg/kubelet/kubelet.go syncPod",
     "It caused nothing more.",
   ]);
 });
