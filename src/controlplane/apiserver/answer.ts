@@ -46,6 +46,7 @@ export async function writeBody(
   { headers = [], framedBytes }: BodyOptions = {},
 ): Promise<void> {
   const { response, request } = exchange;
+  exchange.bodies?.got(body);
   // An unread request body leaves the connection in the middle of a message.
   if (!exchange.isBodyRead && !request.complete && !(await discardBody(exchange))) response.shouldKeepAlive = false;
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
@@ -95,6 +96,7 @@ export async function writeValue(
   options: ValueOptions = {},
 ): Promise<void> {
   const { body, mediaType } = await encode(exchange, value, options);
+  if (mediaType !== JSON_TYPE) exchange.bodies?.got(body, value);
   await writeBody(exchange, code, body, mediaType, {
     ...(options.headers === undefined ? {} : { headers: options.headers }),
   });

@@ -3,6 +3,8 @@ import type { Trace } from "../../trace/trace.js";
 import { parseTraceparent, TRACEPARENT } from "../../trace/traceparent.js";
 import { defined } from "../../util/defined.js";
 import type { Exchange } from "./exchange.js";
+import type { RequestInfo } from "./request-info.js";
+import { SeenBodies } from "./seen-bodies.js";
 
 /** Groups and users of clients that are parts of a cluster; everybody else is a user. */
 const PARTS: readonly (readonly [RegExp, Actor])[] = [
@@ -25,6 +27,8 @@ async function handleAndReport(trace: Trace, exchange: Exchange, handle: () => P
   if (given !== undefined) return await trace.because({ causedBy: given }, handle);
   const id = trace.newId();
   const startMs = exchange.clock.now();
+  // Discovery and the like say nothing about the cluster's state.
+  if (trace.wantsBodies && exchange.info.isResourceRequest) exchange.bodies = new SeenBodies();
   let isReported = false;
   // Streams are reported when they begin, because they can last as long as their client.
   exchange.began = (status) => {
@@ -37,7 +41,7 @@ async function handleAndReport(trace: Trace, exchange: Exchange, handle: () => P
 
 function reportRequest(
   trace: Trace,
-  { request, user, method, auditId, clock }: Exchange,
+  { request, info, user, method, auditId, clock, bodies }: Exchange,
   { id, startMs, status }: { readonly id: string; readonly startMs: number; readonly status: number },
 ): void {
   const agent = request.headers["user-agent"] ?? "a client";
@@ -45,6 +49,7 @@ function reportRequest(
   const durationMs = clock.now() - startMs;
   const actor = actorOf(user?.username);
   const instance = actor === "kubelet" ? user?.username.replace(/^system:node:/, "") : undefined;
+  const seen = bodies?.masked(trace, canonicalPath(info));
   trace.origin("client", () => {
     trace.emit(
       {
@@ -56,10 +61,17 @@ function reportRequest(
         status,
         durationMs,
         auditId,
+        ...seen,
       },
       { actor, level: 3, id, ...defined({ instance }) },
     );
   });
+}
+
+/** The path that tells what is secret in a body, however the client has written it. */
+function canonicalPath({ apiPrefix, apiGroup, apiVersion, inNamespace, namespace, parts }: RequestInfo): string {
+  const words = [apiPrefix, apiGroup, apiVersion, ...(inNamespace ? ["namespaces", namespace] : []), ...parts];
+  return `/${words.filter((word) => word !== "").join("/")}`;
 }
 
 function actorOf(username = ""): Actor {

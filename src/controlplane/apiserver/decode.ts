@@ -22,6 +22,7 @@ export async function decodeInto(
 ): Promise<KubeObject> {
   const { object, warnings } = await decodeBody(exchange.request.headers["content-type"], bytes, kind, validation);
   if (validation === "Warn") exchange.warnings.push(...warnings);
+  if (mediaTypeOf(exchange.request.headers["content-type"]) !== JSON_TYPE) exchange.bodies?.sent(bytes, object);
   return withKind(object, kind);
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from "../../util/clock.js";
 import type { RequestContext } from "../registry/registry.js";
 import { isPretty } from "./media-types.js";
 import type { RequestInfo } from "./request-info.js";
+import type { SeenBodies } from "./seen-bodies.js";
 
 /** Mirrors RequestTimeout in k8s.io/apiserver/pkg/server/config.go. */
 export const MAX_REQUEST_MS = 60_000;
@@ -34,6 +35,8 @@ export class Exchange {
   refusedByFilter = false;
   /** called when a response of unknown length begins: a watch, a log, an upgraded connection */
   began: (status: number) => void = () => {};
+  /** set if the bodies of this request are wanted in the trace */
+  bodies: SeenBodies | undefined;
   /** values of Vary, for responses that depend on request headers */
   vary: readonly string[] = [];
   #abort: AbortController | undefined;

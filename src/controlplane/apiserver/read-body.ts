@@ -30,6 +30,7 @@ export async function readBody(exchange: Exchange, maxBytes: number = MAX_BODY_B
   const isHere = request.complete || request.readableLength === Number(declared);
   const body = isHere && request.readableLength <= maxBytes ? readNow(request) : await readInTime(exchange, maxBytes);
   exchange.isBodyRead = true;
+  exchange.bodies?.sent(body);
   return body;
 }
 

@@ -44,7 +44,7 @@ export class Face {
 
   static async open(options: Partial<ControlPlaneOptions> = {}): Promise<Face> {
     const clock = new FakeClock();
-    const trace = new Trace(clock);
+    const { trace = new Trace(clock) } = options;
     const random = new SystemRandom();
     const base = { clock, random, trace, kubeVersion: "1.25", withoutControllers: ["*"] };
     return new Face(await startControlPlane({ ...base, ...options }), clock, trace);

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { TraceEvent } from "../../../src/trace/events.js";
+import { Trace } from "../../../src/trace/trace.js";
 import { formatTraceparent } from "../../../src/trace/traceparent.js";
+import { FakeClock } from "../../support/fake-clock.js";
 import { only } from "../../support/trace.js";
 import { ANONYMOUS, Face } from "./support.js";
 
@@ -156,4 +158,67 @@ test("the value of a stored Secret is masked in what the server reports of later
     false,
     true,
   ]);
+});
+
+describe("bodies of a client that reports nothing", () => {
+  const SECRETS = "/api/v1/namespaces/default/secrets";
+  const secret = (value: string) => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "s" },
+    stringData: { key: value },
+  });
+
+  async function bodiesOf(run: (face: Face) => Promise<unknown>) {
+    await using face = await Face.open({ trace: new Trace(new FakeClock(), true) });
+    const events = collect(face);
+    await run(face);
+    expect(JSON.stringify(events)).not.toContain("hunter2-hunter2");
+    // biome-ignore lint/suspicious/noExplicitAny: bodies of any shape
+    return only(events, "request").map(({ requestBody, responseBody }): any => ({ requestBody, responseBody }));
+  }
+
+  test("what it sent and got", async () => {
+    const [post, table] = await bodiesOf(async (face) => {
+      await face.ask("/api/v1/namespaces", { method: "POST", body: { metadata: { name: "n" } } });
+      const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+      await face.ask("/api/v1/namespaces/n", { headers: { accept } });
+    });
+    expect(post.requestBody).toEqual({ metadata: { name: "n" } });
+    expect(post.responseBody.metadata.uid).toMatch(/-/);
+    expect([table.requestBody, table.responseBody.kind]).toEqual([undefined, "Table"]);
+  });
+
+  test("without secrets, however the path is written and whatever the body's format", async () => {
+    const yaml = "kind: Secret\napiVersion: v1\nmetadata: {name: yaml}\nstringData: {key: hunter2-hunter2}\n";
+    const bodies = await bodiesOf(async (face) => {
+      await face.ask(SECRETS, { method: "POST", body: secret("hunter2-hunter2") });
+      await face.ask(SECRETS, { method: "POST", body: yaml, headers: { "content-type": "application/yaml" } });
+      const patch = { method: "PATCH", headers: { "content-type": "application/merge-patch+json" } };
+      const data = { key: Buffer.from("hunter2-hunter2").toString("base64") };
+      await face.ask(SECRETS.replace("secrets", "%73ecrets/s"), { ...patch, body: { data } });
+      await face.ask(`${SECRETS.replace("default/", "default//")}/s`, { ...patch, body: { data } });
+      await face.ask(`${SECRETS}/s`);
+      await face.ask(`${SECRETS}/s`, { headers: { accept: "application/vnd.kubernetes.protobuf" } });
+      await face.ask(SECRETS, { method: "POST", body: "hunter2-hunter2 is not JSON" });
+    });
+    expect(bodies[0].requestBody.stringData.key).toMatch(/\*\*\*\*/);
+    expect(bodies[1].requestBody.metadata.name).toBe("yaml");
+    expect(bodies[2].requestBody.data.key).toMatch(/\*\*\*\*/);
+    expect(bodies.slice(4, 6).map(({ responseBody }) => responseBody.kind)).toEqual(["Secret", "Secret"]);
+    expect(bodies[6].responseBody.kind).toBe("Status");
+  });
+
+  test("not those of discovery, of long bodies, and of a client that reports its own", async () => {
+    const long = { ...secret(""), kind: "ConfigMap", data: { long: "x".repeat(200_000) } };
+    const bodies = await bodiesOf(async (face) => {
+      await face.ask("/api/v1");
+      await face.ask("/api/v1/namespaces/default/configmaps?dryRun=All", {
+        method: "POST",
+        body: JSON.stringify(long),
+      });
+      await face.ask("/api/v1/namespaces", { headers: { traceparent: formatTraceparent("00000000000000aa") } });
+    });
+    expect(bodies).toEqual([{}, {}]);
+  });
 });
