@@ -43,6 +43,8 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     await terminal.shows(/❯ show the picture of the step/);
     terminal.press("Enter");
     await terminal.shows(/The picture of the step: file:[\s\S]*❯ continue/);
+    terminal.press("p");
+    await terminal.shows(/(The picture of the step: file:[\s\S]*){2}❯ continue[\s\S]*p shows the picture/);
     for (let presses = 0; presses < 3; presses++) terminal.press("Down");
     await terminal.shows(/❯ leave the lab/);
     terminal.press("Enter");

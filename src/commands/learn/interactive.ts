@@ -72,7 +72,8 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
     env.context.streams.stderr.write("\n");
     const isQuestion = "predict" in step;
     const choices = isQuestion ? predictions(env, open) : actions(env, open, hasTried);
-    const answer = await choose(env, env.say(isQuestion ? "predictFirst" : "pressWhat"), choices);
+    const keys = [{ key: "p", value: PAGE, help: env.say("pageKey") }];
+    const answer = await choose(env, env.say(isQuestion ? "predictFirst" : "pressWhat"), choices, keys);
     switch (answer) {
       case LEAVE:
         return false;

@@ -5,6 +5,15 @@ export type Choice =
   | { readonly heading: string }
   | { readonly value: string; readonly name: string; readonly description?: string };
 
+/** A key that chooses without the arrow keys. */
+export interface ChoiceKey {
+  /** a letter that no choice begins with */
+  readonly key: string;
+  readonly value: string;
+  /** with what separates it from the words before */
+  readonly help: string;
+}
+
 /** Whether there is a terminal for prompts. */
 export function canAsk({ context }: LearnContext): boolean {
   return context.streams.stdin.isTTY === true && context.streams.stderr.isTTY === true;
@@ -25,9 +34,15 @@ export async function askText(env: LearnContext, message: string, usual: string)
 /**
  * Lets the learner choose with the arrow keys; on a terminal that cannot move the cursor (TERM=dumb, as with screen readers) by
  * typing a number.
+ * @param keys values that a key chooses at once, with their words for the line of keys
  * @throws LabError USAGE without a terminal
  */
-export async function choose(env: LearnContext, message: string, choices: readonly Choice[]): Promise<string> {
+export async function choose(
+  env: LearnContext,
+  message: string,
+  choices: readonly Choice[],
+  keys: readonly ChoiceKey[] = [],
+): Promise<string> {
   if (!canAsk(env)) {
     throw new LocalizedError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
   }
@@ -35,8 +50,28 @@ export async function choose(env: LearnContext, message: string, choices: readon
   // Loads this prompt alone, because all of inquirer takes longer to load than the rest of the menu.
   const { default: select, Separator } = await import("@inquirer/select");
   const items = choices.map((one) => ("heading" in one ? new Separator(one.heading) : one));
-  const theme = { style: { keysHelpTip: () => env.say("keysHelp") } };
-  return select({ message, choices: items, loop: false, theme, pageSize: pageSize(env) }, promptContext(env));
+  const help = [env.say("keysHelp"), ...keys.map((one) => one.help)].join("");
+  const theme = { style: { keysHelpTip: () => help } };
+  const { signal, ...streams } = promptContext(env);
+  const cancel = new AbortController();
+  const context = { ...streams, signal: AbortSignal.any([signal, cancel.signal]), clearPromptOnDone: false };
+  let pressed: ChoiceKey | undefined;
+  // The prompt itself moves to the choice that begins with a letter.
+  const press = (letter: string | undefined) => {
+    pressed = keys.find(({ key }) => key === letter);
+    if (pressed === undefined) return;
+    context.clearPromptOnDone = true;
+    cancel.abort();
+  };
+  context.input.on("keypress", press);
+  try {
+    return await select({ message, choices: items, loop: false, theme, pageSize: pageSize(env) }, context);
+  } catch (error) {
+    if (pressed === undefined) throw error;
+    return pressed.value;
+  } finally {
+    context.input.off("keypress", press);
+  }
 }
 
 /** Rows for choices, below the question and above the help. */
