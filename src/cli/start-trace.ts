@@ -42,7 +42,8 @@ export function startTrace(
   const joined = epochMs === undefined ? undefined : session.clusterClock;
   const clock = joined ?? new SystemClock(speed, epochMs, epochClockMs);
   const { verbosity = DEFAULT_VERBOSITY, trace: file, ui } = session.output;
-  const wantsBodies = verbosity >= 4 || file !== undefined || ui !== undefined;
+  const isWanted = session.sinks.some(({ wantsBodies = false }) => wantsBodies);
+  const wantsBodies = verbosity >= 4 || file !== undefined || ui !== undefined || isWanted;
   const trace = new Trace(clock, wantsBodies, session.secrets);
   const sink = terminalSink(session, line, verbosity, clock.now());
   trace.addSink(sink);

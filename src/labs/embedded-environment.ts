@@ -10,7 +10,6 @@ import {
   writeClusterState,
 } from "../testbed/cluster-state.js";
 import type { Target } from "../testbed/target.js";
-import { Trace } from "../trace/trace.js";
 import { SystemClock } from "../util/clock.js";
 import { Disposables } from "../util/disposables.js";
 import { makeUniqueFolder } from "../util/temporary-folder.js";
@@ -51,9 +50,8 @@ export async function openEmbeddedEnvironment(
   open.defer(async () => options.lock?.[Symbol.asyncDispose]());
   try {
     const clock = new SystemClock(speed);
-    const trace = new Trace(clock);
     const facts = new LabFacts(clock);
-    trace.addSink(facts);
+    const trace = facts.openTrace();
     const folder = await makeUniqueFolder(labFolderPrefix());
     open.defer(() => rm(folder, { recursive: true, force: true }));
     const controlPlane = await startControlPlane({ clock, random: context.random, trace, kubeVersion });

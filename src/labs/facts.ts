@@ -1,24 +1,37 @@
 import type { TraceEvent } from "../trace/events.js";
 import { RecentFacts } from "../trace/recent-facts.js";
+import { Secrets } from "../trace/secrets.js";
 import { type Level, Trace, type TraceSink } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+
+/** Of all bodies, in characters as JSON: those of about a thousand requests. */
+const MAX_BODIES_LENGTH = 8_000_000;
 
 /** The last facts of a lab: of its control plane, its nodes, and the commands that it runs in this process. */
 export class LabFacts implements TraceSink {
   readonly level: Level = 3;
-  readonly #recent = new RecentFacts();
+  readonly wantsBodies = true;
+  /** what one part of the lab has seen is masked in the facts of all */
+  readonly secrets = new Secrets();
+  readonly #recent = new RecentFacts(undefined, MAX_BODIES_LENGTH);
   readonly #trace: Trace;
   /** for the client of the checks: what their reads cause in the control plane is no part of what happens, and is not kept */
   readonly reads: Trace;
   readonly #readsPrefix: string;
 
-  constructor(clock: Clock) {
-    this.#trace = new Trace(clock);
-    this.#trace.addSink(this);
+  constructor(readonly clock: Clock) {
+    this.#trace = this.openTrace();
     this.reads = new Trace(clock);
     // Without a sink its client would not name itself to the API server.
     this.reads.addSink({ level: this.level, write: () => {} });
     this.#readsPrefix = this.reads.newId().slice(0, 8);
+  }
+
+  /** The trace of a part of the lab. */
+  openTrace(): Trace {
+    const trace = new Trace(this.clock, this.wantsBodies, this.secrets);
+    trace.addSink(this);
+    return trace;
   }
 
   write(event: TraceEvent): void {

@@ -8,7 +8,7 @@ import { planUnasked } from "../testbed/join-plan.js";
 import type { RunningNode } from "../testbed/node.js";
 import type { Target } from "../testbed/target.js";
 import { plainText, TerminalSink } from "../trace/terminal.js";
-import { Trace } from "../trace/trace.js";
+import type { Trace } from "../trace/trace.js";
 import { traceOfNode } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";
 import { makeFolder } from "../util/files.js";
@@ -121,9 +121,7 @@ export class LabMachine {
     const { serveControl } = await import("../runtime/control/http.js");
     const { clock, facts } = session;
     const { pullMs } = options.settings;
-    const ofRuntime = new Trace(clock);
-    ofRuntime.addSink(facts);
-    const trace = traceOfNode(ofRuntime, name);
+    const trace = traceOfNode(facts.openTrace(), name);
     const rootDir = join(folder, "runtime");
     const runtime = await hostRuntime({ rootDir, clock, trace, traceLevel: 2, pullMs });
     const control = await serveControl(runtime.control, "127.0.0.1:0", trace);
@@ -194,8 +192,7 @@ export class LabMachine {
 
   #openTrace(): Trace {
     const { clock, facts } = this.session;
-    const trace = new Trace(clock);
-    trace.addSink(facts);
+    const trace = facts.openTrace();
     const { columns, settings } = this.options;
     const format = plainText({ width: () => columns, verbosity: settings.verbosity, startMs: clock.now() });
     trace.addSink(new TerminalSink(format, { write: (text) => this.#write(text) }));

@@ -73,12 +73,14 @@ export class LabRunner implements CommandRunner {
     const { program, random, clock, env, folder, facts, self, columns, isColoured } = this.deps;
     const own = new RecentFacts(MAX_FACTS);
     const record = new Recording(onOutput, () => own.since());
-    const { level } = facts;
+    const { level, wantsBodies } = facts;
     const sink: TraceSink = {
       level,
+      wantsBodies,
       write: (event) => {
         own.write(event);
-        facts.write(event);
+        // The command knows its own secrets only.
+        facts.write(facts.secrets.maskAll(event));
       },
     };
     const stop = new AbortController();

@@ -14,6 +14,8 @@ export type Level = 0 | 1 | 2 | 3 | 4;
 export interface TraceSink {
   /** events above this level are dropped, and reach `write` with their secrets; undefined: all are kept */
   readonly level?: Level;
+  /** whether the trace should collect bodies for it */
+  readonly wantsBodies?: boolean;
   write(event: TraceEvent): void;
   /** Called once at the end: flushes and closes files. */
   close?(): Promise<void>;

@@ -102,7 +102,13 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     const path = join(learner.folder, "pod-life-apply.html");
     assert.equal(written.stdout, `The picture of the step: ${pathToFileURL(path).href}\n`);
     assert.equal(statSync(path).mode & 0o777, 0o600);
-    assert.match(readFileSync(path, "utf8"), /<!doctype html>[\s\S]*pods default\/\w+[\s\S]*<\/html>/);
+    const page = readFileSync(path, "utf8");
+    assert.match(page, /<!doctype html>[\s\S]*pods default\/\w+[\s\S]*<\/html>/);
+    // What kubectl sent and got, as the API server saw it.
+    assert.match(
+      page,
+      /"method":"POST","path":"[^"]*\/pods[^\n]*\t[^\n]*requestBody[^\n]*containers[^\n]*responseBody/,
+    );
   });
 
   test("a page that cannot be written is one error, and the lab goes on", async () => {
