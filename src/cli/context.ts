@@ -13,7 +13,7 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   /** Whether progress lines are shown: on a terminal, without --json, --no-color and NO_COLOR. */
   readonly showsProgress: boolean;
   /** the live page of --ui; undefined without the flag */
-  readonly ui: Pick<LiveServer, "present"> | undefined;
+  readonly ui: Pick<LiveServer, "present" | "write" | "level"> | undefined;
   /** Writes a line to stderr. */
   notice(line: string): void;
   /** Writes a result to stdout: its text, or under --json one JSON document. */

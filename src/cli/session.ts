@@ -36,6 +36,7 @@ export class CliSession implements CliContext {
   #tracing: typeof import("./start-trace.js") | undefined;
   #running: RunningTrace | undefined;
   #ui: LiveServer | undefined;
+  #isPageAnnounced = false;
   #progress: ProgressLine | undefined;
   #exitCode = 0;
 
@@ -93,13 +94,20 @@ export class CliSession implements CliContext {
     if (port === undefined) return;
     const { LiveServer } = await import("../ui/live-server.js");
     this.#ui = await LiveServer.open({ port, clock: new SystemClock() });
+  }
+
+  get ui(): CliContext["ui"] {
+    this.#announcePage();
+    return this.#ui;
+  }
+
+  /** Once the command uses the page: a wrong combination of flags is reported before. */
+  #announcePage(): void {
+    if (this.#ui === undefined || this.#isPageAnnounced) return;
+    this.#isPageAnnounced = true;
     const text = `live page: ${this.#ui.url}`;
     this.notice(text);
     this.#progressLine().pin(text);
-  }
-
-  get ui(): Pick<LiveServer, "present"> | undefined {
-    return this.#ui;
   }
 
   useWords(words: EdgeWords): void {
@@ -137,6 +145,7 @@ export class CliSession implements CliContext {
   session(options: ClockOptions): { clock: Clock; trace: Trace } {
     if (this.#running === undefined) {
       assert(this.#tracing !== undefined);
+      this.#announcePage();
       this.#running = this.#tracing.startTrace(this, this.#progressLine(), options);
     }
     return this.#running;

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, parsePort, parseSpeed } from "../cli/options.js";
+import { addOutputOptions, addUiOption, parsePort, parseSpeed } from "../cli/options.js";
 import { runningCluster, runningClusterNames, stopCluster } from "../testbed/cluster.js";
 import type { ClusterState } from "../testbed/cluster-state.js";
 import { DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
@@ -22,7 +22,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
       DEFAULT_CLUSTER,
     );
 
-  const up = named("up", "start a cluster; Ctrl-C ends it")
+  const up = addUiOption(named("up", "start a cluster; Ctrl-C ends it"))
     .option("--port <port>", "port of the API server; 0: a free one", parsePort, 0)
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
     .option("--nodes <count>", "start with node-1 to node-<count>, which run pods", parseNodes, 0)

@@ -89,7 +89,6 @@ function report(trace: Trace, nodeName: string, error: unknown): void {
 
 export interface NodeLine {
   readonly name: string;
-  /** as kubectl words it: `Ready`, `NotReady`, `Ready,SchedulingDisabled` */
   readonly status: string;
 }
 
@@ -98,9 +97,11 @@ export async function listNodes(config: RestConfig, deps: Ctx, signal: AbortSign
   await using client = createClient(config, { ...deps, actor: "user" });
   const path = collectionPath(NODES);
   const { items } = await client.expect<{ readonly items: readonly NodeObject[] }>({ method: "GET", path, signal });
-  return items.map((node) => {
-    const ready = nodeCondition(node, "Ready")?.status === "True" ? "Ready" : "NotReady";
-    const status = node.spec?.["unschedulable"] === true ? `${ready},SchedulingDisabled` : ready;
-    return { name: node.metadata.name ?? "", status };
-  });
+  return items.map((node) => ({ name: node.metadata.name ?? "", status: nodeStatusText(node) }));
+}
+
+/** As kubectl words it: `Ready`, `NotReady`, `Ready,SchedulingDisabled`. */
+export function nodeStatusText(node: NodeObject): string {
+  const ready = nodeCondition(node, "Ready")?.status === "True" ? "Ready" : "NotReady";
+  return node.spec?.["unschedulable"] === true ? `${ready},SchedulingDisabled` : ready;
 }

@@ -42,15 +42,16 @@ function countNodes({ nodes }: ClusterState): string {
 export function printIfSame(
   context: CliContext,
   running: ClusterState,
-  options: ClusterOptions & { readonly trace?: string },
+  options: ClusterOptions & { readonly trace?: string; readonly ui?: number },
 ): void {
-  const { kubeVersion, speed, verifyKubelets, trace, port, nodes } = options;
+  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes } = options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
   const differences = [
     kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
     speed !== undefined && speed !== running.speed && `at speed ${running.speed}`,
     verifyKubelets === true && running.verifyKubelets !== true && "without --verify-kubelets",
     trace !== undefined && "and began without this --trace",
+    ui !== undefined && "and began without --ui",
     port !== 0 && !running.url.endsWith(`:${port}`) && `at ${running.url}`,
     wantsOtherNodes && `with ${countNodes(running)}, not ${nodes}`,
   ].filter((one) => one !== false);

@@ -4,7 +4,8 @@ import { parseKubeVersion } from "../../release/facts.js";
 import { type ClusterOptions, claimClusterName, runCluster, runningCluster } from "../../testbed/cluster.js";
 import { type ClusterState, clusterLog, makeClustersFolder, readClusterState } from "../../testbed/cluster-state.js";
 import { startDetached } from "../../testbed/detached-process.js";
-import type { Level } from "../../trace/trace.js";
+import { type Level, Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LAB_ERRORS, LabError } from "../../util/errors.js";
 import { note, printIfSame, printRunning } from "./running.js";
@@ -14,6 +15,7 @@ export interface UpOptions extends ClusterOptions {
   readonly verbosity?: Level;
   /** a file for the trace of the cluster's own process */
   readonly trace?: string;
+  readonly ui?: number;
 }
 
 const READY_TIMEOUT_S = 20;
@@ -32,17 +34,46 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
   await using _lock = claim.lock;
   const session = context.session(defined({ speed: options.speed }));
   using line = context.progress(`starting cluster ${options.name}`);
+  let shown: Promise<void> | undefined;
   const isReady = (state: ClusterState) => {
     printRunning(context, state, "is ready");
+    if (context.ui !== undefined) shown = showCluster(context, context.ui, session.clock, state);
     line.update(`cluster ${options.name} runs; Ctrl-C ends it`);
   };
   // What a cluster does from here on are servers' facts, not the user's.
   await session.trace.origin("start", () => runCluster({ context, ...session }, options, isReady));
+  await shown;
   note(context, `cluster ${options.name} is down`);
 }
 
+/** Shows the cluster's objects on the live page until the command ends. */
+async function showCluster(
+  { random, signal }: CliContext,
+  ui: NonNullable<CliContext["ui"]>,
+  clock: Clock,
+  { kubeconfig }: ClusterState,
+): Promise<void> {
+  const [{ loadKubeconfig }, { createClient }, { ClusterTables }] = await Promise.all([
+    import("../../client-go/clientcmd/kubeconfig.js"),
+    import("../../client-go/rest/create-client.js"),
+    import("../inspector/cluster-tables.js"),
+  ]);
+  const deps = { clock, random, trace: new Trace(clock) };
+  const { config } = await loadKubeconfig(kubeconfig);
+  await using client = createClient(config, { ...deps, actor: "user" });
+  const cluster = new ClusterTables({ ...deps, client });
+  using _page = ui.present({ tables: () => cluster.tables() });
+  await cluster.run(signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}
+
 async function bringUpDetached(context: CliContext, given: UpOptions): Promise<void> {
-  const { name, verbosity = 1 } = given;
+  const { name, verbosity = 1, ui } = given;
+  if (ui !== undefined) {
+    const hint = "Leave out --detach: the cluster then runs in this terminal.";
+    throw new LabError("USAGE", "--ui shows what this command does, and --detach ends it at once", hint);
+  }
   if (verbosity > 1) {
     const hint = "Keep it in a file: --trace trace.ndjson. Or leave out --detach.";
     throw new LabError("USAGE", `--detach shows no trace, and -v ${verbosity} asks for one`, hint);

@@ -1,0 +1,57 @@
+import { type NodeObject, taintText } from "../../apimachinery/api/node.js";
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { Informer } from "../../client-go/cache/informer.js";
+import type { ReflectDeps } from "../../client-go/cache/reflect.js";
+import { collectionPath, NODE_LEASES, NODES, PODS } from "../../client-go/rest/paths.js";
+import type { LeaseObject } from "../../kubelet/nodelease/controller.js";
+import { nodeStatusText } from "../../testbed/cluster-nodes.js";
+import { allUntilOneEnds } from "../../util/concurrency.js";
+import type { StatusTable } from "./status-table.js";
+
+/** The nodes, leases and pods of a cluster for its live page, kept up to date by watches. */
+export class ClusterTables {
+  readonly #nodes: Informer<NodeObject>;
+  readonly #leases: Informer<LeaseObject>;
+  readonly #pods: Informer<V1Pod>;
+
+  /** @param deps with a trace that keeps nothing: what the page reads is no part of what happens */
+  constructor(deps: ReflectDeps) {
+    this.#nodes = new Informer(deps, { path: collectionPath(NODES) });
+    this.#leases = new Informer(deps, { path: collectionPath(NODE_LEASES) });
+    this.#pods = new Informer(deps, { path: collectionPath(PODS) });
+  }
+
+  /** Follows the cluster until `signal` aborts. @throws its reason */
+  async run(signal: AbortSignal): Promise<void> {
+    const informers = [this.#nodes, this.#leases, this.#pods];
+    await allUntilOneEnds(
+      signal,
+      informers.map((informer) => (inner) => informer.run(inner)),
+    );
+  }
+
+  /** The present state, by name. */
+  tables(): StatusTable[] {
+    const nodes = this.#nodes.objects.map((node) => {
+      const taints = (node.spec?.taints ?? []).map(taintText).join(", ");
+      return [node.metadata.name ?? "", nodeStatusText(node), taints];
+    });
+    const leases = this.#leases.objects.map(({ metadata, spec }) => {
+      const { holderIdentity = "", renewTime = "", leaseDurationSeconds = 0 } = spec;
+      return [metadata.name ?? "", holderIdentity, renewTime, `${leaseDurationSeconds} s`];
+    });
+    const pods = this.#pods.objects.map(({ metadata, spec, status }) => {
+      const phase = metadata.deletionTimestamp === undefined ? status.phase : `${status.phase}, ends`;
+      return [`${metadata.namespace}/${metadata.name}`, spec.nodeName ?? "none yet", phase ?? ""];
+    });
+    return [
+      { title: "Nodes", columns: ["node", "status", "taints"], rows: nodes.sort(byName) },
+      { title: "Leases", columns: ["lease", "holder", "renewed", "valid for"], rows: leases.sort(byName) },
+      { title: "Pods", columns: ["pod", "node", "phase"], rows: pods.sort(byName) },
+    ];
+  }
+}
+
+function byName([a = ""]: readonly string[], [b = ""]: readonly string[]): number {
+  return a < b ? -1 : Number(a > b);
+}
