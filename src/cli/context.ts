@@ -54,10 +54,12 @@ export interface CommandResult {
   readonly isProse?: boolean;
 }
 
-/** The prefix of an error message, and the message after Ctrl-C. */
+/** The prefix of an error message, the message after Ctrl-C, and what comes before an address. */
 export interface EdgeWords {
   readonly error: string;
   readonly interrupted: string;
+  /** before the address of the live page */
+  readonly livePage: string;
 }
 
 /** Gives a command its flags and its action. Its module is loaded only when the command line names it. */

@@ -10,8 +10,8 @@ export interface OutputOptions {
   /** undefined: without -v, a terminal shows the calm form of level 1 */
   readonly verbosity?: Level;
   readonly trace?: string;
-  /** port of the live page; 0: a free one */
-  readonly ui?: number;
+  /** port of the live page; true: a free one */
+  readonly ui?: number | true;
   /** commander's form of --no-color */
   readonly color: boolean;
 }
@@ -43,11 +43,7 @@ export function addTraceOptions(command: Command): Command {
 export function addUiOption(command: Command): Command {
   return command
     .optionsGroup(OUTPUT_GROUP)
-    .addOption(
-      new Option("--ui [port]", "show it live in a browser, at a port of 127.0.0.1 (default: a free one)")
-        .argParser(parsePort)
-        .preset("0"),
-    )
+    .option("--ui [port]", "show it live in a browser, at a port of 127.0.0.1 (default: a free one)", parsePort)
     .optionsGroup("");
 }
 

@@ -32,7 +32,7 @@ export class CliSession implements CliContext {
   readonly clusterClock: Clock | undefined;
   readonly #sink: TraceSink | undefined;
   #output: OutputOptions = { color: true };
-  #words: EdgeWords = { error: "error: ", interrupted: "interrupted" };
+  #words: EdgeWords = { error: "error: ", interrupted: "interrupted", livePage: "live page: " };
   #tracing: typeof import("./start-trace.js") | undefined;
   #running: RunningTrace | undefined;
   #ui: LiveServer | undefined;
@@ -90,10 +90,10 @@ export class CliSession implements CliContext {
    */
   async load(): Promise<void> {
     this.#tracing = await import("./start-trace.js");
-    const { ui: port } = this.#output;
-    if (port === undefined) return;
+    const { ui } = this.#output;
+    if (ui === undefined) return;
     const { LiveServer } = await import("../ui/live-server.js");
-    this.#ui = await LiveServer.open({ port, clock: new SystemClock() });
+    this.#ui = await LiveServer.open({ port: ui === true ? 0 : ui, clock: new SystemClock() });
   }
 
   get ui(): CliContext["ui"] {
@@ -105,7 +105,7 @@ export class CliSession implements CliContext {
   #announcePage(): void {
     if (this.#ui === undefined || this.#isPageAnnounced) return;
     this.#isPageAnnounced = true;
-    const text = `live page: ${this.#ui.url}`;
+    const text = `${this.#words.livePage}${this.#ui.url}`;
     this.notice(text);
     this.#progressLine().pin(text);
   }

@@ -13,11 +13,14 @@ import { type LearnContext, labNamed, openLearn, parseLanguage } from "./learn/c
 import { LearnHelp } from "./learn/help.js";
 import type { UnattendedOptions } from "./learn/unattended.js";
 
+const MAX_PORT = 65_535;
+
 interface LearnFlags {
   readonly lang?: Language;
   readonly color: boolean;
   readonly speed?: number;
   readonly seed?: number;
+  readonly ui?: number | true;
   readonly yes?: boolean;
   readonly answers?: string;
   readonly detach?: boolean;
@@ -82,6 +85,8 @@ function addLearnOptions({ context, learn, help }: LearnRoom): void {
   help.option(learn, "--lang <language>", "helpLang", parsed(parseLanguage, "badLang"));
   help.option(learn, "--speed <factor>", "helpSpeed", parsed(factorOf, "badSpeed"));
   help.option(learn, "--seed <number>", "helpSeed", parsed(seedOf, "badSeed"));
+  const portOf = (text: string) => (/^\d{1,5}$/.test(text) && Number(text) <= MAX_PORT ? Number(text) : undefined);
+  help.option(learn, "--ui [port]", "helpUi", parsed(portOf, "badPort"));
   help.option(learn, "--no-color", "helpNoColor");
   // commander parses options before it prints help, wherever they stand in the line.
   learn.on("option:lang", () => help.speak(sayIn(learn.opts<LearnFlags>().lang ?? languageOf(context.env))));
@@ -98,7 +103,8 @@ function open({ context, learn }: LearnRoom, run: Run, plays = false): (...args:
     // The parent takes its options wherever they stand in the line.
     const flags: LearnFlags = { ...own, ...learn.opts<LearnFlags>() };
     const env = await openLearn(context, flags);
-    context.useWords({ error: env.say("edgeError"), interrupted: env.say("edgeInterrupted") });
+    const [error, interrupted, livePage] = [env.say("edgeError"), env.say("edgeInterrupted"), env.say("edgeLivePage")];
+    context.useWords({ error, interrupted, livePage });
     try {
       if (!plays) refuseFlagsOfPlay(env, flags);
       await run(env, flags, word);
@@ -206,8 +212,9 @@ function addProgressCommands(room: LearnRoom): void {
 }
 
 /** @throws LabError USAGE for a flag that would have no effect */
-function refuseFlagsOfPlay({ say }: LearnContext, { speed, seed }: LearnFlags): void {
-  const flag = speed === undefined ? (seed === undefined ? undefined : "--seed") : "--speed";
+function refuseFlagsOfPlay({ say }: LearnContext, { speed, seed, ui }: LearnFlags): void {
+  const given = { "--speed": speed, "--seed": seed, "--ui": ui };
+  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
   if (flag === undefined) return;
   throw new LocalizedError(
     "USAGE",
@@ -246,6 +253,9 @@ async function startLab(env: LearnContext, given: LearnFlags, word: string): Pro
     throw new LocalizedError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
   }
   const { canAsk } = await import("./learn/prompt.js");
+  if (flags.ui !== undefined && (flags.detach === true || !canAsk(env))) {
+    throw new LocalizedError("USAGE", env.say("uiInBackground"), env.say("uiInBackgroundHint"));
+  }
   if (onReal !== undefined && (flags.detach === true || !canAsk(env))) {
     const { needsTerminal } = await import("./learn/unattended.js");
     throw needsTerminal(env, onReal.lab, onReal.target, canAsk(env));

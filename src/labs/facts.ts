@@ -18,6 +18,7 @@ export class LabFacts implements TraceSink {
   /** for the client of the checks: what their reads cause in the control plane is no part of what happens, and is not kept */
   readonly reads: Trace;
   readonly #readsPrefix: string;
+  #sink: TraceSink | undefined;
 
   constructor(readonly clock: Clock) {
     this.#trace = this.openTrace();
@@ -35,7 +36,15 @@ export class LabFacts implements TraceSink {
   }
 
   write(event: TraceEvent): void {
-    if (event.causedBy?.startsWith(this.#readsPrefix) !== true) this.#recent.write(event);
+    if (event.causedBy?.startsWith(this.#readsPrefix) === true) return;
+    this.#recent.write(event);
+    this.#sink?.write(event);
+  }
+
+  /** Passes on the facts so far, and those to come. */
+  passTo(sink: TraceSink): void {
+    for (const event of this.since()) sink.write(event);
+    this.#sink = sink;
   }
 
   /** how many facts there were: a mark for `since` */

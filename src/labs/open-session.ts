@@ -1,5 +1,6 @@
 import { LocalizedError } from "../i18n/message-error.js";
 import { isRunning, lockCluster, readClusterState } from "../testbed/cluster-state.js";
+import type { TraceSink } from "../trace/trace.js";
 import { LabBroken } from "./actions.js";
 import { commandsOf } from "./commands.js";
 import type { LabContext, LabProcess } from "./context.js";
@@ -22,6 +23,8 @@ export interface OpenSessionOptions {
   /** undefined: an embedded cluster for the lab */
   readonly real?: RealTarget;
   readonly onMessage: (message: LabMessage) => void;
+  /** gets the lab's facts as they happen */
+  readonly sink?: TraceSink | undefined;
 }
 
 export interface OpenSession extends AsyncDisposable {
@@ -42,7 +45,7 @@ const MAX_SEED = 1_000_000;
 export async function openSession(
   env: LabContext,
   summary: LabSummary,
-  { speed, seed: wantedSeed, real, onMessage }: OpenSessionOptions,
+  { speed, seed: wantedSeed, real, onMessage, sink }: OpenSessionOptions,
 ): Promise<OpenSession> {
   const { context, store, language } = env;
   const lab = await loadLab(env, summary.id, real);
@@ -61,6 +64,7 @@ export async function openSession(
   const embedded = { speed: speed ?? definition.speed, definition, ...shown };
   const environment =
     realPlace ?? (await openEmbeddedEnvironment(context, { ...(await claimClusterName(context)), ...embedded }));
+  if (sink !== undefined) environment.facts.passTo(sink);
   const { note, written } = trackProgress(store, summary);
   let isQuiet = false;
   const emit = (message: LabMessage) => {

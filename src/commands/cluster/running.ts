@@ -42,7 +42,7 @@ function countNodes({ nodes }: ClusterState): string {
 export function printIfSame(
   context: CliContext,
   running: ClusterState,
-  options: ClusterOptions & { readonly trace?: string; readonly ui?: number },
+  options: ClusterOptions & { readonly trace?: string; readonly ui?: number | true },
 ): void {
   const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes } = options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;

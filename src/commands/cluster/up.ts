@@ -15,7 +15,7 @@ export interface UpOptions extends ClusterOptions {
   readonly verbosity?: Level;
   /** a file for the trace of the cluster's own process */
   readonly trace?: string;
-  readonly ui?: number;
+  readonly ui?: number | true;
 }
 
 const READY_TIMEOUT_S = 20;

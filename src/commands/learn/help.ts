@@ -12,7 +12,7 @@ const TITLES: Readonly<Record<string, MessageKey>> = {
 };
 
 /** The flags that only `learn start` accepts. */
-const OF_PLAY: readonly (string | undefined)[] = ["--speed", "--seed"];
+const OF_PLAY: readonly (string | undefined)[] = ["--speed", "--seed", "--ui"];
 /** A flag of the program, which comes before `learn`. */
 const OF_PROGRAM = "--version";
 

@@ -10,6 +10,7 @@ import type { LabSession } from "../../labs/session.js";
 import { parseFactor, speedByKey } from "../../labs/speed.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import type { LearnContext } from "./context.js";
+import { presentLab } from "./live.js";
 import { showPage } from "./page.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
 import { LabReporter } from "./reporter.js";
@@ -36,11 +37,13 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
     // After the heading and after each wait, the lab still replays steps that the learner has done.
     if (!isPrepared && message.kind !== "waiting") preparing = context.progress(say("preparing"));
   };
-  await using open = await openSession(env, lab, { ...options, onMessage }).finally(() => {
+  const sink = context.ui;
+  await using open = await openSession(env, lab, { ...options, onMessage, sink }).finally(() => {
     isPrepared = true;
     reporter.stop();
     preparing.stop();
   });
+  await using _page = presentLab(env, open);
   try {
     while (open.session.step !== undefined) {
       open.session.present();

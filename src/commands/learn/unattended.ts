@@ -13,6 +13,7 @@ import { pathFrom } from "../../util/paths.js";
 import { readFileAtMost } from "../../util/read-at-most.js";
 import type { LearnContext } from "./context.js";
 import type { InteractiveOptions } from "./interactive.js";
+import { presentLab } from "./live.js";
 import { LabReporter } from "./reporter.js";
 
 export interface UnattendedOptions extends InteractiveOptions {
@@ -36,7 +37,8 @@ export async function runUnattended(
   if (lab !== undefined) checkAnswers(env, lab, answers);
   const reporter = new LabReporter(env, "stdout");
   const onMessage = (message: LabMessage) => reporter.tell(message);
-  await using open = await openSession(env, summary, { ...options, onMessage });
+  await using open = await openSession(env, summary, { ...options, onMessage, sink: env.context.ui });
+  await using _page = presentLab(env, open);
   const { session } = open;
   try {
     while (session.step !== undefined) {
