@@ -36,7 +36,7 @@ export async function openPage(
   page.on("pageerror", (error) => complaints.push(`thrown: ${error.message}`));
   page.on("requestfailed", (request) => {
     // The event stream ends with the page.
-    if (!request.url().endsWith("/events")) complaints.push(`failed: ${request.url()}`);
+    if (!new URL(request.url()).pathname.endsWith("/events")) complaints.push(`failed: ${request.url()}`);
   });
   page.on("response", (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()}: ${response.url()}`);

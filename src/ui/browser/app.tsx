@@ -1,6 +1,6 @@
 import { Details } from "./details.js";
 import type { Live } from "./live.js";
-import { KeyButtons, LiveStatus } from "./live-bar.js";
+import { KeyButtons, LiveStatus, StateTables } from "./live-bar.js";
 import { Picture } from "./picture/picture.js";
 import { Sequence } from "./sequence.js";
 import type { PageState } from "./state.js";
@@ -23,7 +23,7 @@ export function App({ state, live }: AppProps) {
         {state.isPictureShown.value && <Picture state={state} />}
         <Timeline state={state} />
         <Sequence state={state} />
-        <Details state={state} />
+        <Side state={state} live={live} />
       </main>
       <footer>
         <kbd>↑</kbd> <kbd>↓</kbd> step · <kbd>←</kbd> cause · <kbd>→</kbd> effect · <kbd>Space</kbd> play · <kbd>/</kbd>{" "}
@@ -31,6 +31,17 @@ export function App({ state, live }: AppProps) {
       </footer>
     </>
   );
+}
+
+/** The selected step, or else the state of the running command, comes first. */
+function Side({ state, live }: AppProps) {
+  const parts = [<Details key="details" state={state} />];
+  if (live !== undefined) {
+    const tables = <StateTables key="tables" live={live} />;
+    if (state.selected.value === undefined) parts.unshift(tables);
+    else parts.push(tables);
+  }
+  return <div class="side">{parts}</div>;
 }
 
 function Head({ state, live }: AppProps) {

@@ -7,6 +7,7 @@ import { type Change, diffObjects } from "./diff.js";
 import { Sign } from "./marks.js";
 import type { PageState } from "./state.js";
 import type { Step } from "./step.js";
+import { Table } from "./table.js";
 import { versionsAround } from "./versions.js";
 import { durationWords, outcomeOf, secondsOf, titleOf } from "./words.js";
 
@@ -87,40 +88,6 @@ function Decision({ event }: { readonly event: TraceEvent }) {
         />
       )}
     </>
-  );
-}
-
-interface TableProps {
-  readonly title: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
-function Table({ title, columns, rows }: TableProps) {
-  return (
-    <div class="wide">
-      <table>
-        <caption>{printable(title)}</caption>
-        <thead>
-          <tr>
-            {columns.map((column, i) => (
-              <th key={i} scope="col">
-                {printable(column)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, i) => (
-            <tr key={i}>
-              {row.map((cell, j) => (
-                <td key={j}>{printable(cell)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }
 

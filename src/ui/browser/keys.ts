@@ -13,19 +13,20 @@ export function handleKeys(state: PageState, event: KeyboardEvent): void {
     return;
   }
   if (target.closest(OWN_KEYS) !== null) return;
-  const act = actionFor(state, event.key, target.closest(".details") === null);
+  const act = actionFor(state, event.key, target.closest(".side") === null);
   if (act === undefined) return;
   event.preventDefault();
   act();
 }
 
-/** @param isList false in the details, which scroll */
+/** @param isList false beside the list, where keys scroll */
 function actionFor(state: PageState, key: string, isList: boolean): (() => void) | undefined {
   if (key === "/") return () => document.getElementById("search")?.focus();
   if (key === " ")
     return () => {
       state.isPlaying.value = !state.isPlaying.value;
     };
+  if (key === "f" && state.isLive) return () => state.follow(!state.isFollowing.value);
   if (key === "p")
     return () => {
       state.isPictureShown.value = !state.isPictureShown.value;
@@ -72,6 +73,7 @@ const STEP_MS = 800;
 
 /** Selects the next row every `STEP_MS` until the end, or until `isPlaying` is false. */
 export function play(state: PageState): void {
+  state.follow(false);
   let lastMs: number | undefined;
   const frame = (nowMs: number) => {
     if (!state.isPlaying.value) return;

@@ -10,8 +10,13 @@ import {
 } from "../live-protocol.js";
 import type { PageState } from "./state.js";
 
-/** Whether facts come: `lost` while the page connects again. */
-export type Connection = "connecting" | "live" | "lost" | "ended";
+/** Whether facts come: `lost` while the page connects again, `refused` if another command has taken the port. */
+export type Connection = "connecting" | "live" | "lost" | "refused" | "ended";
+
+/** How often the lists are drawn, at most. */
+const MIN_SHOW_MS = 150;
+/** Drawing the lists takes at most the inverse of this share of the time. */
+const SHOW_SHARE = 6;
 
 /** The running command behind the page. */
 export class Live {
@@ -22,8 +27,11 @@ export class Live {
   readonly leftOut = signal(0);
   /** why the last key was refused */
   readonly refusal = signal("");
-  /** lines of facts that are shown with the next frame */
+  /** lines of facts for the next frame */
   #waiting = "";
+  #isScheduled = false;
+  /** when the lists may be drawn again, by the page's clock */
+  #showAtMs = 0;
 
   constructor(readonly state: PageState) {}
 
@@ -35,7 +43,7 @@ export class Live {
       this.connection.value = "live";
     });
     source.addEventListener("error", () => {
-      this.connection.value = "lost";
+      this.connection.value = source.readyState === EventSource.CLOSED ? "refused" : "lost";
     });
     on("fact", (lines) => this.#receive(lines));
     on("left-out", (data) => {
@@ -56,17 +64,30 @@ export class Live {
     });
   }
 
-  /** A page is drawn once for all facts of a frame. */
+  /** Facts are taken once per frame. */
   #receive(lines: string): void {
-    const isScheduled = this.#waiting !== "";
     this.#waiting += `${lines}\n`;
-    if (isScheduled) return;
-    requestAnimationFrame(() => {
-      const facts = parseFacts(this.#waiting);
-      this.#waiting = "";
-      this.state.add(facts);
-    });
+    this.#schedule();
   }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    requestAnimationFrame(this.#frame);
+  }
+
+  readonly #frame = (nowMs: number): void => {
+    this.#isScheduled = false;
+    if (this.#waiting !== "") this.state.receive(parseFacts(this.#waiting));
+    this.#waiting = "";
+    // The longer drawing takes, the less often it is done: frames between keep the dots moving.
+    if (nowMs < this.#showAtMs) {
+      this.#schedule();
+      return;
+    }
+    this.state.show();
+    this.#showAtMs = nowMs + Math.max(MIN_SHOW_MS, SHOW_SHARE * (performance.now() - nowMs));
+  };
 
   /** Presses a key of the command's window. What it did comes as a fact. */
   async press(key: string): Promise<void> {

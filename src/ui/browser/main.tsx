@@ -7,11 +7,12 @@ import { Live } from "./live.js";
 import { PrintedList } from "./print.js";
 import { PageState } from "./state.js";
 
-const state = new PageState();
+// The page of a running command; else the page is a file.
+const isLive = document.body.dataset["live"] !== undefined;
+const state = new PageState({ isLive });
 state.load(parseFacts(document.getElementById("facts")?.textContent ?? ""));
 
-// The page of a running command; else the page is a file.
-const live = document.body.dataset["live"] === undefined ? undefined : new Live(state);
+const live = isLive ? new Live(state) : undefined;
 live?.connect();
 
 const root = document.getElementById("page");

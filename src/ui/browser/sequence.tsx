@@ -32,6 +32,11 @@ export function Sequence({ state }: { readonly state: PageState }) {
     state.inView.value = [range.value[0], Math.max(range.value[0], range.value[1] - 1)];
   });
   useSignalEffect(() => reveal(scroller.current, state.row.value));
+  const isFollowing = state.isFollowing.value;
+  // After the rows are drawn.
+  useEffect(() => {
+    if (isFollowing && scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight;
+  });
 
   const rows = state.rows.value;
   const geometry = geometryOf(state, size.value.width);
@@ -49,6 +54,13 @@ export function Sequence({ state }: { readonly state: PageState }) {
         tabIndex={0}
         aria-label={`${rows.length} steps`}
         aria-activedescendant={selected === undefined ? undefined : `step-${selected.event.id}`}
+        // A reader who looks back wants the list to stand still.
+        onWheel={(event) => {
+          if (event.deltaY < 0) state.follow(false);
+        }}
+        onPointerDown={(event) => {
+          if (event.offsetX > event.currentTarget.clientWidth || event.pointerType === "touch") state.follow(false);
+        }}
         onScroll={(event) => {
           top.value = event.currentTarget.scrollTop;
         }}

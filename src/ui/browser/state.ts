@@ -35,6 +35,8 @@ export interface Picture {
 /** What the page shows. Components read signals; actions change them. */
 export class PageState {
   readonly story = new Story();
+  /** the command runs: facts come while the page is open */
+  readonly isLive: boolean;
   /** grows with each change of the story */
   readonly revision = signal(0);
   readonly filter = signal<Filter>({ ...NO_FILTER, level: DEFAULT_LEVEL });
@@ -49,6 +51,11 @@ export class PageState {
   readonly happened = signal<readonly Step[]>([]);
   /** the first and the last row in view: indexes into `rows` */
   readonly inView = signal<readonly [first: number, last: number]>([0, 0]);
+
+  constructor({ isLive }: { readonly isLive: boolean }) {
+    this.isLive = isLive;
+    this.isFollowing.value = isLive;
+  }
 
   readonly chain = computed<Chain>(() => {
     this.revision.value;
@@ -96,20 +103,42 @@ export class PageState {
 
   /** The facts of a file. */
   load(facts: readonly EmbeddedFact[]): void {
-    this.add(facts);
+    this.#take(facts);
+    this.show();
     // Some commands record everything at a high level.
     const isSparse = this.rows.value.length < this.story.steps.length * MIN_SHARE;
     if (isSparse) this.change({ level: ALL_LEVELS });
   }
 
-  add(facts: readonly EmbeddedFact[]): void {
-    for (const { event } of this.story.add(facts)) this.#now.add(event);
+  /** Facts that have just happened. The lists have them after `show`: drawing them takes longer than a frame may. */
+  receive(facts: readonly EmbeddedFact[]): void {
+    const added = this.#take(facts);
+    if (this.isFollowing.value && added.length > 0) this.happened.value = added.slice(-MAX_AT_ONCE);
+  }
+
+  /** Shows what was received. */
+  show(): void {
     this.revision.value++;
+  }
+
+  #take(facts: readonly EmbeddedFact[]): readonly Step[] {
+    const added = this.story.add(facts);
+    for (const { event } of added) this.#now.add(event);
+    return added;
+  }
+
+  /** Shows what happens now, or the cluster after the selected step. */
+  follow(isFollowing: boolean): void {
+    batch(() => {
+      this.isFollowing.value = isFollowing;
+      if (isFollowing) this.isPlaying.value = false;
+    });
   }
 
   select(step: Step | undefined): void {
     if (step === undefined) return;
     batch(() => {
+      this.isFollowing.value = false;
       this.happened.value = this.#between(this.selected.value, step);
       this.selected.value = step;
     });

@@ -11,6 +11,8 @@ import { durationWords } from "./words.js";
 
 /** Nobody needs to see less than a hundredth of a millisecond. */
 const MAX_ZOOM = 1e6;
+/** What a timeline shows that follows a running command. */
+const FOLLOWED_MS = 60_000;
 /** How far from a step a click may be, in CSS pixels. */
 const REACH = 8;
 
@@ -26,7 +28,8 @@ export function Timeline({ state }: { readonly state: PageState }) {
   const scaleNow = (): ScaleLinear<number, number> => {
     const { startMs, endMs } = state.story;
     const left = TIMELINE_PADDING + labelWidth(width.value);
-    const whole = scaleLinear([startMs, Math.max(endMs, startMs + 1)], [left, width.value - TIMELINE_PADDING]);
+    const from = state.isFollowing.value ? Math.max(startMs, endMs - FOLLOWED_MS) : startMs;
+    const whole = scaleLinear([from, Math.max(endMs, from + 1)], [left, width.value - TIMELINE_PADDING]);
     return transform.value.rescaleX(whole);
   };
 
@@ -78,6 +81,7 @@ export function Timeline({ state }: { readonly state: PageState }) {
   const scaleBy = (factor: number) => {
     if (canvas.current !== null) behavior.current?.scaleBy(select(canvas.current), factor);
   };
+  state.revision.value;
   const lanes = state.story.lanes.sorted;
   const { startMs, endMs } = state.story;
   return (

@@ -35,6 +35,17 @@ export function Toolbar({ state }: { readonly state: PageState }) {
           ▸
         </button>
       </div>
+      {state.isLive && (
+        <button
+          type="button"
+          class="follow"
+          aria-pressed={state.isFollowing.value}
+          title="Follow what happens (f)"
+          onClick={() => state.follow(!state.isFollowing.value)}
+        >
+          Follow
+        </button>
+      )}
       <input
         id="search"
         type="search"

@@ -19,7 +19,7 @@ export function Picture({ state }: { readonly state: PageState }) {
   const { cluster, after } = state.picture.value;
   const title =
     after === undefined
-      ? "The cluster, after all steps"
+      ? `The cluster, ${state.isLive ? "now" : "after all steps"}`
       : `The cluster, ${secondsOf(after.startMs - state.story.startMs)} s`;
   return (
     <section class="picture" aria-label={title}>
