@@ -17,7 +17,7 @@ import { PodFixture } from "../../testbed/pod-fixture.js";
 import { releaseOf } from "../../testbed/server-release.js";
 import { OwnNode } from "../../testbed/temporary-node.js";
 import type { Trace } from "../../trace/trace.js";
-import { quieterTrace } from "../../trace/view.js";
+import { quieterTrace, traceOfNode } from "../../trace/view.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/concurrency.js";
 import { defined } from "../../util/defined.js";
@@ -34,7 +34,7 @@ import { inspectorTrace, type LevelInInspector } from "./trace.js";
 export interface OpenInspector {
   readonly context: CliContext;
   readonly clock: Clock;
-  /** of the inspector itself */
+  /** of the inspector itself; what it reports of the kubelet names its node */
   readonly trace: Trace;
   readonly nodeName: string;
   readonly parts: Kubelet;
@@ -83,6 +83,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
     const { clock, trace } = context.session({});
     await trace.chapter(command, async () => {
       const quiet = quieterTrace(trace, 2);
+      const ofNode = traceOfNode(trace, nodeName);
       const kubeVersion = await releaseOf(target, { clock, trace: quiet, random: context.random });
       await using admin = createClient(target.admin, { clock, trace: quiet, random: context.random, actor: "user" });
       const own = new OwnNode({ target, admin, clock, trace }, nodeName);
@@ -100,7 +101,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
           port: 0,
           manifestDir: fixture.folder,
           ...defined({ cri: options.cri }),
-          ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace }) }),
+          ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace: ofNode }) }),
         },
       );
       await own.mark(command, context.signal);
@@ -110,7 +111,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
       const { kubelet: parts } = node.kubelet;
       const { runtime } = node;
-      const inspector: OpenInspector = { context, clock, trace, nodeName, parts, runtime, admin, fixture };
+      const inspector: OpenInspector = { context, clock, trace: ofNode, nodeName, parts, runtime, admin, fixture };
       const loops: Loop[] = [
         (signal) => Promise.race([node.done, untilAborted(signal)]),
         ...(plan.loops?.(inspector) ?? []),
