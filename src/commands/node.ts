@@ -16,8 +16,9 @@ import { lockFolder } from "../kubelet/certificate/folder-lock.js";
 import { DEFAULT_LOG_ROTATE_POLICY } from "../kubelet/logs/container-log-manager.js";
 import { openAdminKubeconfig } from "../testbed/admin-kubeconfig.js";
 import { openStore } from "../testbed/join.js";
-import { joinDefaults, planJoin } from "../testbed/join-plan.js";
+import { joinDefaults, planJoin, serverOf } from "../testbed/join-plan.js";
 import { startNode } from "../testbed/node.js";
+import { networkFolder } from "../testbed/state-folder.js";
 import { traceOfNode } from "../trace/view.js";
 import { SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
@@ -110,6 +111,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         target,
         store,
         rotateServerCertificates: options.rotateServerCertificates === true,
+        networkFolder: networkFolder(env, serverOf(plan, target)),
         logRotatePolicy: { maxSize: options.containerLogMaxSize, maxFiles: options.containerLogMaxFiles },
         ...defined({ port, cri, clusterDns, clusterDomain, manifestUrl, manifestDir }),
         ...(virtual === undefined ? {} : { cri: virtual.endpoint, hooks: virtual.hooks, isSimulated: true }),

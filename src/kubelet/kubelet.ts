@@ -43,7 +43,7 @@ import { killPodNow } from "./podworkers/kill-pod.js";
 import { PodWorkers } from "./podworkers/pod-workers.js";
 import { BasicWorkQueue } from "./podworkers/work-queue.js";
 import { ProbeManager } from "./prober/manager.js";
-import { NetworkDialer, PortForwardDialer } from "./prober/probe-dialer.js";
+import { NetworkDialer, PortForwardDialer, type ProbeDialer } from "./prober/probe-dialer.js";
 import { Prober } from "./prober/prober.js";
 import { StatusManager } from "./status/manager.js";
 import { ActiveDeadline } from "./sync/active-deadline.js";
@@ -83,6 +83,8 @@ export interface KubeletDeps extends Ctx {
   readonly polling?: CriClient;
   /** for the rotation of the node's certificate; undefined: no rotation */
   readonly store?: CertificateStore;
+  /** how probes and hooks reach pods; default: through port-forwards of the runtime */
+  readonly dialer?: ProbeDialer;
   readonly hooks?: KubeletHooks;
 }
 
@@ -152,15 +154,17 @@ export class Kubelet extends KubeletBase {
     this.options,
   );
 
-  // Probes. Probes and hooks reach a pod through its runtime, as this machine may have no route to its address.
-  readonly dialer = new PortForwardDialer({
-    forward: forwardToPod({
-      ...this.ctx,
-      getUrl: (uid, port, signal) => this.runtime.getPortForward(uid, [port], signal),
-    }),
-    podAt: (address) => podAt(this.podCache, this.podManager, address),
-    others: new NetworkDialer(),
-  });
+  // Probes. Without another dialer, probes and hooks reach a pod through its runtime: there may be no route to its address.
+  readonly dialer: ProbeDialer =
+    this.deps.dialer ??
+    new PortForwardDialer({
+      forward: forwardToPod({
+        ...this.ctx,
+        getUrl: (uid, port, signal) => this.runtime.getPortForward(uid, [port], signal),
+      }),
+      podAt: (address) => podAt(this.podCache, this.podManager, address),
+      others: new NetworkDialer(),
+    });
   readonly prober: ProbeManager = new ProbeManager(
     {
       ...this.ctx,

@@ -123,7 +123,8 @@ export class LabMachine {
     const { pullMs } = options.settings;
     const trace = traceOfNode(facts.openTrace(), name);
     const rootDir = join(folder, "runtime");
-    const runtime = await hostRuntime({ rootDir, clock, trace, traceLevel: 2, pullMs });
+    const network = { peers: { folder: join(options.folder, "network"), node: name } };
+    const runtime = await hostRuntime({ rootDir, clock, trace, traceLevel: 2, pullMs, network });
     const control = await serveControl(runtime.control, "127.0.0.1:0", trace);
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
     // The lab's folder may be removed before the last write.

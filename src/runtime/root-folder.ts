@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder } from "../util/files.js";
 
@@ -11,4 +12,9 @@ export async function makeRoot(rootDir: string): Promise<void> {
       cause,
     });
   }
+}
+
+/** The path of the socket of the pods' network. */
+export function networkSocketIn(rootDir: string): string {
+  return join(rootDir, "network.sock");
 }

@@ -14,7 +14,9 @@ import type { RuntimeControl } from "./control/control.js";
 import { CoreControl } from "./control/core-control.js";
 import { Faults } from "./control/faults.js";
 import { parseReference } from "./images/reference.js";
-import { makeRoot } from "./root-folder.js";
+import { type PeerOptions, Peers } from "./network/peers.js";
+import { serveNetwork } from "./network/server.js";
+import { makeRoot, networkSocketIn } from "./root-folder.js";
 import { Containers } from "./state/containers.js";
 import { RuntimeCore } from "./state/core.js";
 import { Sandboxes } from "./state/sandboxes.js";
@@ -44,6 +46,13 @@ export interface RuntimeOptions {
   readonly traceLevel?: 1 | 2 | 3 | 4;
   /** what the processes of all containers may hold together, in bytes; default 128 MiB */
   readonly memoryBytes?: number;
+  /** serves the pods' network to the node's kubelet, and joins it to that of other nodes; default: neither */
+  readonly network?: NetworkOptions;
+}
+
+export interface NetworkOptions {
+  /** how other nodes of the cluster are found; undefined: there are none */
+  readonly peers?: PeerOptions;
 }
 
 /** A running runtime in this process. */
@@ -51,6 +60,8 @@ export interface RunningRuntime {
   /** `unix:///tmp/.../runtime.sock` */
   readonly endpoint: string;
   readonly control: RuntimeControl;
+  /** path of the socket of the pods' network; undefined unless it is served */
+  readonly networkSocket: string | undefined;
   /** Ends calls, kills all processes, and removes the socket and the temporary folder. Safe to call twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -75,7 +86,9 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   try {
     const endpoint = options.listen ?? `unix://${join(rootDir, "runtime.sock")}`;
     const server = await serveCri(runtime.handlers, endpoint, { trace: options.trace });
+    const network = options.network && (await openNetwork(runtime.core, options.network, rootDir));
     const close = async () => {
+      await network?.close();
       // Streams close first, so that a client sees a broken connection instead of a killed command.
       await runtime.streams.close();
       runtime.stop();
@@ -87,11 +100,25 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
       closed ??= close();
       return closed;
     };
-    return { endpoint: server.endpoint, control: runtime.control, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
+    const { control } = runtime;
+    const networkSocket = network?.socket;
+    return { endpoint: server.endpoint, control, networkSocket, close: closeOnce, [Symbol.asyncDispose]: closeOnce };
   } catch (error) {
     if (ownRoot) await rm(rootDir, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** @throws LabError BAD_FILE */
+async function openNetwork({ network, clock }: RuntimeCore, options: NetworkOptions, rootDir: string) {
+  const socket = networkSocketIn(rootDir);
+  const server = await serveNetwork(network, socket, clock);
+  if (options.peers !== undefined) network.join(new Peers(options.peers, socket));
+  const close = async () => {
+    network.peers?.close();
+    await server.close();
+  };
+  return { socket, close };
 }
 
 /** The runtime without its server: the calls' implementations and the control. */

@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type NodeObject, nodeCondition } from "../apimachinery/api/node.js";
 import type { RestConfig } from "../client-go/rest/client.js";
@@ -22,6 +22,8 @@ export interface ClusterNodesOptions {
   readonly target: Target;
   /** where each node keeps its key, certificate and kubeconfig, in a folder of its name */
   readonly folder: string;
+  /** see `networkFolder` */
+  readonly networkFolder: string;
 }
 
 /** Shows joins only at higher levels and in trace files, because `kubelab bootstrap` explains them. */
@@ -40,7 +42,7 @@ const READY_POLL_MS = 100;
 export async function startNodes(
   context: NodeContext,
   { clock, trace }: { readonly clock: Clock; readonly trace: Trace },
-  { count, target, folder }: ClusterNodesOptions,
+  { count, target, folder, networkFolder }: ClusterNodesOptions,
 ): Promise<AsyncDisposable> {
   const { startNode } = await import("./node.js");
   await rm(folder, { recursive: true, force: true });
@@ -51,6 +53,8 @@ export async function startNodes(
   const close = async () => {
     await Promise.all(nodes.map((node) => node.close()));
     await rm(folder, { recursive: true, force: true });
+    // Unless other nodes of the cluster still run.
+    await rmdir(networkFolder).catch(() => {});
     await removeAbandonedMemoryMedia();
   };
   try {
@@ -58,7 +62,10 @@ export async function startNodes(
     await inParallel(names, STARTS_AT_A_TIME, async (nodeName) => {
       const plan = planUnasked(nodeName, join(folder, nodeName), token);
       const { kubeVersion } = target;
-      const node = await startNode({ context, clock, trace: quiet }, { plan, kubeVersion, target, port: 0 });
+      const node = await startNode(
+        { context, clock, trace: quiet },
+        { plan, kubeVersion, target, port: 0, networkFolder },
+      );
       nodes.push(node);
       node.done.catch((error: unknown) => report(trace, nodeName, error));
     });

@@ -18,6 +18,7 @@ import {
   writeClusterState,
 } from "./cluster-state.js";
 import type { NodeContext, ProcessContext } from "./context.js";
+import { networkFolder } from "./state-folder.js";
 
 export interface ClusterOptions {
   readonly name: string;
@@ -103,7 +104,11 @@ async function startClusterNodes(
   const close = async () => {};
   const description = `cluster ${name} at ${url}`;
   const target = { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close } as const;
-  return startNodes(context, { clock, trace }, { count, target, folder: clusterNodesFolder(context.env, name) });
+  return startNodes(
+    context,
+    { clock, trace },
+    { count, target, folder: clusterNodesFolder(context.env, name), networkFolder: networkFolder(context.env, url) },
+  );
 }
 
 /** Reports that the state of a killed cluster was removed. */

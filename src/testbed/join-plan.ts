@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Taint } from "../apimachinery/api/node.js";
 import type { RestConfig } from "../client-go/rest/client.js";
@@ -58,6 +59,13 @@ export interface JoinOptions extends TargetOptions {
   readonly memory: string;
   readonly pods: string;
   readonly jitter?: boolean;
+}
+
+/** The address of the API server that the node will join, as far as it is known before. */
+export function serverOf({ discovery }: JoinPlan, target: { readonly admin: RestConfig } | undefined): string {
+  if (discovery.kind !== "by-target") return discovery.server;
+  assert(target !== undefined, "a plan without --server has a target");
+  return target.admin.server;
 }
 
 /** What was asked for, checked: nothing in it can still be a usage error. */

@@ -13,6 +13,8 @@ export interface NodeRuntimeOptions {
   readonly machineRuntime?: HostedRuntime;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
+  /** where the embedded runtimes of the cluster find one another: see `networkFolder`; undefined: there are no others */
+  readonly networkFolder?: string;
 }
 
 /** A kubelet's connections to its container runtime. */
@@ -30,6 +32,7 @@ interface NodeRuntimeDeps {
   readonly clock: Clock;
   readonly trace: Trace;
   readonly signal: AbortSignal;
+  readonly nodeName: string;
 }
 
 /** Connects to the runtime that the options name, or starts one. @throws LabError as `hostRuntime` and `createCriClient` */
@@ -55,10 +58,11 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
 
 /** Its socket is in a folder of its own: paths of sockets are short. */
 async function startEmbeddedRuntime(
-  { clock, trace }: Omit<NodeRuntimeDeps, "signal">,
-  { pullMs }: Pick<NodeRuntimeOptions, "pullMs">,
+  { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
+  { pullMs, networkFolder }: Pick<NodeRuntimeOptions, "pullMs" | "networkFolder">,
 ): Promise<HostedRuntime> {
   const { hostRuntime } = await import("../runtime/host/host.js");
   // The kubelet's facts are the story; the runtime's part in it is a detail.
-  return hostRuntime({ clock, trace, traceLevel: 2, ...defined({ pullMs }) });
+  const network = networkFolder === undefined ? {} : { peers: { folder: networkFolder, node: nodeName } };
+  return hostRuntime({ clock, trace, traceLevel: 2, network, ...defined({ pullMs }) });
 }

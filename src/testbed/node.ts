@@ -16,6 +16,7 @@ import type { NodeContext } from "./context.js";
 import { openStore, prepareNode } from "./join.js";
 import type { JoinPlan } from "./join-plan.js";
 import { type NodeRuntimeOptions, openNodeRuntime } from "./node-runtime.js";
+import { PodNetworkDialer } from "./pod-network-dialer.js";
 import type { Target } from "./target.js";
 
 export interface StartNodeOptions extends NodeRuntimeOptions {
@@ -76,7 +77,10 @@ export async function startNode(
   try {
     const store = options.store ?? (await openStore(plan));
     const runtimeTrace = traceOfNode(trace, plan.nodeName);
-    const opening = openNodeRuntime({ clock, trace: runtimeTrace, signal: context.signal }, options);
+    const opening = openNodeRuntime(
+      { clock, trace: runtimeTrace, signal: context.signal, nodeName: plan.nodeName },
+      options,
+    );
     const settled = opening.catch(() => undefined);
     opened.defer(async () => (await settled)?.close());
     // A runtime that the user named must answer before the node joins; an embedded one starts meanwhile.
@@ -86,7 +90,16 @@ export async function startNode(
     const { runtime, cri, polling } = await opening;
     const rootDir = options.rootDir ?? plan.folder;
     const kubelet = await startKubelet(
-      { agent: prepared.agent, cri, polling, store, clock, trace, random: context.random, ...hooksOf(options) },
+      {
+        agent: prepared.agent,
+        cri,
+        polling,
+        store,
+        clock,
+        trace,
+        random: context.random,
+        ...ownParts(options, runtime),
+      },
       {
         nodeName: plan.nodeName,
         kubeVersion,
@@ -120,8 +133,9 @@ export async function startNode(
   }
 }
 
-function hooksOf({ hooks }: StartNodeOptions) {
-  return defined({ hooks });
+function ownParts({ hooks }: StartNodeOptions, runtime: HostedRuntime | undefined) {
+  const socket = runtime?.networkSocket;
+  return defined({ hooks, dialer: socket === undefined ? undefined : new PodNetworkDialer(socket) });
 }
 
 const REAL_MACHINE: NodeMachine = {

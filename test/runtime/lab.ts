@@ -104,7 +104,9 @@ export async function loadPrograms(): Promise<void> {
     import("../../src/shell/language/as-program.js"),
     import("../../src/shell/programs/agnhost/agnhost.js"),
     import("../../src/shell/programs/nginx.js"),
-    import("../../src/shell/programs/fetch.js"),
+    import("../../src/shell/programs/net/curl.js"),
+    import("../../src/shell/programs/net/nc.js"),
+    import("../../src/shell/programs/net/wget.js"),
     import("../../src/shell/programs/stress.js"),
   ]);
 }

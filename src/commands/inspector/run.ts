@@ -15,6 +15,7 @@ import { JOIN_TIMEOUT_MS, joinDefaults, planJoin } from "../../testbed/join-plan
 import { startNode } from "../../testbed/node.js";
 import { PodFixture } from "../../testbed/pod-fixture.js";
 import { releaseOf } from "../../testbed/server-release.js";
+import { networkFolder } from "../../testbed/state-folder.js";
 import { OwnNode } from "../../testbed/temporary-node.js";
 import type { Trace } from "../../trace/trace.js";
 import { quieterTrace, traceOfNode } from "../../trace/view.js";
@@ -100,6 +101,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
           target,
           port: 0,
           manifestDir: fixture.folder,
+          networkFolder: networkFolder(context.env, target.admin.server),
           ...defined({ cri: options.cri }),
           ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace: ofNode }) }),
         },

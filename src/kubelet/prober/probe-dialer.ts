@@ -73,7 +73,7 @@ export class NetworkDialer implements ProbeDialer {
       return socket;
     } catch (error) {
       signal.throwIfAborted();
-      throw new DialError(dialErrorText(error as Error, host, port), { cause: error });
+      throw dialError(error as Error, host, port);
     }
   }
 
@@ -91,9 +91,11 @@ const GO_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: "lookup: no such host",
 };
 
-function dialErrorText(error: Error, host: string, port: number): string {
+/** @param error with the system's code */
+export function dialError(error: Error, host: string, port: number): DialError {
   const { code = "" } = error as NodeJS.ErrnoException;
-  return `dial tcp ${joinHostPort(host, port)}: ${GO_ERRORS[code] ?? error.message}`;
+  const text = `dial tcp ${joinHostPort(host, port)}: ${GO_ERRORS[code] ?? error.message}`;
+  return new DialError(text, { cause: error });
 }
 
 export interface PortForwardDialerDeps {
@@ -108,7 +110,7 @@ export interface PortForwardDialerDeps {
   readonly others?: ProbeDialer;
 }
 
-/** Reaches pods through their runtime, when their addresses are not reachable from this machine. */
+/** Reaches pods through their runtime's port-forward, when their addresses are not reachable from this machine. */
 export class PortForwardDialer implements ProbeDialer {
   readonly #others: ProbeDialer;
 

@@ -67,7 +67,7 @@ function runtimeItself({ core, version }: CallDeps) {
     runtimeConfig: () => ({ linux: { cgroupDriver: CgroupDriver.CGROUPFS } }),
     updateRuntimeConfig: ({ runtimeConfig }) => {
       const cidr = runtimeConfig?.networkConfig?.podCidr ?? "";
-      if (cidr !== "") core.addresses.useCidr(cidr);
+      if (cidr !== "") core.network.useCidr(cidr);
       return {};
     },
     getContainerEvents: (_request, { signal }) => core.events.listen(signal),

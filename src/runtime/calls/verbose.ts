@@ -22,7 +22,7 @@ export function containerInfo(container: Container): Readonly<Record<string, str
 }
 
 /** What `crictl inspectp` shows. */
-export function sandboxInfo({ sandboxId, state, config, runtimeHandler, ports, containers }: Sandbox) {
+export function sandboxInfo({ sandboxId, state, config, runtimeHandler, network, containers }: Sandbox) {
   return {
     info: json({
       sandboxID: sandboxId,
@@ -31,7 +31,7 @@ export function sandboxInfo({ sandboxId, state, config, runtimeHandler, ports, c
       runtimeHandler,
       runtimeType: "kubelab",
       config,
-      listening: ports.list(),
+      listening: network.ports.list(),
       containers: [...containers].map(({ containerId }) => containerId),
     }),
   };

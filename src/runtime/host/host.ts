@@ -9,7 +9,7 @@ import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
 import { makeTemporaryFolder } from "../../util/temporary-folder.js";
 import type { RemoteControl } from "../control/control.js";
-import { makeRoot } from "../root-folder.js";
+import { makeRoot, networkSocketIn } from "../root-folder.js";
 import type { RuntimeOptions } from "../start.js";
 import type { RuntimeChange } from "../state/changes.js";
 import { Listeners } from "../state/listeners.js";
@@ -27,6 +27,8 @@ export interface HostedRuntime extends AsyncDisposable {
   /** `unix:///tmp/.../runtime.sock`; the same after a restart */
   readonly endpoint: string;
   readonly control: RemoteControl;
+  /** path of the socket of the pods' network, unless it is not served */
+  readonly networkSocket: string | undefined;
   /** of its process; undefined until it runs again after a crash */
   readonly pid: number | undefined;
   /** Ends the process with all containers, and removes the temporary folder. Safe to call twice. */
@@ -69,6 +71,7 @@ export async function hostRuntime(options: HostOptions): Promise<HostedRuntime> 
   return {
     endpoint,
     control,
+    networkSocket: options.network === undefined ? undefined : networkSocketIn(rootDir),
     get pid() {
       return host.pid;
     },

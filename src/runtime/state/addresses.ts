@@ -1,4 +1,4 @@
-import { parseCidr } from "./cidr.js";
+import { addressNumber, addressText, parseCidr } from "./cidr.js";
 
 /** Assigns pod addresses from the pod CIDR. */
 export class Addresses {
@@ -17,13 +17,23 @@ export class Addresses {
     this.#next = 2;
   }
 
+  /** The address of the bridge: the node's own in the pod network, and the pods' way out. */
+  get gateway(): string {
+    return addressText(this.#base + 1);
+  }
+
+  /** Whether the address is in this node's pod CIDR. */
+  has(ip: string): boolean {
+    const address = addressNumber(ip);
+    return address >= this.#base && address < this.#base + this.#size;
+  }
+
   /** @returns undefined if all addresses are in use */
   take(): string | undefined {
     for (let count = 0; count < this.#size; count++) {
       const offset = this.#next;
       this.#next = this.#next + 1 >= this.#size - 1 ? 2 : this.#next + 1;
-      const number = this.#base + offset;
-      const ip = [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff).join(".");
+      const ip = addressText(this.#base + offset);
       if (this.#taken.has(ip)) continue;
       this.#taken.add(ip);
       return ip;

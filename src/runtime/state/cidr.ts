@@ -5,13 +5,24 @@ import { invalid } from "./errors.js";
  * InvalidArgument
  */
 export function parseCidr(text: string): { readonly base: number; readonly size: number } {
-  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/.exec(text.split(",")[0] ?? "");
-  const bytes = (match ?? []).slice(1, 5).map(Number);
-  const prefix = Number(match?.[5]);
-  if (match === null || prefix < 8 || prefix > 29 || bytes.some((byte) => byte > 255)) {
+  const match = /^(\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})\/(\d{1,2})$/.exec(text.split(",")[0] ?? "");
+  const address = addressNumber(match?.[1] ?? "");
+  const prefix = Number(match?.[2]);
+  if (match === null || prefix < 8 || prefix > 29 || Number.isNaN(address)) {
     throw invalid(`pod CIDR "${text}" is not an IPv4 network such as 10.244.0.0/16`);
   }
   const size = 2 ** (32 - prefix);
-  const address = bytes.reduce((number, byte) => number * 256 + byte, 0);
   return { base: Math.floor(address / size) * size, size };
+}
+
+/** `10.244.0.2` as a number; NaN for anything but an IPv4 address. */
+export function addressNumber(ip: string): number {
+  const bytes = ip.split(".");
+  if (bytes.length !== 4 || bytes.some((byte) => !/^\d{1,3}$/.test(byte) || Number(byte) > 255)) return Number.NaN;
+  return bytes.reduce((number, byte) => number * 256 + Number(byte), 0);
+}
+
+/** The reverse of `addressNumber`. */
+export function addressText(number: number): string {
+  return [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff).join(".");
 }

@@ -2,7 +2,7 @@ import type { Encoded } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerConfig, ContainerMetadata } from "../../cri/messages/container.js";
 import type { LinuxContainerResources } from "../../cri/messages/resources.js";
 import type { PodSandboxConfig, PodSandboxMetadata } from "../../cri/messages/sandbox.js";
-import type { Ports } from "../../shell/process/ports.js";
+import type { NetworkNamespace } from "../../shell/process/network-namespace.js";
 import type { Scope } from "../../trace/scope.js";
 import type { StoredImage } from "../images/image-store.js";
 import type { RunningContainer } from "./running.js";
@@ -108,7 +108,8 @@ export class Sandbox {
     readonly createdAt: bigint,
     /** undefined in the host network */
     readonly ip: string | undefined,
-    readonly ports: Ports,
+    /** its own, or the node's */
+    readonly network: NetworkNamespace,
   ) {}
 
   /** `default/web`, for people */

@@ -1,11 +1,11 @@
 import { Scheduler } from "../../shell/process/cpu.js";
 import { MemoryPool } from "../../shell/process/memory-account.js";
-import { Network, Ports } from "../../shell/process/ports.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import { ImageStore } from "../images/image-store.js";
 import { Puller } from "../images/pull.js";
+import { NodeNetwork } from "../network/node-network.js";
 import { Addresses } from "./addresses.js";
 import { Changes } from "./changes.js";
 import type { Container, Sandbox } from "./container.js";
@@ -53,13 +53,11 @@ export class RuntimeCore {
   readonly containerNames = new NameRegister();
   readonly images = new ImageStore();
   readonly puller: Puller;
-  readonly network = new Network();
   /** the time and the memory that all containers share */
   readonly scheduler = new Scheduler();
   readonly memory: MemoryPool;
-  /** listeners in the host's network, shared by the pods that use it */
-  readonly hostPorts = new Ports();
-  readonly addresses: Addresses;
+  /** the addresses of pods and who listens there */
+  readonly network: NodeNetwork;
   readonly events = new EventHub();
   readonly changes: Changes;
   readonly conditions: Record<ConditionType, Condition> = { RuntimeReady: TRUE, NetworkReady: TRUE };
@@ -74,14 +72,14 @@ export class RuntimeCore {
     this.time = new NanoTime(deps.clock);
     this.memory = new MemoryPool(options.memoryBytes);
     this.puller = new Puller({ clock: deps.clock, trace: deps.trace, images: this.images }, { pullMs: options.pullMs });
-    this.addresses = new Addresses(options.podCidr);
+    this.network = new NodeNetwork(deps.clock, new Addresses(options.podCidr));
     this.changes = new Changes(deps.trace, options.traceLevel);
   }
 
   /** what starting a container needs */
   get specDeps(): SpecDeps {
-    const { clock, random, trace, images, network, scheduler, memory } = this;
-    return { clock, random, trace, images, network, scheduler, memory };
+    const { clock, random, trace, images, scheduler, memory } = this;
+    return { clock, random, trace, images, scheduler, memory };
   }
 
   /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */

@@ -1,7 +1,6 @@
 import { NamespaceMode } from "../../cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
 import { RpcError } from "../../cri/status.js";
-import { Ports } from "../../shell/process/ports.js";
 import { Sandbox, sandboxName } from "./container.js";
 import type { Containers } from "./containers.js";
 import type { RuntimeCore } from "./core.js";
@@ -45,10 +44,9 @@ export class Sandboxes {
       core.sandboxNames.release(name);
       throw error;
     }
-    const ports = usesHost ? core.hostPorts : new Ports();
-    if (ip !== undefined) core.network.add(ip, ports);
+    const network = ip === undefined ? core.network.host : core.network.add(ip);
     const createdAt = core.time.now();
-    const sandbox = new Sandbox(sandboxId, name, config, metadata, runtimeHandler, createdAt, ip, ports);
+    const sandbox = new Sandbox(sandboxId, name, config, metadata, runtimeHandler, createdAt, ip, network);
     core.sandboxes.add(sandboxId, sandbox);
     sandboxItem(sandbox);
     core.changes.sandbox(sandbox, "none", "ready");
@@ -58,10 +56,10 @@ export class Sandboxes {
   }
 
   #takeAddress(sandboxId: string): string {
-    const { conditions, addresses } = this.core;
+    const { conditions, network } = this.core;
     const failed = `failed to setup network for sandbox "${sandboxId}"`;
     if (!conditions.NetworkReady.isTrue) throw new RpcError("Unknown", `${failed}: ${conditions.NetworkReady.message}`);
-    const ip = addresses.take();
+    const ip = network.addresses.take();
     if (ip === undefined) throw new RpcError("ResourceExhausted", `${failed}: no addresses left in the pod CIDR`);
     return ip;
   }
@@ -87,7 +85,7 @@ export class Sandboxes {
   #releaseAddress({ ip }: Sandbox): void {
     if (ip === undefined) return;
     this.core.network.delete(ip);
-    this.core.addresses.free(ip);
+    this.core.network.addresses.free(ip);
   }
 
   /** Removes a sandbox and its containers, running or not. */

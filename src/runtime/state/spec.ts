@@ -5,7 +5,6 @@ import type { HostMount } from "../../shell/fs/nodes.js";
 import type { Scheduler } from "../../shell/process/cpu.js";
 import { DEFAULT_PATH } from "../../shell/process/lookup.js";
 import type { MemoryPool } from "../../shell/process/memory-account.js";
-import type { Network } from "../../shell/process/ports.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
@@ -24,7 +23,6 @@ export interface SpecDeps {
   readonly random: Random;
   readonly trace: Trace;
   readonly images: ImageStore;
-  readonly network: Network;
   readonly scheduler: Scheduler;
   readonly memory: MemoryPool;
 }
@@ -64,9 +62,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
       hostname,
       user,
       confinement: confinementOf(config, sandbox.config),
-      ports: sandbox.ports,
-      network: deps.network,
-      ip: sandbox.ip,
+      network: sandbox.network,
       memoryLimit: limit > 0 ? limit : undefined,
       killsTogether: container.resources?.unified["memory.oom.group"] === "1",
       memoryPool: deps.memory,

@@ -1,7 +1,10 @@
 import type { Connection } from "../../shell/process/ports.js";
 import type { ForwardedConnection, PortForwardServerSession } from "../../streaming/port-forward/session.js";
+import { NetError } from "../../util/net-error.js";
 import type { Sandbox } from "../state/container.js";
 import { fromClient, toClient, whenAborted } from "./pump.js";
+
+const LOOPBACK = "127.0.0.1";
 
 /**
  * Connects a client's streams to ports in a pod's network, until the client is gone.
@@ -30,8 +33,13 @@ async function forward(client: ForwardedConnection, sandbox: Sandbox, signal: Ab
   const fail = (why: string) => client.fail(`error forwarding port ${port} to pod ${sandbox.sandboxId}, uid : ${why}`);
   if (port < 1 || port > 65_535) return fail(`invalid port ${port}`);
   if (sandbox.state !== "ready") return fail(`network namespace for sandbox "${sandbox.sandboxId}" is closed`);
-  const connection = sandbox.ports.connect(port);
-  if (connection === undefined) return fail(refusedText(sandbox, port));
+  let connection: Connection;
+  try {
+    connection = await sandbox.network.connect({ ip: LOOPBACK, port }, signal);
+  } catch (error) {
+    if (!(error instanceof NetError)) throw error;
+    return fail(refusedText(sandbox, port));
+  }
   await carry(client, connection, signal);
 }
 

@@ -7,7 +7,7 @@ import type { Confinement } from "./confinement.js";
 import { CpuTime, Scheduler } from "./cpu.js";
 import { lookUp } from "./lookup.js";
 import { MemoryAccount, type MemoryPool } from "./memory-account.js";
-import type { Connection, Network, Ports } from "./ports.js";
+import type { NetworkNamespace } from "./network-namespace.js";
 import { procTree } from "./proc.js";
 import {
   ForkError,
@@ -27,9 +27,7 @@ export interface MachineOptions {
   readonly hostname: string;
   readonly user: ProcessUser;
   readonly confinement: Confinement;
-  readonly ports: Ports;
-  readonly network: Network;
-  readonly ip: string | undefined;
+  readonly network: NetworkNamespace;
   /** bytes; undefined: unlimited */
   readonly memoryLimit: number | undefined;
   /** when memory runs out, all processes are killed: memory.oom.group of a cgroup; default: only the largest */
@@ -60,13 +58,11 @@ export class ContainerMachine implements Machine {
   readonly hostname;
   readonly user;
   readonly confinement;
-  readonly ports;
-  readonly ip;
+  readonly network;
   readonly memory: MemoryAccount;
   readonly cpu: CpuTime;
   /** forks that the limit of processes has refused */
   refusedForks = 0;
-  readonly #network: Network;
   readonly #hasOwnPids: boolean;
   #isStarted = false;
 
@@ -78,32 +74,12 @@ export class ContainerMachine implements Machine {
     this.user = options.user;
     this.confinement = options.confinement;
     options.fs.user = options.user;
-    this.ports = options.ports;
-    this.ip = options.ip;
+    this.network = options.network;
     this.memory = new MemoryAccount(options.memoryLimit, options.memoryPool, options.killsTogether);
     this.cpu = new CpuTime(options.scheduler ?? new Scheduler(), options.cpuShares);
-    this.#network = options.network;
     this.#hasOwnPids = options.hasOwnPids;
     this.fs.attach("proc", procTree(this));
     if (!options.hasOwnPids) this.processes.nextPid(); // PID 1 is the sandbox's own process
-  }
-
-  connect(host: string, port: number): Connection | undefined {
-    return this.#isLoopback(host) ? this.ports.connect(port) : this.#portsOf(host)?.connect(port, this.ip);
-  }
-
-  sendDatagram(host: string, port: number, bytes: Buffer): Buffer | undefined {
-    return this.#isLoopback(host)
-      ? this.ports.datagram(port, bytes)
-      : this.#portsOf(host)?.datagram(port, bytes, this.ip);
-  }
-
-  #isLoopback(host: string): boolean {
-    return host === "localhost" || host === "::1" || host.startsWith("127.");
-  }
-
-  #portsOf(host: string): Ports | undefined {
-    return host === this.ip || host === this.hostname ? this.ports : this.#network.find(host);
   }
 
   spawn(options: SpawnOptions): Process {

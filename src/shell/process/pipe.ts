@@ -15,8 +15,16 @@ export class Pipe {
   readonly reader: ByteSource;
   readonly writer: ByteSink;
 
-  /** @param memory of the container that writes; it holds the unread bytes */
-  constructor(readonly memory?: MemoryAccount) {
+  #isEnded = false;
+
+  /**
+   * @param memory of the container that writes; it holds the unread bytes
+   * @param onEnd called once, when either end has no holder left
+   */
+  constructor(
+    readonly memory?: MemoryAccount,
+    readonly onEnd?: () => void,
+  ) {
     this.reader = {
       read: (signal, max) => this.#read(signal, max),
       unread: (bytes) => {
@@ -31,6 +39,7 @@ export class Pipe {
         this.#readers--;
         if (this.#readers > 0) return;
         this.discard();
+        this.#end();
       },
     };
     this.writer = {
@@ -40,9 +49,17 @@ export class Pipe {
       },
       release: () => {
         this.#writers--;
-        if (this.#writers === 0) this.#waiters.wake();
+        if (this.#writers > 0) return;
+        this.#waiters.wake();
+        this.#end();
       },
     };
+  }
+
+  #end(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.onEnd?.();
   }
 
   /** the unread bytes */

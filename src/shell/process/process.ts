@@ -5,7 +5,7 @@ import type { ContainerFs } from "../fs/container-fs.js";
 import type { Confinement } from "./confinement.js";
 import type { CpuTime } from "./cpu.js";
 import { HeldMemory, type MemoryAccount, OutOfMemoryError } from "./memory-account.js";
-import type { Connection, Ports } from "./ports.js";
+import type { NetworkNamespace } from "./network-namespace.js";
 import { endsByDefault, SIGKILL, SIGPIPE, SIGSEGV } from "./signals.js";
 import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
 
@@ -84,17 +84,11 @@ export interface Machine {
   readonly user: ProcessUser;
   readonly confinement: Confinement;
   readonly processes: ProcessTable;
-  /** listeners in the pod's network */
-  readonly ports: Ports;
-  /** the first address of the pod; undefined in the host network */
-  readonly ip: string | undefined;
+  /** the pod's network, or the node's for a pod that uses it */
+  readonly network: NetworkNamespace;
   /** the container's memory in use */
   readonly memory: MemoryAccount;
   readonly cpu: CpuTime;
-  /** @returns undefined without a listener */
-  connect(host: string, port: number): Connection | undefined;
-  /** Sends a UDP datagram. @returns the answer; undefined without one */
-  sendDatagram(host: string, port: number, bytes: Buffer): Buffer | undefined;
   /**
    * Starts the program `argv[0]`.
    * @throws SpawnError if it does not exist or cannot run

@@ -11,7 +11,7 @@ export async function complain(self: Self, text: string): Promise<void> {
 }
 
 /** The command's name in its messages. */
-export function baseCommand(self: Self): string {
+function baseCommand(self: Self): string {
   return (self.argv[0] ?? "").split("/").at(-1) ?? "";
 }
 

@@ -19,7 +19,7 @@ export async function ip(self: Self): Promise<number> {
     return 2;
   }
   if (!/^(a|addr|address|l|link)$/.test(object)) return usage(self, `OBJECT "${object}" is not supported here`);
-  const address = self.machine.ip;
+  const address = self.machine.network.ip;
   const lines = [
     "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue qlen 1000",
     "    inet 127.0.0.1/8 scope host lo",

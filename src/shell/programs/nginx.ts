@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { onAbort } from "../../util/abort.js";
 import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
+import { listenTcp } from "../net/listen.js";
 import type { Self } from "../process/process.js";
 import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../process/signals.js";
 import { complain, print } from "./console.js";
@@ -20,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 interface Site {
-  readonly ports: readonly number[];
+  readonly sockets: readonly { readonly port: number; readonly address: string | undefined }[];
   readonly root: string;
   /** `return 200 "text";` */
   readonly answer?: { readonly status: number; readonly text: string };
@@ -33,23 +35,17 @@ interface Site {
 export async function nginx(self: Self): Promise<number> {
   const site = readSite(self);
   const server = serveHttp(self, (request, response) => answer(self, site, request, response));
-  const opened: number[] = [];
-  for (const port of site.ports) {
-    if (self.machine.ports.listen(port, server.listener)) {
-      opened.push(port);
-      continue;
-    }
-    await complain(self, `[emerg] bind() to 0.0.0.0:${port} failed (98: Address already in use)`);
-    close(self, opened, server);
+  for (const { port, address } of site.sockets) {
+    if (listenTcp(self, port, server.listener, address) !== undefined) continue;
+    await complain(self, `[emerg] bind() to ${address ?? "0.0.0.0"}:${port} failed (98: Address already in use)`);
     return 1;
   }
-  self.signal.addEventListener("abort", () => close(self, opened, server), { once: true });
+  onAbort(self.signal, () => server.close());
   await writePid(self);
   await notice(self, "start worker processes");
   self.onSignal(SIGHUP, "ignore");
   const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
   await notice(self, `signal ${signal} received, ${signal === SIGQUIT ? "gracefully shutting down" : "exiting"}`);
-  close(self, opened, server);
   return 0;
 }
 
@@ -65,11 +61,6 @@ async function writePid(self: Self): Promise<void> {
   }
 }
 
-function close(self: Self, ports: readonly number[], server: { close(): void }): void {
-  for (const port of ports) self.machine.ports.close(port);
-  server.close();
-}
-
 async function notice(self: Self, text: string): Promise<void> {
   const when = formatDate(new Date(self.machine.clock.now()), "%Y/%m/%d %H:%M:%S");
   await self.stderr.write(Buffer.from(`${when} [notice] ${self.pid}#${self.pid}: ${text}\n`), self.signal);
@@ -79,10 +70,12 @@ function readSite(self: Self): Site {
   const { fs } = self.machine;
   const names = fs.exists(CONFIG_FOLDER) ? fs.readdir(CONFIG_FOLDER).filter((name) => name.endsWith(".conf")) : [];
   const text = names.map((name) => fs.readFile(`${CONFIG_FOLDER}/${name}`).toString().replace(/#.*/g, "")).join("\n");
-  const ports = [...text.matchAll(/\blisten\s+(?:[\d.]+:)?(\d+)\b/g)].map((match) => Number(match[1]));
+  const listens = [...text.matchAll(/\blisten\s+(?:([\d.]+):)?(\d+)\b/g)].map(([, address, port]) => {
+    return { port: Number(port), address: address === "0.0.0.0" ? undefined : address };
+  });
   const fixed = /\breturn\s+(\d{3})\s+(?:"([^"]*)"|'([^']*)'|([^\s;]+))\s*;/.exec(text);
   return {
-    ports: [...new Set(ports)],
+    sockets: [...new Map(listens.map((one) => [`${one.address}:${one.port}`, one])).values()],
     root: /\broot\s+([^\s;]+)\s*;/.exec(text)?.[1] ?? "/usr/share/nginx/html",
     ...(fixed === null
       ? {}
@@ -99,10 +92,10 @@ function answer(self: Self, site: Site, request: IncomingMessage, response: Serv
   const code = isAllowed ? status : 405;
   const content = isAllowed ? body : page(405, "Not Allowed");
   response.writeHead(code, {
-    server: "nginx",
-    date: new Date(self.machine.clock.now()).toUTCString(),
-    "content-type": isAllowed ? type : "text/html",
-    "content-length": content.length,
+    Server: "nginx",
+    Date: new Date(self.machine.clock.now()).toUTCString(),
+    "Content-Type": isAllowed ? type : "text/html",
+    "Content-Length": content.length,
   });
   response.end(request.method === "HEAD" ? undefined : content);
   const sentBytes = request.method === "HEAD" ? 0 : content.length;

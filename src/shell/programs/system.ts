@@ -165,8 +165,12 @@ export async function pwd(self: Self): Promise<number> {
 /** `hostname [-i]` */
 export async function hostname(self: Self): Promise<number> {
   const wantsAddress = self.argv[1] === "-i" || self.argv[1] === "-I";
-  await print(self, `${wantsAddress ? (self.machine.ip ?? "127.0.0.1") : self.machine.hostname}\n`);
+  await print(self, `${wantsAddress ? addressOf(self) : self.machine.hostname}\n`);
   return 0;
+}
+
+function addressOf({ machine: { network } }: Self): string {
+  return network.isNode ? "127.0.0.1" : (network.ip ?? "127.0.0.1");
 }
 
 /** `whoami` */

@@ -34,8 +34,9 @@ const utility: Program = async (self) => (await import("../language/utilities.js
 /** Builtins of the shell that also exist as programs: `test`, `printf`. */
 const builtin: Program = async (self) => (await import("../language/as-program.js")).runBuiltinProgram(self);
 const nginx: Program = async (self) => (await import("./nginx.js")).nginx(self);
-const fetchUrl: Program = async (self) => (await import("./fetch.js")).fetchUrl(self);
-const netcat: Program = async (self) => (await import("./fetch.js")).netcat(self);
+const curl: Program = async (self) => (await import("./net/curl.js")).curl(self);
+const wget: Program = async (self) => (await import("./net/wget.js")).wget(self);
+const netcat: Program = async (self) => (await import("./net/nc.js")).netcat(self);
 const stress: Program = async (self) => (await import("./stress.js")).stress(self);
 
 const agnhost: Program = async (self) => (await import("./agnhost/agnhost.js")).agnhost(self);
@@ -49,7 +50,8 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["utility", utility],
   ["builtin", builtin],
   ["nginx", nginx],
-  ["fetch", fetchUrl],
+  ["curl", curl],
+  ["wget", wget],
   ["nc", netcat],
   ["stress", stress],
   ["app", app],
@@ -114,7 +116,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ...[...PROGRAMS.keys()]
     .filter(
       (name) =>
-        !["utility", "builtin", "nginx", "fetch", "stress", "app", "agnhost", "nnp", "pause", "entrypoint"].includes(
+        !["utility", "builtin", "nginx", "curl", "stress", "app", "agnhost", "nnp", "pause", "entrypoint"].includes(
           name,
         ),
     )
@@ -123,7 +125,6 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["test", "builtin"],
   ["[", "builtin"],
   ["printf", "builtin"],
-  ["wget", "fetch"],
   ...[
     "awk base64 chmod cmp comm cp cut diff du egrep expr fgrep find fold grep gunzip gzip ln md5sum mv nl od paste",
     "readlink rev sed sha1sum sha256sum sort split stat strings tac tree uniq xargs zcat",

@@ -70,7 +70,7 @@ test("port-forward: nginx answers HTTP on 80", async () => {
   const connection = session.open(80);
   connection.incoming.push(Buffer.from("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
   await lab.settle();
-  assert.match(connection.text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*server: nginx/);
+  assert.match(connection.text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*Server: nginx/);
   assert.ok(connection.isEnded);
   connection.incoming.end();
   await lab.settle();
@@ -113,7 +113,7 @@ for (const [port, why] of [
 /** A server of the test's own on port 9000 of the pod. */
 function server(sandbox: ReturnType<RuntimeLab["sandbox"]>): Connection[] {
   const connections: Connection[] = [];
-  sandbox.ports.listen(9000, (connection) => connections.push(connection));
+  sandbox.network.ports.listen(9000, (connection) => connections.push(connection));
   return connections;
 }
 
@@ -147,9 +147,11 @@ test("port-forward: a slow client makes the pod wait, a slow pod the client", as
   assert.ok(pod !== undefined);
   client.limit(1);
   let written = 0;
-  void (async () => {
+  const writing = (async () => {
     for (; written < 100; written++) await pod.outgoing.write(Buffer.alloc(65_536), never);
   })();
+  // The end of the session closes the connection.
+  const broken = assert.rejects(writing, { name: "BrokenPipeError" });
   for (let count = 0; count < 100; count++) client.incoming.push(Buffer.alloc(65_536));
   await lab.settle();
   assert.ok(written <= 4, `${written} blocks were written to a client that takes none`);
@@ -158,6 +160,7 @@ test("port-forward: a slow client makes the pod wait, a slow pod the client", as
     `${client.incoming.waitingBytes} bytes are still the client's`,
   );
   await session.close();
+  await broken;
 });
 
 test("port-forward: a broken connection of the client ends the pod's connection", async () => {

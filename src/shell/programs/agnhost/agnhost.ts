@@ -2,6 +2,7 @@ import type { Program, Self } from "../../process/process.js";
 import { SIGINT, SIGTERM } from "../../process/signals.js";
 import { complain, print } from "../console.js";
 import { untilSignal } from "../system.js";
+import { dialTcp, GoDialError } from "./dial.js";
 import { durationMs, type Flags, parseFlags } from "./flags.js";
 import { klog } from "./go-log.js";
 import { mounttest } from "./mounttest.js";
@@ -77,21 +78,26 @@ async function pause(self: Self): Promise<number> {
   return (await untilSignal(self, SIGTERM, SIGINT)) === SIGINT ? 1 : 2;
 }
 
-async function connect(self: Self, _flags: Flags, args: readonly string[]): Promise<number> {
+/** Mirrors connectTCP in test/images/agnhost/connect/connect.go. */
+async function connect(self: Self, flags: Flags, args: readonly string[]): Promise<number> {
   const target = args.find((arg) => !arg.startsWith("-")) ?? "";
   const match = /^\[?(.*?)\]?:(\d+)$/.exec(target);
-  if (match === null) {
-    await complain(self, `OTHER: address ${target}: missing port in address`);
+  const fail = async (text: string) => {
+    await self.stderr.write(Buffer.from(`${text}\n`), self.signal);
     return 1;
+  };
+  if (match === null) return fail(`UNKNOWN: address ${target}: missing port in address`);
+  try {
+    const timeoutMs = durationMs(flags.text("timeout", "0")) || undefined;
+    const { incoming, outgoing } = await dialTcp(self, match[1] ?? "", Number(match[2]), timeoutMs);
+    outgoing.release();
+    incoming.release();
+    return 0;
+  } catch (error) {
+    if (!(error instanceof GoDialError)) throw error;
+    if (error.kind === "dns") return fail(`DNS: ${error.message}`);
+    return fail(error.kind === "other" ? `OTHER: ${error.message}` : error.kind.toUpperCase());
   }
-  const connection = self.machine.connect(match[1] ?? "", Number(match[2]));
-  if (connection === undefined) {
-    await self.stderr.write(Buffer.from("REFUSED\n"), self.signal);
-    return 1;
-  }
-  connection.outgoing.release();
-  connection.incoming.release();
-  return 0;
 }
 
 const METHODS = ["GET", "POST", "PUT"] as const;

@@ -1,9 +1,11 @@
+import type { SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { exitCodeOf } from "../../process/process.js";
 import { BytesSource, CollectingSink } from "../../process/streams.js";
+import { askUdp, getHttp } from "./dial.js";
 import { durationMs, type Flags } from "./flags.js";
 import { goLog } from "./go-log.js";
-import { bodyOf, type Endpoint, type Exchange, get, serve } from "./web.js";
+import { bodyOf, type Endpoint, type Exchange, serve } from "./web.js";
 
 /**
  * `netexec`: an HTTP server that tests send commands to, and a UDP server that answers with the host name.
@@ -11,7 +13,7 @@ import { bodyOf, type Endpoint, type Exchange, get, serve } from "./web.js";
  */
 export async function netexec(self: Self, flags: Flags): Promise<number> {
   const [httpPort, udpPort] = [flags.number("http-port", 8080), flags.number("udp-port", 8081)];
-  const { ports } = self.machine;
+  const { ports } = self.machine.network;
   const ended = new Promise<number>((exit, reject) => {
     self.signal.addEventListener("abort", () => reject(self.signal.reason), { once: true });
     const override = flags.text("http-override");
@@ -35,11 +37,11 @@ function overridden(exchange: Exchange, override: string): Exchange {
   return { ...exchange, path: url.pathname, query: url.searchParams };
 }
 
-function udpAnswer({ machine }: Self, bytes: Buffer, peer: string): Buffer | undefined {
+function udpAnswer({ machine }: Self, bytes: Buffer, { ip, port }: SocketAddress): Buffer | undefined {
   const text = bytes.toString().trim().toLowerCase();
   if (text === "hostname") return Buffer.from(machine.hostname);
   if (text.startsWith("echo ")) return Buffer.from(text.slice("echo ".length));
-  return text === "clientip" ? Buffer.from(peer) : undefined;
+  return text === "clientip" ? Buffer.from(`${ip}:${port}`) : undefined;
 }
 
 async function route(self: Self, exchange: Exchange, exit: (code: number) => void): Promise<void> {
@@ -97,7 +99,7 @@ async function dial(self: Self, { query, answer }: Exchange): Promise<void> {
   const errors: string[] = [];
   for (let count = 0; count < tries; count++) {
     try {
-      responses.push(await dialOnce(self, protocol, host, port, request));
+      responses.push(await (protocol === "http" ? getHttp : askUdp)(self, host, port, request));
     } catch (error) {
       errors.push((error as Error).message);
     }
@@ -106,13 +108,6 @@ async function dial(self: Self, { query, answer }: Exchange): Promise<void> {
     200,
     JSON.stringify({ ...(errors.length === 0 ? {} : { errors }), ...(responses.length === 0 ? {} : { responses }) }),
   );
-}
-
-async function dialOnce(self: Self, protocol: "http" | "udp", host: string, port: number, request: string) {
-  if (protocol === "http") return get(self, host, port, request);
-  const response = self.machine.sendDatagram(host, port, Buffer.from(request));
-  if (response === undefined) throw new Error("reading from udp connection failed. err:'i/o timeout'");
-  return response.toString();
 }
 
 async function shell(self: Self, { query, answer }: Exchange): Promise<void> {

@@ -1,4 +1,5 @@
 import { resolvePath } from "../../fs/paths.js";
+import { listenTcp } from "../../net/listen.js";
 import type { Connection } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { SIGTERM } from "../../process/signals.js";
@@ -78,10 +79,10 @@ export async function serveHostname(self: Self, flags: Flags): Promise<number> {
   const { machine, signal } = self;
   const port = flags.number("port", 9376);
   const [hasTcp, hasUdp] = [flags.isSet("tcp"), flags.isSet("udp")];
-  if (hasTcp) listenTcp(self, port, ({ outgoing }) => outgoing.write(Buffer.from(machine.hostname), signal));
+  if (hasTcp) serveTcp(self, port, ({ outgoing }) => outgoing.write(Buffer.from(machine.hostname), signal));
   if (hasUdp) {
-    machine.ports.listenUdp(port, () => Buffer.from(machine.hostname));
-    signal.addEventListener("abort", () => machine.ports.closeUdp(port), { once: true });
+    machine.network.ports.listenUdp(port, () => Buffer.from(machine.hostname));
+    signal.addEventListener("abort", () => machine.network.ports.closeUdp(port), { once: true });
   }
   if (!hasTcp && !hasUdp) {
     serve(self, port, async ({ peer, answer }) => {
@@ -114,7 +115,7 @@ export async function portForwardTester(self: Self): Promise<number> {
   const { env, machine, signal } = self;
   const connection = await new Promise<Connection>((accept, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    listenTcp(self, Number(env["BIND_PORT"]), accept);
+    serveTcp(self, Number(env["BIND_PORT"]), accept);
   });
   const { incoming, outgoing } = connection;
   await print(self, "Accepted client connection\n");
@@ -153,9 +154,8 @@ export async function portForwardTester(self: Self): Promise<number> {
 }
 
 /** Passes each connection to `accept`, and closes it when `accept` returns a promise that resolves. */
-function listenTcp(self: Self, port: number, accept: (connection: Connection) => Promise<void> | void): void {
-  const { ports } = self.machine;
-  ports.listen(port, (connection) => {
+function serveTcp(self: Self, port: number, accept: (connection: Connection) => Promise<void> | void): void {
+  listenTcp(self, port, (connection) => {
     const done = accept(connection);
     if (done === undefined) return;
     void done.finally(() => {
@@ -163,5 +163,4 @@ function listenTcp(self: Self, port: number, accept: (connection: Connection) =>
       connection.incoming.release();
     });
   });
-  self.signal.addEventListener("abort", () => ports.close(port), { once: true });
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { onAbort } from "../../../util/abort.js";
+import { listenTcp } from "../../net/listen.js";
 import type { Self } from "../../process/process.js";
-import { readAll } from "../../process/streams.js";
 import { serveHttp } from "../http-server.js";
 import { untilKilled } from "../system.js";
 import { goLog } from "./go-log.js";
@@ -23,16 +24,8 @@ export type Endpoint = (exchange: Exchange) => Promise<void> | void;
 /** Serves HTTP on a port of the pod until the process ends. @returns false if the port is in use */
 export function serve(self: Self, port: number, endpoint: Endpoint): boolean {
   const server = serveHttp(self, (request, response) => void respond(request, response, endpoint));
-  const { ports } = self.machine;
-  if (!ports.listen(port, server.listener)) return false;
-  self.signal.addEventListener(
-    "abort",
-    () => {
-      ports.close(port);
-      server.close();
-    },
-    { once: true },
-  );
+  if (listenTcp(self, port, server.listener) === undefined) return false;
+  onAbort(self.signal, () => server.close());
   return true;
 }
 
@@ -50,7 +43,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, endpo
     response.writeHead(status, { "content-type": "text/plain; charset=utf-8", ...length, ...headers });
     response.end(body);
   };
-  const peer = `${request.socket.remoteAddress ?? "127.0.0.1"}:${request.socket.remotePort ?? 40_000}`;
+  const peer = `${request.socket.remoteAddress}:${request.socket.remotePort}`;
   try {
     await endpoint({ request, path: decodeURIComponent(url.pathname), query: url.searchParams, peer, answer });
   } catch (error) {
@@ -68,19 +61,4 @@ export async function bodyOf(request: IncomingMessage): Promise<string> {
     if (length > MAX_BODY_BYTES) break;
   }
   return Buffer.concat(parts).toString("latin1");
-}
-
-/** Fetches `http://host:port/path` in the pods' network. @throws Error with Go's text if the connection is refused */
-export async function get(self: Self, host: string, port: number, path: string): Promise<string> {
-  const connection = self.machine.connect(host, port);
-  if (connection === undefined) {
-    throw new Error(`Get "http://${host}:${port}/${path}": dial tcp ${host}:${port}: connect: connection refused`);
-  }
-  const { incoming, outgoing } = connection;
-  const head = `GET /${path} HTTP/1.0\r\nHost: ${host}:${port}\r\nConnection: close\r\n\r\n`;
-  await outgoing.write(Buffer.from(head), self.signal);
-  const answer = await readAll(incoming, self.signal, self);
-  outgoing.release();
-  incoming.release();
-  return answer.subarray(answer.indexOf("\r\n\r\n") + 4).toString();
 }

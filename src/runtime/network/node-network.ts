@@ -1,0 +1,172 @@
+import { NetworkNamespace, type Route, SYN_TIMEOUT_MS } from "../../shell/process/network-namespace.js";
+import type { Connection, SocketAddress } from "../../shell/process/ports.js";
+import { askPodNetwork } from "../../streaming/pod-network.js";
+import type { Clock } from "../../util/clock.js";
+import { type NetErrno, NetError } from "../../util/net-error.js";
+import type { Addresses } from "../state/addresses.js";
+import type { Peer, Peers } from "./peers.js";
+import { connectionOf } from "./socket-connection.js";
+
+/** A connection attempt or a datagram on its way. */
+export interface Flow {
+  readonly protocol: "tcp" | "udp";
+  readonly from: SocketAddress;
+  readonly to: SocketAddress;
+  /** how many more nodes may pass it on */
+  readonly ttl: number;
+}
+
+/** Where a packet goes next. */
+type NextHop =
+  | { readonly kind: "namespace"; readonly namespace: NetworkNamespace }
+  | { readonly kind: "peer"; readonly peer: Peer }
+  | { readonly kind: "none"; readonly errno: NetErrno; readonly afterMs: number };
+
+/** How many nodes a packet may pass: the client's, that of a node port, that of the endpoint. */
+const TTL = 3;
+/** Linux asks three times, a second apart, who has an address of its own network (mcast_solicit). */
+const ARP_TIMEOUT_MS = 3_000;
+/** Connections to other nodes at a time. */
+const MAX_PEER_CONNECTIONS = 4_096;
+/** How long a datagram's answer from another node is awaited: as long as conntrack remembers a datagram without one. */
+const DATAGRAM_PATIENCE_MS = 30_000;
+
+/**
+ * The network of one node, as its kernel has it: the pods' namespaces behind a bridge, the node's own namespace, and routes
+ * to the pods of other nodes. Nothing leaves the machine: there is no way to any other address.
+ */
+export class NodeNetwork implements Route {
+  /** the network of pods with `hostNetwork`, and of the node itself */
+  readonly host: NetworkNamespace;
+  readonly #pods = new Map<string, NetworkNamespace>();
+  /** undefined for a node that has no others */
+  peers: Peers | undefined;
+  #peerConnections = 0;
+
+  constructor(
+    readonly clock: Clock,
+    readonly addresses: Addresses,
+  ) {
+    this.host = new NetworkNamespace(() => [addresses.gateway], clock, this, true);
+  }
+
+  /** Makes the network of a pod. */
+  add(ip: string): NetworkNamespace {
+    const namespace = new NetworkNamespace(() => [ip], this.clock, this);
+    this.#pods.set(ip, namespace);
+    return namespace;
+  }
+
+  delete(ip: string): void {
+    this.#pods.delete(ip);
+  }
+
+  find(ip: string): NetworkNamespace | undefined {
+    return this.#pods.get(ip);
+  }
+
+  /** Joins the network of the other nodes. A pod CIDR that this node had before is used again. */
+  join(peers: Peers): void {
+    this.peers = peers;
+    const cidr = peers.lastCidr();
+    if (cidr !== undefined) this.useCidr(cidr);
+  }
+
+  /** The range of this node's pods has changed. @throws RpcError InvalidArgument; the file system's error */
+  useCidr(cidr: string): void {
+    this.addresses.useCidr(cidr);
+    this.peers?.announce(cidr);
+  }
+
+  connect(from: SocketAddress, to: SocketAddress, signal: AbortSignal): Promise<Connection> {
+    return this.forward({ protocol: "tcp", from, to, ttl: TTL }, signal);
+  }
+
+  exchange(from: SocketAddress, to: SocketAddress, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
+    return this.deliver({ protocol: "udp", from, to, ttl: TTL }, bytes, signal);
+  }
+
+  /** Connects a TCP flow that this node routes. @throws NetError; the signal's reason */
+  async forward(flow: Flow, signal: AbortSignal): Promise<Connection> {
+    const hop = this.#nextHop(flow);
+    switch (hop.kind) {
+      case "namespace":
+        return hop.namespace.accept(flow.to, flow.from, signal);
+      case "peer":
+        return this.#connectPeer(hop.peer, flow, signal);
+      default:
+        return this.#fail(hop, signal);
+    }
+  }
+
+  /** Delivers a datagram that this node routes. @returns the answer @throws NetError; the signal's reason */
+  async deliver(flow: Flow, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
+    const hop = this.#nextHop(flow);
+    switch (hop.kind) {
+      case "namespace":
+        return hop.namespace.ports.datagram(flow.to, bytes, flow.from);
+      case "peer":
+        return this.#sendToPeer(hop.peer, flow, bytes, signal);
+      default:
+        return this.#fail(hop, signal);
+    }
+  }
+
+  #nextHop({ to, ttl }: Flow): NextHop {
+    const pod = this.#pods.get(to.ip);
+    if (pod !== undefined) return { kind: "namespace", namespace: pod };
+    if (this.host.owns(to.ip)) return { kind: "namespace", namespace: this.host };
+    const peer = this.peers?.find(to.ip);
+    if (peer !== undefined && ttl > 0) return { kind: "peer", peer };
+    if (peer !== undefined || this.addresses.has(to.ip)) {
+      return { kind: "none", errno: "EHOSTUNREACH", afterMs: ARP_TIMEOUT_MS };
+    }
+    return { kind: "none", errno: "ENETUNREACH", afterMs: 0 };
+  }
+
+  async #fail({ errno, afterMs }: NextHop & { readonly kind: "none" }, signal: AbortSignal): Promise<never> {
+    if (afterMs > 0) await this.clock.sleep(afterMs, signal);
+    throw new NetError(errno);
+  }
+
+  async #connectPeer({ socket }: Peer, flow: Flow, signal: AbortSignal): Promise<Connection> {
+    if (this.#peerConnections >= MAX_PEER_CONNECTIONS) {
+      return this.#fail({ kind: "none", errno: "ETIMEDOUT", afterMs: SYN_TIMEOUT_MS }, signal);
+    }
+    this.#peerConnections++;
+    try {
+      const { stream } = await askPodNetwork(socket, requestOf(flow), signal);
+      stream.once("close", () => this.#peerConnections--);
+      return connectionOf(stream, flow.to);
+    } catch (error) {
+      this.#peerConnections--;
+      throw error;
+    }
+  }
+
+  async #sendToPeer({ socket }: Peer, flow: Flow, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
+    const patience = new AbortController();
+    const timer = this.clock.timer(DATAGRAM_PATIENCE_MS, () => patience.abort());
+    try {
+      const request = { ...requestOf(flow), payload: bytes.toString("base64") };
+      const { stream, answer } = await askPodNetwork(socket, request, AbortSignal.any([signal, patience.signal]));
+      stream.destroy();
+      return answer.payload === undefined ? undefined : Buffer.from(answer.payload, "base64");
+    } catch (error) {
+      signal.throwIfAborted();
+      if (patience.signal.aborted) return undefined;
+      throw error;
+    } finally {
+      timer.stop();
+    }
+  }
+}
+
+function requestOf({ protocol, from, to, ttl }: Flow) {
+  return { protocol, from: formatAddress(from), to: formatAddress(to), ttl: ttl - 1 };
+}
+
+/** `10.244.0.5:80` */
+function formatAddress({ ip, port }: SocketAddress): string {
+  return `${ip}:${port}`;
+}

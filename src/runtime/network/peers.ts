@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeFolderSync } from "../../util/files.js";
+import { isRecord } from "../../util/records.js";
+import { addressNumber, parseCidr } from "../state/cidr.js";
+
+/** How the runtimes of one cluster find one another: each writes a file to a shared folder. */
+export interface PeerOptions {
+  /** the same for all nodes of a cluster; only its user may read it */
+  readonly folder: string;
+  /** this node's name, which names its file */
+  readonly node: string;
+}
+
+/** Another node's runtime. */
+export interface Peer {
+  readonly node: string;
+  /** the path of its socket */
+  readonly socket: string;
+  readonly cidr: string;
+  /** of its process */
+  readonly pid: number;
+}
+
+interface Entry extends Peer {
+  readonly base: number;
+  readonly size: number;
+}
+
+const SUFFIX = ".json";
+const MAX_PEERS = 5_000;
+
+/**
+ * The routes to other nodes' pods: what a network plugin gets from the pod CIDRs of the Nodes. Read again when the folder
+ * has changed.
+ */
+export class Peers {
+  #entries: readonly Entry[] = [];
+  #readMs = -1;
+
+  constructor(
+    readonly options: PeerOptions,
+    /** the path of this node's own socket */
+    readonly socket: string,
+  ) {}
+
+  get #file(): string {
+    return join(this.options.folder, `${encodeURIComponent(this.options.node)}${SUFFIX}`);
+  }
+
+  /** The pod CIDR of this node's last runtime, which ended without cleaning up: its network survives, as on a real node. */
+  lastCidr(): string | undefined {
+    return readPeer(this.#file, this.options.node)?.cidr;
+  }
+
+  /** Lets the other nodes find this one's pods. @throws the file system's error */
+  announce(cidr: string): void {
+    const { folder } = this.options;
+    makeFolderSync(folder, 0o700);
+    const temporary = join(folder, `.${process.pid}.tmp`);
+    writeFileSync(temporary, JSON.stringify({ socket: this.socket, cidr, pid: process.pid }), { mode: 0o600 });
+    // A rename changes the time of the folder, by which the others notice.
+    renameSync(temporary, this.#file);
+  }
+
+  /** The node whose pods have the address; undefined if there is none. */
+  find(ip: string): Peer | undefined {
+    this.#refresh();
+    const address = addressNumber(ip);
+    return this.#entries.find(({ base, size }) => address >= base && address < base + size);
+  }
+
+  #refresh(): void {
+    const changedMs = statSync(this.options.folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (changedMs === this.#readMs) return;
+    this.#readMs = changedMs;
+    const names = changedMs === 0 ? [] : readdirSync(this.options.folder).filter((name) => name.endsWith(SUFFIX));
+    this.#entries = names.slice(0, MAX_PEERS).flatMap((name) => {
+      const node = decodeURIComponent(name.slice(0, -SUFFIX.length));
+      const peer = node === this.options.node ? undefined : readPeer(join(this.options.folder, name), node);
+      // A killed runtime leaves its file, and its range can belong to another node by now.
+      return peer === undefined || !isRunning(peer.pid) ? [] : [{ ...peer, ...parseCidr(peer.cidr) }];
+    });
+  }
+
+  close(): void {
+    rmSync(this.#file, { force: true });
+  }
+}
+
+/** @returns undefined for a file that is not there, or was not written by a runtime */
+function readPeer(path: string, node: string): Peer | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+    const { socket, cidr, pid } = isRecord(value) ? value : {};
+    if (typeof socket !== "string" || typeof cidr !== "string" || typeof pid !== "number") return undefined;
+    parseCidr(cidr);
+    return { node, socket, cidr, pid };
+  } catch {
+    return undefined;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

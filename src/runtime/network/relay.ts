@@ -1,0 +1,21 @@
+import type { Duplex } from "node:stream";
+
+/**
+ * Copies bytes in both directions, each until its own end: TCP lets a client that has sent everything wait for its answer. A
+ * side that breaks ends the other one.
+ */
+export function relay(a: Duplex, b: Duplex): void {
+  a.pipe(b);
+  b.pipe(a);
+  closeWith(a, b);
+  closeWith(b, a);
+}
+
+function closeWith(closing: Duplex, other: Duplex): void {
+  closing.on("error", () => closing.destroy());
+  closing.once("close", () => {
+    // What it has sent completely still reaches the other side.
+    if (closing.readableEnded && !other.writableFinished) other.once("finish", () => other.destroy());
+    else other.destroy();
+  });
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Peers } from "../../../src/runtime/network/peers.js";
+import { type NetworkServer, serveNetwork } from "../../../src/runtime/network/server.js";
+import type { Container } from "../../../src/runtime/state/container.js";
+import { RuntimeLab } from "../lab.js";
+
+const AGNHOST = { image: "agnhost" };
+
+/** A runtime whose network other nodes and its kubelet reach. */
+export class NetworkNode extends RuntimeLab {
+  #server: NetworkServer | undefined;
+  readonly socket: string;
+
+  constructor(
+    readonly folder: string,
+    readonly node: string,
+  ) {
+    super();
+    this.socket = join(folder, `${node}.sock`);
+  }
+
+  async open(podCidr: string): Promise<void> {
+    this.#server = await serveNetwork(this.core.network, this.socket, this.clock);
+    this.core.network.join(new Peers({ folder: join(this.folder, "peers"), node: this.node }, this.socket));
+    this.core.network.useCidr(podCidr);
+  }
+
+  /** A pod with a subcommand of agnhost. */
+  agnhost(...args: string[]): Container {
+    return this.run({ image: AGNHOST, args });
+  }
+
+  async close(): Promise<void> {
+    this.stop();
+    this.core.network.peers?.close();
+    await this.#server?.close();
+  }
+
+  /** As a process that is killed: its file stays, nothing answers. */
+  async crash(): Promise<void> {
+    this.stop();
+    await this.#server?.close();
+  }
+}
+
+export function ipOf({ sandbox }: Container): string {
+  assert.ok(sandbox.ip !== undefined);
+  return sandbox.ip;
+}
+
+/** Two nodes of one cluster. */
+export async function openTwoNodes() {
+  const folder = mkdtempSync(join(tmpdir(), "net-"));
+  const a = new NetworkNode(folder, "a");
+  const b = new NetworkNode(folder, "b");
+  await a.open("10.244.1.0/24");
+  await b.open("10.244.2.0/24");
+  const close = async () => {
+    await Promise.all([a.close(), b.close()]);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { a, b, close };
+}
