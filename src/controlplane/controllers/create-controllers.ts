@@ -127,6 +127,12 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     load: async () => (await import("./replicaset/replica-set.js")).createReplicaSetController,
   },
   {
+    name: "deployment",
+    account: "deployment-controller",
+    startsWith: ["deployments.apps"],
+    load: async () => (await import("./deployment/deployment-controller.js")).createDeploymentController,
+  },
+  {
     name: "event-ttl",
     account: "event-ttl",
     make: (deps, _options, clientFor) => new EventTtlController({ ...deps, client: clientFor(API_SERVER) }),

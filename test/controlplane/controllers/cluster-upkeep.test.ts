@@ -43,6 +43,7 @@ test("controllers have upstream's names", async () => {
     "csrapproving",
     "csrcleaner",
     "csrsigning",
+    "deployment",
     "event-ttl",
     "garbagecollector",
     "namespace",

@@ -60,6 +60,7 @@ export class WorkloadStage implements AsyncDisposable {
     await Promise.all([
       import("../../../../src/controlplane/controllers/replicaset/replica-set.js"),
       import("../../../../src/controlplane/controllers/replication/replication-controller.js"),
+      import("../../../../src/controlplane/controllers/deployment/deployment-controller.js"),
     ]);
     const without = [...OTHERS, ...(options.without ?? [])];
     const refuse: { why: ((write: AdmissionAttributes) => Error | undefined) | undefined } = { why: undefined };

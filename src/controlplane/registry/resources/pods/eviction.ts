@@ -1,6 +1,7 @@
 import type { V1Eviction, V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import { isPodPhaseTerminal, isPodReady, type V1PodStatus } from "../../../../apimachinery/api/pod.js";
 import { badRequest, internalError, type StatusError, statusError } from "../../../../apimachinery/errors.js";
+import { scaledValue } from "../../../../apimachinery/int-or-string.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { defined } from "../../../../util/defined.js";
 import { isSet } from "../../../../util/records.js";
@@ -96,20 +97,14 @@ function countedHealth({ spec }: Budget, pods: readonly Wire<V1Pod>[]): Health {
   const own = pods.filter((pod) => matchesSelector(selector, pod.metadata.labels) && !hasEnded(pod.status));
   const expected = own.length;
   const desired = isSet(maxUnavailable)
-    ? Math.max(0, expected - scaled(maxUnavailable, expected))
-    : scaled(minAvailable, expected);
+    ? Math.max(0, expected - scaledValue(maxUnavailable, expected, true))
+    : scaledValue(minAvailable, expected, true);
   const current = own.filter((pod) => pod.metadata.deletionTimestamp === undefined && isPodReady(pod)).length;
   return { allowed: expected === 0 ? 0 : Math.max(0, current - desired), desired, current };
 }
 
 function hasEnded(status: V1PodStatus | undefined): boolean {
   return isPodPhaseTerminal(status?.phase);
-}
-
-/** A number, or a percentage rounded up. Mirrors GetScaledValueFromIntOrPercent. */
-function scaled(value: unknown, total: number): number {
-  if (typeof value === "number") return value;
-  return Math.ceil((Number.parseInt(String(value), 10) * total) / 100) || 0;
 }
 
 function budgetExhausted(budget: Budget, { desired, current }: Health): StatusError {
