@@ -6,6 +6,15 @@ import { Waker } from "../util/waker.js";
 const BASE_DELAY_MS = 5;
 const MAX_DELAY_MS = 1_000_000;
 
+export interface WorkQueueOptions {
+  /** the delay of a key's first retry; default 5 ms */
+  readonly baseDelayMs?: number;
+  /** default 1000 s */
+  readonly maxDelayMs?: number;
+  /** A key that fails more often in a row is dropped until it is added again. Default: no limit. */
+  readonly maxRetries?: number;
+}
+
 interface Delayed {
   /** when the key becomes ready, Unix ms */
   readonly atMs: number;
@@ -21,14 +30,16 @@ interface Delayed {
  */
 export class WorkQueue {
   readonly #clock: Clock;
+  readonly #options: Required<WorkQueueOptions>;
   readonly #waker = new Waker();
   /** key -> why it was added first */
   readonly #ready = new Map<string, Scope | undefined>();
   readonly #delayed = new Map<string, Delayed>();
   readonly #failures = new Map<string, number>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, options: WorkQueueOptions = {}) {
     this.#clock = clock;
+    this.#options = { baseDelayMs: BASE_DELAY_MS, maxDelayMs: MAX_DELAY_MS, maxRetries: Infinity, ...options };
   }
 
   add(key: string): void {
@@ -53,14 +64,15 @@ export class WorkQueue {
     this.#waker.wake();
   }
 
-  /** Adds a key again after a failure: in 5 ms, 10 ms, 20 ms, ... up to 1000 s. */
+  /** Adds a key again after a failure: by default in 5 ms, 10 ms, 20 ms, ... up to 1000 s. */
   addRateLimited(key: string): void {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    this.addAfter(key, Math.min(BASE_DELAY_MS * 2 ** failures, MAX_DELAY_MS));
+    const { baseDelayMs, maxDelayMs } = this.#options;
+    this.addAfter(key, Math.min(baseDelayMs * 2 ** failures, maxDelayMs));
   }
 
-  /** The key succeeded: its next failure starts at 5 ms again. */
+  /** The key succeeded: its next failure starts with the shortest delay again. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
@@ -97,7 +109,8 @@ export class WorkQueue {
         signal.throwIfAborted();
         runInScope(scope, () => {
           onError(key, error);
-          this.addRateLimited(key);
+          if ((this.#failures.get(key) ?? 0) < this.#options.maxRetries) this.addRateLimited(key);
+          else this.forget(key);
         });
       }
     }

@@ -116,6 +116,19 @@ export function isPodAvailable(pod: HasStatus, minReadySeconds: number, nowMs: n
   return readyMs !== undefined && readyMs + minReadySeconds * 1000 <= nowMs;
 }
 
+/**
+ * The number of a service's port in a pod: the target port, or the container port of that name.
+ * Mirrors FindPort in pkg/api/v1/pod/util.go. @returns undefined if the pod has no such port
+ */
+export function findPort(pod: HasSpec, { targetPort, port, protocol }: Wire<api.V1ServicePort>): number | undefined {
+  if (typeof targetPort !== "string") return Number(targetPort ?? port);
+  for (const { ports } of containersOf(pod)) {
+    const found = ports?.find((one) => one.name === targetPort && (one.protocol ?? "TCP") === protocol);
+    if (found !== undefined) return found.containerPort;
+  }
+  return undefined;
+}
+
 interface Condition {
   readonly type: string;
   readonly status: string;

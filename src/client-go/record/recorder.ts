@@ -66,7 +66,7 @@ type NewEvent = Omit<Exclude<Correlated, { kind: "dropped" }>, "kind"> & {
  */
 export class Recorder implements EventRecorder {
   readonly #correlator: EventCorrelator;
-  readonly #names = new EventNames();
+  readonly #names: EventNames;
   readonly #written = new Map<string, Written>();
   #tail: Promise<void> = Promise.resolve();
   #queued = 0;
@@ -76,6 +76,7 @@ export class Recorder implements EventRecorder {
     readonly options: RecorderOptions,
   ) {
     this.#correlator = new EventCorrelator(deps.clock, options.kubeVersion);
+    this.#names = new EventNames(`${options.source.component} ${options.source.host ?? ""}`);
   }
 
   event(about: ObjectReference, type: EventType, reason: string, message: string): void {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { HealthCheck } from "../../server/healthz.js";
 import { traceOfController } from "../../trace/view.js";
+import { isRecord } from "../../util/records.js";
 import type { ResourceDefinition } from "../registry/definition.js";
 import type { LocalClient } from "../registry/registry.js";
 import type { Binder } from "../scheduler/binder.js";
@@ -71,6 +73,8 @@ interface Row {
 interface FirstUseRow extends Omit<Row, "make"> {
   /** `deployments.apps`: the first object of one of these resources starts the controller */
   readonly startsWith: readonly string[];
+  /** Reports whether an object of them needs the controller. Every cluster has a service that does not. Default: all do. */
+  readonly isUse?: (object: KubeObject) => boolean;
   /** Imports the module, which is not loaded before. */
   readonly load: () => Promise<Make>;
 }
@@ -115,6 +119,27 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
   { name: "garbagecollector", account: "generic-garbage-collector", make: (deps) => new GarbageCollector(deps) },
   { name: "namespace", account: "namespace-controller", make: (deps) => new NamespaceController(deps) },
   {
+    name: "endpoint",
+    account: "endpoint-controller",
+    startsWith: ["services"],
+    isUse: hasSelector,
+    load: async () => (await import("./endpoint/endpoints-controller.js")).createEndpointsController,
+  },
+  {
+    name: "endpointslice",
+    account: "endpointslice-controller",
+    startsWith: ["services"],
+    isUse: hasSelector,
+    load: async () => (await import("./endpointslice/endpointslice-controller.js")).createEndpointSliceController,
+  },
+  {
+    name: "endpointslicemirroring",
+    account: "endpointslicemirroring-controller",
+    startsWith: ["endpoints"],
+    isUse: isWrittenByHand,
+    load: async () => (await import("./endpointslicemirroring/controller.js")).createEndpointSliceMirroringController,
+  },
+  {
     name: "replicationcontroller",
     account: "replication-controller",
     startsWith: ["replicationcontrollers"],
@@ -157,9 +182,8 @@ export function createControllers(
       return controller;
     };
     if ("make" in row) return create(row.make);
-    return new FirstUseController(name, { ...own, client: manager }, row.startsWith, async () =>
-      create(await row.load()),
-    );
+    const load = async () => create(await row.load());
+    return new FirstUseController(name, { ...own, client: manager }, row.startsWith, load, row.isUse);
   });
   const all = [...controllers, ...createScheduler(deps, reflectors)];
   return { controllers: all.filter(({ name }) => options.without?.includes(name) !== true), reflectors };
@@ -223,4 +247,18 @@ function serviceAccount(name: string): UserInfo {
     username: `system:serviceaccount:kube-system:${name}`,
     groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
   };
+}
+
+/** Somebody else writes the endpoints of other services, such as `kubernetes`. */
+function hasSelector({ spec }: KubeObject): boolean {
+  return isRecord(spec) && isRecord(spec["selector"]);
+}
+
+/** The controller of endpoints notes the time of the change; the API server's own are not to be mirrored. */
+function isWrittenByHand({ metadata }: KubeObject): boolean {
+  const { labels, annotations } = metadata;
+  return (
+    labels?.["endpointslice.kubernetes.io/skip-mirror"] !== "true" &&
+    annotations?.["endpoints.kubernetes.io/last-change-trigger-time"] === undefined
+  );
 }

@@ -31,12 +31,14 @@ export class FirstUseController implements Controller {
   /**
    * @param startsWith `deployments.apps`: any one of them starts it
    * @param load imports the module and makes the controller; called again after a failure
+   * @param isUse an object for which it answers false does not count; default: every object counts
    */
   constructor(
     readonly name: string,
     readonly deps: FirstUseDeps,
     readonly startsWith: readonly string[],
     readonly load: () => Promise<Controller>,
+    readonly isUse: (object: KubeObject) => boolean = () => true,
   ) {}
 
   async run(signal: AbortSignal): Promise<void> {
@@ -67,7 +69,7 @@ export class FirstUseController implements Controller {
     let first: FirstObject | undefined;
     const follow = async (resource: string, stop: AbortSignal) => {
       for await (const item of this.deps.client.reflect(resource, stop)) {
-        if (item.type !== "init" && item.type !== "applied") continue;
+        if ((item.type !== "init" && item.type !== "applied") || !this.isUse(item.object)) continue;
         first ??= { resource, object: item.object };
         search.abort();
         break;

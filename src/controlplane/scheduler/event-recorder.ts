@@ -55,7 +55,7 @@ interface RecorderDeps {
  */
 export class SeriesRecorder {
   readonly #known = new Map<string, Known>();
-  readonly #names = new EventNames();
+  readonly #names = new EventNames("default-scheduler");
   #writing: Promise<void> = Promise.resolve();
 
   constructor(
