@@ -18,6 +18,13 @@ export class BrowserSuite {
     return { command, url: await command.says(/Page: (http:\S+\/)\s/) };
   }
 
+  /** Starts a command with --ui. @returns the live page's address */
+  async startLive(...argv: string[]): Promise<{ readonly command: CliProcess; readonly url: string }> {
+    const command = new CliProcess(newHome(), [...argv, "--ui"]);
+    this.#running.push(command);
+    return { command, url: await command.says(/live page: (http:\S+)\s/) };
+  }
+
   open(url: string, size?: { width: number; height: number }): Promise<WatchedPage> {
     return openPage(this.#chromium, url, size);
   }

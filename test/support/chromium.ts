@@ -21,6 +21,8 @@ export function startChromium(): Promise<Browser> {
 export interface WatchedPage {
   readonly page: Page;
   readonly complaints: string[];
+  /** with which the page has talked */
+  readonly hosts: ReadonlySet<string>;
 }
 
 export async function openPage(
@@ -34,6 +36,8 @@ export async function openPage(
     if (["error", "warning"].includes(message.type())) complaints.push(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => complaints.push(`thrown: ${error.message}`));
+  const hosts = new Set<string>();
+  page.on("request", (request) => hosts.add(new URL(request.url()).host));
   page.on("requestfailed", (request) => {
     // The event stream ends with the page.
     if (!new URL(request.url()).pathname.endsWith("/events")) complaints.push(`failed: ${request.url()}`);
@@ -42,5 +46,5 @@ export async function openPage(
     if (response.status() >= 400) complaints.push(`${response.status()}: ${response.url()}`);
   });
   await page.goto(url);
-  return { page, complaints };
+  return { page, complaints, hosts };
 }

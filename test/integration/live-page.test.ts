@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { test } from "vitest";
+import { browserSuite } from "../support/browser-suite.js";
+
+/** Looks for a fact: the list shows only the rows in view. */
+async function sees(page: Page, words: string, text: string): Promise<void> {
+  await page.locator("#search").fill(words);
+  await page.getByRole("option", { name: text }).first().waitFor();
+}
+
+const keyOf = (page: Page, name: string) =>
+  page.getByRole("toolbar", { name: "Keys of the window" }).getByRole("button", { name });
+
+browserSuite([], "a running command as a live page (--ui)", (suite) => {
+  test("pleg: facts come, and a key does what it does in the terminal", async () => {
+    const { url } = await suite.startLive("pleg");
+    const { page, complaints, hosts } = await suite.open(url);
+    await sees(page, "relist 1", "Relist 1");
+    await keyOf(page, "k kill").click();
+    await sees(page, "mypod-container killed", "default/mypod mypod-container has been killed");
+    await sees(page, "containerdied", "ContainerDied default/mypod mypod-container");
+    const record = page.getByRole("region", { name: "State" }).getByRole("row", { name: "mypod mypod-container" });
+    await record.filter({ hasText: "exitedexited" }).waitFor();
+    // The same by the keyboard alone.
+    await keyOf(page, "s start").focus();
+    await page.keyboard.press("Enter");
+    await sees(page, "a new container", "a new container");
+    assert.deepEqual([complaints, [...hosts]], [[], [new URL(url).host]]);
+  });
+
+  test("pod-worker: a page that is opened late has the whole run, what a key causes, and the end", async () => {
+    const { command, url } = await suite.startLive("pod-worker");
+    await command.says(/is up, (and)/);
+    const { page, complaints, hosts } = await suite.open(url);
+    await sees(page, "bootstrap?", "Does this node need to bootstrap?");
+    const update = keyOf(page, "u update");
+    assert.equal(await update.isEnabled(), false);
+    await keyOf(page, "p pod").click();
+    await sees(page, "startcontainer", "StartContainer");
+    await update.click();
+    await sees(page, "pod-1 changed", "pod default/pod-1 has been changed");
+    const worker = page.getByRole("region", { name: "State" }).getByRole("row", { name: "default/pod-1 syncing idle" });
+    await worker.waitFor();
+    assert.equal((await command.kill("SIGINT")).code, 130);
+    await page.getByRole("status").filter({ hasText: "ended" }).waitFor();
+    assert.deepEqual([complaints, [...hosts]], [[], [new URL(url).host]]);
+  });
+
+  test("a page without the token shows nothing but the reason", async () => {
+    const { url } = await suite.startLive("pleg");
+    const page = await suite.newPage();
+    const answer = await page.goto(url.replace(/\?.*/, ""));
+    assert.equal(answer?.status(), 403);
+    assert.match(await page.innerText("body"), /needs its token/);
+  });
+});
