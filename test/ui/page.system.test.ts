@@ -172,6 +172,26 @@ browserSuite([], "a trace as a page", (suite) => {
     assert.equal(await page.locator(".dot").count(), 0);
   });
 
+  test("what a timer repeats is one row with a counter, until it is opened", async () => {
+    const facts = new PageFacts();
+    for (let i = 0; i < 3; i++)
+      facts.add({ kind: "note", text: `renewal ${i}` }, { origin: "timer", every: "10 s", instance: "n1" });
+    facts.add({ kind: "note", text: "the end" });
+    const { page, complaints } = await open(facts.events);
+    assert.equal(await rows(page), 2);
+    assert.match(await page.getByRole("status").innerText(), /^4 facts \(2 folded\)/);
+    const first = page.getByRole("option", { name: /renewal 0, 3 times, Enter shows all/ });
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    assert.equal(await rows(page), 4);
+    await page.locator(".times").click();
+    assert.equal(await rows(page), 2);
+    assert.equal(await first.count(), 1);
+    await page.getByRole("button", { name: "Fold repeats" }).click();
+    assert.equal(await rows(page), 4);
+    assert.deepEqual(complaints, []);
+  });
+
   test("roles and names: a list of steps with positions, each a sentence", async () => {
     const { page } = await open();
     const list = page.getByRole("listbox", { name: "9 steps" });

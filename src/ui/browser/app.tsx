@@ -49,8 +49,10 @@ function Head({ state, live }: AppProps) {
   const { story } = state;
   const note = story.steps.find(({ event }) => event.kind === "note");
   const all = story.steps.length;
-  const shown = state.rows.value.length;
-  const count = shown === all ? `${all} facts` : `${shown} of ${all} facts`;
+  const matching = state.matching.value.length;
+  const folded = matching - state.rows.value.length;
+  const facts = matching === all ? `${all} facts` : `${matching} of ${all} facts`;
+  const count = folded === 0 ? facts : `${facts} (${folded} folded)`;
   return (
     <header>
       <div class="words">

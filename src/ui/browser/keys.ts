@@ -49,6 +49,12 @@ function actionFor(state: PageState, key: string, isList: boolean): (() => void)
       return () => state.select(state.chain.value.causes.at(-1));
     case "ArrowRight":
       return () => state.select(state.chain.value.effects[0]?.step);
+    case "Enter":
+      return () => {
+        const step = state.selected.value;
+        const repeat = step && state.counters.get(step);
+        if (repeat !== undefined) state.open(repeat);
+      };
     case "c":
       return () => {
         state.isChainOnly.value = !state.isChainOnly.value;

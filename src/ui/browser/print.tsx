@@ -1,4 +1,5 @@
 import type { PageState } from "./state.js";
+import type { Step } from "./step.js";
 import { durationWords, outcomeOf, secondsOf, titleOf } from "./words.js";
 
 /** More would be a book. */
@@ -23,17 +24,28 @@ export function PrintedList({ state }: { readonly state: PageState }) {
         </tr>
       </thead>
       <tbody>
-        {rows.slice(0, MAX_ROWS).map(({ event, lane, target, startMs }) => (
-          <tr key={event.id}>
-            <td>{secondsOf(startMs - state.story.startMs)}</td>
-            <td>{[lane.key, target?.key].filter(Boolean).join(event.kind === "watch" ? " ← " : " → ")}</td>
-            <td>{titleOf(event)}</td>
-            <td>
-              {[outcomeOf(event), "durationMs" in event && durationWords(event.durationMs)].filter(Boolean).join(", ")}
-            </td>
-          </tr>
+        {rows.slice(0, MAX_ROWS).map((step) => (
+          <PrintedRow key={step.event.id} state={state} step={step} />
         ))}
       </tbody>
     </table>
+  );
+}
+
+function PrintedRow({ state, step }: { readonly state: PageState; readonly step: Step }) {
+  const { event, lane, target, startMs } = step;
+  const repeat = state.counters.get(step);
+  const outcome = [
+    outcomeOf(event),
+    "durationMs" in event && durationWords(event.durationMs),
+    repeat !== undefined && `${repeat.others.length + 1} times`,
+  ];
+  return (
+    <tr>
+      <td>{secondsOf(startMs - state.story.startMs)}</td>
+      <td>{[lane.key, target?.key].filter(Boolean).join(event.kind === "watch" ? " ← " : " → ")}</td>
+      <td>{titleOf(event)}</td>
+      <td>{outcome.filter(Boolean).join(", ")}</td>
+    </tr>
   );
 }

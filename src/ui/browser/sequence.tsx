@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { Arrows, type Geometry } from "./arrows.js";
 import { ALL_LEVELS } from "./filter.js";
 import type { Lane } from "./lanes.js";
+import type { Repeat } from "./repeats.js";
 import type { PageState } from "./state.js";
 import type { Step } from "./step.js";
 import { durationWords, isBad, outcomeOf, secondsOf, sentenceOf, titleOf } from "./words.js";
@@ -105,7 +106,12 @@ function Row({ state, step, index, geometry }: RowProps) {
   const relation = isSelected || !all.has(step) ? "" : causes.includes(step) ? "cause" : "effect";
   const outcome = outcomeOf(event);
   const classes = ["row", event.kind, relation, isSelected ? "selected" : "", isBad(event) ? "failure" : ""];
-  const said = sentenceOf(step, state.story.startMs) + (relation === "" ? "" : `, ${relation} of the selected step`);
+  const repeat = state.counters.get(step);
+  const said = [
+    sentenceOf(step, state.story.startMs),
+    relation === "" ? undefined : `${relation} of the selected step`,
+    repeat && `${timesOf(repeat)} times, Enter shows ${state.opened.value.has(repeat.first) ? "one" : "all"}`,
+  ];
   return (
     // The list has the focus and handles the keys of its options.
     // biome-ignore lint/a11y/useFocusableInteractive: aria-activedescendant of the listbox
@@ -117,7 +123,7 @@ function Row({ state, step, index, geometry }: RowProps) {
       aria-selected={isSelected}
       aria-setsize={state.rows.value.length}
       aria-posinset={index + 1}
-      aria-label={said}
+      aria-label={said.filter(Boolean).join(", ")}
       style={{ top: `${index * ROW_HEIGHT}px` }}
       onClick={() => state.select(step)}
     >
@@ -126,9 +132,34 @@ function Row({ state, step, index, geometry }: RowProps) {
       <span class="relation">{relation === "cause" ? "↑" : relation === "effect" ? "↓" : ""}</span>
       {outcome !== undefined && <span class="outcome">{outcome}</span>}
       <span class="title">{titleOf(event)}</span>
+      {repeat !== undefined && <Counter state={state} repeat={repeat} />}
       {"durationMs" in event && <span class="took">{durationWords(event.durationMs)}</span>}
     </div>
   );
+}
+
+/** How often it happened. The keyboard opens it in the list. */
+function Counter({ state, repeat }: { readonly state: PageState; readonly repeat: Repeat }) {
+  const isOpen = state.opened.value.has(repeat.first);
+  const last = secondsOf((repeat.others.at(-1)?.startMs ?? 0) - state.story.startMs);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: a listbox's option has no buttons
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the listbox handles keys
+    <span
+      class="times"
+      title={`the last time at ${last} s; click or Enter shows ${isOpen ? "only the first" : "each time"}`}
+      onClick={(event) => {
+        event.stopPropagation();
+        state.open(repeat);
+      }}
+    >
+      {isOpen ? "▾" : "▸"} {timesOf(repeat)}×
+    </span>
+  );
+}
+
+function timesOf({ others }: Repeat): number {
+  return others.length + 1;
 }
 
 function LaneHeads({ lanes, geometry }: { readonly lanes: readonly Lane[]; readonly geometry: Geometry }) {

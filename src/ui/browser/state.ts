@@ -1,9 +1,11 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { EmbeddedFact } from "../facts.js";
 import { ALL_LEVELS, type Filter, filterSteps, NO_FILTER } from "./filter.js";
+import { type FoldedRows, foldRows } from "./fold.js";
 import { Cluster } from "./picture/cluster.js";
 import { Moment } from "./picture/moment.js";
 import { keyOf, type Thing } from "./picture/things.js";
+import type { Repeat } from "./repeats.js";
 import type { Step } from "./step.js";
 import { type Link, Story } from "./story.js";
 
@@ -44,6 +46,10 @@ export class PageState {
   /** only the chain of the selected step is shown */
   readonly isChainOnly = signal(false);
   readonly isPlaying = signal(false);
+  /** whether what repeats is shown once */
+  readonly isFolding = signal(true);
+  /** what began the repeats that are shown each time */
+  readonly opened = signal<ReadonlySet<Step>>(new Set());
   readonly isPictureShown = signal(true);
   /** the picture shows what happens now, whatever is selected */
   readonly isFollowing = signal(false);
@@ -73,7 +79,8 @@ export class PageState {
     };
   });
 
-  readonly rows = computed<readonly Step[]>(() => {
+  /** the steps of the filter */
+  readonly matching = computed<readonly Step[]>(() => {
     this.revision.value;
     if (this.isChainOnly.value && this.selected.value !== undefined) {
       const { all } = this.chain.value;
@@ -82,6 +89,22 @@ export class PageState {
     const selected = this.selected.value;
     return filterSteps(this.story, this.filter.value, (step) => step === selected);
   });
+
+  /** What repeats is one time in the list, unless it was opened. */
+  readonly #folded = computed<FoldedRows>(() => {
+    const steps = this.matching.value;
+    const isOff = !this.isFolding.value || this.isChainOnly.value;
+    return isOff
+      ? { rows: steps, counters: new Map() }
+      : foldRows(this.story, steps, this.opened.value, this.selected.value);
+  });
+
+  readonly rows = computed(() => this.#folded.value.rows);
+
+  /** the rows that stand for what repeats */
+  get counters(): ReadonlyMap<Step, Repeat> {
+    return this.#folded.value.counters;
+  }
 
   /** the selected step's row; -1 without one */
   readonly row = computed(() => {
@@ -164,6 +187,13 @@ export class PageState {
     const next = Math.max(0, Math.min(rows.length - 1, at + by));
     this.select(rows[next]);
     return next !== at;
+  }
+
+  /** Shows each time of what repeats, or only the first one. */
+  open({ first }: Repeat): void {
+    const opened = new Set(this.opened.value);
+    if (!opened.delete(first)) opened.add(first);
+    this.opened.value = opened;
   }
 
   change(filter: Partial<Filter>): void {

@@ -2,6 +2,7 @@ import { lineOf } from "../../trace/formats/name.js";
 import { startMs, TraceGraph } from "../../trace/graph.js";
 import type { EmbeddedFact } from "../facts.js";
 import { Lanes } from "./lanes.js";
+import { Repeats } from "./repeats.js";
 import type { Step } from "./step.js";
 
 /** A step and how many steps lie between it and the one that the chain was asked for. */
@@ -13,6 +14,7 @@ export interface Link {
 /** All facts of a run, by the time when they began. */
 export class Story {
   readonly lanes = new Lanes();
+  readonly repeats = new Repeats();
   readonly steps: Step[] = [];
   readonly #graph = new TraceGraph();
   readonly #byId = new Map<string, Step>();
@@ -24,6 +26,7 @@ export class Story {
   add(facts: readonly EmbeddedFact[]): Step[] {
     const added = facts.flatMap((fact) => this.#stepOf(fact) ?? []);
     for (const step of added) this.steps.push(step);
+    this.repeats.add(added, (step) => this.causeOf(step));
     // Sorting is stable: facts of the same moment stay as they were reported. Mostly sorted lists are sorted fast.
     const firstNew = this.steps.length - added.length;
     const isSorted = (i: number) => i === 0 || (this.steps[i - 1]?.startMs ?? 0) <= (this.steps[i]?.startMs ?? 0);

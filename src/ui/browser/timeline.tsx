@@ -66,7 +66,7 @@ export function Timeline({ state }: { readonly state: PageState }) {
     scheme.value;
     if (canvas.current === null || width.value === 0) return;
     drawTimeline(canvas.current, {
-      rows: state.rows.value,
+      rows: state.matching.value,
       lanes: state.story.lanes.sorted,
       scale: scaleNow(),
       width: width.value,
@@ -123,7 +123,7 @@ function stepAt(state: PageState, scale: ScaleLinear<number, number>, x: number,
   const lane = state.story.lanes.sorted[Math.floor((y - 4) / LANE_HEIGHT)];
   let nearest: Step | undefined;
   let distance = REACH;
-  for (const step of state.rows.value) {
+  for (const step of state.matching.value) {
     if (step.lane !== lane) continue;
     const [from, to] = [scale(step.startMs), scale(step.event.atMs)];
     const away = x < from ? from - x : x > to ? x - to : 0;

@@ -97,6 +97,16 @@ export function Toolbar({ state }: { readonly state: PageState }) {
       </button>
       <button
         type="button"
+        aria-pressed={state.isFolding.value}
+        title="Show what a timer repeats once, with a counter"
+        onClick={() => {
+          state.isFolding.value = !state.isFolding.value;
+        }}
+      >
+        Fold repeats
+      </button>
+      <button
+        type="button"
         aria-pressed={state.isPictureShown.value}
         title="Show the cluster (p)"
         onClick={() => {
