@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -51,21 +51,6 @@ const PLAYWRIGHT = {
     bundler.onResolve({ filter: /^playwright-core$/ }, ({ path }) => ({
       path: import.meta.resolve(path),
       external: true,
-    }));
-  },
-};
-
-/** `import text from "./page.html?raw"` gives the file's text, as in Vite. */
-const RAW_TEXT = {
-  name: "raw-text",
-  setup(bundler) {
-    bundler.onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({
-      path: join(resolveDir, path.slice(0, -"?raw".length)),
-      namespace: "raw-text",
-    }));
-    bundler.onLoad({ filter: /./, namespace: "raw-text" }, async ({ path }) => ({
-      contents: await readFile(path, "utf8"),
-      loader: "text",
     }));
   },
 };
@@ -134,7 +119,7 @@ export function programOptions(version, processFolder) {
       ...processesIn(processFolder, "js"),
     },
     external: UNUSED,
-    plugins: [CLIENT_NODE, RAW_TEXT, BROWSER_BUNDLE],
+    plugins: [CLIENT_NODE, BROWSER_BUNDLE],
   };
 }
 
@@ -174,6 +159,6 @@ function bundleFile(file, outfile) {
     external: ["vitest", "esbuild", ...UNUSED],
     define: processesIn(".", "mjs"),
     banner: BANNER,
-    plugins: [RAW_TEXT, BROWSER_BUNDLE, PLAYWRIGHT],
+    plugins: [BROWSER_BUNDLE, PLAYWRIGHT],
   });
 }

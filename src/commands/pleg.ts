@@ -11,8 +11,8 @@ import { openRuntime } from "../testbed/pleg/runtime-target.js";
 import { defined } from "../util/defined.js";
 import { addExamples } from "./examples.js";
 import { addHttpOption } from "./inspector/options.js";
+import { servePlegPage } from "./pleg/endpoints.js";
 import { LabKeys, serveKeys } from "./pleg/keys.js";
-import { servePlegPage } from "./pleg/page/server.js";
 import { checkOptions, type PlegCommandOptions, parseRelistPeriod } from "./pleg/plan.js";
 import { summaryResult, versionResult } from "./pleg/result.js";
 import { plegWindow } from "./pleg/window.js";
@@ -63,10 +63,11 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
     const { runtimeName, runtimeVersion } = client.version;
     const { lab } = target;
     const deps = { pleg, trace, runtime: `${runtimeName} ${runtimeVersion}`, lab };
-    await using _page = http === undefined ? undefined : await servePlegPage(deps, http);
     const { stdin } = context.streams;
     const keys = lab === undefined ? undefined : new LabKeys(lab, trace);
-    using _live = context.ui?.present(plegWindow(pleg, lab, keys));
+    const window = plegWindow(pleg, lab, keys);
+    await using _page = http === undefined ? undefined : await servePlegPage(deps, window, http);
+    using _live = context.ui?.present(window);
     const loops: Loop[] = [(signal) => pleg.run(signal)];
     if (keys !== undefined && hasKeys(context.streams))
       loops.push((signal) => serveKeys({ keys, pleg, stdin, progress: context }, signal));

@@ -32,8 +32,8 @@ export function addPodManagerCommand(command: Command, context: CliContext): voi
       command: "pod-manager",
       options,
       levelOf: showsPodManager,
-      loops: (inspector) => [
-        (signal) => servePods(inspector, options.http, signal),
+      loops: (inspector, window) => [
+        (signal) => servePods(inspector, window, options.http, signal),
         (signal) => followTranslations(inspector, signal),
       ],
       keys: podManagerKeys,

@@ -23,7 +23,7 @@ export function addPodWorkerCommand(command: Command, context: CliContext): void
   );
   addHttpOption(
     addInspectorOptions(command, "worker-node"),
-    "serve the workers as JSON, and POST /setcache, at this address",
+    "serve a page, the workers as JSON, and POST /setcache, at this address",
   )
     .option("--hold-cache", "workers wait for their pod's status until you release them")
     .action((options: PodWorkerOptions) => runPodWorker(context, options));
@@ -39,7 +39,7 @@ async function runPodWorker(context: CliContext, { holdCache, ...options }: PodW
       workers = new WorkerInspector(deps, { isHolding: holdCache === true, http: options.http });
       return workers.hooks;
     },
-    loops: (inspector) => workers?.loops(inspector) ?? [],
+    loops: (inspector, window) => workers?.loops(inspector, window) ?? [],
     keys: (inspector) => workers?.keys(inspector) ?? [],
     status: (inspector) => workers?.status(inspector) ?? { title: "", columns: [], rows: [] },
     result: (inspector) => workers?.result(inspector) ?? { text: "", json: {} },

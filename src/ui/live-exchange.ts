@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { messageOf } from "../util/errors.js";
+import { LabError, messageOf } from "../util/errors.js";
 import { checkOrigin } from "../util/origin-check.js";
 import { readAtMost } from "../util/read-at-most.js";
 import { isRecord } from "../util/records.js";
@@ -17,10 +17,28 @@ const HEADERS = {
   "cache-control": "no-store",
 };
 
+/** A status code and what is sent as JSON. */
+export interface LiveAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** What a command serves beside its live page, for scripts. */
+export interface LiveEndpoints {
+  /** for `GET /state` */
+  readonly state: () => unknown | Promise<unknown>;
+  /** answers another GET; undefined: 404 */
+  readonly get?: (url: URL) => LiveAnswer | undefined;
+  /** the action of a POST; undefined: the path has no action */
+  readonly post?: (url: URL) => (() => Promise<LiveAnswer>) | undefined;
+}
+
 /** What requests can do. */
 export interface LiveAccess {
   readonly port: number;
-  readonly token: string;
+  /** undefined: any program and any own page of this machine has access */
+  readonly token: string | undefined;
+  readonly endpoints: LiveEndpoints | undefined;
   /** false if too many pages are open */
   readonly hasRoom: boolean;
   /** Sends events to a page. @param next the position of the first fact that it does not have */
@@ -52,30 +70,32 @@ export class LiveExchange {
     if (refusal !== undefined) return this.#refuse(refusal.status, refusal.message);
     const url = requestUrl(request.url);
     if (url === undefined) return this.#refuse(404, `there is nothing at ${request.url}`);
-    const { pathname, searchParams } = url;
-    if (!isSame(searchParams.get("token") ?? "", live.token))
+    const { token, endpoints } = live;
+    if (token !== undefined && !isSame(url.searchParams.get("token") ?? "", token))
       return this.#refuse(403, "the address needs its token: use the one that the command printed");
-    switch (pathname) {
-      case "/":
-        return await this.#page();
-      case EVENTS_PATH:
-        this.#events();
-        return;
-      case KEYS_PATH:
-        return await this.#keys();
-      default:
-        return this.#refuse(404, `there is nothing at ${pathname}`);
-    }
+    if (url.pathname === KEYS_PATH) return await this.#press();
+    const action = endpoints?.post?.(url);
+    if (action !== undefined) return await this.#act(action);
+    if (this.#allows("GET", "HEAD")) await this.#get(url);
   }
 
-  async #page(): Promise<void> {
-    if (!this.#allows("GET", "HEAD")) return;
-    const { LIVE_PAGE } = await import("./page.js");
-    this.#send(200, "text/html; charset=utf-8", LIVE_PAGE);
+  async #get(url: URL): Promise<void> {
+    const { endpoints } = this.live;
+    switch (url.pathname) {
+      case "/": {
+        const { LIVE_PAGE } = await import("./page.js");
+        return this.#send(200, "text/html; charset=utf-8", LIVE_PAGE);
+      }
+      case EVENTS_PATH:
+        return this.#events();
+      case "/state":
+        if (endpoints !== undefined) return this.#json({ status: 200, body: await endpoints.state() });
+    }
+    const missing = { status: 404, body: { error: `there is nothing at ${url.pathname}` } };
+    this.#json(endpoints?.get?.(url) ?? missing);
   }
 
   #events(): void {
-    if (!this.#allows("GET")) return;
     if (!this.live.hasRoom) {
       this.#refuse(503, "too many pages are open");
       return;
@@ -86,7 +106,22 @@ export class LiveExchange {
     this.live.add(response, Number.isSafeInteger(next) && next > 0 ? next : 0);
   }
 
-  async #keys(): Promise<void> {
+  /** A GET from a link, an image or a prefetch never performs an action. */
+  async #act(action: () => Promise<LiveAnswer>): Promise<void> {
+    if (!this.#allows("POST")) return;
+    const { "content-length": length = "0", "transfer-encoding": coding } = this.request.headers;
+    const hint = "Put the parameters in the query, after a question mark.";
+    // It would be ignored.
+    if (Number(length) !== 0 || coding !== undefined) return this.#refuse(400, "a body is not read here", hint);
+    try {
+      this.#json(await action());
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      this.#refuse(400, error.message, error.hint);
+    }
+  }
+
+  async #press(): Promise<void> {
     if (!this.#allows("POST")) return;
     // A foreign page can send other types without asking first.
     if (!/^application\/json\s*(?:;|$)/i.test(this.request.headers["content-type"] ?? ""))
@@ -95,7 +130,7 @@ export class LiveExchange {
     if (key === undefined) return this.#refuse(400, 'the body is not a key: {"key": "f"}');
     switch (await this.live.press(key)) {
       case "pressed":
-        return this.#json(200, { pressed: key });
+        return this.#json({ status: 200, body: { pressed: key } });
       case "unknown":
         return this.#refuse(404, `there is no key ${JSON.stringify(key)} now`);
       case "busy":
@@ -123,11 +158,11 @@ export class LiveExchange {
     return false;
   }
 
-  #refuse(status: number, error: string): void {
-    this.#json(status, { error });
+  #refuse(status: number, error: string, hint?: string): void {
+    this.#json({ status, body: { error, hint } });
   }
 
-  #json(status: number, body: unknown): void {
+  #json({ status, body }: LiveAnswer): void {
     this.#send(status, "application/json; charset=utf-8", `${JSON.stringify(body)}\n`);
   }
 

@@ -9,7 +9,7 @@ import { listenProblem } from "../util/listen-problem.js";
 import { FactHistory } from "./fact-history.js";
 import { factLine } from "./facts.js";
 import { LiveClient, message } from "./live-client.js";
-import { type LiveAccess, LiveExchange } from "./live-exchange.js";
+import { type LiveAccess, type LiveEndpoints, LiveExchange } from "./live-exchange.js";
 import type { LiveKey, StateTable } from "./live-protocol.js";
 
 /** What a command shows on its live page beside its facts, and what can be pressed there. */
@@ -21,31 +21,42 @@ export interface LiveWindow {
 }
 
 export interface LiveServerOptions {
+  /** of this machine; default 127.0.0.1 */
+  readonly host?: string;
   /** 0: a free one */
   readonly port: number;
   /** the wall clock: pages are updated in real time */
   readonly clock: Clock;
+  /** facts above it are not sent; default: all that tells what caused what */
+  readonly level?: Level;
+  /** a page that comes late gets this much */
   readonly history?: FactHistory;
+  /** for scripts, which know no token: the page then needs none either; default: only the page, with a token */
+  readonly endpoints?: LiveEndpoints;
+  /** for the error about a port: how to name another one */
+  readonly hint?: string;
 }
 
-const HOST = "127.0.0.1";
 /** The number of pages that can be open at once. */
 const MAX_CLIENTS = 16;
 /** The number of keys that can wait for the one before them. */
 const MAX_PRESSES = 16;
 /** Facts that come within this time are sent together. */
 const TICK_MS = 40;
+/** The rows of a table that a page shows. */
+const MAX_ROWS = 200;
 /** How far the tables can lag behind. */
 const STATE_PERIOD_MS = 250;
 const TOKEN_BYTES = 16;
 
 /**
- * The live page of a command: serves it on loopback to whoever has its address, which has a random token, and sends it the command's
- * facts, tables and keys.
+ * The live page of a command: serves it on this machine, under an address with a random token, and sends it the command's facts, tables
+ * and keys.
  */
 export class LiveServer implements TraceSink, LiveAccess {
-  readonly level: Level = CAUSES_LEVEL;
-  readonly token = randomBytes(TOKEN_BYTES).toString("base64url");
+  readonly level: Level;
+  readonly token: string | undefined;
+  readonly endpoints: LiveEndpoints | undefined;
   readonly #clock: Clock;
   readonly #history: FactHistory;
   readonly #server: Server = createServer((request, response) => {
@@ -60,15 +71,18 @@ export class LiveServer implements TraceSink, LiveAccess {
   #presses = 0;
   #isClosed = false;
 
-  private constructor({ clock, history = new FactHistory() }: LiveServerOptions) {
+  private constructor({ clock, level = CAUSES_LEVEL, history = new FactHistory(), endpoints }: LiveServerOptions) {
     this.#clock = clock;
+    this.level = level;
     this.#history = history;
+    this.endpoints = endpoints;
+    this.token = endpoints === undefined ? randomBytes(TOKEN_BYTES).toString("base64url") : undefined;
   }
 
-  /** @throws LabError USAGE if the port is taken */
+  /** @throws LabError USAGE if it cannot listen on the address */
   static async open(options: LiveServerOptions): Promise<LiveServer> {
     const live = new LiveServer(options);
-    await listen(live.#server, options.port);
+    await listen(live.#server, options);
     return live;
   }
 
@@ -76,9 +90,11 @@ export class LiveServer implements TraceSink, LiveAccess {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** the page's address, with its token */
+  /** the page's address, with its token if it needs one */
   get url(): string {
-    return `http://${HOST}:${this.port}/?token=${this.token}`;
+    const { address, port } = this.#server.address() as AddressInfo;
+    const query = this.token === undefined ? "" : `?token=${this.token}`;
+    return `http://${address.includes(":") ? `[${address}]` : address}:${port}/${query}`;
   }
 
   /** Shows a window's tables and keys, until the result is disposed of. */
@@ -145,7 +161,7 @@ export class LiveServer implements TraceSink, LiveAccess {
     const window = this.#windows.at(-1);
     try {
       const tables = (await window?.tables()) ?? [];
-      this.#latest.state = message("state", { tables });
+      this.#latest.state = message("state", { tables: tables.map(bounded) });
       this.#latest.keys = message("keys", window?.keys?.() ?? []);
     } catch (error) {
       // A runtime or a server that does not answer is no reason to end the command; the next time may succeed.
@@ -168,12 +184,22 @@ export class LiveServer implements TraceSink, LiveAccess {
   }
 }
 
-function listen(server: Server, port: number): Promise<void> {
+function bounded(table: StateTable): StateTable {
+  const omitted = table.rows.length - MAX_ROWS;
+  if (omitted <= 0) return table;
+  const note = [table.note ?? "", `${omitted} more are not shown`].filter(Boolean).join("; ");
+  return { ...table, rows: table.rows.slice(0, MAX_ROWS), note };
+}
+
+function listen(
+  server: Server,
+  { host = "127.0.0.1", port, hint = "Name another port, or none for a free one: --ui" }: LiveServerOptions,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause) => {
-      const problem = `the live page cannot be served at ${HOST}:${port}: ${listenProblem(cause)}`;
-      reject(new LabError("USAGE", problem, "Name another port, or none for a free one: --ui", { cause }));
+      const problem = `the page cannot be served at ${host}:${port}: ${listenProblem(cause)}`;
+      reject(new LabError("USAGE", problem, hint, { cause }));
     });
-    server.listen(port, HOST, resolve);
+    server.listen(port, host, resolve);
   });
 }

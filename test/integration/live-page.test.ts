@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { test } from "vitest";
 import { browserSuite } from "../support/browser-suite.js";
+import { POST_FORM } from "../support/page-scripts.js";
 
 /** Looks for a fact: the list shows only the rows in view. */
 async function sees(page: Page, words: string, text: string): Promise<void> {
@@ -53,5 +54,33 @@ browserSuite([], "a running command as a live page (--ui)", (suite) => {
     const answer = await page.goto(url.replace(/\?.*/, ""));
     assert.equal(answer?.status(), 403);
     assert.match(await page.innerText("body"), /needs its token/);
+  });
+
+  test("pleg --http: the page needs no token; looking at anything, also at the address of an action, changes nothing", async () => {
+    const { url } = await suite.start("pleg", "--relist-period", "50ms");
+    const { page, complaints } = await suite.open(url);
+    const record = page.getByRole("region", { name: "State" }).getByRole("row", { name: "mypod mypod-container" });
+    await record.filter({ hasText: "runningrunning" }).waitFor();
+    const other = await suite.newPage();
+    const answer = await other.goto(`${url}actions/kill?target=mypod`);
+    assert.deepEqual([answer?.status(), answer?.headers()["allow"]], [405, "POST"]);
+    // Nor can a page of another origin.
+    await other.goto("about:blank");
+    await other.evaluate(`(${POST_FORM})(${JSON.stringify(`${url}actions/kill?target=mypod`)})`);
+    await other.waitForURL(`${url}actions/**`);
+    assert.match(await other.innerText("body"), /is not this page/);
+    await page.reload();
+    await record.filter({ hasText: "runningrunning" }).waitFor();
+    await keyOf(page, "i inspections fail").click();
+    await page.getByText("healthy; inspections fail").waitFor();
+    await keyOf(page, "k kill").click();
+    await record.filter({ hasText: "exited" }).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  suite.testOnPhone(["body", ".connection", ".states td", ".states .dim", ".keys button", "footer"], async () => {
+    const { url } = await suite.startLive("pleg");
+    const shown = (page: Page) => page.getByRole("row", { name: "mypod mypod-container" }).waitFor();
+    return { url, shown };
   });
 });

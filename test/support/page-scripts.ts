@@ -17,9 +17,6 @@ export const POST_FORM = `(action) => {
   form.submit();
 }`;
 
-/** The text of the focused element, or of the whole page. */
-export const FOCUSED = `document.activeElement.textContent`;
-
 /** WCAG's contrast of each selector's first text and its background; 0 if nothing matches. */
 export const CONTRASTS = `(selectors) => {
   const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

@@ -180,6 +180,14 @@ describe("events", () => {
     assert.equal(text.match(/event: state/g)?.length, 4);
   });
 
+  test("a long table is cut, and says so", async () => {
+    const { live } = await serve();
+    const rows = Array.from({ length: 203 }, (_, i) => [`row ${i}`]);
+    live.present({ tables: () => [{ title: "t", columns: ["c"], rows, note: "healthy" }] });
+    const text = await follow(live, (all) => all.includes("row 199"));
+    assert.match(text, /\["row 199"\]\],"note":"healthy; 3 more are not shown"/);
+  });
+
   test("a state that cannot be read is reported, and the page goes on", async () => {
     const { live, note } = await serve();
     live.present({ tables: () => Promise.reject(new Error("no answer")) });

@@ -19,6 +19,7 @@ import { networkFolder } from "../../testbed/state-folder.js";
 import { OwnNode } from "../../testbed/temporary-node.js";
 import type { Trace } from "../../trace/trace.js";
 import { quieterTrace, traceOfNode } from "../../trace/view.js";
+import type { LiveWindow } from "../../ui/live-server.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/concurrency.js";
 import { defined } from "../../util/defined.js";
@@ -56,7 +57,10 @@ export interface InspectorPlan {
   /** the pod of the first manifest in the inspector's own folder */
   readonly firstManifest?: string;
   /** @returns loops that run while the inspector is open; each ends when its signal aborts */
-  readonly loops?: (inspector: OpenInspector) => readonly ((signal: AbortSignal) => Promise<void>)[];
+  readonly loops?: (
+    inspector: OpenInspector,
+    window: LiveWindow,
+  ) => readonly ((signal: AbortSignal) => Promise<void>)[];
   readonly keys: (inspector: OpenInspector) => readonly InspectorKey[];
   /** what a terminal shows above the keys, and a live page first */
   readonly status: (inspector: OpenInspector) => StatusTable;
@@ -114,20 +118,21 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       const { kubelet: parts } = node.kubelet;
       const { runtime } = node;
       const inspector: OpenInspector = { context, clock, trace: ofNode, nodeName, parts, runtime, admin, fixture };
-      const loops: Loop[] = [
-        (signal) => Promise.race([node.done, untilAborted(signal)]),
-        ...(plan.loops?.(inspector) ?? []),
-      ];
       const status = () => plan.status(inspector);
       const keys = new InspectorKeys(plan.keys(inspector), trace);
-      const { stdin } = context.streams;
-      if (hasKeys(context.streams))
-        loops.push((signal) => serveKeyTable({ keys, stdin, progress: context, status }, signal));
-      using _page = context.ui?.present({
+      const window: LiveWindow = {
         tables: async () => withoutDoubles([status(), ...(await kubeletTables(inspector))]),
         keys: () => keys.buttons,
         press: (key) => keys.press(key, context.signal),
-      });
+      };
+      const loops: Loop[] = [
+        (signal) => Promise.race([node.done, untilAborted(signal)]),
+        ...(plan.loops?.(inspector, window) ?? []),
+      ];
+      const { stdin } = context.streams;
+      if (hasKeys(context.streams))
+        loops.push((signal) => serveKeyTable({ keys, stdin, progress: context, status }, signal));
+      using _page = context.ui?.present(window);
       await printAtEnd(
         context,
         () => stay(context, { clock, durationMs: options.duration }, loops),

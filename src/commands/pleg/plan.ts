@@ -9,6 +9,7 @@ export interface PlegCommandOptions {
   readonly evented?: boolean;
   readonly relistPeriod?: number;
   readonly http?: HttpAddress;
+  readonly ui?: number | true;
   readonly duration?: number;
   readonly versionOnly?: boolean;
   readonly kubeVersion?: string;
@@ -32,9 +33,15 @@ export function checkOptions(options: PlegCommandOptions): void {
 }
 
 /** --version-only exits at once, so flags for watching contradict it. */
-function checkVersionOnly({ versionOnly, evented, relistPeriod, http, duration }: PlegCommandOptions): void {
+function checkVersionOnly({ versionOnly, evented, relistPeriod, http, ui, duration }: PlegCommandOptions): void {
   if (versionOnly !== true) return;
-  const flags = { "--evented": evented, "--relist-period": relistPeriod, "--http": http, "--duration": duration };
+  const flags = {
+    "--evented": evented,
+    "--relist-period": relistPeriod,
+    "--http": http,
+    "--ui": ui,
+    "--duration": duration,
+  };
   const [other] = Object.entries(flags).find(([, value]) => value !== undefined) ?? [];
   if (other === undefined) return;
   const message = `--version-only ends at once, and ${other} applies only to watching`;

@@ -4,7 +4,7 @@ import type { LiveWindow } from "../../ui/live-server.js";
 import { plegRecords } from "../inspector/pleg-records.js";
 import type { StatusTable } from "../inspector/status-table.js";
 import type { LabKeys } from "./keys.js";
-import { cacheText, healthText } from "./page/state.js";
+import { cacheText, healthText } from "./state.js";
 
 /** What the live page of `kubelab pleg` shows. @param lab undefined for a real runtime, which is observed only */
 export function plegWindow(pleg: Pleg, lab: LabRuntime | undefined, keys: LabKeys | undefined): LiveWindow {

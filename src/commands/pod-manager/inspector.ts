@@ -2,18 +2,15 @@ import type { CommandResult } from "../../cli/context.js";
 import { listPods, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
+import type { LiveWindow } from "../../ui/live-server.js";
 import { untilAborted } from "../../util/concurrency.js";
 import type { InspectorKey } from "../inspector/key-table.js";
-import { livePageFiles } from "../inspector/page/live-page.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
 import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";
 import { reportStatus, type StatusTable } from "../inspector/status-table.js";
 import { fileOf } from "../inspector/trace.js";
 import { decidesAboutMirror } from "../static-pod/inspector.js";
-import css from "./page.css?raw";
-import html from "./page.html?raw";
-import script from "./page.js?raw";
 
 /** Selects facts about pod sources and mirror pods. */
 export function showsPodManager(fact: Fact, level: Level): Level | undefined {
@@ -23,7 +20,7 @@ export function showsPodManager(fact: Fact, level: Level): Level | undefined {
 }
 
 /**
- * Serves the page and the lists until `signal` aborts. All of it is read-only.
+ * Serves the window's live page and the lists until `signal` aborts.
  *
  *   GET /pods               the node's pods, as a PodList
  *   GET /mirror-pods        their mirror pods, as a PodList
@@ -31,6 +28,7 @@ export function showsPodManager(fact: Fact, level: Level): Level | undefined {
  */
 export async function servePods(
   inspector: OpenInspector,
+  window: LiveWindow,
   http: HttpAddress | undefined,
   signal: AbortSignal,
 ): Promise<void> {
@@ -40,15 +38,14 @@ export async function servePods(
     "/mirror-pods": () => podList(inspector, "mirrorPods"),
     "/uid-translations": () => translations(inspector),
   };
-  const content = {
-    files: livePageFiles({ title: "kubelab pod-manager", html, css, script }),
+  const endpoints = {
     state: () => podManagerState(inspector),
     get: ({ pathname }: URL) => {
       const list = Object.hasOwn(lists, pathname) ? lists[pathname] : undefined;
       return list === undefined ? undefined : { status: 200, body: list() };
     },
   };
-  await using page = await servePage(trace, content, http ?? { host: "127.0.0.1", port: 0 });
+  await using page = await servePage(trace, window, endpoints, http ?? { host: "127.0.0.1", port: 0 });
   trace.emit({ kind: "note", text: `Page: ${page.url} and ${page.url}pods` }, { actor: "user" });
   await untilAborted(signal);
 }

@@ -6,6 +6,7 @@ import { newestPod } from "../../testbed/pod-list.js";
 import { timeText, WatchedCache } from "../../testbed/watched-cache.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
+import type { LiveWindow } from "../../ui/live-server.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
@@ -71,25 +72,25 @@ export class WorkerInspector {
     throw new LabError("USAGE", `no worker of a pod ${JSON.stringify(id)} is held`, known);
   }
 
-  loops(inspector: OpenInspector): readonly ((signal: AbortSignal) => Promise<void>)[] {
+  loops(inspector: OpenInspector, window: LiveWindow): readonly ((signal: AbortSignal) => Promise<void>)[] {
     const { http, isHolding } = this.options;
     const loops: ((signal: AbortSignal) => Promise<void>)[] = [];
-    if (http !== undefined || isHolding) loops.push((signal) => this.#serve(inspector, signal));
+    if (http !== undefined || isHolding) loops.push((signal) => this.#serve(inspector, window, signal));
     if (inspector.trace.wants(3)) loops.push((signal) => this.#followTable(inspector, signal));
     return loops;
   }
 
-  async #serve(inspector: OpenInspector, signal: AbortSignal): Promise<void> {
+  async #serve(inspector: OpenInspector, window: LiveWindow, signal: AbortSignal): Promise<void> {
     const { trace } = inspector;
-    const content = {
-      files: {},
+    const endpoints = {
       state: () => ({ node: inspector.nodeName, workers: this.#rows(inspector), held: this.cache?.held ?? [] }),
       post: (url: URL) => {
         if (url.pathname !== "/setcache") return undefined;
         return async () => ({ status: 200, body: { released: this.release(url.searchParams.get("id") ?? "") } });
       },
     };
-    await using page = await servePage(trace, content, this.options.http ?? { host: "127.0.0.1", port: 0 });
+    await using page = await servePage(trace, window, endpoints, this.options.http ?? { host: "127.0.0.1", port: 0 });
+    trace.emit({ kind: "note", text: `Page: ${page.url}` }, { actor: "user" });
     const text = `Workers as JSON: ${page.url}state; release one: curl -X POST '${page.url}setcache?id=UID'`;
     trace.emit({ kind: "note", text }, { actor: "user" });
     await untilAborted(signal);

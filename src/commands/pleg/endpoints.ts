@@ -1,12 +1,10 @@
-import type { Pleg } from "../../../testbed/pleg/pleg.js";
-import type { LabRuntime } from "../../../testbed/runtime/lab-runtime.js";
-import type { Trace } from "../../../trace/trace.js";
-import { LabError } from "../../../util/errors.js";
-import { livePageFiles } from "../../inspector/page/live-page.js";
-import { type HttpAddress, type PageAnswer, type PageServer, servePage } from "../../inspector/page-server.js";
-import css from "./page.css?raw";
-import html from "./page.html?raw";
-import script from "./page.js?raw";
+import type { Pleg } from "../../testbed/pleg/pleg.js";
+import type { LabRuntime } from "../../testbed/runtime/lab-runtime.js";
+import type { Trace } from "../../trace/trace.js";
+import type { LiveAnswer } from "../../ui/live-exchange.js";
+import type { LiveWindow } from "../../ui/live-server.js";
+import { LabError } from "../../util/errors.js";
+import { type HttpAddress, type PageServer, servePage } from "../inspector/page-server.js";
 import { pageState } from "./state.js";
 
 export interface PageDeps {
@@ -18,30 +16,28 @@ export interface PageDeps {
 }
 
 /**
- * Serves the lab's page on this machine: what PLEG knows, live, and buttons where there is a lab runtime behind it.
+ * Serves `pleg --http`: the live page of its window, and the same for scripts.
  *
- *   GET  /          the page        GET /state    its state as JSON
- *   GET  /events    facts and states, live
+ *   GET  /state   what PLEG knows beside what the runtime has, as JSON
  *   POST /actions/ID?target=CONTAINER   does it
  *
  * @throws LabError USAGE where it cannot listen
  */
-export async function servePlegPage(deps: PageDeps, address: HttpAddress): Promise<PageServer> {
+export async function servePlegPage(deps: PageDeps, window: LiveWindow, address: HttpAddress): Promise<PageServer> {
   const { pleg, runtime, lab } = deps;
-  const content = {
-    files: livePageFiles({ title: "kubelab pleg", html, css, script }),
+  const endpoints = {
     state: () => pageState(pleg, runtime, lab),
     post: (url: URL) => {
       const actionId = /^\/actions\/([a-z0-9-]+)$/.exec(url.pathname)?.[1];
       return actionId === undefined ? undefined : () => act(deps, actionId, url.searchParams);
     },
   };
-  const page = await servePage(deps.trace, content, address);
+  const page = await servePage(deps.trace, window, endpoints, address);
   deps.trace.emit({ kind: "note", text: `Page: ${page.url}` }, { actor: "user" });
   return page;
 }
 
-async function act({ lab, trace }: PageDeps, actionId: string, query: URLSearchParams): Promise<PageAnswer> {
+async function act({ lab, trace }: PageDeps, actionId: string, query: URLSearchParams): Promise<LiveAnswer> {
   if (lab === undefined) {
     return { status: 403, body: { error: "this is a real runtime: it is looked at, and never changed" } };
   }

@@ -1,6 +1,6 @@
-import type { Pleg } from "../../../testbed/pleg/pleg.js";
-import type { LabAction, LabRuntime, LabTarget } from "../../../testbed/runtime/lab-runtime.js";
-import { messageOf } from "../../../util/errors.js";
+import type { Pleg } from "../../testbed/pleg/pleg.js";
+import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab-runtime.js";
+import { messageOf } from "../../util/errors.js";
 
 /** The displayed state, and the answer of `GET /state`. */
 export interface PageState {
