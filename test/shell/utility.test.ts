@@ -2,15 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { UtilityCommand } from "../../src/shell/utility/messages.js";
 import { UtilityPool } from "../../src/shell/utility/utility-pool.js";
-import type { Serve } from "../../src/shell/utility/utility-process.js";
+import type { UtilityListener } from "../../src/shell/utility/utility-process.js";
 import { untilTrue } from "../support/fake-clock.js";
 import { childrenOf } from "../support/processes.js";
 
 /** A file system in which only the commands exist. */
-const noFiles: Serve = async (method) => {
-  if (method === "exists") return true;
-  if (method === "stat") return { isFile: true, isDirectory: false, isSymbolicLink: false, mode: 0o755, size: 0 };
-  throw new Error(method);
+const noFiles: UtilityListener = {
+  serve: async (method) => {
+    if (method === "exists") return true;
+    if (method === "stat") return { isFile: true, isDirectory: false, isSymbolicLink: false, mode: 0o755, size: 0 };
+    throw new Error(method);
+  },
+  onMemory: () => {},
 };
 const command = (text: string, args: readonly string[], stdin = ""): UtilityCommand => ({
   text,
@@ -20,6 +23,8 @@ const command = (text: string, args: readonly string[], stdin = ""): UtilityComm
   cwd: "/",
 });
 const ENDLESS = command("awk", ["BEGIN { while (1) {} }"]);
+const DOUBLE = command("awk", ['BEGIN { x = "a"; while (1) x = x x }']);
+const FIELDS = command("awk", ["BEGIN { $100000000 = 1 }"]);
 const SORT = command("sort", [], "b\na\n");
 
 /** Starts a command of a container, and finds its process. */
@@ -67,3 +72,24 @@ test("a container with two running commands waits for its third, and others do n
   running[1]?.stop.abort(new Error("killed"));
   await assert.rejects(running[1]?.ended ?? Promise.resolve(), /killed/);
 });
+
+test("a command whose text would become too long is out of memory, and its process goes on", async () => {
+  const pool = new UtilityPool();
+  const { ended, pids } = start(pool, {}, DOUBLE);
+  await assert.rejects(ended, { name: "UtilityOutOfMemoryError" });
+  const next = start(pool, {}, SORT);
+  assert.equal((await next.ended).exitCode, 0);
+  assert.deepEqual([pids.length, next.pids.length], [1, 0]);
+});
+
+test.runIf(process.platform === "linux")(
+  "the memory of a running command is reported until it is stopped",
+  async () => {
+    const pool = new UtilityPool();
+    const stop = new AbortController();
+    const onMemory = (bytes: number) => {
+      if (bytes > 2 ** 20) stop.abort(new Error("too much"));
+    };
+    await assert.rejects(pool.run({}, FIELDS, { ...noFiles, onMemory }, stop.signal), /too much/);
+  },
+);

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { RpcError } from "../../cri/status.js";
 import { SystemClock, type Timer } from "../../util/clock.js";
+import { residentBytes } from "../../util/resident-memory.js";
 import {
   type ControlCall,
   fromErrorMessage,
@@ -20,7 +20,6 @@ const LOOK_MS = 250;
 /** A process that is busy with a container does not read its messages. */
 const CLOSE_PATIENCE_MS = 500;
 const MAX_STDERR = 16_384;
-const PAGE_BYTES = 4_096;
 
 interface PendingCall {
   resolve(value: unknown): void;
@@ -140,7 +139,8 @@ export class RuntimeProcess {
     this.#look = this.#clock.timer(LOOK_MS, () => {
       this.listener.onLook();
       const maxMb = this.maxHeapMb * RSS_PER_HEAP;
-      if (rssMb(this.#child.pid) > maxMb) this.#kill(`needed more than ${maxMb} MB of memory`);
+      // On other systems the limit of the heap remains.
+      if (residentBytes(this.#child.pid) > maxMb * 2 ** 20) this.#kill(`needed more than ${maxMb} MB of memory`);
       else this.#lookLater();
     });
   }
@@ -175,16 +175,6 @@ export class RuntimeProcess {
 
 function programPath(): string {
   return fileURLToPath(new URL(KUBELAB_RUNTIME_PROCESS, import.meta.url));
-}
-
-/** Resident memory; 0 on systems other than Linux, and after the process has ended. */
-function rssMb(pid: number | undefined): number {
-  try {
-    const [, pages] = readFileSync(`/proc/${pid}/statm`, "utf8").split(" ");
-    return (Number(pages) * PAGE_BYTES) / 2 ** 20;
-  } catch {
-    return 0; // The limit of the heap remains.
-  }
 }
 
 function pending(): PendingCall & { readonly promise: Promise<unknown> } {

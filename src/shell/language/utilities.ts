@@ -1,3 +1,4 @@
+import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Machine, Self } from "../process/process.js";
 import { readAll } from "../process/streams.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
@@ -15,6 +16,7 @@ export async function runUtility(self: Self): Promise<number> {
   const stdin = await readAll(self.stdin, self.signal, self);
   const command = { text: name, args: self.argv.slice(1), stdin, env: self.env, cwd: self.cwd };
   const { stdout, stderr, exitCode } = await runOutside(command, self);
+  self.memory.hold(stdout.length);
   await self.stdout.write(stdout, self.signal);
   await self.stderr.write(Buffer.from(stderr.replace(/^bash: /gm, "")), self.signal);
   return exitCode;
@@ -29,7 +31,9 @@ export async function runWhole(text: string, shell: Shell): Promise<number> {
   const stdin = self.stdin.isTerminal === true ? Buffer.alloc(0) : await readAll(shell.source(0), signal, self);
   const command = { text, args: undefined, stdin, env: state.environment(), cwd: state.cwd };
   const { stdout, stderr, exitCode } = await runOutside(command, self);
+  self.memory.hold(stdout.length);
   await shell.sink(1).write(stdout, signal);
+  self.memory.release(stdout.length);
   await shell.sink(2).write(Buffer.from(stderr), signal);
   return exitCode;
 }
@@ -48,11 +52,25 @@ async function runOutside(command: UtilityCommand, { machine, memory, signal, tu
     await turn();
     return answer(machine, method, given);
   };
+  let heldBytes = 0;
+  const onMemory = (bytes: number) => {
+    const growth = bytes - heldBytes;
+    try {
+      if (growth > 0) memory.hold(growth);
+      else memory.release(-growth);
+      heldBytes += growth;
+    } catch (error) {
+      // The process was killed, which aborts the command.
+      if (!(error instanceof OutOfMemoryError)) throw error;
+    }
+  };
   try {
-    return await pool.run(machine, command, serve, signal);
+    return await pool.run(machine, command, { serve, onMemory }, signal);
   } catch (error) {
     if (error instanceof UtilityOutOfMemoryError) memory.runOut();
     throw error;
+  } finally {
+    memory.release(heldBytes);
   }
 }
 

@@ -58,4 +58,6 @@ export type ToUtility =
 /** From a utility process. */
 export type FromUtility =
   | { readonly type: "call"; readonly id: number; readonly method: RemoteMethod; readonly given: readonly unknown[] }
-  | { readonly type: "ended"; readonly result: UtilityResult };
+  | { readonly type: "ended"; readonly result: UtilityResult }
+  /** a text of the command would have become too long */
+  | { readonly type: "out-of-memory" };

@@ -18,17 +18,17 @@ const MIB = 1024 * 1024;
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 /**
- * What a command holds is limited by the heap of this process, and its time by nothing: a container that waits for it can
- * kill it. The limits for texts keep a command below the heap's limit, so that it reports an error.
+ * What a command holds is limited by its container and by the heap of this process, and its time by nothing: a container
+ * that waits for it can kill it. The limits for texts are for what V8 holds without memory (`x = x x`, repeated).
  */
 const EXECUTION_LIMITS = {
   maxExecutionTimeMs: Number.POSITIVE_INFINITY,
-  maxStringLength: 8 * MIB,
-  maxLiveBytes: 32 * MIB,
-  maxInputBytes: 32 * MIB,
-  maxOutputSize: 16 * MIB,
-  maxArchiveBytes: 16 * MIB,
-  maxArchiveEntryBytes: 16 * MIB,
+  maxStringLength: 64 * MIB,
+  maxLiveBytes: 128 * MIB,
+  maxInputBytes: 64 * MIB,
+  maxOutputSize: 32 * MIB,
+  maxArchiveBytes: 32 * MIB,
+  maxArchiveEntryBytes: 32 * MIB,
   maxCommandCount: UNLIMITED,
   maxLoopIterations: UNLIMITED,
   maxAwkIterations: UNLIMITED,
@@ -37,6 +37,10 @@ const EXECUTION_LIMITS = {
   maxWorkUnits: UNLIMITED,
   maxArrayElements: UNLIMITED,
 };
+
+/** How just-bash ends a command that exceeds one of these limits: its exit code, and the last line of its stderr. */
+const LIMIT_EXIT_CODE = 126;
+const LIMIT_MESSAGE = /(size|length|memory) limit exceeded \(\d+ bytes\)\n?$/;
 
 /** Its parent does not use it any more after a shorter time. */
 const MAX_IDLE_MS = 20_000;
@@ -56,7 +60,7 @@ process.on("message", (message: ToUtility) => {
     idle.stop();
     void run(message.command).then((result) => {
       idle = clock.timer(MAX_IDLE_MS, () => process.exit());
-      send({ type: "ended", result });
+      send(isOutOfMemory(result) ? { type: "out-of-memory" } : { type: "ended", result });
     });
     return;
   }
@@ -65,6 +69,10 @@ process.on("message", (message: ToUtility) => {
   if (message.type === "answer") call?.resolve(message.value);
   else call?.reject(Object.assign(new Error(message.message), { code: message.code }));
 });
+
+function isOutOfMemory({ exitCode, stderr }: UtilityResult): boolean {
+  return exitCode === LIMIT_EXIT_CODE && LIMIT_MESSAGE.test(stderr);
+}
 
 function run(command: UtilityCommand): Promise<UtilityResult> {
   return "pattern" in command ? match(command) : runBash(command);

@@ -1,6 +1,6 @@
 import { SystemClock } from "../../util/clock.js";
 import type { UtilityCommand, UtilityResult } from "./messages.js";
-import { type Serve, UtilityProcess } from "./utility-process.js";
+import { type UtilityListener, UtilityProcess } from "./utility-process.js";
 
 /** Commands that run at the same time: of all containers, and of one. */
 const MAX_RUNNING = 8;
@@ -26,12 +26,17 @@ export class UtilityPool {
    * @param owner the container
    * @throws as UtilityProcess.run
    */
-  async run(owner: object, command: UtilityCommand, serve: Serve, signal: AbortSignal): Promise<UtilityResult> {
+  async run(
+    owner: object,
+    command: UtilityCommand,
+    listener: UtilityListener,
+    signal: AbortSignal,
+  ): Promise<UtilityResult> {
     while (!this.#hasRoom(owner)) await this.#room(owner, signal);
     const process = this.#take();
     this.#running.set(process, owner);
     try {
-      return await process.run(command, serve, signal);
+      return await process.run(command, listener, signal);
     } finally {
       this.#running.delete(process);
       this.#keep(process);
