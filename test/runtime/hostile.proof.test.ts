@@ -29,7 +29,7 @@ for (const script of SCRIPTS) {
     await loadPrograms();
     const lab = new RuntimeLab({ clock });
     const neighbour = lab.run({ command: ["sleep", "infinity"] });
-    const container = lab.run({ command: ["sh", "-c", script] });
+    const container = lab.run({ image: { image: "nginx" }, command: ["bash", "-c", script] });
     assert.ok(neighbour.running !== undefined);
     const delay = monitorEventLoopDelay({ resolution: 5 });
     delay.enable();

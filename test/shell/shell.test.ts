@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, test } from "vitest";
+import { execSync } from "../../src/runtime/calls/exec.js";
 import type { Container } from "../../src/runtime/state/container.js";
-import { RuntimeLab } from "../runtime/lab.js";
+import { never, RuntimeLab } from "../runtime/lab.js";
 
 const lab = new RuntimeLab();
 let container: Container;
@@ -19,7 +20,7 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   ['set -- "1 2" 3; printf "[%s]" "$@"; printf "[%s]" "$*"; printf "[%s]" $@; echo $#', "[1 2][3][1 2 3][1][2][3]2\n"],
   ['set --; printf "[%s]" "$@" x', "[x]"],
   ["IFS=:; x=a::b; printf '[%s]' $x", "[a][][b]"],
-  ["echo {a,b}c {1..3}", "ac bc 1 2 3\n"],
+  ["echo {a,b}c {1..3} x={01..10..3} {*,$WHO}", "{a,b}c {1..3} x={01..10..3} {*,the lab}\n"],
   ["echo ~", "/root\n"],
   [
     "mkdir -p /tmp/g && cd /tmp/g && touch b.txt a.txt .h c.md && echo *.txt ? [ab]* nothing*",
@@ -42,6 +43,45 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   ["i=5; echo $((i++)) $i $((--i)) $((i += 2)) $((i > 3 ? 10 : 20))", "5 6 5 7 10\n"],
   ["x=9223372036854775807; echo $((x + 1))", "-9223372036854775808\n"],
   ["echo $((1 / 0))", "", 2],
+  // numbers of 64 bits, as busybox 1.35 has them
+  [
+    "echo $((9007199254740993)) $((9223372036854775807 + 1)) $((9223372036854775808)) $((18446744073709551615))",
+    "9007199254740993 -9223372036854775808 -9223372036854775808 -1\n",
+  ],
+  [
+    "echo $((18446744073709551616)) $((0xffffffffffffffff)) $((0x1ffffffffffffffff)) $((01777777777777777777777))",
+    "0 -1 0 -1\n",
+  ],
+  [
+    "echo $((-9223372036854775808)) $((-9223372036854775808 / -1)) $((10#9007199254740993))",
+    "-9223372036854775808 -9223372036854775808 9007199254740993\n",
+  ],
+  [
+    "x=9007199254740993; y=99999999999999999999; z=-9223372036854775809; echo $((x)) $((y)) $((z)) $(($x+1))",
+    "9007199254740993 0 9223372036854775807 9007199254740994\n",
+  ],
+  [
+    "((i = 9007199254740993)); let j=9007199254740993+1; echo $i $j $(( $(echo 9007199254740993) + 9007199254740993 ))",
+    "9007199254740993 9007199254740994 18014398509481986\n",
+  ],
+  ["for ((i=9007199254740993; i<9007199254740995; i++)); do echo $i; done", "9007199254740993\n9007199254740994\n"],
+  ["a9007199254740993=7; echo $((a9007199254740993)) ${WHO:9007199254740993}.", "7 .\n"],
+  ["[[ 9007199254740993 -gt 9007199254740992 ]] && [ 9007199254740993 -gt 9007199254740992 ] && echo yes", "yes\n"],
+  ["[ 9223372036854775808 -gt 1 ]", "", 2],
+  ["printf '%d %x\\n' 99999999999999999999 0xffffffffffffffff", "0 ffffffffffffffff\n", 1],
+  ["seq 9007199254740991 9007199254740994", "9007199254740991\n9007199254740992\n9007199254740993\n9007199254740994\n"],
+  [
+    "seq 99999999999999999999 -1 99999999999999999998; seq 0.8 0.1 1; seq 3 1",
+    "99999999999999999999\n99999999999999999998\n0.8\n0.9\n1.0\n",
+  ],
+  ["seq 1e17 1e17; seq nan", "100000000000000000\n", 1],
+  // what only bash has
+  ["a=(1 2)", "", 2],
+  ["a[0]=1", "", 2],
+  ["echo ${a[0]}", "", 2],
+  ["echo ${!WHO}", "", 2],
+  ["echo $((a[0]))", "", 2],
+  ["cat <(echo substituted)", "substituted\n"],
   // control flow
   ["if false; then echo a; elif [ 1 -lt 2 ]; then echo b; else echo c; fi", "b\n"],
   ["for i in 1 2 3; do [ $i = 2 ] && continue; echo $i; done", "1\n3\n"],
@@ -100,8 +140,6 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
     "echo hi > /tmp/x1; cp /tmp/x1 /tmp/x2; mv /tmp/x2 /tmp/x3; cat /tmp/x3; find /tmp -name 'x*' | sort",
     "hi\n/tmp/x1\n/tmp/x3\n",
   ],
-  // scripts that run in just-bash as a whole
-  ["a=(x y z); echo ${a[1]} ${#a[@]}", "y 3\n"],
   // errors
   ["if true", "", 2],
   ["echo 'open", "", 2],
@@ -110,7 +148,42 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   ['echo "${x:-$(( $x}"', "", 2],
 ];
 
-// biome-ignore-end lint/suspicious/noTemplateCurlyInString: these are scripts of a shell
+/** the same for bash */
+const BASH_SCRIPTS: typeof SCRIPTS = [
+  ["echo {a,b}c {1..3} {10..1..-4}; x={1,2}; echo $x", "ac bc 1 2 3 10 6 2\n{1,2}\n"],
+  ["echo {01..03} {-1..001}", "01 02 03 -01 000 001\n"],
+  ["echo $((99999999999999999999)) $((0x1ffffffffffffffff))", "7766279631452241919 -1\n"],
+  // runs in just-bash as a whole
+  ["a=(x y z); echo ${a[1]} ${#a[@]}", "y 3\n"],
+  ["bash -c 'echo {1..2}'; sh -c 'echo {1..2}'", "1 2\n{1..2}\n"],
+];
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: see above
+
+/** what a shell prints on stderr before it ends */
+const ERRORS: readonly (readonly [string, RegExp])[] = [
+  ["a=(1 2)", /^sh: syntax error: unexpected "\("\n$/],
+  [
+    "yes : | head -n 600000 > /tmp/long; sh /tmp/long",
+    /^\/tmp\/long: script too large: 1200000 characters, this shell reads up to 1000000\n$/,
+  ],
+];
+
+for (const [script, stderr] of ERRORS) {
+  test(`sh -c ${JSON.stringify(script)}: ${stderr}`, async () => {
+    const result = await lab.sh(script, container);
+    assert.match(result.stderr.toString(), stderr);
+    assert.equal(result.exitCode, 2);
+  });
+}
+
+for (const [script, stdout] of BASH_SCRIPTS) {
+  test(`bash -c ${JSON.stringify(script)}`, async () => {
+    const { running } = lab.run({ image: { image: "nginx" }, command: ["sleep", "infinity"] });
+    assert.ok(running !== undefined);
+    const result = await execSync(running, { cmd: ["bash", "-c", script], timeout: 0n }, lab.clock, never);
+    assert.equal(result.stdout.toString(), stdout, result.stderr.toString());
+  });
+}
 
 for (const [script, stdout, exitCode = 0] of SCRIPTS) {
   test(`sh -c ${JSON.stringify(script)}`, async () => {

@@ -1,4 +1,5 @@
 import type { ArithExpr } from "./ast.js";
+import { literalValue } from "./literals.js";
 import { ShellError, type ShellState } from "./state.js";
 
 /** What arithmetic needs from the shell besides variables. */
@@ -15,9 +16,6 @@ export interface ArithmeticContext {
 }
 
 const MAX_DEPTH = 64;
-const MAX_INTEGER = 2n ** 63n - 1n;
-/** A longer number is the largest, as strtoll returns it. */
-const MAX_DIGITS = 64;
 
 /** Evaluates `$(( ... ))` in signed 64 bits. @throws ShellError for a division by 0, and for invalid numbers */
 export async function evaluate(expr: ArithExpr, context: ArithmeticContext, depth = 0): Promise<bigint> {
@@ -25,7 +23,10 @@ export async function evaluate(expr: ArithExpr, context: ArithmeticContext, dept
   const value = (inner: ArithExpr) => evaluate(inner, context, depth + 1);
   switch (expr.type) {
     case "ArithNumber":
-      return Number.isFinite(expr.value) ? BigInt.asIntN(64, BigInt(Math.trunc(expr.value))) : MAX_INTEGER;
+      if (!Number.isFinite(expr.value)) throw new ShellError("arithmetic syntax error");
+      return BigInt.asIntN(64, BigInt(Math.trunc(expr.value)));
+    case "ArithLiteral":
+      return literal(expr.text, context);
     case "ArithGroup":
     case "ArithNested":
       return value(expr.expression);
@@ -63,12 +64,16 @@ async function number(text: string, context: ArithmeticContext, depth: number): 
   const trimmed = text.trim();
   if (trimmed === "") return 0n;
   if (/^[-+]?(\d+|0[xX][0-9a-fA-F]+)$/.test(trimmed)) {
-    const digits = trimmed.replace(/^[-+]/, "");
-    if (digits.length > MAX_DIGITS) return trimmed.startsWith("-") ? -MAX_INTEGER : MAX_INTEGER;
-    const value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits.replace(/^0+(?=\d)/, ""));
-    return trimmed.startsWith("-") ? -value : value;
+    const value = literal(trimmed.replace(/^[-+]/, ""), context);
+    return trimmed.startsWith("-") ? BigInt.asIntN(64, -value) : value;
   }
   return evaluate(context.parse(trimmed), context, depth + 1);
+}
+
+function literal(text: string, { state }: ArithmeticContext): bigint {
+  const value = literalValue(text, state.isBash);
+  if (value === undefined) throw new ShellError("arithmetic syntax error");
+  return value;
 }
 
 function assign({ state }: ArithmeticContext, name: string, value: bigint): bigint {

@@ -21,9 +21,16 @@ export type RedirectionNode = SimpleCommandNode["redirections"][number];
 export type WordPart = WordNode["parts"][number];
 export type ParameterPart = Of<WordPart, "ParameterExpansion">;
 export type ParameterOperation = NonNullable<ParameterPart["operation"]>;
-export type BraceItem = Of<WordPart, "BraceExpansion">["items"][number];
+export type BracePart = Of<WordPart, "BraceExpansion">;
+export type BraceItem = BracePart["items"][number];
+export type BraceRange = Of<BraceItem, "Range">;
 export type ArithmeticExpression = Of<WordPart, "ArithmeticExpansion">["expression"];
-export type ArithExpr = ArithmeticExpression["expression"];
+/** A number that just-bash's parser would round: `9223372036854775807`. */
+export interface ArithLiteral {
+  readonly type: "ArithLiteral";
+  readonly text: string;
+}
+export type ArithExpr = ArithmeticExpression["expression"] | ArithLiteral;
 
 const UNSUPPORTED = new Set([
   "ProcessSubstitution",
@@ -39,6 +46,31 @@ const UNSUPPORTED = new Set([
   "ArithDoubleSubscript",
   "ArithNumberSubscript",
 ]);
+
+/** Parameters of bash, which busybox's ash does not substitute. */
+const BASH_PARAMETERS = new Set(["Transform", "Indirection", "ArrayKeys", "VarNamePrefix"]);
+
+/**
+ * The error of busybox's ash for syntax that only bash has; undefined without any.
+ * Differs: ash runs the lines before the one with the error.
+ */
+export function ashSyntaxError(script: ScriptNode | StatementNode): string | undefined {
+  let error: string | undefined;
+  contains(script, (node) => {
+    error = nodeError(node);
+    return error !== undefined;
+  });
+  return error;
+}
+
+function nodeError(node: Readonly<Record<string, unknown>>): string | undefined {
+  const type = String(node["type"]);
+  if (type === "Assignment" && node["array"] !== null) return 'syntax error: unexpected "("';
+  if (type === "Assignment" && String(node["name"]).includes("[")) return `${node["name"]}: not found`;
+  const isArrayElement = type === "ParameterExpansion" && String(node["parameter"]).includes("[");
+  if (isArrayElement || BASH_PARAMETERS.has(type)) return "syntax error: bad substitution";
+  return type.startsWith("Arith") && UNSUPPORTED.has(type) ? "arithmetic syntax error" : undefined;
+}
 
 /** Whether our interpreter supports everything in a script: it has no arrays and no process substitution. */
 export function isInterpretable(script: ScriptNode | StatementNode): boolean {

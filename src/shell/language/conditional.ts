@@ -141,9 +141,15 @@ function modified(name: string, shell: Shell): number | undefined {
   return shell.files.exists(path) ? shell.files.stat(path).mtimeMs : undefined;
 }
 
+/** Longer texts are not read: that would take long. */
+const MAX_INTEGER_LENGTH = 64;
+
 function integer(text: string): bigint {
-  if (/^\s*[-+]?\d+\s*$/.test(text)) return BigInt(text.trim().replace(/^\+/, ""));
-  throw new ShellError(`${text}: bad number`);
+  const trimmed = text.trim();
+  if (!/^[-+]?\d+$/.test(trimmed)) throw new ShellError(`${text}: bad number`);
+  const value = trimmed.length > MAX_INTEGER_LENGTH ? undefined : BigInt(trimmed.replace(/^\+/, ""));
+  if (value === undefined || value !== BigInt.asIntN(64, value)) throw new ShellError(`${text}: out of range`);
+  return value;
 }
 
 const UNARY = /^-[bcdefghkLnoprsStuvwxzOGNa]$/;

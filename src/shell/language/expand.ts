@@ -5,7 +5,17 @@ import type { ProcessTable, Self } from "../process/process.js";
 import { dropZeros, readAll } from "../process/streams.js";
 import type { Terminal } from "../process/terminal.js";
 import { type ArithmeticContext, evaluate } from "./arithmetic.js";
-import type { ArithExpr, BraceItem, ParameterOperation, ParameterPart, ScriptNode, WordNode, WordPart } from "./ast.js";
+import type {
+  ArithExpr,
+  BraceItem,
+  BracePart,
+  BraceRange,
+  ParameterOperation,
+  ParameterPart,
+  ScriptNode,
+  WordNode,
+  WordPart,
+} from "./ast.js";
 import type { Piece } from "./glob.js";
 import { countCharacters, removePattern, replacePattern, substring } from "./parameter-change.js";
 import { expandPath, hasPattern, textOf } from "./patterns.js";
@@ -194,25 +204,26 @@ async function partText(part: WordPart, host: ExpansionHost): Promise<string> {
     case "ArithmeticExpansion":
       return String(await evaluate(part.expression.expression, arithmeticContext(host)));
     case "BraceExpansion":
-      return braceText(part.items, host);
+      return expandText({ type: "Word", parts: literalBraces(part) }, host);
     default:
       return "";
   }
 }
 
-/** Where a word does not become several: in an assignment, or between quotes. */
-async function braceText(items: readonly BraceItem[], host: ExpansionHost): Promise<string> {
-  const texts: Piece[] = [];
-  for (const item of items) {
-    const values = item.type === "Word" ? [await expandText(item.word, host)] : braceRange(item);
-    for (const text of values) {
-      texts.push({ text: texts.length === 0 ? text : ` ${text}`, isQuoted: true });
-      if (texts.length % FIELDS_PER_CHECK !== 0) continue;
-      host.self.memory.require(texts.length * BYTES_PER_FIELD);
-      await host.self.turn(FIELDS_PER_CHECK / 16);
-    }
-  }
-  return join(texts, host);
+/** Braces as they are written: where a word does not become several (an assignment), and everywhere in ash. */
+function literalBraces({ items }: BracePart): WordPart[] {
+  const literal = (value: string): WordPart => ({ type: "Literal", value });
+  const [first] = items;
+  if (first?.type === "Range") return [literal(`{${rangeText(first)}}`)];
+  const parts = items.flatMap((item, index) => [
+    literal(index === 0 ? "{" : ","),
+    ...(item.type === "Word" ? item.word.parts : [literal(rangeText(item))]),
+  ]);
+  return [...parts, literal("}")];
+}
+
+function rangeText({ start, end, startStr, endStr, step }: BraceRange): string {
+  return `${startStr ?? start}..${endStr ?? end}${step === undefined ? "" : `..${step}`}`;
 }
 
 function expandParameter(part: ParameterPart, host: ExpansionHost): Promise<string> | string {
@@ -256,8 +267,10 @@ export function arithmeticContext(host: ExpansionHost): ArithmeticContext {
 
 /** `a{b,c}` becomes `ab ac`, before all other expansions. @throws OutOfMemoryError */
 async function expandBraces(parts: readonly WordPart[], host: ExpansionHost): Promise<(readonly WordPart[])[]> {
+  if (!parts.some((part) => part.type === "BraceExpansion")) return [parts];
+  if (!host.state.isBash)
+    return [parts.flatMap((part) => (part.type === "BraceExpansion" ? literalBraces(part) : part))];
   let words: (readonly WordPart[])[] = [parts];
-  if (!parts.some((part) => part.type === "BraceExpansion")) return words;
   for (let isDone = false; !isDone; ) {
     isDone = true;
     const next: (readonly WordPart[])[] = [];
@@ -287,14 +300,18 @@ function* braceParts(item: BraceItem): Generator<readonly WordPart[]> {
   else for (const value of braceRange(item)) yield [{ type: "Literal", value }];
 }
 
-/** `{1..10..2}` and `{a..z}` */
-function* braceRange(item: Exclude<BraceItem, { readonly type: "Word" }>): Generator<string> {
+/** `{1..10..2}`, `{01..10}` and `{a..z}` */
+function* braceRange(item: BraceRange): Generator<string> {
+  const texts = [item.startStr ?? "", item.endStr ?? ""];
+  const width = texts.some((text) => /^-?0\d/.test(text)) ? Math.max(...texts.map(({ length }) => length)) : 0;
   const isText = typeof item.start === "string";
   const code = (value: string | number) => (typeof value === "string" ? value.charCodeAt(0) : value);
   const [start, end] = [code(item.start), code(item.end)];
   const step = Math.max(1, Math.abs(item.step ?? 1));
   for (let value = start; start <= end ? value <= end : value >= end; value += start <= end ? step : -step) {
-    yield isText ? String.fromCharCode(value) : String(value);
+    if (isText) yield String.fromCharCode(value);
+    else if (value < 0) yield `-${String(-value).padStart(width - 1, "0")}`;
+    else yield String(value).padStart(width, "0");
   }
 }
 

@@ -1,6 +1,7 @@
 import { createContext, Script } from "node:vm";
 import { messageOf } from "../../util/errors.js";
 import type { ArithExpr, ScriptNode } from "./ast.js";
+import { restoreLargeLiterals } from "./literals.js";
 import { ShellError } from "./state.js";
 
 /** just-bash's parser, loaded when a shell first needs it, because loading takes a tenth of a second. */
@@ -20,7 +21,8 @@ export function loadLanguage(): Promise<ShellLanguage> {
   return loaded;
 }
 
-/** just-bash's limit for scripts applies to containers too. */
+/** just-bash's limit (MAX_INPUT_SIZE). */
+const MAX_SCRIPT_LENGTH = 1_000_000;
 const MAX_CACHED_SCRIPTS = 100;
 
 /** The time limit for parsing one script. 128 KiB, the longest argument of `sh -c`, take about 100 ms. */
@@ -36,9 +38,13 @@ function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLang
   const parse = (text: string): ScriptNode => {
     const known = cache.get(text);
     if (known !== undefined) return known;
+    if (text.length > MAX_SCRIPT_LENGTH) {
+      throw new ShellError(`script too large: ${text.length} characters, this shell reads up to ${MAX_SCRIPT_LENGTH}`);
+    }
     let script: ScriptNode;
     try {
       script = parseBash(text);
+      restoreLargeLiterals(text, script, (expression) => arithmeticOf(parseBash(`((${expression}))`)));
     } catch (error) {
       throw new ShellError(`syntax error: ${messageOf(error)}`);
     }
@@ -48,11 +54,7 @@ function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLang
   };
   return {
     parse,
-    parseArithmetic(text) {
-      const command = parse(`((${text}))`).statements[0]?.pipelines[0]?.commands[0];
-      if (command?.type !== "ArithmeticCommand") throw new ShellError("arithmetic syntax error");
-      return command.expression.expression;
-    },
+    parseArithmetic: (text) => arithmeticOf(parse(`((${text}))`)),
     isIncomplete(text) {
       try {
         parseBash(text);
@@ -62,6 +64,12 @@ function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLang
       }
     },
   };
+}
+
+function arithmeticOf(script: ScriptNode): ArithExpr {
+  const command = script.statements[0]?.pipelines[0]?.commands[0];
+  if (command?.type !== "ArithmeticCommand") throw new ShellError("arithmetic syntax error");
+  return command.expression.expression;
 }
 
 /**

@@ -97,21 +97,25 @@ function convert(
   }
 }
 
-/** More digits than a number of 64 bits can have: strtoll returns its maximum. */
+/** More digits than a number of 64 bits can have; reading them all would take long. */
 const MAX_INTEGER_LENGTH = 64;
 
 function integer(verb: string, arg: string, flags: string, precision: number | undefined) {
   const match = /^\s*([-+]?)(0[xX][0-9a-fA-F]+|\d+)/.exec(arg);
   const quoted = /^['"](.)/su.exec(arg);
-  const digits = (match?.[2] ?? "0").length > MAX_INTEGER_LENGTH ? "0x7fffffffffffffff" : (match?.[2] ?? "0");
+  const digits = (match?.[2] ?? "0").length > MAX_INTEGER_LENGTH ? `0x1${"0".repeat(16)}` : (match?.[2] ?? "0");
   const size = quoted
     ? BigInt(quoted[1]?.codePointAt(0) ?? 0)
     : BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
-  const value = match?.[1] === "-" ? -size : size;
-  const isBad = !quoted && (match === null || match[0].length !== arg.length) && arg !== "";
   const bases: Readonly<Record<string, number>> = { x: 16, X: 16, o: 8 };
   const base = bases[verb] ?? 10;
-  const shown = base === 10 && verb !== "u" ? value : BigInt.asUintN(64, value);
+  const given = match?.[1] === "-" ? -size : size;
+  // As busybox does: what strtoll and strtoull refuse is 0.
+  const isSigned = base === 10 && verb !== "u";
+  const isTooLarge = isSigned ? given !== BigInt.asIntN(64, given) : size >= 2n ** 64n;
+  const value = isTooLarge ? 0n : given;
+  const isBad = isTooLarge || (!quoted && (match === null || match[0].length !== arg.length) && arg !== "");
+  const shown = isSigned ? value : BigInt.asUintN(64, value);
   const magnitude = (shown < 0n ? -shown : shown).toString(base).padStart(precision ?? 0, "0");
   const prefix = flags.includes("#") && base === 16 ? "0x" : flags.includes("#") && base === 8 ? "0" : "";
   const text = `${shown < 0n ? "-" : ""}${prefix}${magnitude}`;

@@ -4,7 +4,7 @@ import { resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
 import { readAll, readLine } from "../process/streams.js";
 import { terminalOf } from "../process/terminal.js";
-import { isInterpretable, type ScriptNode } from "./ast.js";
+import { ashSyntaxError, isInterpretable, type ScriptNode } from "./ast.js";
 import { Interpreter } from "./interpreter.js";
 import { loadLanguage, type ShellLanguage } from "./language.js";
 import { ShellError, type ShellOption, ShellState } from "./state.js";
@@ -45,6 +45,7 @@ function startState(self: Self): ShellState {
   state.holdIn(self.memory);
   for (const [name, value] of Object.entries(self.env)) state.set(name, value, { isExported: true });
   state.name = self.argv[0] ?? "sh";
+  state.isBash = /(^|\/)bash$/.test(state.name);
   state.shellPid = self.pid;
   state.cwd = self.cwd;
   state.set("PWD", self.cwd, { isExported: true });
@@ -83,10 +84,17 @@ function readOptions(
 /** Runs a whole script. Its last command can replace the shell. */
 async function runProgram(text: string, shell: Interpreter): Promise<number> {
   const script = shell.parse(text);
-  if (!isInterpretable(script)) return runWhole(text, shell);
+  if (!isInterpretable(script)) return runOther(text, script, shell);
   const last = script.statements.length - 1;
   for (const [index, statement] of script.statements.entries()) await shell.runStatement(statement, index === last);
   return shell.state.lastStatus;
+}
+
+/** Runs what our interpreter does not support. @throws ShellError for syntax that the shell does not have */
+function runOther(text: string, script: ScriptNode, shell: Interpreter): Promise<number> {
+  const error = shell.state.isBash ? undefined : ashSyntaxError(script);
+  if (error !== undefined) throw new ShellError(error);
+  return runWhole(text, shell);
 }
 
 /** Reads commands line by line and runs each one as soon as it is complete; on a terminal with a prompt. */
@@ -116,7 +124,7 @@ async function runChunk(text: string, shell: Interpreter, isInteractive: boolean
   try {
     const script: ScriptNode = shell.parse(text);
     if (isInterpretable(script)) await shell.runScript(script);
-    else shell.state.lastStatus = await runWhole(text, shell);
+    else shell.state.lastStatus = await runOther(text, script, shell);
   } catch (error) {
     if (!(error instanceof ShellError) || !isInteractive) throw error;
     await shell.complain(error.message);

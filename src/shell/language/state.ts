@@ -56,6 +56,8 @@ export class ShellState {
   #parameterBytes = 0;
   /** `$0` */
   name = "sh";
+  /** whether it was started as bash, and not as the ash of busybox */
+  isBash = false;
   /** `$$`: the PID of the shell, also in its subshells */
   shellPid = 1;
   lastStatus = 0;
@@ -207,6 +209,7 @@ export class ShellState {
     for (const [signal, command] of this.traps) if (command === "" && signal !== 0) copy.traps.set(signal, command);
     copy.parameters = this.parameters;
     copy.name = this.name;
+    copy.isBash = this.isBash;
     copy.shellPid = this.shellPid;
     copy.lastStatus = this.lastStatus;
     copy.lastBackgroundPid = this.lastBackgroundPid;

@@ -4,6 +4,7 @@ import { dd } from "./dd.js";
 import { basename, dirname, ls, mkdir, rm, rmdir, touch } from "./files.js";
 import { hexdump } from "./hexdump.js";
 import { brctl, ip, ipcs, nnp, pgrep, sysctl } from "./kernel.js";
+import { seq } from "./seq.js";
 import {
   app,
   entrypoint,
@@ -25,7 +26,7 @@ import {
   which,
   whoami,
 } from "./system.js";
-import { cat, echo, head, seq, tail, tee, wc, yes } from "./text.js";
+import { cat, echo, head, tail, tee, wc, yes } from "./text.js";
 import { tr } from "./tr.js";
 
 /** The shell and its dependencies are loaded when it first runs. */

@@ -272,26 +272,3 @@ async function count(self: Self, source: ByteSource): Promise<Record<string, num
     await self.turn(1 + bytes.length / BYTES_PER_UNIT);
   }
 }
-
-const SEQ_PIECE_LENGTH = 4096;
-const SEQ_UNITS = 8;
-
-/** `seq [FIRST [STEP]] LAST` */
-export async function seq(self: Self): Promise<number> {
-  const numbers = self.argv.slice(1).map(Number);
-  if (numbers.length === 0 || numbers.length > 3 || numbers.some(Number.isNaN)) return usage(self, "invalid number");
-  const last = numbers.at(-1) ?? 0;
-  const first = numbers.length > 1 ? (numbers[0] ?? 1) : 1;
-  const step = numbers.length === 3 ? (numbers[1] ?? 1) : 1;
-  if (step === 0) return usage(self, "the step must not be 0");
-  let lines = "";
-  for (let value = first; step > 0 ? value <= last : value >= last; value += step) {
-    lines += `${value}\n`;
-    if (lines.length < SEQ_PIECE_LENGTH) continue;
-    await print(self, lines);
-    lines = "";
-    await self.turn(SEQ_UNITS);
-  }
-  if (lines !== "") await print(self, lines);
-  return 0;
-}

@@ -53,7 +53,7 @@ suiteNeeding(["kubectl"], "pods with hostile scripts on node-1", () => {
   const kubectl = async (...argv: string[]) => (await run("kubectl", ["--kubeconfig", kubeconfig, ...argv])).stdout;
 
   async function createPod(name: string, nodeName: string, script: string): Promise<void> {
-    const container = { name: "c", image: "busybox:1.36", command: ["sh", "-c", script] };
+    const container = { name: "c", image: "nginx", command: ["bash", "-c", script] };
     const spec = { nodeName, restartPolicy: "Never", terminationGracePeriodSeconds: 0, containers: [container] };
     const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };
     const { status, text } = await client.ask("/api/v1/namespaces/default/pods", { method: "POST", body });
