@@ -52,7 +52,7 @@ export function startTrace(
   return { clock, trace, calm: sink instanceof CalmSink ? sink : undefined };
 }
 
-/** Without -v, a terminal shows the calm form; a pipe or a file gets all of it. */
+/** Without -v, a terminal shows the calm form; a pipe or a file gets what `-v 1` shows, but not thousands of lines alike. */
 function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Level, startMs: number): TraceSink {
   const { stderr } = session.streams;
   const options = {
@@ -62,7 +62,8 @@ function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Leve
     verbosity,
     startMs,
   };
-  if (session.output.verbosity !== undefined || stderr.isTTY !== true) return new TerminalSink(options, line);
+  const isAsked = session.output.verbosity !== undefined;
+  if (isAsked || stderr.isTTY !== true) return new TerminalSink(options, line, !isAsked);
   const home = session.env["HOME"];
   const link = linker(stderr, options.chalk.level > 0);
   return new CalmSink({ ...options, home, link, onRepeat: (text) => line.showAside(text) }, line);

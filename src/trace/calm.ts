@@ -1,5 +1,6 @@
 import { type Clock, SystemClock, type Timer } from "../util/clock.js";
 import type { TraceEvent } from "./events.js";
+import { Fold } from "./fold.js";
 import {
   ACTOR_WIDTH,
   actorColour,
@@ -40,13 +41,14 @@ interface Held {
 
 /**
  * Shows a run on one screen: a line for each step, decision and change, without reasons; steps have the time, and the upstream
- * function beside them. What repeats by itself is counted. A summary ends it.
+ * function beside them. What repeats by itself is counted, and so is what thousands of pods do alike. A summary ends it.
  */
 export class CalmSink implements TraceSink {
   readonly level: Level = 1;
   readonly #depths = new Depths();
   readonly #summary = new TraceSummary();
   readonly #repeats = new Map<string, number>();
+  readonly #fold: Fold;
   #held: Held | undefined;
   #lastActor = "";
 
@@ -54,13 +56,18 @@ export class CalmSink implements TraceSink {
     readonly options: CalmOptions,
     readonly out: { write(text: string): unknown },
     readonly clock: Pick<Clock, "timer"> = new SystemClock(),
-  ) {}
+  ) {
+    this.#fold = new Fold((count) => {
+      this.flush();
+      this.#write(count, 0);
+    }, clock);
+  }
 
   write(event: TraceEvent): void {
     this.#summary.add(event);
     const isShown = event.level <= this.level && !isFolded(event);
     const depth = this.#depths.depthOf(event, isShown);
-    if (!isShown || this.#isRepeat(event)) return;
+    if (!isShown || this.#isRepeat(event) || this.#fold.take(event, this.#text(event))) return;
     const held = this.#held;
     if (held !== undefined && isAnswer(event, held.event) && this.#writeAnswered(held, event)) return;
     this.flush();
@@ -76,6 +83,7 @@ export class CalmSink implements TraceSink {
 
   async close(): Promise<void> {
     this.flush();
+    this.#fold.flush();
     const lines = this.#summary.lines(this.options, this.#repeats, (text) => this.#shorten(text));
     if (lines.length > 0) this.out.write(`${lines.join("\n")}\n`);
   }

@@ -1,7 +1,9 @@
 import { Chalk, type ChalkInstance } from "chalk";
+import { type Clock, SystemClock } from "../util/clock.js";
 import type { Actor, Constant, TraceEvent, Upstream } from "./events.js";
+import { Fold } from "./fold.js";
 import { tableLines } from "./table.js";
-import { printable, shortenWords, wrap } from "./text.js";
+import { printable, shortenLists, shortenWords, wrap } from "./text.js";
 import type { Level, TraceSink } from "./trace.js";
 
 export interface TerminalOptions {
@@ -80,11 +82,17 @@ export class Depths {
 /** Renders each event as aligned lines: seconds, actor, sign, text; details follow, dimmed. */
 export class TerminalSink implements TraceSink {
   readonly #depths = new Depths();
+  readonly #fold: Fold | undefined;
 
+  /** @param folds whether facts of one form are counted when they are very many; default: each is shown */
   constructor(
     readonly options: TerminalOptions,
     readonly out: { write(text: string): unknown },
-  ) {}
+    folds = false,
+    clock: Pick<Clock, "timer"> = new SystemClock(),
+  ) {
+    this.#fold = folds ? new Fold((count) => this.#write(count, 0), clock) : undefined;
+  }
 
   get level(): Level {
     return this.options.verbosity;
@@ -93,7 +101,16 @@ export class TerminalSink implements TraceSink {
   write(event: TraceEvent): void {
     const isShown = event.level <= this.options.verbosity;
     const depth = this.#depths.depthOf(event, isShown);
-    if (isShown) this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
+    if (!isShown || this.#fold?.take(event, factText(event, this.options).text) === true) return;
+    this.#write(event, depth);
+  }
+
+  async close(): Promise<void> {
+    this.#fold?.flush();
+  }
+
+  #write(event: TraceEvent, depth: number): void {
+    this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
   }
 }
 
@@ -217,7 +234,7 @@ function content(event: TraceEvent, arrow: string, { chalk, verbosity }: Termina
 
 /** Shows the whole text only where bodies are shown too. */
 function shown(text: string, { verbosity }: TerminalOptions): string {
-  return verbosity >= 4 ? text : shortenWords(text);
+  return verbosity >= 4 ? text : shortenWords(shortenLists(text));
 }
 
 function requestText(event: TraceEvent & { kind: "request" }, arrow: string): string {

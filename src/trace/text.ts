@@ -18,6 +18,19 @@ export function shortenWords(text: string): string {
   });
 }
 
+const LONG_LIST = 400;
+const SHOWN_ITEMS = 10;
+
+/** Cuts a long list: the names of thousands of pods in `[default/a, default/b]`. */
+export function shortenLists(text: string): string {
+  if (text.length <= LONG_LIST) return text;
+  return text.replace(/\[([^[\]]{400,})\]/g, (whole, list: string) => {
+    const items = list.split(", ");
+    if (items.length <= SHOWN_ITEMS) return whole;
+    return `[${items.slice(0, SHOWN_ITEMS).join(", ")}, and ${items.length - SHOWN_ITEMS} more]`;
+  });
+}
+
 /** Breaks a text into lines of at most `width` columns at spaces. A longer word is cut. Line feeds stay. */
 export function wrap(text: string, width: number): string[] {
   const limit = Math.max(8, width);
