@@ -193,6 +193,7 @@ export const FACTS = {
   podInitialBackoff: duration("DefaultPodInitialBackoffDuration", SCHEDULING_QUEUE, ["1.25", 1_000]),
   podMaxBackoff: duration("DefaultPodMaxBackoffDuration", SCHEDULING_QUEUE, ["1.25", 10_000]),
   podMaxInUnschedulablePods: duration("DefaultPodMaxInUnschedulablePodsDuration", SCHEDULING_QUEUE, ["1.25", 300_000]),
+  minDomainsInPodTopologySpread: gate("MinDomainsInPodTopologySpread", ["1.25", false], ["1.27", true]),
   podSchedulingReadiness: gate("PodSchedulingReadiness", ["1.25", false], ["1.27", true]),
   schedulerPopFromBackoffQ: gate("SchedulerPopFromBackoffQ", ["1.25", false], ["1.33", true]),
   fitTooBigIsUnresolvable: fact(

@@ -1,4 +1,5 @@
 import type { DecisionFact } from "../../trace/events.js";
+import { isSet } from "../../util/records.js";
 import type { Rejection } from "./framework.js";
 import type { SchedulablePod } from "./objects.js";
 import type { Profile } from "./profile.js";
@@ -52,17 +53,7 @@ function listed(texts: readonly string[]): string {
 
 /** What the pod requests but no plugin of this scheduler handles. */
 function notLookedAt(pod: SchedulablePod): readonly string[] {
-  const { affinity, topologySpreadConstraints, volumes } = { ...pod.spec } as Readonly<Record<string, unknown>>;
-  const { podAffinity, podAntiAffinity } = (affinity ?? {}) as Readonly<Record<string, unknown>>;
-  const hasClaims =
-    Array.isArray(volumes) &&
-    volumes.some((one) => (one as Readonly<Record<string, unknown>>)["persistentVolumeClaim"]);
-  return [
-    ...(podAffinity === undefined ? [] : ["podAffinity"]),
-    ...(podAntiAffinity === undefined ? [] : ["podAntiAffinity"]),
-    ...(Array.isArray(topologySpreadConstraints) && topologySpreadConstraints.length > 0
-      ? ["topologySpreadConstraints"]
-      : []),
-    ...(hasClaims ? ["persistentVolumeClaims"] : []),
-  ];
+  const { volumes } = { ...pod.spec };
+  const hasClaims = volumes?.some(({ persistentVolumeClaim }) => isSet(persistentVolumeClaim)) === true;
+  return hasClaims ? ["persistentVolumeClaims"] : [];
 }

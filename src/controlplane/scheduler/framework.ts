@@ -18,6 +18,7 @@ export type ClusterEvent =
   | "NodeLabelChange"
   | "NodeTaintChange"
   | "NodeConditionChange"
+  | "AssignedPodAdd"
   | "AssignedPodUpdate"
   | "AssignedPodDelete";
 
@@ -49,6 +50,18 @@ export interface FilterPlugin {
   preFilter?(pod: PodInfo): PreFilterResult;
 }
 
+/** Decides about one node within a cycle. @returns undefined if the pod fits */
+export type NodeFilter = (node: NodeInfo) => Rejection | undefined;
+
+/** Decides by what runs on other nodes as well. */
+export interface ClusterFilterPlugin extends Pick<FilterPlugin, "name" | "events"> {
+  /**
+   * Counts the pods of all nodes once. Mirrors PreFilter.
+   * @returns undefined if the pod fits on every node as far as this plugin is concerned
+   */
+  filterAmong(pod: PodInfo, nodes: readonly NodeInfo[]): NodeFilter | undefined;
+}
+
 /** Rates how good a node is for a pod. */
 export interface ScorePlugin {
   readonly name: string;
@@ -57,6 +70,19 @@ export interface ScorePlugin {
   score(pod: PodInfo, node: NodeInfo): number;
   /** Scales the scores of all nodes to 0 to 100; absent: `score` returns that range already. */
   normalize?(scores: readonly number[]): readonly number[];
+}
+
+/** Rates the nodes of one cycle. */
+export type Scorer = Pick<ScorePlugin, "score" | "normalize">;
+
+/** Rates by what runs on other nodes as well. */
+export interface ClusterScorePlugin extends Pick<ScorePlugin, "name" | "weight"> {
+  /**
+   * Mirrors PreScore.
+   * @param feasible the nodes that it will rate
+   * @returns undefined if all nodes are equal
+   */
+  scoreAmong(pod: PodInfo, feasible: readonly NodeInfo[], all: readonly NodeInfo[]): Scorer | undefined;
 }
 
 /** The highest score that a plugin gives to a node. */

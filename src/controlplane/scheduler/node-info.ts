@@ -8,6 +8,7 @@ import {
   resourceFrom,
 } from "../../apimachinery/corev1/pod-requests.js";
 import { keyOf } from "../../client-go/cache/key.js";
+import { type AffinityTerms, affinityTermsOf } from "./affinity-terms.js";
 import { nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
 
 /** A pod with the values that the scheduler compares with each node, computed once. */
@@ -21,6 +22,8 @@ export interface PodInfo {
   readonly requests: Resource;
   /** with a minimum for cpu and memory: scores nodes */
   readonly nonZero: Resource;
+  /** undefined for a pod without inter-pod affinity */
+  readonly affinity: AffinityTerms | undefined;
 }
 
 const NO_RESOURCES: Resource = new Map();
@@ -33,7 +36,8 @@ export interface PodInfoOptions {
 export function podInfo(pod: SchedulablePod, options: PodInfoOptions): PodInfo {
   const requests = podRequests(pod.spec, options);
   const nonZero = nonZeroRequests(pod.spec, options);
-  return { pod, key: keyOf(pod), uid: uidOf(pod), hostPorts: hostPortsOf(containersOf(pod)), requests, nonZero };
+  const hostPorts = hostPortsOf(containersOf(pod));
+  return { pod, key: keyOf(pod), uid: uidOf(pod), hostPorts, requests, nonZero, affinity: affinityTermsOf(pod) };
 }
 
 /**
@@ -49,6 +53,8 @@ export class NodeInfo {
   readonly requested = new Map<string, number>();
   readonly nonZeroRequested = new Map<string, number>();
   readonly pods = new Map<string, PodInfo>();
+  /** the pods with inter-pod affinity or anti-affinity */
+  readonly podsWithAffinity = new Map<string, PodInfo>();
   readonly usedPorts = new HostPortInfo();
 
   constructor(readonly name: string) {}
@@ -61,6 +67,7 @@ export class NodeInfo {
   addPod(info: PodInfo): void {
     if (this.pods.has(info.key)) this.removePod(info.key);
     this.pods.set(info.key, info);
+    if (info.affinity !== undefined) this.podsWithAffinity.set(info.key, info);
     this.#count(info, 1);
   }
 
@@ -68,6 +75,7 @@ export class NodeInfo {
     const info = this.pods.get(key);
     if (info === undefined) return;
     this.pods.delete(key);
+    this.podsWithAffinity.delete(key);
     this.#count(info, -1);
   }
 

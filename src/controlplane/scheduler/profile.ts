@@ -1,61 +1,95 @@
 import { factFor } from "../../release/facts.js";
-import type { FilterPlugin, Rejection, ScorePlugin } from "./framework.js";
+import type {
+  ClusterFilterPlugin,
+  ClusterScorePlugin,
+  FilterPlugin,
+  NodeFilter,
+  Rejection,
+  ScorePlugin,
+} from "./framework.js";
+import type { ClusterLookups } from "./lookups.js";
 import type { NodeInfo, PodInfo } from "./node-info.js";
 import type { Nominator } from "./nominator.js";
 import { BALANCED_ALLOCATION } from "./plugins/balanced-allocation.js";
+import { IMAGE_LOCALITY } from "./plugins/image-locality.js";
+import { interPodAffinity } from "./plugins/inter-pod-affinity.js";
 import { NODE_AFFINITY } from "./plugins/node-affinity.js";
 import { NODE_NAME } from "./plugins/node-name.js";
 import { NODE_PORTS } from "./plugins/node-ports.js";
 import { nodeResourcesFit } from "./plugins/node-resources-fit.js";
 import { NODE_UNSCHEDULABLE } from "./plugins/node-unschedulable.js";
+import { podTopologySpread } from "./plugins/pod-topology-spread.js";
 import { TAINT_TOLERATION } from "./plugins/taint-toleration.js";
 
 /** The plugins of one scheduler, each kind in the order of its calls. */
 export interface Profile {
-  readonly filters: readonly FilterPlugin[];
-  readonly scores: readonly ScorePlugin[];
+  readonly filters: readonly (FilterPlugin | ClusterFilterPlugin)[];
+  readonly scores: readonly (ScorePlugin | ClusterScorePlugin)[];
 }
 
 /**
  * The plugins of the default profile, in upstream's order and with its weights.
  *
  * Mirrors pkg/scheduler/apis/config/v1beta3/default_plugins.go (getDefaultPlugins).
- * Differs: without PodTopologySpread, InterPodAffinity, ImageLocality and the plugins for volumes (VolumeRestrictions,
- * NodeVolumeLimits, VolumeBinding, VolumeZone). The trace reports the ignored fields of a pod.
+ * Differs: without the plugins for volumes (VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone). The trace
+ * reports the ignored fields of a pod.
  */
-export function defaultProfile(kubeVersion: string): Profile {
+export function defaultProfile(kubeVersion: string, lookups: ClusterLookups): Profile {
   const fit = nodeResourcesFit({ tooBigIsUnresolvable: factFor("fitTooBigIsUnresolvable", kubeVersion) });
+  const spread = podTopologySpread(lookups, { minDomains: factFor("minDomainsInPodTopologySpread", kubeVersion) });
+  const interPod = interPodAffinity(lookups);
   return {
-    filters: [NODE_UNSCHEDULABLE, NODE_NAME, TAINT_TOLERATION, NODE_AFFINITY, NODE_PORTS, fit],
-    scores: [TAINT_TOLERATION, NODE_AFFINITY, fit, BALANCED_ALLOCATION],
+    filters: [NODE_UNSCHEDULABLE, NODE_NAME, TAINT_TOLERATION, NODE_AFFINITY, NODE_PORTS, fit, spread, interPod],
+    scores: [TAINT_TOLERATION, NODE_AFFINITY, fit, spread, interPod, BALANCED_ALLOCATION, IMAGE_LOCALITY],
   };
 }
 
-/** Calls the plugins in order until one rejects the node. Mirrors frameworkImpl.RunFilterPlugins. */
-function runFilters({ filters }: Profile, pod: PodInfo, node: NodeInfo): Rejection | undefined {
-  for (const plugin of filters) {
-    const rejection = plugin.filter(pod, node);
-    if (rejection !== undefined) return rejection;
-  }
-  return undefined;
-}
-
 /**
- * The pod must fit together with the pods nominated to the node, and also without them, because they might never come.
- * Mirrors RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime/framework.go.
+ * The filters of one pod on one state of the cluster.
+ * Mirrors RunPreFilterPlugins and RunFilterPluginsWithNominatedPods in pkg/scheduler/framework/runtime/framework.go.
+ * Differs: where upstream adjusts the counts of PreFilter (AddPod, RemovePod), the counts are made again.
  */
-export function runFiltersWithNominated(
-  profile: Profile,
-  nominator: Nominator,
-  pod: PodInfo,
-  node: NodeInfo,
-): Rejection | undefined {
-  const ahead = nominator.ahead(pod, node.name);
-  if (ahead.length > 0) {
-    const crowded = node.clone();
-    for (const one of ahead) crowded.addPod(one);
-    const rejection = runFilters(profile, pod, crowded);
-    if (rejection !== undefined) return rejection;
+export class FilterRun {
+  readonly #checks: readonly NodeFilter[];
+  readonly #comparesNodes: boolean;
+
+  constructor(
+    readonly profile: Profile,
+    readonly nominator: Nominator,
+    readonly pod: PodInfo,
+    readonly nodes: readonly NodeInfo[],
+  ) {
+    const checks = profile.filters.map((plugin) =>
+      "filter" in plugin ? (node: NodeInfo) => plugin.filter(pod, node) : plugin.filterAmong(pod, nodes),
+    );
+    this.#checks = checks.filter((check) => check !== undefined);
+    this.#comparesNodes = profile.filters.some((plugin, i) => !("filter" in plugin) && checks[i] !== undefined);
   }
-  return runFilters(profile, pod, node);
+
+  /** The same pod after a trial change of one node. */
+  with(changed: NodeInfo): FilterRun {
+    if (!this.#comparesNodes) return this;
+    const nodes = this.nodes.map((node) => (node.name === changed.name ? changed : node));
+    return new FilterRun(this.profile, this.nominator, this.pod, nodes);
+  }
+
+  /** The pod must fit together with the pods nominated to the node, and also without them: they might never come. */
+  reject(node: NodeInfo): Rejection | undefined {
+    const ahead = this.nominator.ahead(this.pod, node.name);
+    if (ahead.length > 0) {
+      const crowded = node.clone();
+      for (const one of ahead) crowded.addPod(one);
+      const rejection = this.with(crowded).#firstRejection(crowded);
+      if (rejection !== undefined) return rejection;
+    }
+    return this.#firstRejection(node);
+  }
+
+  #firstRejection(node: NodeInfo): Rejection | undefined {
+    for (const check of this.#checks) {
+      const rejection = check(node);
+      if (rejection !== undefined) return rejection;
+    }
+    return undefined;
+  }
 }

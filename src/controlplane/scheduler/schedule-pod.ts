@@ -4,7 +4,7 @@ import type { Diagnosis } from "./fit-error.js";
 import type { Rejection } from "./framework.js";
 import type { NodeInfo, PodInfo } from "./node-info.js";
 import type { Nominator } from "./nominator.js";
-import { type Profile, runFiltersWithNominated } from "./profile.js";
+import { FilterRun, type Profile } from "./profile.js";
 
 /** One node's scores, weighted, in the order of the profile's score plugins. */
 export interface NodeScore {
@@ -55,14 +55,14 @@ export class Algorithm {
     const [first] = names;
     if (first === undefined) return { outcome: "no-fit", allNodes: all.length, rejections };
     if (names.length === 1) return { outcome: "fits", nodeName: first, feasible: names, scores: [], rejections };
-    const scores = this.#prioritize(pod, feasible);
+    const scores = this.#prioritize(pod, feasible, all);
     return { outcome: "fits", nodeName: this.#selectHost(scores), feasible: names, scores, rejections };
   }
 
   #findFeasible(pod: PodInfo, all: readonly NodeInfo[], rejections: Map<string, Rejection>): readonly NodeInfo[] {
     let nodes = all;
     for (const plugin of this.profile.filters) {
-      const result = plugin.preFilter?.(pod);
+      const result = "filter" in plugin ? plugin.preFilter?.(pod) : undefined;
       if (result === undefined) continue;
       if ("rejection" in result) {
         for (const { name } of all) rejections.set(name, result.rejection);
@@ -70,25 +70,26 @@ export class Algorithm {
       }
       nodes = nodes.filter(({ name }) => result.nodeNames.has(name));
     }
-    return this.#nominatedNode(pod) ?? this.#findPassing(pod, nodes, rejections);
+    const run = new FilterRun(this.profile, this.nominator, pod, all);
+    return this.#nominatedNode(run) ?? this.#findPassing(run, nodes, rejections);
   }
 
   /** Mirrors evaluateNominatedNode: if the node that was freed for the pod fits, no other node is checked. */
-  #nominatedNode(pod: PodInfo): readonly NodeInfo[] | undefined {
-    const nominated = pod.pod.status?.["nominatedNodeName"];
+  #nominatedNode(run: FilterRun): readonly NodeInfo[] | undefined {
+    const nominated = run.pod.pod.status?.["nominatedNodeName"];
     const node = typeof nominated === "string" ? this.cache.node(nominated) : undefined;
-    if (node === undefined || this.#reject(pod, node) !== undefined) return undefined;
+    if (node === undefined || run.reject(node) !== undefined) return undefined;
     return [node];
   }
 
-  #findPassing(pod: PodInfo, nodes: readonly NodeInfo[], rejections: Map<string, Rejection>): readonly NodeInfo[] {
+  #findPassing(run: FilterRun, nodes: readonly NodeInfo[], rejections: Map<string, Rejection>): readonly NodeInfo[] {
     const enough = numFeasibleNodesToFind(nodes.length);
     const feasible: NodeInfo[] = [];
     let processed = 0;
     for (; processed < nodes.length && feasible.length < enough; processed++) {
       const node = nodes[(this.#nextStart + processed) % nodes.length];
       if (node === undefined) continue;
-      const rejection = this.#reject(pod, node);
+      const rejection = run.reject(node);
       if (rejection === undefined) feasible.push(node);
       else rejections.set(node.name, rejection);
     }
@@ -96,14 +97,12 @@ export class Algorithm {
     return feasible;
   }
 
-  #reject(pod: PodInfo, node: NodeInfo): Rejection | undefined {
-    return runFiltersWithNominated(this.profile, this.nominator, pod, node);
-  }
-
-  #prioritize(pod: PodInfo, nodes: readonly NodeInfo[]): readonly NodeScore[] {
-    const columns = this.profile.scores.map(({ score, normalize, weight }) => {
-      const raw = nodes.map((node) => score(pod, node));
-      return (normalize?.(raw) ?? raw).map((one) => one * weight);
+  #prioritize(pod: PodInfo, nodes: readonly NodeInfo[], all: readonly NodeInfo[]): readonly NodeScore[] {
+    const columns = this.profile.scores.map((plugin) => {
+      const scorer = "score" in plugin ? plugin : plugin.scoreAmong(pod, nodes, all);
+      if (scorer === undefined) return [];
+      const raw = nodes.map((node) => scorer.score(pod, node));
+      return (scorer.normalize?.(raw) ?? raw).map((one) => one * plugin.weight);
     });
     return nodes.map(({ name }, i) => {
       const byPlugin = columns.map((column) => column[i] ?? 0);

@@ -12,6 +12,7 @@ import type { SharedDeps } from "../controllers/support/shared-deps.js";
 import type { Binder } from "./binder.js";
 import { SchedulerCache } from "./cache.js";
 import { SeriesRecorder } from "./event-recorder.js";
+import { type ClusterLookups, clusterLookups } from "./lookups.js";
 import { isWorthTrying, nodeChanges } from "./node-changes.js";
 import { type PodInfo, podInfo } from "./node-info.js";
 import { Nominator } from "./nominator.js";
@@ -37,8 +38,9 @@ export class Scheduler implements Controller {
 
   constructor(readonly deps: SchedulerDeps) {}
 
-  run(signal: AbortSignal): Promise<void> {
-    return new SchedulerRun(this.deps).run(signal);
+  async run(signal: AbortSignal): Promise<void> {
+    const lookups = await clusterLookups(this.deps.reflectors, signal);
+    await new SchedulerRun(this.deps, lookups).run(signal);
   }
 }
 
@@ -55,9 +57,12 @@ class SchedulerRun {
   readonly #cycle: SchedulingCycle;
   readonly #infoOptions: { readonly sidecars: boolean };
 
-  constructor(readonly deps: SchedulerDeps) {
+  constructor(
+    readonly deps: SchedulerDeps,
+    readonly lookups: ClusterLookups,
+  ) {
     const { clock, kubeVersion, reflectors } = deps;
-    const profile = defaultProfile(kubeVersion);
+    const profile = defaultProfile(kubeVersion, lookups);
     this.#nodes = reflectors.of<SchedulableNode>("nodes");
     this.#pods = reflectors.of<SchedulablePod>("pods");
     this.#infoOptions = { sidecars: factFor("sidecarContainers", kubeVersion) };
@@ -156,6 +161,12 @@ class SchedulerRun {
     this.#queue.delete(key);
     this.#nominator.remove(key);
     if (before !== undefined && asksForLess(info, before)) this.#queue.moveAll(["AssignedPodUpdate"]);
+    else this.#queue.moveAll(["AssignedPodAdd"], (waiting) => this.#needs(waiting, pod));
+  }
+
+  /** Mirrors getUnschedulablePodsWithMatchingAffinityTerm in pkg/scheduler/internal/queue/scheduling_queue.go. */
+  #needs({ affinity }: PodInfo, bound: SchedulablePod): boolean {
+    return affinity?.required.some((term) => term.matches(bound, this.lookups.namespaceLabels)) === true;
   }
 
   /** Mirrors deletePodFromCache and deletePodFromSchedulingQueue; upstream's watch leaves finished pods out. */

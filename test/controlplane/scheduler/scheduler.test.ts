@@ -131,6 +131,9 @@ describe("upstream's words", () => {
   });
 });
 
+const WAITS =
+  "0/1 nodes are available: 1 node(s) didn't match pod affinity rules. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+
 describe("the choice of a node", () => {
   test("the emptiest node wins; the trace explains it", async () => {
     await using lab = await Lab.open();
@@ -142,7 +145,7 @@ describe("the choice of a node", () => {
     assert.deepEqual([await lab.nodeOf("first"), await lab.nodeOf("second")], ["n1", "n2"]);
     assert.deepEqual(lab.decisions(), [
       "default/first goes to n1: it is the only node that fits",
-      "default/second goes to n2: scores of TaintToleration + NodeAffinity + NodeResourcesFit + NodeResourcesBalancedAllocation: n2 300+0+75+100 = 475, n1 300+0+25+100 = 425; NodeUnschedulable filtered out n3: node(s) were unschedulable",
+      "default/second goes to n2: scores of TaintToleration + NodeAffinity + NodeResourcesFit + PodTopologySpread + InterPodAffinity + NodeResourcesBalancedAllocation + ImageLocality: n2 300+0+75+0+0+100+0 = 475, n1 300+0+25+0+0+100+0 = 425; NodeUnschedulable filtered out n3: node(s) were unschedulable",
     ]);
     assert.ok(only(lab.facts, "decision").every(({ actor }) => actor === "scheduler"));
   });
@@ -178,14 +181,28 @@ describe("the choice of a node", () => {
   test("ignored fields are reported", async () => {
     await using lab = await Lab.open();
     await lab.addNode(makeNode("n1"));
-    await lab.addPod(makePod("p", { affinity: { podAntiAffinity: {} } }));
+    await lab.addPod(makePod("p", { volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] }));
     assert.deepEqual(lab.decisions(), [
-      "default/p goes to n1: it is the only node that fits; ignored: podAntiAffinity",
+      "default/p goes to n1: it is the only node that fits; ignored: persistentVolumeClaims",
     ]);
   });
 });
 
 describe("back into the queue", () => {
+  test("a pod that must run beside another waits for it, in whatever namespace", async () => {
+    await using lab = await Lab.open();
+    await lab.addNode(makeNode("n1"));
+    const term = { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { app: "db" } } };
+    const podAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [{ ...term, namespaceSelector: {} }] };
+    await lab.addPod(makePod("web", { affinity: { podAffinity } }));
+    assert.equal(await lab.whyNot("web"), WAITS);
+    await lab.addPod(makePod("other", {}, { metadata: { name: "other", namespace: "default", labels: { app: "x" } } }));
+    await lab.clock.advance(60_000);
+    assert.equal(await lab.nodeOf("web"), undefined);
+    await lab.addPod(makePod("db", {}, { metadata: { name: "db", namespace: "default", labels: { app: "db" } } }));
+    assert.equal(await lab.nodeOf("web"), "n1");
+  });
+
   test("a pod that did not fit is bound when another pod is deleted or has finished", async () => {
     for (const leave of ["delete", "end"] as const) {
       await using lab = await Lab.open();

@@ -6,7 +6,7 @@ import type { Rejection } from "../framework.js";
 import type { NodeInfo, PodInfo } from "../node-info.js";
 import type { Nominator } from "../nominator.js";
 import { priorityOf } from "../objects.js";
-import { type Profile, runFiltersWithNominated } from "../profile.js";
+import { FilterRun, type Profile } from "../profile.js";
 
 /** The result for a pod that fits nowhere: a node on which victims make room, or why there is no such node. */
 export type PreemptionResult =
@@ -83,10 +83,11 @@ function findCandidates(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis
   const enough = Math.max(Math.floor((potential.length * MIN_CANDIDATE_PERCENTAGE) / 100), MIN_CANDIDATES);
   const offset = Math.floor(deps.random.float() * potential.length);
   const candidates: Candidate[] = [];
+  const filters = new FilterRun(deps.profile, deps.nominator, pod, deps.cache.nodes());
   for (let i = 0; i < potential.length && candidates.length < enough; i++) {
     const node = potential[(offset + i) % potential.length];
     if (node === undefined) continue;
-    const found = selectVictimsOnNode(deps, pod, node);
+    const found = selectVictimsOnNode(filters, node);
     if ("victims" in found) candidates.push({ nodeName: node.name, victims: found.victims });
     else rejections.set(node.name, found);
   }
@@ -98,20 +99,19 @@ function findCandidates(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis
  * first. Mirrors SelectVictimsOnNode.
  */
 function selectVictimsOnNode(
-  deps: PreemptionDeps,
-  pod: PodInfo,
+  filters: FilterRun,
   occupied: NodeInfo,
 ): { readonly victims: readonly PodInfo[] } | Rejection {
-  const lower = [...occupied.pods.values()].filter((one) => priorityOf(one.pod) < priorityOf(pod.pod));
+  const lower = [...occupied.pods.values()].filter((one) => priorityOf(one.pod) < priorityOf(filters.pod.pod));
   if (lower.length === 0) return NO_VICTIMS;
   const node = occupied.clone();
   for (const { key } of lower) node.removePod(key);
-  const stillNot = runFiltersWithNominated(deps.profile, deps.nominator, pod, node);
+  const stillNot = filters.with(node).reject(node);
   if (stillNot !== undefined) return stillNot;
   const victims: PodInfo[] = [];
   for (const one of lower.sort(moreImportantFirst)) {
     node.addPod(one);
-    if (runFiltersWithNominated(deps.profile, deps.nominator, pod, node) === undefined) continue;
+    if (filters.with(node).reject(node) === undefined) continue;
     node.removePod(one.key);
     victims.push(one);
   }

@@ -1,0 +1,75 @@
+import type {
+  V1Namespace,
+  V1ReplicaSet,
+  V1ReplicationController,
+  V1Service,
+  V1StatefulSet,
+} from "@kubernetes/client-node";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { Wire } from "../../apimachinery/wire.js";
+import type { SharedReflectors } from "../controllers/shared-reflector.js";
+import { matchesSelector } from "../registry/resources/selector.js";
+import type { NamespaceLabels } from "./affinity-terms.js";
+import type { SchedulablePod } from "./objects.js";
+
+/** Reports whether a pod with these labels belongs to a group of pods. */
+export type PodSelector = (labels: Readonly<Record<string, string>> | undefined) => boolean;
+
+/** The objects besides nodes and pods that plugins look up. */
+export interface ClusterLookups {
+  readonly namespaceLabels: NamespaceLabels;
+  /** @returns undefined if the pod belongs to no Service and no controller */
+  defaultSelector(pod: SchedulablePod): PodSelector | undefined;
+}
+
+/** Reads the shared caches. Resolves when each has its first list. */
+export async function clusterLookups(
+  reflectors: Pick<SharedReflectors, "of">,
+  signal: AbortSignal,
+): Promise<ClusterLookups> {
+  const namespaces = reflectors.of<Wire<V1Namespace>>("namespaces");
+  const services = reflectors.of<Wire<V1Service>>("services");
+  const controllers = {
+    ReplicationController: reflectors.of<Wire<V1ReplicationController>>("replicationcontrollers"),
+    ReplicaSet: reflectors.of<Wire<V1ReplicaSet>>("replicasets.apps"),
+    StatefulSet: reflectors.of<Wire<V1StatefulSet>>("statefulsets.apps"),
+  };
+  await Promise.all([namespaces, services, ...Object.values(controllers)].map((one) => one.synced(signal)));
+  return {
+    namespaceLabels: (namespace) => namespaces.byKey(namespace)?.metadata.labels,
+    defaultSelector(pod) {
+      const selectors = [
+        ...selectorsOfServices(services.list(), pod),
+        ...ownerSelector(pod, ({ kind, name }) => {
+          if (!Object.hasOwn(controllers, kind)) return undefined;
+          return controllers[kind as keyof typeof controllers].get(pod.metadata.namespace, name);
+        }),
+      ];
+      return selectors.length === 0 ? undefined : (labels) => selectors.every((one) => one(labels));
+    },
+  };
+}
+
+/** Mirrors GetPodServices in pkg/scheduler/framework/plugins/helper/spread.go. */
+function selectorsOfServices(services: readonly Wire<V1Service>[], { metadata }: SchedulablePod): PodSelector[] {
+  return services.flatMap((service) => {
+    const matchLabels = service.spec?.selector ?? {};
+    if (service.metadata.namespace !== metadata.namespace || Object.keys(matchLabels).length === 0) return [];
+    const selector: PodSelector = (labels) => matchesSelector({ matchLabels }, labels);
+    return selector(metadata.labels) ? [selector] : [];
+  });
+}
+
+/** Mirrors DefaultSelector in pkg/scheduler/framework/plugins/helper/spread.go. */
+function ownerSelector(
+  { metadata }: SchedulablePod,
+  find: (owner: { readonly kind: string; readonly name: string }) => KubeObject | undefined,
+): PodSelector[] {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const found = owner === undefined ? undefined : find(owner);
+  if (found === undefined) return [];
+  const { selector } = (found["spec"] ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof selector !== "object" || selector === null) return [];
+  const asSelector = found.kind === "ReplicationController" ? { matchLabels: selector } : selector;
+  return [(labels) => matchesSelector(asSelector as Parameters<typeof matchesSelector>[0], labels)];
+}
