@@ -2,7 +2,7 @@
 // An unbundled @kubernetes/client-node costs 300 ms per start, and most commands never load it.
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
-import { BANNER, browserOutputs, PROCESSES, programOptions, withModule } from "./bundle.mjs";
+import { BANNER, browserOutputs, PAGE_HEAD_FILE, PROCESSES, programOptions, withModule } from "./bundle.mjs";
 import { thirdPartyNotices } from "./notices.mjs";
 
 const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
@@ -37,3 +37,4 @@ await writeFile("dist/THIRD-PARTY-NOTICES.txt", await thirdPartyNotices(outputs)
 await chmod("dist/cli.js", 0o755);
 // The labs as the program reads them, checked here so that the program need not check them.
 await withModule("scripts/compile-labs.ts", ({ writeCompiledLabs }) => writeCompiledLabs("labs", "dist/labs"));
+await withModule("src/ui/page.ts", ({ PAGE_HEAD }) => writeFile(`dist/${PAGE_HEAD_FILE}`, PAGE_HEAD));

@@ -100,6 +100,9 @@ const BROWSER_BUNDLE = {
   },
 };
 
+/** The file that has what comes before the facts in the page of a trace. */
+export const PAGE_HEAD_FILE = "page-head.html";
+
 /** Bundles run on the oldest Node that the program supports. */
 const FOR_NODE = { bundle: true, format: "esm", platform: "node", target: "node20.18" };
 /**
@@ -116,6 +119,7 @@ export function programOptions(version, processFolder) {
     define: {
       KUBELAB_VERSION: JSON.stringify(version),
       KUBELAB_COMPILED_LABS: "true",
+      KUBELAB_PAGE_HEAD: JSON.stringify(`./${PAGE_HEAD_FILE}`),
       ...processesIn(processFolder, "js"),
     },
     external: UNUSED,

@@ -13,6 +13,9 @@ export interface Bodies {
   readonly responseBody?: unknown;
 }
 
+/** What comes after the facts. A browser shows the page without it as well: a killed run leaves a file that can be read. */
+export const PAGE_TAIL = "</script>\n</body>\n</html>\n";
+
 /**
  * One fact as a line of the page. No line can end the script element that holds it or begin a comment in it, because it has no `<`.
  * JSON has no tab of its own, so a tab separates the fact from its bodies.

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import program from "./browser/main.tsx?bundle";
 import style from "./browser/page.css?bundle";
+import { PAGE_TAIL } from "./facts.js";
 
 /** Nothing is loaded, and only the page's own program runs. `<`, which the data cannot contain, begins the end of it. */
 const POLICY = [
@@ -14,9 +15,6 @@ const POLICY = [
 
 /** What comes before the lines of `factLine`. The program waits until the whole page is there. */
 export const PAGE_HEAD = headOf(POLICY);
-
-/** What comes after the facts. A browser shows the page without it as well: a killed run leaves a file that can be read. */
-export const PAGE_TAIL = "</script>\n</body>\n</html>\n";
 
 /** The page of a running command: its facts come from the server of the page. */
 export const LIVE_PAGE = headOf([...POLICY, "connect-src 'self'", "img-src data:"], true) + PAGE_TAIL;
