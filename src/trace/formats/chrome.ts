@@ -15,6 +15,9 @@ interface Placed extends Slice {
   readonly tid: number;
 }
 
+/** Chrome draws an arrow only between slices of its own category. */
+const CATEGORY = "kubelab";
+
 /** Slices of one thread must not overlap, so what an actor does at the same time is put on several. */
 const MAX_LANES = 100;
 
@@ -36,11 +39,11 @@ export function* chromeTrace(graph: TraceGraph): Generator<string> {
   for (const value of names(placed.values())) yield line(value);
   for (const slice of placed.values()) {
     const { event, ts, dur, pid, tid } = slice;
-    yield line({ ph: "X", name: nameOf(event), cat: event.kind, ts, dur, pid, tid, args: argumentsOf(event) });
+    yield line({ ph: "X", name: nameOf(event), cat: CATEGORY, ts, dur, pid, tid, args: argumentsOf(event) });
     const cause = graph.causeOf(event);
     const from = cause === undefined ? undefined : placed.get(cause);
     if (from === undefined) continue;
-    const flow = { name: "caused", cat: "cause", id: event.id };
+    const flow = { name: "caused", cat: CATEGORY, id: event.id };
     yield line({ ph: "s", ...flow, ts: from.ts, pid: from.pid, tid: from.tid });
     yield line({ ph: "f", bp: "e", ...flow, ts, pid, tid });
   }
@@ -111,7 +114,7 @@ function* names(slices: Iterable<Placed>): Generator<unknown> {
 }
 
 function argumentsOf(event: TraceEvent): Record<string, unknown> {
-  const { kind: _kind, atMs: _atMs, actor: _actor, ...rest } = event;
+  const { atMs: _atMs, actor: _actor, ...rest } = event;
   return { ...rest, ...(event.kind === "request" || event.kind === "rpc" ? WITHOUT_BODIES : {}) };
 }
 
