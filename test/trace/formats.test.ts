@@ -7,6 +7,7 @@ import { chromeTrace } from "../../src/trace/formats/chrome.js";
 import { mermaidDiagram } from "../../src/trace/formats/mermaid.js";
 import { otlpTrace } from "../../src/trace/formats/otlp.js";
 import { TraceGraph } from "../../src/trace/graph.js";
+import type { Level } from "../../src/trace/trace.js";
 import { fact, note, request, rpc, state, watch } from "./facts.js";
 import { HOSTILE } from "./hostile.js";
 
@@ -94,11 +95,11 @@ test("mermaid: requests, calls and watch events are arrows, the rest are notes, 
   participant p4 as runtime node-1
   Note over p1: 0000000000000001
   Note over p1: Create the pod
-  p1->>p3: POST /api/v1/namespaces/default/pods
+  p1->>p3: POST<br/>/api/v1/namespaces/default/pods
   Note over p3: allow
   Note over p3: Pod default/web: object stored
   p3-->>p1: 201 (10 ms)
-  p3-->>p2: watch event ADDED pods default/web
+  p3-->>p2: watch event ADDED pods<br/>default/web
   p2->>p4: RuntimeService/RunPodSandbox
   p2->>p4: RuntimeService/RunPodSandbox
   Note over p4: Pod default/web: object stored
@@ -112,7 +113,7 @@ for (const text of HOSTILE) {
   test(`mermaid: its own parser reads ${JSON.stringify(text.slice(0, 40))}`, async () => {
     const diagram = textOf(mermaidDiagram(TraceGraph.of(hostileFacts(text))));
     assert.equal((await mermaid.parse(diagram)).diagramType, "sequence");
-    assert.doesNotMatch(diagram.replaceAll(/--?>>/g, ""), /[<>]/);
+    assert.doesNotMatch(diagram.replaceAll(/--?>>|<br\/>/g, ""), /[<>]/);
     assert.equal(diagram.split("\n").filter((line) => /^ {2}Note over p\d+(,p\d+)?: \S/.test(line)).length, 8, diagram);
   });
 }
@@ -123,7 +124,7 @@ test("mermaid: a long trace shows the levels that fit, and says how many facts a
   );
   const diagram = textOf(mermaidDiagram(TraceGraph.of(many)));
   assert.ok(diagram.length < 50_000, `${diagram.length}`);
-  assert.match(diagram, /47\d\d of 5000 facts are left out/);
+  assert.match(diagram, /4950 of 5000 facts are left out/);
   await mermaid.parse(diagram);
   const one = textOf(mermaidDiagram(TraceGraph.of(many.map((event) => ({ ...event, level: 1 })))));
   assert.ok(one.length < 50_000, `${one.length}`);
@@ -131,12 +132,16 @@ test("mermaid: a long trace shows the levels that fit, and says how many facts a
   await mermaid.parse(one);
 });
 
+const of = (id: number, level: Level, text: string, stamp: Partial<TraceEvent> = {}) =>
+  note(hex(id), { level, text, ...stamp } as object);
+const POD = { pod: "default/web" };
+
 test("mermaid: of the level that does not fit whole, facts about a pod come first", () => {
   const facts = [
-    ...Array.from({ length: 300 }, (_, i) => note(hex(i + 10), { level: 2, text: "other" } as object)),
-    note(hex(1), { level: 2, pod: "default/web", text: "of the pod" } as object),
-    note(hex(2), { level: 3, pod: "default/web", text: "a detail" } as object),
-    note(hex(3), { level: 1, text: "a step" } as object),
+    ...Array.from({ length: 300 }, (_, i) => of(i + 10, 2, "other")),
+    of(1, 2, "of the pod", POD),
+    of(2, 3, "a detail", POD),
+    of(3, 1, "a step"),
   ];
   const diagram = textOf(mermaidDiagram(TraceGraph.of(facts)));
   assert.deepEqual(
@@ -144,6 +149,35 @@ test("mermaid: of the level that does not fit whole, facts about a pod come firs
     [true, false, true],
   );
   assert.match(diagram, /53 of 303 facts are left out/);
+});
+
+test("mermaid: of the servers' facts only those about a pod are drawn and their causes, unless too few are left", () => {
+  const server = [of(1, 3, "cause"), of(2, 3, "noise"), of(3, 3, "of the pod", { ...POD, causedBy: hex(1) })];
+  const drawn = (count: number) => {
+    const steps = Array.from({ length: count }, (_, i) => of(i + 10, 1, "step"));
+    const diagram = textOf(mermaidDiagram(TraceGraph.of([...server, ...steps])));
+    return ["cause", "noise", "of the pod"].filter((text) => diagram.includes(`: ${text}\n`));
+  };
+  assert.deepEqual(drawn(100), ["cause", "of the pod"]);
+  assert.deepEqual(drawn(20), ["cause", "noise", "of the pod"]);
+});
+
+test("mermaid: a server that reports nothing at first has the column of its later facts; controllers share one", () => {
+  const diagram = textOf(
+    mermaidDiagram(
+      TraceGraph.of([
+        rpc(hex(1), { actor: "kubelet", instance: "n1" }),
+        note(hex(2), { actor: "runtime", instance: "n1" }),
+        note(hex(3), { actor: "controller", instance: "nodeipam" }),
+        note(hex(4), { actor: "controller" }),
+      ]),
+    ),
+  );
+  assert.deepEqual(
+    [...diagram.matchAll(/participant \w+ as (.*)/g)].map(([, name]) => name),
+    ["kubelet n1", "controller", "runtime n1"],
+  );
+  assert.match(diagram, /Note over p2: nodeipam: 0000000000000003\n/);
 });
 
 interface ChromeEvent {

@@ -1,12 +1,17 @@
 import { ACTORS, type Actor, type TraceEvent } from "../events.js";
 import { startMs, type TraceGraph } from "../graph.js";
+import { wrap } from "../text.js";
 import { answerOf, nameOf } from "./name.js";
 
 /** Mermaid draws at most 50,000 characters of text. */
 const MAX_CHARACTERS = 45_000;
 /** A diagram with more facts is not readable. */
 const MAX_FACTS = 250;
+/** Of the servers' facts (`-v 3`) only those about pods are shown, and what caused them, unless this leaves fewer facts. */
+const ENOUGH_FACTS = 40;
 const MAX_LABEL = 90;
+/** Columns stand as far apart as the longest line between them, so labels have several. */
+const MAX_LINE = 32;
 
 type Exchange = TraceEvent & { readonly kind: "request" | "rpc" };
 
@@ -16,7 +21,7 @@ type Exchange = TraceEvent & { readonly kind: "request" | "rpc" };
  */
 export function* mermaidDiagram(graph: TraceGraph): Generator<string> {
   const all = graph.inOrder();
-  const shown = pick(all);
+  const shown = pick(all, graph);
   const participants = new Participants(graph, shown);
   yield "sequenceDiagram\n";
   for (const line of participants.lines()) yield `${line}\n`;
@@ -34,11 +39,15 @@ export function* mermaidDiagram(graph: TraceGraph): Generator<string> {
 }
 
 /** The facts of the lowest levels, in order; of the level that does not fit whole, those about a pod first. */
-function pick(events: readonly TraceEvent[]): readonly TraceEvent[] {
+function pick(events: readonly TraceEvent[], graph: TraceGraph): readonly TraceEvent[] {
+  if (events.length <= ENOUGH_FACTS) return events;
   const rank = (event: TraceEvent) => Math.max(1, event.level) * 2 - (event.pod === undefined ? 0 : 1);
   // Sorting keeps the order of facts with the same rank.
-  const shown = new Set(events.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_FACTS));
-  return events.filter((event) => shown.has(event));
+  const ranked = events.toSorted((a, b) => rank(a) - rank(b));
+  const main = ranked.filter((event) => event.level <= 2 || event.pod !== undefined).slice(0, MAX_FACTS);
+  const causes = main.flatMap((event) => graph.causeOf(event) ?? []);
+  const shown = new Set(main.length < ENOUGH_FACTS ? ranked.slice(0, MAX_FACTS) : [...main, ...causes]);
+  return events.filter((event) => shown.has(event)).slice(0, MAX_FACTS);
 }
 
 interface Line {
@@ -65,7 +74,7 @@ function isExchange(event: TraceEvent): event is Exchange {
   return event.kind === "request" || event.kind === "rpc";
 }
 
-/** The columns of the diagram: one for each instance of an actor. */
+/** The columns of the diagram: one for each instance of an actor, and one for all controllers. */
 class Participants {
   /** by actor and instance */
   readonly #aliases = new Map<string, string>();
@@ -74,16 +83,17 @@ class Participants {
 
   constructor(graph: TraceGraph, events: readonly TraceEvent[]) {
     const seen = new Map<string, Actor>();
+    for (const event of events) seen.set(columnOf(event), event.actor);
     for (const event of events) {
-      seen.set(columnOf(event), event.actor);
       const server = serverOf(graph, event);
       if (server === undefined) continue;
-      const column = columnOf(server);
       // A server that reports nothing itself is known by its kind only.
-      const known =
-        server.instance === undefined ? [...seen].find(([, actor]) => actor === server.actor)?.[0] : undefined;
-      this.#servers.set(event, known ?? column);
-      seen.set(known ?? column, server.actor);
+      const isKnown = (column: string) => column === columnOf({ ...event, actor: server.actor });
+      const ofKind = [...seen].flatMap(([column, actor]) => (actor === server.actor ? [column] : []));
+      const known = server.instance === undefined ? (ofKind.find(isKnown) ?? ofKind[0]) : undefined;
+      const column = known ?? columnOf(server);
+      this.#servers.set(event, column);
+      seen.set(column, server.actor);
     }
     for (const actor of ACTORS) {
       for (const [column, of] of seen) if (of === actor) this.#aliases.set(column, `p${this.#aliases.size + 1}`);
@@ -99,7 +109,7 @@ class Participants {
     const server = this.#alias(event);
     if (isExchange(event)) return `  ${own}->>${server}: ${label(nameOf(event))}`;
     if (event.kind === "watch") return `  ${server}-->>${own}: ${label(nameOf(event))}`;
-    return `  Note over ${own}: ${label(nameOf(event))}`;
+    return `  Note over ${own}: ${label(isOneOfMany(event) ? `${event.instance}: ${nameOf(event)}` : nameOf(event))}`;
   }
 
   answer(event: Exchange): string {
@@ -119,8 +129,13 @@ class Participants {
 
 type Place = Pick<TraceEvent, "actor" | "instance">;
 
-function columnOf({ actor, instance }: Place): string {
-  return instance === undefined ? actor : `${actor} ${instance}`;
+function columnOf(place: Place): string {
+  return place.instance === undefined || isOneOfMany(place) ? place.actor : `${place.actor} ${place.instance}`;
+}
+
+/** There are a dozen controllers, and most of them report little. */
+function isOneOfMany({ actor, instance }: Place): boolean {
+  return actor === "controller" && instance !== undefined;
 }
 
 /** Who answers: the actor whose facts the request caused, else the one that such a request goes to. */
@@ -139,9 +154,8 @@ function serverOf(graph: TraceGraph, event: TraceEvent): Place | undefined {
  */
 function label(text: string): string {
   const short = text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL - 3)}...`;
-  const escaped = short.replace(/[^\p{L}\p{N} /().,:?!'_=@*-]/gu, (sign) => {
-    // A control character has no picture.
-    return /[\p{C}\p{Z}]/u.test(sign) ? " " : `#${sign.codePointAt(0)};`;
-  });
-  return escaped.trim() || "-";
+  const lines = wrap(short.replace(/[\p{C}\p{Z}]/gu, " ").trim(), MAX_LINE).map((line) =>
+    line.replace(/[^\p{L}\p{N} /().,:?!'_=@*-]/gu, (sign) => `#${sign.codePointAt(0)};`),
+  );
+  return lines.join("<br/>") || "-";
 }
