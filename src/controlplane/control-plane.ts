@@ -2,6 +2,7 @@ import type { RestConfig } from "../client-go/rest/client.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
+import type { DnsPorts } from "./registry/resources/cluster-dns.js";
 import type { WatchBacklog } from "./storage/storage.js";
 
 export interface ControlPlaneOptions {
@@ -25,6 +26,8 @@ export interface ControlPlaneOptions {
    * endpoints of the service `kubernetes` (upstream refuses loopback addresses).
    */
   readonly likeRecorded?: boolean;
+  /** Where the cluster's name server listens; absent: the cluster has none. */
+  readonly clusterDns?: DnsPorts;
   /**
    * Also listens on this port without TLS, on 127.0.0.1. Every client there is `system:unsecured`, with all rights. 0:
    * a free port. Default: no such port.
@@ -52,6 +55,8 @@ export interface ControlPlane {
   readonly plainUrl?: string;
   /** an administrator (system:masters) */
   readonly admin: RestConfig;
+  /** Makes the credentials with which the cluster's name server reads services. */
+  dnsCredentials(): Promise<RestConfig>;
   /** Stops controllers, ends watches, closes sockets. Safe to call twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

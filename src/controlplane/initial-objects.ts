@@ -4,6 +4,7 @@ import { bootstrapPolicy } from "./auth/policy/bootstrap-policy.js";
 import type { ResourceDefinition } from "./registry/definition.js";
 import { resourceKeys } from "./registry/keys.js";
 import { timestamp } from "./registry/object-meta.js";
+import { dnsIdentityObjects, dnsService } from "./registry/resources/cluster-dns.js";
 import {
   authenticationConfigMap,
   defaultNamespaceObjects,
@@ -25,6 +26,8 @@ export interface InitialObjectsDeps extends WriteDeps {
   readonly withKubeadmJoin: boolean;
   /** PEM; absent: the cluster does not publish the CA of client certificates */
   readonly clientCaPem?: string;
+  /** adds the account of the cluster's name server; default false */
+  readonly withClusterDns?: boolean;
 }
 
 /**
@@ -40,6 +43,7 @@ export async function writeInitialObjects(deps: InitialObjectsDeps): Promise<voi
     ...authentication,
     ...bootstrapPolicy(deps),
     ...defaultNamespaceObjects(),
+    ...(deps.withClusterDns === true ? [...dnsIdentityObjects(), dnsService()] : []),
   ]);
 }
 

@@ -22,11 +22,12 @@ import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
 import { controllerChecks, type RunningControllers, startControllers } from "./controllers/create-controllers.js";
 import { writeInitialObjects } from "./initial-objects.js";
-import { keepKubernetesService } from "./reconcilers/kubernetes-service.js";
+import { apiServerService, keepService, writeService } from "./reconcilers/service-reconciler.js";
 import { createRegistry } from "./registry/create-registry.js";
 import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
 import { createActionHandlers } from "./registry/resources/action-handlers.js";
+import { COREDNS_USER, dnsEndpoints, dnsService } from "./registry/resources/cluster-dns.js";
 import { bindingHandler } from "./registry/resources/pods/binding.js";
 import { resourcesFor } from "./registry/table.js";
 import { createBinder } from "./scheduler/binder.js";
@@ -61,10 +62,13 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
   const apiServer = await listen(options, identities, parts, components);
   const { host = DEFAULT_HOST, clock, random } = options;
   const { storage, registry } = parts;
-  const kubernetesService =
-    options.likeRecorded === true
-      ? undefined
-      : await keepKubernetesService({ storage, registry, clock, random, trace: options.trace }, host, apiServer.port);
+  const deps = { storage, registry, clock, random, trace: options.trace };
+  const { likeRecorded, clusterDns } = options;
+  const apiService = apiServerService(host, apiServer.port);
+  const kubernetesService = likeRecorded === true ? undefined : await keepService(deps, apiService);
+  if (clusterDns !== undefined) {
+    await writeService(deps, { service: dnsService(), endpoints: dnsEndpoints(DEFAULT_HOST, clusterDns) });
+  }
   const url = `https://${host}:${apiServer.port}`;
   controllers = runControllers(options, identities.ca, parts, url);
   let closed: Promise<void> | undefined;
@@ -89,6 +93,11 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
       caPem: ca.certificatePem,
       clientCertificatePem: admin.certificatePem,
       clientKeyPem: admin.privateKeyPem,
+    },
+    async dnsCredentials() {
+      const pair = await createClientCertificate(ca, { clock, random }, COREDNS_USER);
+      const { certificatePem: clientCertificatePem, privateKeyPem: clientKeyPem } = pair;
+      return { server: url, caPem: ca.certificatePem, clientCertificatePem, clientKeyPem };
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -144,6 +153,7 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
     kubeVersion,
     withKubeadmJoin,
     clientCaPem,
+    withClusterDns: options.clusterDns !== undefined,
   });
   // Clients cannot read revisions of a half-made cluster.
   storage.compactReads(await storage.currentRevision());

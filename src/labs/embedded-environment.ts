@@ -1,7 +1,6 @@
 import { rm } from "node:fs/promises";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
-import { startControlPlane } from "../controlplane/start.js";
 import { writeClusterFiles } from "../testbed/cluster.js";
 import {
   type ClusterState,
@@ -9,6 +8,7 @@ import {
   removeClusterState,
   writeClusterState,
 } from "../testbed/cluster-state.js";
+import { startEmbeddedControlPlane } from "../testbed/embedded-control-plane.js";
 import type { Target } from "../testbed/target.js";
 import { SystemClock } from "../util/clock.js";
 import { Disposables } from "../util/disposables.js";
@@ -54,7 +54,7 @@ export async function openEmbeddedEnvironment(
     const trace = facts.openTrace();
     const folder = await makeUniqueFolder(labFolderPrefix());
     open.defer(() => rm(folder, { recursive: true, force: true }));
-    const controlPlane = await startControlPlane({ clock, random: context.random, trace, kubeVersion });
+    const controlPlane = await startEmbeddedControlPlane({ clock, random: context.random, trace, kubeVersion });
     open.defer(() => controlPlane.close());
     const kubeconfig = clusterKubeconfig(context.env, clusterName);
     const state = stateOf(options, { url: controlPlane.url, kubeconfig, epochMs: clock.epochMs });

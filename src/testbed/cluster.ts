@@ -55,8 +55,15 @@ export async function runCluster(
 ): Promise<void> {
   const { name, port, kubeVersion, speed = 1, nodes: count, verifyKubelets = false } = options;
   const { env, random, signal } = context;
-  const { startControlPlane } = await import("../controlplane/start.js");
-  await using controlPlane = await startControlPlane({ clock, random, trace, kubeVersion, port, verifyKubelets });
+  const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
+  await using controlPlane = await startEmbeddedControlPlane({
+    clock,
+    random,
+    trace,
+    kubeVersion,
+    port,
+    verifyKubelets,
+  });
   const { admin, url } = controlPlane;
   const state: ClusterState = {
     version: 1,

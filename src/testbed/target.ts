@@ -201,8 +201,8 @@ async function startEmbedded(
   deps: { readonly clock: Clock; readonly random: Random; readonly trace: Trace },
   kubeVersion: string,
 ): Promise<Target> {
-  const { startControlPlane } = await import("../controlplane/start.js");
-  const controlPlane = await startControlPlane({ ...deps, kubeVersion });
+  const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
+  const controlPlane = await startEmbeddedControlPlane({ ...deps, kubeVersion });
   return target(
     "embedded",
     controlPlane.admin,

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { Actor } from "../../trace/events.js";
 import { LabError } from "../../util/errors.js";
 import { keyOf } from "./key.js";
 import { type ReflectDeps, type ReflectOptions, reflect } from "./reflect.js";
@@ -11,6 +12,10 @@ export interface InformerOptions<T> extends ReflectOptions {
   readonly onChanged?: (object: T) => void;
   /** a sentence for the hint of a refusal: what is waiting for these objects */
   readonly waiting?: string;
+  /** whose informer it is; default: the kubelet's */
+  readonly actor?: Actor;
+  /** the beginning of a sentence; default `The kubelet` */
+  readonly component?: string;
 }
 
 /**
@@ -21,6 +26,7 @@ export interface InformerOptions<T> extends ReflectOptions {
 export class Informer<T extends KubeObject = KubeObject> {
   /** by `namespace/name` */
   #store = new Map<string, T>();
+  #version = 0;
   #hasSynced = false;
   #resolveSynced: () => void = () => {};
   /** Resolves after the first list. */
@@ -33,6 +39,16 @@ export class Informer<T extends KubeObject = KubeObject> {
     this.synced = new Promise((resolve) => {
       this.#resolveSynced = resolve;
     });
+  }
+
+  /** Counts the changes: the same number, the same objects. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** @param key `namespace/name` */
+  get(key: string): T | undefined {
+    return this.#store.get(key);
   }
 
   get objects(): readonly T[] {
@@ -52,9 +68,9 @@ export class Informer<T extends KubeObject = KubeObject> {
         await this.#follow(signal);
       } catch (error) {
         if (signal.aborted || !(error instanceof LabError)) throw error;
-        const { waiting = "" } = this.options;
-        const hint = `${waiting} The kubelet retries in ${REFUSED_RETRY_MS / 1000} s. ${error.hint}`.trim();
-        trace.emit({ kind: "error", message: error.message, hint }, { actor: "kubelet" });
+        const { waiting = "", actor = "kubelet", component = "The kubelet" } = this.options;
+        const hint = `${waiting} ${component} retries in ${REFUSED_RETRY_MS / 1000} s. ${error.hint}`.trim();
+        trace.emit({ kind: "error", message: error.message, hint }, { actor });
       }
       signal.throwIfAborted();
       await clock.sleep(REFUSED_RETRY_MS, signal);
@@ -63,6 +79,7 @@ export class Informer<T extends KubeObject = KubeObject> {
 
   async #follow(signal: AbortSignal): Promise<void> {
     for await (const event of reflect<T>(this.deps, this.options, signal)) {
+      this.#version++;
       switch (event.type) {
         case "init":
           break;

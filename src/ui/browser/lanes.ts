@@ -16,6 +16,7 @@ const ACTORS: Readonly<Record<Actor, string>> = {
   apiserver: "API server",
   controller: "controllers",
   scheduler: "scheduler",
+  dns: "DNS",
   kubelet: "kubelet",
   runtime: "runtime",
 };

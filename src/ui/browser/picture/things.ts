@@ -9,6 +9,7 @@ export interface Thing {
     | "storage"
     | "controller"
     | "scheduler"
+    | "dns"
     | "kubelet"
     | "runtime"
     | "node"

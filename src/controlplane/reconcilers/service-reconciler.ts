@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { qualifiedResource } from "../../apimachinery/errors.js";
 import { semanticallyEqual } from "../../apimachinery/semantic-equality.js";
+import { keyOf } from "../../client-go/cache/key.js";
 import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
@@ -33,16 +34,27 @@ interface Wanted {
   readonly object: KubeObject;
 }
 
-/**
- * Writes the service `kubernetes` and its endpoints, and keeps them until the result is closed.
- * @param host @param port where the API server listens
- */
-export async function keepKubernetesService(
-  deps: ReconcilerDeps,
-  host: string,
-  port: number,
-): Promise<{ close(): Promise<void> }> {
-  const reconciler = new KubernetesServiceReconciler(deps, host, port);
+/** A service whose endpoints are not pods, but servers of this cluster itself. */
+export interface OwnService {
+  readonly service: KubeObject;
+  /** its Endpoints and EndpointSlice */
+  readonly endpoints: readonly KubeObject[];
+}
+
+/** The service `kubernetes` in `default`: pods find the API server by it. @param host @param port where it listens */
+export function apiServerService(host: string, port: number): OwnService {
+  const endpoints = [apiServerEndpoints(host, port), apiServerEndpointSlice(host, port)];
+  return { service: kubernetesService(), endpoints };
+}
+
+/** Writes a service and its endpoints where they are missing, or show other addresses. */
+export function writeService(deps: ReconcilerDeps, own: OwnService): Promise<void> {
+  return new ServiceReconciler(deps, own).reconcile();
+}
+
+/** Writes a service and its endpoints, and keeps them until the result is closed. */
+export async function keepService(deps: ReconcilerDeps, own: OwnService): Promise<{ close(): Promise<void> }> {
+  const reconciler = new ServiceReconciler(deps, own);
   await reconciler.reconcile();
   const stop = new AbortController();
   const running = reconciler.run(stop.signal).catch((error: unknown) => {
@@ -57,28 +69,22 @@ export async function keepKubernetesService(
 }
 
 /**
- * Keeps the service `kubernetes` in `default` and its endpoints: pods find the API server by them.
- *
  * Mirrors pkg/controlplane/controller.go (UpdateKubernetesService) and pkg/controlplane/reconcilers/endpointsadapter.go
  * (EnsureEndpointSliceFromEndpoints). Differs: upstream looks every ten seconds; here, ten seconds after a change, so that an
  * idle cluster does nothing. Endpoints are written below validation, because the address is a loopback address, which
  * upstream refuses.
  */
-class KubernetesServiceReconciler {
+class ServiceReconciler {
   readonly #wanted: readonly Wanted[];
   /** the service is created only; its endpoints are corrected as well */
   readonly #service: Wanted;
 
   constructor(
     readonly deps: ReconcilerDeps,
-    host: string,
-    port: number,
+    { service, endpoints }: OwnService,
   ) {
-    this.#service = wanted(SERVICES, kubernetesService());
-    this.#wanted = [
-      wanted(ENDPOINTS, apiServerEndpoints(host, port)),
-      wanted(ENDPOINT_SLICES, apiServerEndpointSlice(host, port)),
-    ];
+    this.#service = wanted(SERVICES, service);
+    this.#wanted = endpoints.map((one) => wanted(one.kind === "Endpoints" ? ENDPOINTS : ENDPOINT_SLICES, one));
   }
 
   async reconcile(): Promise<void> {
@@ -97,7 +103,7 @@ class KubernetesServiceReconciler {
         await trace.origin("timer", () => this.reconcile());
       } catch (error) {
         signal.throwIfAborted();
-        const message = `the service default/kubernetes: ${messageOf(error)}`;
+        const message = `the service ${keyOf(this.#service.object)}: ${messageOf(error)}`;
         const hint = `it is tried again in ${ENDPOINT_INTERVAL_MS / 1000} s`;
         trace.emit({ kind: "error", message, hint }, { actor: "apiserver" });
         await clock.sleep(ENDPOINT_INTERVAL_MS, signal);
@@ -127,7 +133,7 @@ class KubernetesServiceReconciler {
     const { storage, registry } = this.deps;
     const { key, object } = this.#service;
     if ((await storage.get(key)).entry !== undefined) return;
-    await this.#decide("create the service default/kubernetes", "it is missing", "controller.go", async () => {
+    await this.#decide(`create the service ${keyOf(object)}`, "it is missing", "controller.go", async () => {
       const context = { user: API_SERVER, warnings: [] };
       await registry.store(qualifiedResource(SERVICES)).create(context, object.metadata.namespace, object);
     });
@@ -139,13 +145,13 @@ class KubernetesServiceReconciler {
     if (entry === undefined) {
       const metadata = { ...object.metadata, uid: random.uuid(), creationTimestamp: timestamp(clock.now()) };
       const create = () => storage.create(key, { ...object, metadata });
-      await this.#decide(`create ${definition.kind} default/kubernetes`, "it is missing", ADAPTER, create);
+      await this.#decide(`create ${definition.kind} ${keyOf(object)}`, "it is missing", ADAPTER, create);
     } else if (!isUpToDate(entry.object, object)) {
       const { metadata, ...fields } = object;
       const merged = { ...entry.object, ...fields, metadata: { ...entry.object.metadata, labels: metadata.labels } };
       const update = () => storage.update(key, merged as KubeObject, entry.modRevision);
-      const why = "it does not say where the API server listens";
-      await this.#decide(`update ${definition.kind} default/kubernetes`, why, ADAPTER, update);
+      const why = "it does not say where the server listens";
+      await this.#decide(`update ${definition.kind} ${keyOf(object)}`, why, ADAPTER, update);
     }
   }
 

@@ -1,0 +1,61 @@
+import type { RestConfig } from "../client-go/rest/client.js";
+import type { ControlPlane, ControlPlaneOptions } from "../controlplane/control-plane.js";
+import type { DnsServer } from "../dns/server.js";
+import { type AnswerMessage, openDnsSockets } from "../dns/sockets.js";
+import type { Ctx } from "../trace/ctx.js";
+import { Disposables } from "../util/disposables.js";
+
+const CLUSTER_DOMAIN = "cluster.local";
+
+/**
+ * Starts an embedded control plane with a name server for its services. The name server is loaded, and begins to watch, with the
+ * first query.
+ * @throws LabError as `startControlPlane`
+ */
+export async function startEmbeddedControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const open = new Disposables();
+  try {
+    const sockets = await openDnsSockets();
+    open.defer(() => sockets.close());
+    const { udpPort, tcpPort } = sockets;
+    const { startControlPlane } = await import("../controlplane/start.js");
+    const controlPlane = await startControlPlane({ ...options, clusterDns: { udpPort, tcpPort } });
+    open.defer(() => controlPlane.close());
+    const dns = new FirstQueryServer(options, () => controlPlane.dnsCredentials());
+    open.defer(() => dns.close());
+    sockets.serve(dns.answer);
+    const close = () => open.close();
+    return { ...controlPlane, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await open.close();
+    throw error;
+  }
+}
+
+/** A name server that is loaded and started with its first query. */
+class FirstQueryServer {
+  #starting: Promise<DnsServer> | undefined;
+  #isClosed = false;
+
+  constructor(
+    readonly ctx: Ctx,
+    readonly credentials: () => Promise<RestConfig>,
+  ) {}
+
+  readonly answer: AnswerMessage = async (message, transport) => {
+    if (this.#isClosed) return undefined;
+    this.#starting ??= this.#start();
+    return (await this.#starting).answer(message, transport);
+  };
+
+  async #start(): Promise<DnsServer> {
+    const { clock, random, trace } = this.ctx;
+    const { startDnsServer } = await import("../dns/server.js");
+    return startDnsServer({ clock, random, trace }, { config: await this.credentials(), zone: CLUSTER_DOMAIN });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#starting)?.close();
+  }
+}
