@@ -5,6 +5,7 @@ import {
   addNodeOptions,
   addOutputOptions,
   addTargetOptions,
+  addUiOption,
   parseDuration,
   targetOptions,
 } from "../cli/options.js";
@@ -39,7 +40,7 @@ export function addLeaseCommand(command: Command, context: CliContext): void {
     "kubelab lease --stop-after 1 --revive --speed 30",
     "kubelab lease --node n1 --stop-after 30s --kubeconfig ~/.kube/config",
   );
-  addNodeOptions(addTargetOptions(addDurationOption(addOutputOptions(command))))
+  addNodeOptions(addTargetOptions(addDurationOption(addUiOption(addOutputOptions(command)))))
     .option("--stop-after <n>", "stop the heartbeats after n renewals or a time: 3, 30s", parseStopAfter)
     .option(
       "--revive",
@@ -83,7 +84,9 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
     await using _agent = node.agent;
     const observer = new NodeObserver({ ...deps, client }, nodeName, { isOnlyWitness: !isNew });
     const shown = { agent: node.agent, observer, clock, kubeVersion };
-    const above = withStatusAbove(context, () => leaseStatus(shown));
+    const status = () => leaseStatus(shown);
+    const above = withStatusAbove(context, status);
+    using _page = context.ui?.present({ tables: () => [status()] });
     const session = { ...join, context: above, client, observer, node };
     await allUntilOneEnds(context.signal, [
       (signal) => trace.detached(() => observer.run(signal)),
@@ -107,7 +110,7 @@ async function keepReady(
   context.hasStarted();
   const end = durationMs === undefined ? "until Ctrl-C" : `for ${durationText(durationMs)}`;
   const text = `Keeping ${nodeName} Ready ${end}. --stop-after 3 shows what happens when heartbeats stop.`;
-  trace.emit({ kind: "note", text }, { actor: "kubelet" });
+  trace.emit({ kind: "note", text }, { actor: "user" });
   using _line = progress(`${nodeName} is kept Ready; Ctrl-C ends it`);
   const timer = durationMs === undefined ? [] : [(inner: AbortSignal) => clock.sleep(durationMs, inner)];
   await allUntilOneEnds(signal, [(inner) => node.agent.keep(store, {}, inner), ...timer]);

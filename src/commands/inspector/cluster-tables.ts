@@ -6,6 +6,7 @@ import { collectionPath, NODE_LEASES, NODES, PODS } from "../../client-go/rest/p
 import type { LeaseObject } from "../../kubelet/nodelease/controller.js";
 import { nodeStatusText } from "../../testbed/cluster-nodes.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
+import { leaseTable } from "./lease-table.js";
 import type { StatusTable } from "./status-table.js";
 
 /** The nodes, leases and pods of a cluster for its live page, kept up to date by watches. */
@@ -36,17 +37,13 @@ export class ClusterTables {
       const taints = (node.spec?.taints ?? []).map(taintText).join(", ");
       return [node.metadata.name ?? "", nodeStatusText(node), taints];
     });
-    const leases = this.#leases.objects.map(({ metadata, spec }) => {
-      const { holderIdentity = "", renewTime = "", leaseDurationSeconds = 0 } = spec;
-      return [metadata.name ?? "", holderIdentity, renewTime, `${leaseDurationSeconds} s`];
-    });
     const pods = this.#pods.objects.map(({ metadata, spec, status }) => {
       const phase = metadata.deletionTimestamp === undefined ? status.phase : `${status.phase}, ends`;
       return [`${metadata.namespace}/${metadata.name}`, spec.nodeName ?? "none yet", phase ?? ""];
     });
     return [
       { title: "Nodes", columns: ["node", "status", "taints"], rows: nodes.sort(byName) },
-      { title: "Leases", columns: ["lease", "holder", "renewed", "valid for"], rows: leases.sort(byName) },
+      leaseTable(this.#leases.objects),
       { title: "Pods", columns: ["pod", "node", "phase"], rows: pods.sort(byName) },
     ];
   }

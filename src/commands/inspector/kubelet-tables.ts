@@ -3,6 +3,7 @@ import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
 import type { PodWork } from "../../kubelet/podworkers/update.js";
 import type { RemoteControl } from "../../runtime/control/control.js";
 import { labTargets } from "../../testbed/runtime/lab-targets.js";
+import { leaseTable } from "./lease-table.js";
 import { plegRecords } from "./pleg-records.js";
 import type { StatusTable } from "./status-table.js";
 
@@ -15,11 +16,12 @@ export interface ShownKubelet {
 /** The state of a kubelet for its live page: PLEG's records, pod workers, probes, the lease. Tables without rows are left out. */
 export async function kubeletTables({ parts, runtime }: ShownKubelet): Promise<StatusTable[]> {
   const targets = runtime === undefined ? undefined : await labTargets(runtime.control);
+  const { latest } = parts.deps.agent.lease;
   const tables = [
     plegRecords(parts.pleg.listedPods(), targets),
     podWorkers(parts.podWorkers.views()),
     probes(parts),
-    lease(parts),
+    leaseTable(latest === undefined ? [] : [latest]),
   ];
   return tables.filter(({ rows }) => rows.length > 0);
 }
@@ -56,15 +58,4 @@ function probes({ prober }: Kubelet): StatusTable {
     return [`${pod} ${container}`, `${type}, every ${periodSeconds} s`, probed, result ?? ""];
   });
   return { title: "Probes", columns: ["container", "probe", "last probes", "holds now"], rows };
-}
-
-function lease({ deps: { agent } }: Kubelet): StatusTable {
-  const { latest } = agent.lease;
-  const { holderIdentity = "", renewTime = "", leaseDurationSeconds = 0 } = latest?.spec ?? {};
-  const row = [latest?.metadata.name ?? "", holderIdentity, renewTime, `${leaseDurationSeconds} s`];
-  return {
-    title: "Lease",
-    columns: ["lease", "holder", "renewed", "valid for"],
-    rows: latest === undefined ? [] : [row],
-  };
 }

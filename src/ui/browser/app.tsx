@@ -47,7 +47,8 @@ function Side({ state, live }: AppProps) {
 function Head({ state, live }: AppProps) {
   state.revision.value;
   const { story } = state;
-  const note = story.steps.find(({ event }) => event.kind === "note");
+  // What the command says of itself; a kubelet's notes may come before it.
+  const note = story.steps.find(({ event }) => event.kind === "note" && event.actor === "user");
   const all = story.steps.length;
   const matching = state.matching.value.length;
   const folded = matching - state.rows.value.length;

@@ -17,8 +17,9 @@ const LISTS: Readonly<Record<string, readonly object[]>> = {
   leases: [
     {
       metadata: { name: "n1", namespace: "kube-node-lease" },
-      spec: { holderIdentity: "n1", renewTime: "2026-01-01T00:00:00.000000Z", leaseDurationSeconds: 40 },
+      spec: { holderIdentity: "n1", renewTime: "2026-01-01T00:00:00.123456Z", leaseDurationSeconds: 40 },
     },
+    { metadata: { name: "n2", namespace: "kube-node-lease" }, spec: { holderIdentity: "n1" } },
   ],
   pods: [
     { metadata: { name: "web", namespace: "default" }, spec: { nodeName: "n1" }, status: { phase: "Running" } },
@@ -44,7 +45,10 @@ test("nodes, leases and pods are followed, and what only the page reads is in no
     ["n1", "Ready", "a:NoSchedule"],
     ["n2", "NotReady,SchedulingDisabled", ""],
   ]);
-  assert.deepEqual(rowsOf("Leases"), [["n1", "n1", "2026-01-01T00:00:00.000000Z", "40 s"]]);
+  assert.deepEqual(rowsOf("Leases"), [
+    ["n1", "00:00:00.123", "40 s"],
+    ["n2, held by n1", "", "0 s"],
+  ]);
   assert.deepEqual(rowsOf("Pods"), [
     ["default/new", "none yet", "Pending"],
     ["default/web", "n1", "Running"],
