@@ -74,3 +74,15 @@ for (const [title, filter, count] of filters) {
     assert.equal(shown.length, count);
   });
 }
+
+test("story: the last steps are a story of their own, with the same steps", () => {
+  const story = storyOf();
+  const last = story.last(4);
+  assert.deepEqual(last.steps, story.steps.slice(-4));
+  assert.equal(last.steps[0], story.steps.at(-4));
+  const [first] = last.steps;
+  assert.ok(first !== undefined);
+  assert.equal(last.causeOf(first)?.event.kind, undefined);
+  assert.equal(last.hasUnobservedCause(first), true);
+  assert.deepEqual(story.last(100).steps, story.steps);
+});

@@ -27,7 +27,13 @@ export function App({ state, live }: AppProps) {
       </main>
       <footer>
         <kbd>↑</kbd> <kbd>↓</kbd> step · <kbd>←</kbd> cause · <kbd>→</kbd> effect · <kbd>Space</kbd> play · <kbd>/</kbd>{" "}
-        search · <kbd>c</kbd> only this chain · <kbd>p</kbd> picture · <kbd>Esc</kbd> back
+        search · <kbd>c</kbd> only this chain · <kbd>p</kbd> picture ·{" "}
+        {state.isLive && (
+          <>
+            <kbd>f</kbd> follow ·{" "}
+          </>
+        )}
+        <kbd>Esc</kbd> back
       </footer>
     </>
   );

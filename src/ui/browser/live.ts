@@ -13,6 +13,8 @@ import type { PageState } from "./state.js";
 /** Whether facts come: `lost` while the page connects again, `refused` if another command has taken the port. */
 export type Connection = "connecting" | "live" | "lost" | "refused" | "ended";
 
+/** A page may be open for days. */
+const MAX_FACTS = 20_000;
 /** How often the lists are drawn, at most. */
 const MIN_SHOW_MS = 150;
 /** Drawing the lists takes at most the inverse of this share of the time. */
@@ -85,6 +87,7 @@ export class Live {
       this.#schedule();
       return;
     }
+    this.leftOut.value += this.state.trim(MAX_FACTS);
     this.state.show();
     this.#showAtMs = nowMs + Math.max(MIN_SHOW_MS, SHOW_SHARE * (performance.now() - nowMs));
   };

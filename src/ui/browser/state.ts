@@ -15,6 +15,8 @@ const MAX_EFFECTS = 200;
 const MIN_SHARE = 0.1;
 /** Steps whose messages move together when the selection goes forward. */
 const MAX_AT_ONCE = 40;
+/** What stays of a list that has become too long: forgetting is expensive and so must be rare. */
+const KEPT_SHARE = 0.75;
 /** Requests and what they caused, without the servers' decisions about each request. */
 const DEFAULT_LEVEL = 2;
 
@@ -36,7 +38,7 @@ export interface Picture {
 
 /** What the page shows. Components read signals; actions change them. */
 export class PageState {
-  readonly story = new Story();
+  story = new Story();
   /** the command runs: facts come while the page is open */
   readonly isLive: boolean;
   /** grows with each change of the story */
@@ -142,6 +144,14 @@ export class PageState {
   /** Shows what was received. */
   show(): void {
     this.revision.value++;
+  }
+
+  /** Forgets the earliest facts if there are more than `most`. @returns how many */
+  trim(most: number): number {
+    const { length } = this.story.steps;
+    if (length <= most) return 0;
+    this.story = this.story.last(Math.ceil(most * KEPT_SHARE));
+    return length - this.story.steps.length;
   }
 
   #take(facts: readonly EmbeddedFact[]): readonly Step[] {

@@ -13,7 +13,6 @@ export interface Link {
 
 /** All facts of a run, by the time when they began. */
 export class Story {
-  readonly lanes = new Lanes();
   readonly repeats = new Repeats();
   readonly steps: Step[] = [];
   readonly #graph = new TraceGraph();
@@ -22,27 +21,42 @@ export class Story {
   readonly #pods = new Set<string>();
   #endMs = Number.NEGATIVE_INFINITY;
 
+  constructor(readonly lanes = new Lanes()) {}
+
   /** Facts may come in any order, also more than once. @returns the steps that are new, in the order of the facts */
   add(facts: readonly EmbeddedFact[]): Step[] {
-    const added = facts.flatMap((fact) => this.#stepOf(fact) ?? []);
-    for (const step of added) this.steps.push(step);
+    const added: Step[] = [];
+    for (const { event, bodies } of facts) {
+      if (!this.#graph.add(event)) continue;
+      const lane = this.lanes.of(event);
+      added.push({ event, bodies, startMs: startMs(event), lane, target: this.lanes.otherEnd(event) });
+    }
+    this.#append(added);
+    return added;
+  }
+
+  /** A story that begins with one of the last steps. */
+  last(count: number): Story {
+    const story = new Story(this.lanes);
+    const steps = this.steps.slice(-count);
+    for (const { event } of steps) story.#graph.add(event);
+    story.#append(steps);
+    return story;
+  }
+
+  #append(added: readonly Step[]): void {
+    for (const step of added) {
+      const { event } = step;
+      this.steps.push(step);
+      this.#byId.set(event.id, step);
+      if (event.pod !== undefined) this.#pods.add(event.pod);
+      this.#endMs = Math.max(this.#endMs, event.atMs);
+    }
     this.repeats.add(added, (step) => this.causeOf(step));
     // Sorting is stable: facts of the same moment stay as they were reported. Mostly sorted lists are sorted fast.
     const firstNew = this.steps.length - added.length;
     const isSorted = (i: number) => i === 0 || (this.steps[i - 1]?.startMs ?? 0) <= (this.steps[i]?.startMs ?? 0);
     if (!added.every((_, i) => isSorted(firstNew + i))) this.steps.sort((a, b) => a.startMs - b.startMs);
-    return added;
-  }
-
-  /** @returns undefined for a fact that is known */
-  #stepOf({ event, bodies }: EmbeddedFact): Step | undefined {
-    if (!this.#graph.add(event)) return undefined;
-    const lane = this.lanes.of(event);
-    const step: Step = { event, bodies, startMs: startMs(event), lane, target: this.lanes.otherEnd(event) };
-    this.#byId.set(event.id, step);
-    if (event.pod !== undefined) this.#pods.add(event.pod);
-    this.#endMs = Math.max(this.#endMs, event.atMs);
-    return step;
   }
 
   get startMs(): number {

@@ -9,13 +9,23 @@ const DOT_RADIUS = 3.5;
 /** Also a dot for many messages must not hide what is below it. */
 const MAX_GROWTH = 4;
 
+/** Places along a line that are measured once: to ask in each frame is slow. */
+const SAMPLES = 32;
+
+interface Wire {
+  readonly path: SVGPathElement;
+  /** what was measured */
+  course: string;
+  places: readonly { readonly x: number; readonly y: number }[];
+}
+
 /** A line between two things, by their keys. */
 export type Way = readonly [from: string, to: string];
 
 /** Draws lines and dots over the boxes of a picture. Dots move frame by frame and so are not components. */
 export class Drawing {
   readonly #flights = new Flights();
-  readonly #wires = new Map<string, SVGPathElement>();
+  readonly #wires = new Map<string, Wire>();
   readonly #boxes = new Map<string, HTMLElement>();
   readonly #dots: SVGCircleElement[] = [];
   /** until when boxes and lines are lit, by the page's clock */
@@ -49,22 +59,31 @@ export class Drawing {
       if (start === undefined || end === undefined) continue;
       const name = wayName(from, to);
       old.delete(name);
-      this.#wire(name).setAttribute("d", wireBetween(start, end, isStacked));
+      this.#course(this.#wire(name), wireBetween(start, end, isStacked));
     }
     for (const name of old) {
-      this.#wires.get(name)?.remove();
+      this.#wires.get(name)?.path.remove();
       this.#wires.delete(name);
     }
   }
 
-  #wire(name: string): SVGPathElement {
+  #wire(name: string): Wire {
     const known = this.#wires.get(name);
     if (known !== undefined) return known;
     const path = document.createElementNS(SVG, "path");
     path.setAttribute("class", "wire");
     this.svg.prepend(path);
-    this.#wires.set(name, path);
-    return path;
+    const wire: Wire = { path, course: "", places: [] };
+    this.#wires.set(name, wire);
+    return wire;
+  }
+
+  #course(wire: Wire, course: string): void {
+    if (wire.course === course) return;
+    wire.course = course;
+    wire.path.setAttribute("d", course);
+    const length = wire.path.getTotalLength();
+    wire.places = Array.from({ length: SAMPLES + 1 }, (_, i) => wire.path.getPointAtLength((length * i) / SAMPLES));
   }
 
   /** Shows that steps happen: what they sent moves, and what they are about lights up. */
@@ -90,7 +109,7 @@ export class Drawing {
     for (const dot of this.#dots.splice(flights.length)) dot.remove();
     for (const [key, until] of this.#lit) {
       // A box may have come after its first message.
-      const element = this.#wires.get(key) ?? this.#boxes.get(key);
+      const element = this.#wires.get(key)?.path ?? this.#boxes.get(key);
       element?.toggleAttribute("data-lit", now < until);
       if (now >= until) this.#lit.delete(key);
     }
@@ -109,20 +128,32 @@ export class Drawing {
 
   #move(dot: SVGCircleElement, { from, to, kind, isBad, count, startMs }: Flight, now: number): void {
     const wire = this.#wires.get(wayName(from, to));
-    dot.setAttribute("class", wire === undefined ? "hidden" : `dot ${isBad ? "bad" : kind}`);
+    change(dot, "class", wire === undefined ? "hidden" : `dot ${isBad ? "bad" : kind}`);
     if (wire === undefined) return;
     const at = Math.min(1, Math.max(0, (now - startMs) / FLIGHT_MS));
     const eased = at * at * (3 - 2 * at);
     // A line is drawn once for both directions.
-    const length = wire.getTotalLength() * (this.#isForward(from, to) ? eased : 1 - eased);
-    const { x, y } = wire.getPointAtLength(length);
+    const { x, y } = placeOn(wire, this.#isForward(from, to) ? eased : 1 - eased);
     dot.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
-    dot.setAttribute("r", String(DOT_RADIUS + Math.min(MAX_GROWTH, Math.log2(count))));
+    change(dot, "r", (DOT_RADIUS + Math.min(MAX_GROWTH, Math.log2(count))).toFixed(1));
   }
 
   #isForward(from: string, to: string): boolean {
     return this.#ways.some(([start, end]) => start === from && end === to);
   }
+}
+
+/** Between the two nearest places. @param at 0: the start, 1: the end */
+function placeOn({ places }: Wire, at: number): { readonly x: number; readonly y: number } {
+  const before = Math.min(SAMPLES - 1, Math.floor(at * SAMPLES));
+  const [a, b] = [places[before], places[before + 1]];
+  if (a === undefined || b === undefined) return { x: 0, y: 0 };
+  const share = at * SAMPLES - before;
+  return { x: a.x + (b.x - a.x) * share, y: a.y + (b.y - a.y) * share };
+}
+
+function change(element: Element, name: string, value: string): void {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
 /** The same in both directions. */

@@ -57,6 +57,7 @@ function podTone(pod: Pod, containers: readonly Status[]): Tone {
     return "bad";
   if (pod.worker !== undefined && pod.worker !== "syncing") return "waiting";
   if (pod.phase === "Succeeded") return "done";
+  if (pod.phase === "Pending") return "waiting";
   if (containers.length > 0 && containers.every(({ tone }) => tone === "good")) return "good";
   return pod.phase === "Running" ? "good" : "waiting";
 }
