@@ -6,6 +6,9 @@ import { Waker } from "../util/waker.js";
 const BASE_DELAY_MS = 5;
 const MAX_DELAY_MS = 1_000_000;
 
+/** After so many keys the queue lets sockets and timers of the process have their turn. */
+const KEYS_PER_TURN = 64;
+
 export interface WorkQueueOptions {
   /** the delay of a key's first retry; default 5 ms */
   readonly baseDelayMs?: number;
@@ -94,6 +97,7 @@ export class WorkQueue {
     onError: (key: string, error: unknown) => void,
     signal: AbortSignal,
   ): Promise<never> {
+    let handled = 0;
     for (;;) {
       signal.throwIfAborted();
       const next = this.#take();
@@ -101,6 +105,8 @@ export class WorkQueue {
         await this.#waker.wait(this.#clock, this.#nextMs(), signal);
         continue;
       }
+      // A key whose work waits for no socket would keep the servers of this process waiting.
+      if (++handled % KEYS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
       const [key, scope] = next;
       try {
         await runInScope(scope, () => handle(key));

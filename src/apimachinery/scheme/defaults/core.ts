@@ -32,6 +32,16 @@ export const coreDefaults: Readonly<Record<string, DefaultsFunction>> = {
     if (status.capacity !== undefined) status.allocatable ??= { ...structOf(status.capacity) };
   },
 
+  /** Mirrors SetDefaults_ReplicationController: the template's labels are the default selector and labels. */
+  ReplicationController(controller) {
+    const spec = structOf(controller.spec);
+    const { labels } = structOf(structOf(spec.template).metadata);
+    if (labels === undefined) return;
+    if (isEmpty(spec.selector)) spec.selector = { ...structOf(labels) };
+    const metadata = structOf(controller.metadata);
+    if (isEmpty(metadata.labels)) metadata.labels = { ...structOf(labels) };
+  },
+
   PersistentVolumeClaim: (claim) => setPhase(claim, "Pending"),
   PersistentVolume(volume) {
     setPhase(volume, "Pending");
@@ -57,6 +67,10 @@ export const coreDefaults: Readonly<Record<string, DefaultsFunction>> = {
     reference.apiGroup ||= RBAC_GROUP;
   },
 };
+
+function isEmpty(map: unknown): boolean {
+  return Object.keys(structOf(map)).length === 0;
+}
 
 function setPhase(object: MutableStruct, phase: string): void {
   structOf(object.status).phase ??= phase;

@@ -2,14 +2,17 @@ import type {
   V1ControllerRevision,
   V1DaemonSet,
   V1Deployment,
+  V1LabelSelector,
   V1PodTemplate,
   V1ReplicaSet,
   V1ReplicationController,
   V1StatefulSet,
 } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { FieldError } from "../../../apimachinery/errors.js";
+import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
-import type { ResourceDefinition, TableDefinition } from "../definition.js";
+import type { ResourceDefinition, Strategy, TableDefinition } from "../definition.js";
 import {
   AGE_COLUMN,
   ageOf,
@@ -23,11 +26,26 @@ import {
 } from "./cells.js";
 import { row, SCALE, statusOf } from "./rows.js";
 import { PLAIN, specAndStatus } from "./stored.js";
+import {
+  DAEMON_SET_STATUS,
+  DEPLOYMENT_STATUS,
+  REPLICA_SET_STATUS,
+  STATEFUL_SET_STATUS,
+  statusStrategy,
+} from "./workload-status-validation.js";
+import {
+  immutableSelector,
+  validateControllerRevision,
+  validateControllerRevisionUpdate,
+  validateDaemonSet,
+  validateDeployment,
+  validateReplicaSet,
+  validateReplicationController,
+  validateStatefulSet,
+  validateStatefulSetUpdate,
+} from "./workload-validation.js";
 
-/**
- * Workloads: kubectl drain and describe read them, but no controller here runs them.
- * Mirrors pkg/registry/apps and their printers. Differs: no controllers, and validation of only shape and metadata.
- */
+/** Workloads. Mirrors pkg/registry/apps, pkg/registry/core/replicationcontroller and their printers. */
 
 const CONTAINERS = column("Containers", "Names of the containers in the template.", { wide: true });
 const IMAGES = column("Images", "Images of the containers in the template.", { wide: true });
@@ -175,27 +193,114 @@ const TEMPLATE_TABLE: TableDefinition = {
   ],
 };
 
-const STRATEGY = specAndStatus({ counted: true });
-
 function replicasField({ status }: Wire<V1ReplicaSet>): Record<string, string> {
   return { "status.replicas": String(status?.replicas ?? 0) };
 }
 
-function workload(kind: string, resource: string, short: string, table: TableDefinition, isScaled: boolean) {
-  return row("apps/v1", kind, resource, STRATEGY, {
+interface Rules {
+  validate(object: KubeObject): FieldError[];
+  /** default: as a new object, with the selector it has */
+  validateUpdate?(object: KubeObject, old: KubeObject): FieldError[];
+}
+
+/** @param isScaled it has a /scale */
+function workload(
+  kind: string,
+  resource: string,
+  options: Rules & { readonly short: string; readonly table: TableDefinition; readonly isScaled: boolean },
+  status: Pick<Strategy, "prepareForUpdate" | "validateUpdate">,
+) {
+  const { short, table, isScaled, validate } = options;
+  const validateUpdate =
+    options.validateUpdate ?? ((object, old) => [...validate(object), ...sameSelector(object, old)]);
+  return row("apps/v1", kind, resource, specAndStatus({ counted: true, strategy: { validate, validateUpdate } }), {
     shortNames: [short],
     categories: ["all"],
     table,
-    subresources: isScaled ? [SCALE, statusOf()] : [statusOf()],
+    subresources: isScaled ? [SCALE, statusOf(status)] : [statusOf(status)],
   });
 }
 
+function sameSelector(object: KubeObject, old: KubeObject): FieldError[] {
+  const selectorOf = ({ spec }: KubeObject) => (spec as { readonly selector?: Wire<V1LabelSelector> }).selector;
+  return immutableSelector(selectorOf(object), selectorOf(old));
+}
+
+const CONTROLLER_REVISION: Strategy = {
+  ...PLAIN,
+  validate: (revision) => validateControllerRevision(revision as Wire<V1ControllerRevision>),
+  validateUpdate: (revision, old) =>
+    validateControllerRevisionUpdate(revision as Wire<V1ControllerRevision>, old as Wire<V1ControllerRevision>),
+};
+
+const DEPLOYMENT = workload(
+  "Deployment",
+  "deployments",
+  {
+    short: "deploy",
+    table: DEPLOYMENT_TABLE,
+    isScaled: true,
+    validate: (object) => validateDeployment(object as Wire<V1Deployment>),
+  },
+  statusStrategy(DEPLOYMENT_STATUS),
+);
+
+/** A change of the annotations counts as well: the controller copies them. Mirrors deploymentStrategy.PrepareForUpdate. */
+const DEPLOYMENT_STRATEGY: Strategy = {
+  ...DEPLOYMENT.strategy,
+  prepareForUpdate(object, old, context) {
+    const prepared = DEPLOYMENT.strategy.prepareForUpdate?.(object, old, context) ?? object;
+    const before = old.metadata.generation ?? 1;
+    const { generation, annotations } = prepared.metadata;
+    if (generation !== before || semanticallyEqual(annotations, old.metadata.annotations)) return prepared;
+    return { ...prepared, metadata: { ...prepared.metadata, generation: before + 1 } };
+  },
+};
+
+const REPLICA_SET = workload(
+  "ReplicaSet",
+  "replicasets",
+  {
+    short: "rs",
+    table: REPLICAS_TABLE,
+    isScaled: true,
+    validate: (object) => validateReplicaSet(object as Wire<V1ReplicaSet>),
+  },
+  statusStrategy(REPLICA_SET_STATUS),
+);
+
+const DAEMON_SET = workload(
+  "DaemonSet",
+  "daemonsets",
+  {
+    short: "ds",
+    table: DAEMON_SET_TABLE,
+    isScaled: false,
+    validate: (object) => validateDaemonSet(object as Wire<V1DaemonSet>),
+  },
+  statusStrategy(DAEMON_SET_STATUS),
+);
+
+const STATEFUL_SET = workload(
+  "StatefulSet",
+  "statefulsets",
+  {
+    short: "sts",
+    table: STATEFUL_SET_TABLE,
+    isScaled: true,
+    validate: (object) => validateStatefulSet(object as Wire<V1StatefulSet>),
+    validateUpdate: (object, old) =>
+      validateStatefulSetUpdate(object as Wire<V1StatefulSet>, old as Wire<V1StatefulSet>),
+  },
+  statusStrategy(STATEFUL_SET_STATUS),
+);
+
 export const WORKLOADS: readonly ResourceDefinition[] = [
-  row("apps/v1", "ControllerRevision", "controllerrevisions", PLAIN, { table: REVISION_TABLE }),
-  workload("DaemonSet", "daemonsets", "ds", DAEMON_SET_TABLE, false),
-  workload("Deployment", "deployments", "deploy", DEPLOYMENT_TABLE, true),
-  { ...workload("ReplicaSet", "replicasets", "rs", REPLICAS_TABLE, true), selectableFields: replicasField },
-  workload("StatefulSet", "statefulsets", "sts", STATEFUL_SET_TABLE, true),
+  row("apps/v1", "ControllerRevision", "controllerrevisions", CONTROLLER_REVISION, { table: REVISION_TABLE }),
+  DAEMON_SET,
+  { ...DEPLOYMENT, strategy: DEPLOYMENT_STRATEGY },
+  { ...REPLICA_SET, selectableFields: replicasField },
+  STATEFUL_SET,
 ];
 
 export const POD_TEMPLATES = row("v1", "PodTemplate", "podtemplates", PLAIN, {
@@ -203,10 +308,18 @@ export const POD_TEMPLATES = row("v1", "PodTemplate", "podtemplates", PLAIN, {
   table: TEMPLATE_TABLE,
 });
 
-export const REPLICATION_CONTROLLERS = row("v1", "ReplicationController", "replicationcontrollers", STRATEGY, {
-  shortNames: ["rc"],
-  categories: ["all"],
-  table: REPLICAS_TABLE,
-  selectableFields: replicasField,
-  subresources: [SCALE, statusOf()],
-});
+const validateRc = (object: KubeObject) => validateReplicationController(object as Wire<V1ReplicationController>);
+
+export const REPLICATION_CONTROLLERS = row(
+  "v1",
+  "ReplicationController",
+  "replicationcontrollers",
+  specAndStatus({ counted: true, strategy: { validate: validateRc, validateUpdate: validateRc } }),
+  {
+    shortNames: ["rc"],
+    categories: ["all"],
+    table: REPLICAS_TABLE,
+    selectableFields: replicasField,
+    subresources: [SCALE, statusOf(statusStrategy(REPLICA_SET_STATUS))],
+  },
+);

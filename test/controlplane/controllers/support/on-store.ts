@@ -21,6 +21,8 @@ export interface StoreHarness extends AsyncDisposable {
   readonly admin: LocalClient;
   readonly registry: Registry;
   readonly facts: TraceEvent[];
+  /** the number of requests of all controllers so far */
+  requests(): number;
   readonly names: readonly string[];
   create(resource: string, object: KubeObject): Promise<KubeObject>;
 }
@@ -59,7 +61,14 @@ export async function startOnStore(
     definitions,
   });
   const rbac = new RbacAuthorizer({ registry: () => registry, clock });
-  const authorizer = new UnionAuthorizer([rbac]);
+  const union = new UnionAuthorizer([rbac]);
+  let requests = 0;
+  const authorizer = {
+    authorize(...asked: Parameters<typeof union.authorize>) {
+      requests++;
+      return union.authorize(...asked);
+    },
+  };
   const stop = new AbortController();
   const following = rbac.views.map((view) => view.follow(stop.signal));
   const running = startControllers(
@@ -87,6 +96,7 @@ export async function startOnStore(
     admin,
     registry,
     facts,
+    requests: () => requests,
     names: running.names,
     create: (resource, object) => admin.create(resource, object.metadata.namespace, object),
     async [Symbol.asyncDispose]() {

@@ -84,14 +84,18 @@ export class WorkloadStage implements AsyncDisposable {
     return this.on.admin;
   }
 
-  /** Creates an object as a client would send it: with the schema's defaults. */
   async create(resource: string, object: object): Promise<KubeObject> {
+    const created = await this.send(resource, object);
+    await this.settle();
+    return created;
+  }
+
+  /** Creates an object as a client would send it: with the schema's defaults. */
+  async send(resource: string, object: object): Promise<KubeObject> {
     const row = this.on.registry.store(resource).definition;
     const { object: decoded } = decodeRequestBody(JSON.stringify(object), row, "Strict");
     const metadata = { namespace: "default", ...decoded.metadata };
-    const created = await this.admin.create(resource, metadata.namespace, { ...decoded, metadata });
-    await this.settle();
-    return created;
+    return this.admin.create(resource, metadata.namespace, { ...decoded, metadata });
   }
 
   /** Changes an object as a client. */
