@@ -37,8 +37,9 @@ export interface LiveServerOptions {
   readonly hint?: string;
 }
 
-/** The number of pages that can be open at once. */
+/** The number of pages that can be open at once, and of their connections. */
 const MAX_CLIENTS = 16;
+const MAX_CONNECTIONS = 64;
 /** The number of keys that can wait for the one before them. */
 const MAX_PRESSES = 16;
 /** Facts that come within this time are sent together. */
@@ -53,7 +54,7 @@ const TOKEN_BYTES = 16;
  * The live page of a command: serves it on this machine, under an address with a random token, and sends it the command's facts, tables
  * and keys.
  */
-export class LiveServer implements TraceSink, LiveAccess {
+export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
   readonly level: Level;
   readonly token: string | undefined;
   readonly endpoints: LiveEndpoints | undefined;
@@ -82,6 +83,7 @@ export class LiveServer implements TraceSink, LiveAccess {
   /** @throws LabError USAGE if it cannot listen on the address */
   static async open(options: LiveServerOptions): Promise<LiveServer> {
     const live = new LiveServer(options);
+    live.#server.maxConnections = MAX_CONNECTIONS;
     await listen(live.#server, options);
     return live;
   }
@@ -181,6 +183,10 @@ export class LiveServer implements TraceSink, LiveAccess {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
     await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 }
 

@@ -9,14 +9,6 @@ export interface HttpAddress {
   readonly port: number;
 }
 
-/** The page of `--http` until it is closed. */
-export interface PageServer {
-  /** without a token: scripts use it as well */
-  readonly url: string;
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 /** A page that is opened late gets this much: without --ui, little is kept. */
 const KEPT_FACTS = { maxLines: 1_000, maxSize: 1024 * 1024 };
 /** steps, decisions, states: what a terminal shows by default */
@@ -32,7 +24,7 @@ export async function servePage(
   window: LiveWindow,
   endpoints: LiveEndpoints,
   address: HttpAddress,
-): Promise<PageServer> {
+): Promise<LiveServer> {
   const live = await LiveServer.open({
     ...address,
     clock: new SystemClock(),
@@ -43,6 +35,5 @@ export async function servePage(
   });
   trace.addSink(live);
   live.present(window);
-  const close = () => live.close();
-  return { url: live.url, close, [Symbol.asyncDispose]: close };
+  return live;
 }

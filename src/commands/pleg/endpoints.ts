@@ -2,9 +2,9 @@ import type { Pleg } from "../../testbed/pleg/pleg.js";
 import type { LabRuntime } from "../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import type { LiveAnswer } from "../../ui/live-exchange.js";
-import type { LiveWindow } from "../../ui/live-server.js";
+import type { LiveServer, LiveWindow } from "../../ui/live-server.js";
 import { LabError } from "../../util/errors.js";
-import { type HttpAddress, type PageServer, servePage } from "../inspector/page-server.js";
+import { type HttpAddress, servePage } from "../inspector/page-server.js";
 import { pageState } from "./state.js";
 
 export interface PageDeps {
@@ -23,7 +23,7 @@ export interface PageDeps {
  *
  * @throws LabError USAGE where it cannot listen
  */
-export async function servePlegPage(deps: PageDeps, window: LiveWindow, address: HttpAddress): Promise<PageServer> {
+export async function servePlegPage(deps: PageDeps, window: LiveWindow, address: HttpAddress): Promise<LiveServer> {
   const { pleg, runtime, lab } = deps;
   const endpoints = {
     state: () => pageState(pleg, runtime, lab),

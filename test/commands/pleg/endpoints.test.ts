@@ -1,15 +1,15 @@
 import { request } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import type { PageServer } from "../../../src/commands/inspector/page-server.js";
 import { servePlegPage } from "../../../src/commands/pleg/endpoints.js";
 import { plegWindow } from "../../../src/commands/pleg/window.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import type { LabRuntime } from "../../../src/testbed/runtime/lab-runtime.js";
+import type { LiveServer } from "../../../src/ui/live-server.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { FakeLab } from "./fake-lab.js";
 
-const open: PageServer[] = [];
+const open: LiveServer[] = [];
 afterEach(async () => {
   for (const page of open.splice(0)) await page.close();
 });
@@ -46,7 +46,7 @@ interface Answer {
 
 /** node:http rather than fetch: Host and Origin can be anything. */
 function ask(
-  page: PageServer,
+  page: LiveServer,
   method: string,
   path: string,
   headers: Record<string, string> = {},

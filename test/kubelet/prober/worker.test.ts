@@ -283,3 +283,15 @@ test("probe worker: a result begins a chain, and its fact is the cause of the sy
   }
   assert.deepEqual(results.at(-1), ["failure", failed?.id]);
 });
+
+test("probe worker: its view has the last probes beside the result that holds until there are enough of them", async () => {
+  await using lab = new Lab();
+  await lab.add({ readinessProbe: { ...PERIOD, periodSeconds: 5 } });
+  const view = () => lab.manager.views().map(({ pod, type, result, last }) => [pod, type, result, last]);
+  assert.deepEqual(view(), [["ns/p", "readiness", "success", { result: "success", count: 1 }]]);
+  lab.answer = "failure";
+  await lab.clock.advance(10_000);
+  assert.deepEqual(view(), [["ns/p", "readiness", "success", { result: "failure", count: 2 }]]);
+  await lab.clock.advance(5_000);
+  assert.deepEqual(view(), [["ns/p", "readiness", "failure", { result: "failure", count: 3 }]]);
+});
