@@ -95,6 +95,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./cluster.js")).addClusterCommand,
   },
   {
+    name: "proxy",
+    summary: "show the rules by which connections to Services reach pods",
+    load: async () => (await import("./proxy.js")).addProxyCommand,
+  },
+  {
     name: "trace",
     summary: "view, explain, compare and convert the traces of --trace",
     load: async () => (await import("./trace.js")).addTraceCommand,

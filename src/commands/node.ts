@@ -17,8 +17,11 @@ import { DEFAULT_LOG_ROTATE_POLICY } from "../kubelet/logs/container-log-manager
 import { openAdminKubeconfig } from "../testbed/admin-kubeconfig.js";
 import { openStore } from "../testbed/join.js";
 import { joinDefaults, planJoin, serverOf } from "../testbed/join-plan.js";
-import { startNode } from "../testbed/node.js";
+import { type RunningNode, startNode } from "../testbed/node.js";
+import { proxyIdentity, startNodeProxy } from "../testbed/node-proxy.js";
 import { networkFolder } from "../testbed/state-folder.js";
+import type { Target } from "../testbed/target.js";
+import type { Ctx } from "../trace/ctx.js";
 import { traceOfNode } from "../trace/view.js";
 import { SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
@@ -121,6 +124,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     // With --server there is no administrator's kubeconfig, so kubectl gets the node's own.
     const kubeconfig = target === undefined ? store.kubeconfigPath : admin.path;
     announceNode(trace, node, target !== undefined);
+    await using _proxy = startProxy({ clock, trace, random }, node, target, signal);
     context.print(nodeResult(node, target?.kind ?? "server", kubeconfig));
     const pods = () => podsOf(node);
     const { runtime } = node;
@@ -133,4 +137,16 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     const text = `node ${plan.nodeName} stops: --duration is over`;
     trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   });
+}
+
+/** Only for a cluster of kubelab: the pods of a real one's other nodes cannot be reached from here. */
+function startProxy(
+  deps: Ctx,
+  node: RunningNode,
+  target: Target | undefined,
+  signal: AbortSignal,
+): AsyncDisposable | undefined {
+  if (target === undefined || target.kind === "real" || node.runtime === undefined) return undefined;
+  const identity = proxyIdentity(deps, target, signal);
+  return startNodeProxy(deps, { node, kubeVersion: target.kubeVersion, identity }, signal);
 }

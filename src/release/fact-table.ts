@@ -189,6 +189,10 @@ export const FACTS = {
     ],
   ),
 
+  // kube-proxy
+  proxyMinSyncPeriod: duration("iptables.minSyncPeriod", "pkg/proxy/apis/config/v1alpha1/defaults.go", ["1.25", 1_000]),
+  proxyTerminatingEndpoints: gate("ProxyTerminatingEndpoints", ["1.25", false], ["1.26", true]),
+
   // The scheduler
   podInitialBackoff: duration("DefaultPodInitialBackoffDuration", SCHEDULING_QUEUE, ["1.25", 1_000]),
   podMaxBackoff: duration("DefaultPodMaxBackoffDuration", SCHEDULING_QUEUE, ["1.25", 10_000]),

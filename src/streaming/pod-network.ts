@@ -10,7 +10,14 @@ import { isRecord } from "../util/records.js";
  * connection begins with one line of JSON in each direction, the request and its answer; then it carries the bytes of a
  * TCP connection, or ends.
  */
-export interface PodNetworkRequest {
+export type PodNetworkRequest = PacketRequest | RulesRequest;
+
+/** The rules for the addresses of Services, as JSON after the answer. */
+interface RulesRequest {
+  readonly protocol: "rules";
+}
+
+interface PacketRequest {
   readonly protocol: "tcp" | "udp";
   /** `10.244.1.3:80` */
   readonly to: string;

@@ -15,6 +15,7 @@ import { Administrator } from "./administrator.js";
 import type { NodeContext } from "./context.js";
 import { JOIN_TIMEOUT_MS, planUnasked } from "./join-plan.js";
 import type { RunningNode } from "./node.js";
+import { proxyIdentity, startNodeProxy } from "./node-proxy.js";
 import type { Target } from "./target.js";
 
 export interface ClusterNodesOptions {
@@ -50,7 +51,9 @@ export async function startNodes(
   const quiet = quieterTrace(trace, QUIET_LEVEL);
   const administrator = new Administrator(target, { clock, trace: quiet, random: context.random });
   const nodes: RunningNode[] = [];
+  const proxies: AsyncDisposable[] = [];
   const close = async () => {
+    await Promise.all(proxies.map((proxy) => proxy[Symbol.asyncDispose]()));
     await Promise.all(nodes.map((node) => node.close()));
     await rm(folder, { recursive: true, force: true });
     // Unless other nodes of the cluster still run.
@@ -70,7 +73,14 @@ export async function startNodes(
       node.done.catch((error: unknown) => report(trace, nodeName, error));
     });
     await administrator.tidyUp();
-    await untilReady(target, { clock, trace: quiet, random: context.random }, context.signal);
+    const deps = { clock, trace: quiet, random: context.random };
+    await untilReady(target, deps, context.signal);
+    // Not before: nothing needs it yet, and the cluster is ready without it.
+    const identity = proxyIdentity(deps, target, context.signal);
+    for (const node of nodes) {
+      const { kubeVersion } = target;
+      proxies.push(startNodeProxy(deps, { node, kubeVersion, identity }, context.signal));
+    }
   } catch (error) {
     await close();
     throw error;

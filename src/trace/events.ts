@@ -9,7 +9,7 @@
 import type { Origin } from "./scope.js";
 
 /** The components that act. `user` is the person at the keyboard, or the administrator that kubelab stands in for. */
-export const ACTORS = ["user", "kubelet", "apiserver", "controller", "scheduler", "dns", "runtime"] as const;
+export const ACTORS = ["user", "kubelet", "apiserver", "controller", "scheduler", "proxy", "dns", "runtime"] as const;
 
 export type Actor = (typeof ACTORS)[number];
 

@@ -303,6 +303,8 @@ export function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
       return chalk.magenta;
     case "scheduler":
       return chalk.yellow;
+    case "proxy":
+      return chalk.cyanBright;
     case "dns":
       return chalk.blueBright;
     case "runtime":

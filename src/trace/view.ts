@@ -68,7 +68,7 @@ export function quieterTrace(trace: Trace, atLeast: Level): Trace {
 
 /** A node has a kubelet and a runtime of its own; the administrator who joins it has none. Controllers share one actor. */
 function hasInstance(actor: Actor): boolean {
-  return actor === "kubelet" || actor === "runtime" || actor === "controller";
+  return ["kubelet", "proxy", "runtime", "controller"].includes(actor);
 }
 
 /** A view in which the facts of a controller have its name. */

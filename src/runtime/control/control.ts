@@ -1,3 +1,4 @@
+import type { RuleTable } from "../../netfilter/rules.js";
 import type { PullFault } from "../images/pull-fault.js";
 import type { RuntimeChange } from "../state/changes.js";
 import type { ConditionType } from "../state/core.js";
@@ -108,6 +109,10 @@ export interface RuntimeControl {
   dropEvents(what: boolean | number): void;
   /** Disconnects all listeners of container events; they can reconnect. */
   breakEventStreams(): void;
+  /** Replaces the rules for the addresses of Services, as iptables-restore does. */
+  restoreRules(table: RuleTable): void;
+  /** The rules for the addresses of Services. */
+  rules(): RuleTable;
   /** @param message the reason why it is false; undefined makes it true */
   setCondition(type: ConditionType, message: string | undefined): void;
   /** Makes pulls fail for images whose full name contains `image`. @param how undefined removes the fault */

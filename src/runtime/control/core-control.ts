@@ -1,6 +1,7 @@
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
 import { ContainerConfig } from "../../cri/messages/container.js";
 import { PodSandboxConfig } from "../../cri/messages/sandbox.js";
+import type { RuleTable } from "../../netfilter/rules.js";
 import { parseSignal, SIGKILL } from "../../shell/process/signals.js";
 import { currentScope } from "../../trace/scope.js";
 import type { PullFault } from "../images/pull-fault.js";
@@ -195,6 +196,14 @@ export class CoreControl implements RuntimeControl {
 
   breakEventStreams(): void {
     this.core.events.close();
+  }
+
+  restoreRules(table: RuleTable): void {
+    this.core.network.restore(table);
+  }
+
+  rules(): RuleTable {
+    return this.core.network.nat.table;
   }
 
   setCondition(type: ConditionType, message: string | undefined): void {

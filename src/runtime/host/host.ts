@@ -90,6 +90,8 @@ class RuntimeHost {
   #wantedLevel: WantedLevel = -1;
   #isWatched = false;
   #starts = 0;
+  /** what the last call of `restoreRules` gave */
+  #rules: readonly unknown[] | undefined;
   #restarting: Promise<void> = Promise.resolve();
   #speed: Disposable | undefined;
 
@@ -131,6 +133,8 @@ class RuntimeHost {
     this.#endpoint = endpoint;
     this.#process = process;
     if (this.#isWatched) process.send({ type: "watch" });
+    // A kernel keeps its rules when containers end.
+    if (this.#rules !== undefined) process.call({ method: "restoreRules", given: this.#rules }).catch(() => {});
   }
 
   #processOptions(): ProcessOptions {
@@ -159,6 +163,7 @@ class RuntimeHost {
   call(method: ControlMethod, given: readonly unknown[]): Promise<unknown> {
     // Only people call the control, through a key, a flag or a fault of a lab.
     const scope = this.options.trace.wantsCauses ? (currentScope() ?? { origin: "command" as const }) : undefined;
+    if (method === "restoreRules") this.#rules = given;
     if (this.#process !== undefined) return this.#process.call({ method, given, ...defined({ scope }) });
     return Promise.reject(new RpcError("Unavailable", "the container runtime is not running"));
   }
@@ -236,6 +241,8 @@ const METHODS = {
   clearFaults: true,
   dropEvents: true,
   breakEventStreams: true,
+  restoreRules: true,
+  rules: true,
   setCondition: true,
   setPullFault: true,
   setPullTime: true,

@@ -1,10 +1,15 @@
+import type { RuleTable } from "../../netfilter/rules.js";
 import { NetworkNamespace, type Route, SYN_TIMEOUT_MS } from "../../shell/process/network-namespace.js";
 import type { Connection, SocketAddress } from "../../shell/process/ports.js";
 import { askPodNetwork } from "../../streaming/pod-network.js";
+import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { type NetErrno, NetError } from "../../util/net-error.js";
+import type { Random } from "../../util/random.js";
 import type { Addresses } from "../state/addresses.js";
+import { connectMachine, sendMachine } from "./machine.js";
 import type { Peer, Peers } from "./peers.js";
+import { type NatDecision, ServiceNat } from "./service-nat.js";
 import { connectionOf } from "./socket-connection.js";
 
 /** A connection attempt or a datagram on its way. */
@@ -16,10 +21,11 @@ export interface Flow {
   readonly ttl: number;
 }
 
-/** Where a packet goes next. */
+/** Where a packet goes next, after the rules of Services. */
 type NextHop =
   | { readonly kind: "namespace"; readonly namespace: NetworkNamespace }
   | { readonly kind: "peer"; readonly peer: Peer }
+  | { readonly kind: "machine" }
   | { readonly kind: "none"; readonly errno: NetErrno; readonly afterMs: number };
 
 /** How many nodes a packet may pass: the client's, that of a node port, that of the endpoint. */
@@ -31,6 +37,14 @@ const MAX_PEER_CONNECTIONS = 4_096;
 /** How long a datagram's answer from another node is awaited: as long as conntrack remembers a datagram without one. */
 const DATAGRAM_PATIENCE_MS = 30_000;
 
+export interface NodeNetworkDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  /** the `-v` level that shows what the rules of Services decide */
+  readonly traceLevel: Level;
+}
+
 /**
  * The network of one node, as its kernel has it: the pods' namespaces behind a bridge, the node's own namespace, and routes
  * to the pods of other nodes. Nothing leaves the machine: there is no way to any other address.
@@ -38,21 +52,24 @@ const DATAGRAM_PATIENCE_MS = 30_000;
 export class NodeNetwork implements Route {
   /** the network of pods with `hostNetwork`, and of the node itself */
   readonly host: NetworkNamespace;
+  /** the rules of Services */
+  readonly nat: ServiceNat;
   readonly #pods = new Map<string, NetworkNamespace>();
   /** undefined for a node that has no others */
   peers: Peers | undefined;
   #peerConnections = 0;
 
   constructor(
-    readonly clock: Clock,
+    readonly deps: NodeNetworkDeps,
     readonly addresses: Addresses,
   ) {
-    this.host = new NetworkNamespace(() => [addresses.gateway], clock, this, true);
+    this.host = new NetworkNamespace(() => [addresses.gateway], deps.clock, this, true);
+    this.nat = new ServiceNat(deps);
   }
 
   /** Makes the network of a pod. */
   add(ip: string): NetworkNamespace {
-    const namespace = new NetworkNamespace(() => [ip], this.clock, this);
+    const namespace = new NetworkNamespace(() => [ip], this.deps.clock, this);
     this.#pods.set(ip, namespace);
     return namespace;
   }
@@ -78,6 +95,11 @@ export class NodeNetwork implements Route {
     this.peers?.announce(cidr);
   }
 
+  /** Replaces the rules of Services. */
+  restore(table: RuleTable): void {
+    this.nat.restore(table);
+  }
+
   connect(from: SocketAddress, to: SocketAddress, signal: AbortSignal): Promise<Connection> {
     return this.forward({ protocol: "tcp", from, to, ttl: TTL }, signal);
   }
@@ -87,29 +109,67 @@ export class NodeNetwork implements Route {
   }
 
   /** Connects a TCP flow that this node routes. @throws NetError; the signal's reason */
-  async forward(flow: Flow, signal: AbortSignal): Promise<Connection> {
-    const hop = this.#nextHop(flow);
+  async forward(given: Flow, signal: AbortSignal): Promise<Connection> {
+    const { flow, hop } = this.#route(given);
     switch (hop.kind) {
       case "namespace":
         return hop.namespace.accept(flow.to, flow.from, signal);
       case "peer":
         return this.#connectPeer(hop.peer, flow, signal);
+      case "machine":
+        return connectMachine(flow.to.port, flow.to, signal);
       default:
         return this.#fail(hop, signal);
     }
   }
 
   /** Delivers a datagram that this node routes. @returns the answer @throws NetError; the signal's reason */
-  async deliver(flow: Flow, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
-    const hop = this.#nextHop(flow);
+  async deliver(given: Flow, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
+    const { flow, hop } = this.#route(given);
     switch (hop.kind) {
       case "namespace":
         return hop.namespace.ports.datagram(flow.to, bytes, flow.from);
       case "peer":
         return this.#sendToPeer(hop.peer, flow, bytes, signal);
+      case "machine":
+        return sendMachine(flow.to.port, bytes, { clock: this.deps.clock, ms: DATAGRAM_PATIENCE_MS }, signal);
       default:
         return this.#fail(hop, signal);
     }
+  }
+
+  /** The rules first, as for any packet that a kernel receives: what they change is routed. */
+  #route(flow: Flow): { readonly flow: Flow; readonly hop: NextHop } {
+    const { protocol, from, to } = flow;
+    const isForNode = this.host.owns(to.ip);
+    const decision = this.nat.decide({ protocol, from, to, sender: this.#senderOf(from), isForNode });
+    if (decision === undefined) return { flow, hop: this.#nextHop(flow) };
+    this.#report(flow, decision);
+    const { verdict } = decision;
+    if (verdict.kind === "reject") return { flow, hop: { kind: "none", errno: "ECONNREFUSED", afterMs: 0 } };
+    if (verdict.kind === "drop") return { flow, hop: { kind: "none", errno: "ETIMEDOUT", afterMs: SYN_TIMEOUT_MS } };
+    const sender = verdict.isMasqueraded ? { ip: this.addresses.gateway, port: from.port } : from;
+    const translated = { ...flow, from: sender, to: verdict.to };
+    // No other endpoint can be this machine: not even one of the node's own loopback address.
+    if (verdict.isControlPlane) return { flow: translated, hop: { kind: "machine" } };
+    return { flow: translated, hop: this.#nextHop(translated) };
+  }
+
+  #senderOf({ ip }: SocketAddress): "pods" | "node" | "outside" {
+    if (this.host.owns(ip)) return "node";
+    return this.addresses.has(ip) || this.peers?.find(ip) !== undefined ? "pods" : "outside";
+  }
+
+  #report({ protocol, from, to }: Flow, { rule, verdict }: NatDecision): void {
+    const { trace, traceLevel } = this.deps;
+    if (!trace.wants(traceLevel)) return;
+    const { service, address } = rule;
+    const end = verdict.kind === "dnat" ? formatAddress(verdict.to) : `nowhere (${verdict.kind})`;
+    const sender = verdict.kind === "dnat" && verdict.isMasqueraded ? `, from now on as ${this.addresses.gateway}` : "";
+    const what = `${from.ip} to ${formatAddress(to)}/${protocol}: goes to ${end}${sender}`;
+    const why = `${address} of ${service}: ${verdict.why}`;
+    const upstream = { file: "pkg/proxy/iptables/proxier.go", func: "syncProxyRules" };
+    trace.emit({ kind: "decision", what, why, upstream }, { actor: "runtime", level: traceLevel });
   }
 
   #nextHop({ to, ttl }: Flow): NextHop {
@@ -125,7 +185,7 @@ export class NodeNetwork implements Route {
   }
 
   async #fail({ errno, afterMs }: NextHop & { readonly kind: "none" }, signal: AbortSignal): Promise<never> {
-    if (afterMs > 0) await this.clock.sleep(afterMs, signal);
+    if (afterMs > 0) await this.deps.clock.sleep(afterMs, signal);
     throw new NetError(errno);
   }
 
@@ -146,7 +206,7 @@ export class NodeNetwork implements Route {
 
   async #sendToPeer({ socket }: Peer, flow: Flow, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
     const patience = new AbortController();
-    const timer = this.clock.timer(DATAGRAM_PATIENCE_MS, () => patience.abort());
+    const timer = this.deps.clock.timer(DATAGRAM_PATIENCE_MS, () => patience.abort());
     try {
       const request = { ...requestOf(flow), payload: bytes.toString("base64") };
       const { stream, answer } = await askPodNetwork(socket, request, AbortSignal.any([signal, patience.signal]));

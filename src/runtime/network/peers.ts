@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolderSync } from "../../util/files.js";
 import { isRecord } from "../../util/records.js";
@@ -74,18 +74,28 @@ export class Peers {
     const changedMs = statSync(this.options.folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     if (changedMs === this.#readMs) return;
     this.#readMs = changedMs;
-    const names = changedMs === 0 ? [] : readdirSync(this.options.folder).filter((name) => name.endsWith(SUFFIX));
-    this.#entries = names.slice(0, MAX_PEERS).flatMap((name) => {
-      const node = decodeURIComponent(name.slice(0, -SUFFIX.length));
-      const peer = node === this.options.node ? undefined : readPeer(join(this.options.folder, name), node);
-      // A killed runtime leaves its file, and its range can belong to another node by now.
-      return peer === undefined || !isRunning(peer.pid) ? [] : [{ ...peer, ...parseCidr(peer.cidr) }];
-    });
+    const all = changedMs === 0 ? [] : listPeers(this.options.folder);
+    const others = all.filter(({ node }) => node !== this.options.node);
+    this.#entries = others.map((peer) => ({ ...peer, ...parseCidr(peer.cidr) }));
   }
 
   close(): void {
     rmSync(this.#file, { force: true });
   }
+}
+
+/** The runtimes of a cluster that run, by node. */
+export function listPeers(folder: string): readonly Peer[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
+  return names
+    .slice(0, MAX_PEERS)
+    .sort()
+    .flatMap((name) => {
+      const peer = readPeer(join(folder, name), decodeURIComponent(name.slice(0, -SUFFIX.length)));
+      // A killed runtime leaves its file, and its range can belong to another node by now.
+      return peer === undefined || !isRunning(peer.pid) ? [] : [peer];
+    });
 }
 
 /** @returns undefined for a file that is not there, or was not written by a runtime */

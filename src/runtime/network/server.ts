@@ -60,6 +60,11 @@ async function serve(network: NodeNetwork, socket: Socket, clock: Clock, signal:
   const either = AbortSignal.any([signal, gone.signal]);
   const answer = (given: PodNetworkAnswer) => socket.write(`${JSON.stringify(given)}\n`);
   try {
+    if (request.protocol === "rules") {
+      answer({});
+      socket.end(JSON.stringify(network.nat.table));
+      return;
+    }
     if (request.protocol === "udp") {
       answer(await deliver(network, request, either));
       socket.end();
@@ -75,17 +80,15 @@ async function serve(network: NodeNetwork, socket: Socket, clock: Clock, signal:
   }
 }
 
-function open(network: NodeNetwork, request: PodNetworkRequest, signal: AbortSignal) {
+type PacketRequest = Exclude<PodNetworkRequest, { readonly protocol: "rules" }>;
+
+function open(network: NodeNetwork, request: PacketRequest, signal: AbortSignal) {
   const to = parseAddress(request.to);
   if (request.from === undefined) return network.host.connect(to, signal);
   return network.forward({ protocol: "tcp", from: parseAddress(request.from), to, ttl: request.ttl ?? 0 }, signal);
 }
 
-async function deliver(
-  network: NodeNetwork,
-  request: PodNetworkRequest,
-  signal: AbortSignal,
-): Promise<PodNetworkAnswer> {
+async function deliver(network: NodeNetwork, request: PacketRequest, signal: AbortSignal): Promise<PodNetworkAnswer> {
   const to = parseAddress(request.to);
   const bytes = Buffer.from(request.payload ?? "", "base64");
   const { ttl = 0 } = request;

@@ -72,7 +72,7 @@ export class RuntimeCore {
     this.time = new NanoTime(deps.clock);
     this.memory = new MemoryPool(options.memoryBytes);
     this.puller = new Puller({ clock: deps.clock, trace: deps.trace, images: this.images }, { pullMs: options.pullMs });
-    this.network = new NodeNetwork(deps.clock, new Addresses(options.podCidr));
+    this.network = new NodeNetwork({ ...deps, traceLevel: options.traceLevel }, new Addresses(options.podCidr));
     this.changes = new Changes(deps.trace, options.traceLevel);
   }
 

@@ -11,6 +11,7 @@ const SERVICES: Readonly<Record<Actor, string>> = {
   apiserver: "kube-apiserver",
   controller: "kube-controller-manager",
   scheduler: "kube-scheduler",
+  proxy: "kube-proxy",
   dns: "coredns",
   runtime: "container-runtime",
 };

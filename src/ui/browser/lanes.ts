@@ -18,6 +18,7 @@ const ACTORS: Readonly<Record<Actor, string>> = {
   scheduler: "scheduler",
   dns: "DNS",
   kubelet: "kubelet",
+  proxy: "kube-proxy",
   runtime: "runtime",
 };
 /** From the person who begins to the containers: most arrows go to a neighbour. */
@@ -68,5 +69,5 @@ export class Lanes {
 }
 
 function isPerNode(actor: Actor): boolean {
-  return actor === "kubelet" || actor === "runtime";
+  return actor === "kubelet" || actor === "proxy" || actor === "runtime";
 }

@@ -208,3 +208,45 @@ test("a connection ends with the server's process", async () => {
   await nodes.b.runtime.control.killContainer(server.containerId);
   assert.equal((await waiting).exitCode, 52);
 });
+
+test("a Service leads to endpoints on both nodes, and the trace says why", async () => {
+  const other = nodes.a.agnhost("netexec");
+  await nodes.a.settle();
+  const verdict = {
+    kind: "dnat",
+    chain: "KUBE-SVC-X",
+    endpoints: [`${ipOf(server)}:8080`, `${ipOf(other)}:8080`],
+  } as const;
+  const rule = {
+    service: "ns/web:http",
+    protocol: "tcp",
+    address: "cluster IP",
+    ip: "10.96.0.9",
+    port: 80,
+    verdict,
+  } as const;
+  const { port: _port, ip: _ip, ...rest } = rule;
+  const nodePort = { ...rest, address: "node port", port: 30_080, verdict: { ...verdict, masquerade: true } } as const;
+  const refusing = { ...rule, port: 81, verdict: { kind: "reject", why: "ns/web:admin has no endpoints" } } as const;
+  for (const node of [nodes.a, nodes.b]) node.runtime.control.restoreRules({ rules: [rule, refusing, nodePort] });
+  const answers = new Set<string>();
+  for (let count = 0; count < 40 && answers.size < 2; count++)
+    answers.add(await text("curl -s http://10.96.0.9/hostname"));
+  assert.deepEqual([...answers].sort(), [server, other].map(({ sandbox }) => sandbox.metadata.name).sort());
+  assert.ok(
+    (await text("curl -s http://10.96.0.9/clientip")).startsWith(`${ipOf(client)}:`),
+    "a cluster IP keeps the client",
+  );
+  for (const gateway of ["10.244.1.1", "10.244.2.1"]) {
+    assert.match(
+      await text(`curl -s http://${gateway}:30080/clientip`),
+      new RegExp(`^${gateway}:`),
+      "a node port does not",
+    );
+  }
+  assert.equal((await sh("curl -sS http://10.96.0.9:81")).exitCode, 7);
+  const decisions = nodes.a.recorded.events.flatMap((event) => (event.kind === "decision" ? [event] : []));
+  assert.match(decisions[0]?.what ?? "", /^10\.244\.1\.\d+ to 10\.96\.0\.9:80\/tcp: goes to 10\.244\.[12]\.\d+:8080$/);
+  assert.equal(decisions[0]?.why, "cluster IP of ns/web:http: KUBE-SVC-X: one of 2 endpoints, by chance");
+  assert.match(decisions.at(-1)?.why ?? "", /ns\/web:admin has no endpoints/);
+});

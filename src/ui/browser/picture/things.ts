@@ -11,6 +11,7 @@ export interface Thing {
     | "scheduler"
     | "dns"
     | "kubelet"
+    | "proxy"
     | "runtime"
     | "node"
     | "pod"
