@@ -15,10 +15,11 @@ const CLUSTER_DOMAIN = "cluster.local";
 export async function startEmbeddedControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const open = new Disposables();
   try {
-    const sockets = await openDnsSockets();
+    const opening = openDnsSockets();
+    const { startControlPlane } = await import("../controlplane/start.js");
+    const sockets = await opening;
     open.defer(() => sockets.close());
     const { udpPort, tcpPort } = sockets;
-    const { startControlPlane } = await import("../controlplane/start.js");
     const controlPlane = await startControlPlane({ ...options, clusterDns: { udpPort, tcpPort } });
     open.defer(() => controlPlane.close());
     const dns = new FirstQueryServer(options, () => controlPlane.dnsCredentials());
