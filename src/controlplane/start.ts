@@ -215,7 +215,8 @@ function runControllers(
   const { authorizer } = auth;
   const { definitions } = registry;
   const authorization = { registry, authorizer, trace };
-  const clientFor = (user: UserInfo) => authorizedClient(createLocalClient(registry, user), authorization);
+  const clientFor = (user: UserInfo, own = trace) =>
+    authorizedClient(createLocalClient(registry, user), { ...authorization, trace: own });
   const binderFor = (user: UserInfo) => createBinder({ ...authorization, handler: bindingHandler(clock) }, user);
   return startControllers(
     { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions, clientFor, binderFor },

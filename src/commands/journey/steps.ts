@@ -62,6 +62,9 @@ export function journeySteps(graph: TraceGraph, root: TraceEvent, until: TraceEv
   });
 }
 
+/** Their decisions are steps of a pod's life, also where a command shows them only at a higher level. */
+const DECIDERS: ReadonlySet<Actor> = new Set(["controller", "scheduler"]);
+
 /** Reads, and what each request goes through on its way into the API server, would hide the rest. */
 function isTold(event: TraceEvent): boolean {
   switch (event.kind) {
@@ -70,7 +73,7 @@ function isTold(event: TraceEvent): boolean {
     case "rpc":
       return !LOOKING.test(event.method);
     case "decision":
-      return event.auditId === undefined && event.level <= 2;
+      return event.auditId === undefined && (event.level <= 2 || DECIDERS.has(event.actor));
     case "state":
       return !event.subject.startsWith("events ");
     case "watch":

@@ -4,6 +4,7 @@ import type { Trace } from "../../trace/trace.js";
 import type { LocalClient, Registry } from "../registry/registry.js";
 import { forbiddenRequest } from "./authorization/forbidden.js";
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "./contracts.js";
+import { type LocalRequest, reportRequest } from "./report-request.js";
 
 /** The `-v` level at which a terminal shows why a controller's request was refused; the controller reports the failure. */
 const LEVEL = 3;
@@ -12,17 +13,6 @@ export interface AuthorizedDeps {
   readonly registry: Pick<Registry, "store">;
   readonly authorizer: Pick<Authorizer, "authorize">;
   readonly trace: Trace;
-}
-
-/** What a local client wants to do: `create pods/binding default/web`. */
-export interface LocalRequest {
-  readonly verb: string;
-  /** `pods`, `deployments.apps` */
-  readonly resource: string;
-  readonly subresource?: string | undefined;
-  readonly namespace: string | undefined;
-  /** undefined for a list, a watch and a creation */
-  readonly name?: string | undefined;
 }
 
 /**
@@ -54,7 +44,7 @@ function unreachable(): never {
 }
 
 /**
- * A client that does only what its user's roles allow.
+ * A client that does only what its user's roles allow. It reports each write as the request that a client elsewhere would send.
  * Differs: a client in this process reads a change's current object with the right to write it. Either of the rights to update and
  * to patch is enough for a change, because upstream's controllers send either.
  */
@@ -71,23 +61,44 @@ export function authorizedClient(client: LocalClient, deps: AuthorizedDeps): Loc
       await check({ verb: "list", resource, namespace });
       return client.list(resource, namespace, options);
     },
-    async create(resource, namespace, object) {
-      await check({ verb: "create", resource, namespace });
-      return client.create(resource, namespace, object);
+    create(resource, namespace, object) {
+      const request = { verb: "create", resource, namespace } as const;
+      return reportRequest(deps, user, request, async () => {
+        await check(request);
+        return client.create(resource, namespace, object);
+      });
     },
-    async update(resource, object, subresource) {
+    update(resource, object, subresource) {
       const { namespace, name } = object.metadata;
-      await check({ verb: "update", resource, subresource, namespace, name });
-      return client.update(resource, object, subresource);
+      const request = { verb: "update", resource, subresource, namespace, name } as const;
+      return reportRequest(deps, user, request, async () => {
+        await check(request);
+        return client.update(resource, object, subresource);
+      });
     },
-    async modify(resource, namespace, name, change, subresource) {
+    async modify<T extends KubeObject>(...[resource, namespace, name, change, subresource]: ModifyParameters<T>) {
       const target = { resource, subresource, namespace, name };
       await check({ verb: "update", ...target }, { verb: "patch", ...target });
-      return client.modify(resource, namespace, name, change, subresource);
+      return reportRequest(deps, user, { verb: "update", ...target }, (skip) =>
+        client.modify<T>(
+          resource,
+          namespace,
+          name,
+          (current) => {
+            const changed = change(current);
+            skip(changed === current);
+            return changed;
+          },
+          subresource,
+        ),
+      );
     },
-    async delete(resource, namespace, name, options) {
-      await check({ verb: "delete", resource, namespace, name });
-      return client.delete(resource, namespace, name, options);
+    delete(resource, namespace, name, options) {
+      const request = { verb: "delete", resource, namespace, name } as const;
+      return reportRequest(deps, user, request, async () => {
+        await check(request);
+        return client.delete(resource, namespace, name, options);
+      });
     },
     async *reflect<T extends KubeObject>(resource: string, signal: AbortSignal) {
       await check({ verb: "list", resource, namespace: undefined });
@@ -96,6 +107,14 @@ export function authorizedClient(client: LocalClient, deps: AuthorizedDeps): Loc
     },
   };
 }
+
+type ModifyParameters<T extends KubeObject> = [
+  resource: string,
+  namespace: string | undefined,
+  name: string,
+  change: (current: T) => KubeObject,
+  subresource?: string,
+];
 
 function attributesOf(
   registry: Pick<Registry, "store">,

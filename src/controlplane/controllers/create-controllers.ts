@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { HealthCheck } from "../../server/healthz.js";
+import type { Trace } from "../../trace/trace.js";
 import { traceOfController } from "../../trace/view.js";
 import { isRecord } from "../../util/records.js";
 import type { ResourceDefinition } from "../registry/definition.js";
@@ -32,8 +33,11 @@ import { TtlController } from "./ttl.js";
 
 /** The dependencies of a control plane's controllers. */
 export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
-  /** Creates a client that acts as this user: every controller has its own service account. */
-  clientFor(user: UserInfo): LocalClient;
+  /**
+   * Creates a client that acts as this user: every controller has its own service account.
+   * @param trace gets its requests; default: the trace of all controllers
+   */
+  clientFor(user: UserInfo, trace?: Trace): LocalClient;
   /** the table of resources: `registry.definitions` */
   readonly definitions: readonly ResourceDefinition[];
   /** Creates the scheduler's binder. Without it no scheduler is started. */
@@ -173,8 +177,9 @@ export function createControllers(
   const reflectors = new SharedReflectors(manager, deps.trace);
   const controllers = CONTROLLERS.map((row) => {
     const { name, account } = row;
-    const client = sharingReflectors(deps.clientFor(serviceAccount(account)), reflectors);
-    const own = { ...deps, client, trace: traceOfController(deps.trace, name) };
+    const trace = traceOfController(deps.trace, name);
+    const client = sharingReflectors(deps.clientFor(serviceAccount(account), trace), reflectors);
+    const own = { ...deps, client, trace };
     const recorderFor = (component: string) => new ControllerRecorder(own, component);
     const create = (make: Make) => {
       const controller = make({ ...own, reflectors, recorderFor }, options, deps.clientFor);

@@ -2,6 +2,7 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { ActionHandler } from "../apiserver/action.js";
 import { type AuthorizedDeps, authorizeLocally } from "../auth/authorized-client.js";
+import { reportRequest } from "../auth/report-request.js";
 import type { Registry } from "../registry/registry.js";
 
 /** Binds a pod to a node through the API server. @throws StatusError */
@@ -20,7 +21,7 @@ export interface BinderDeps extends AuthorizedDeps {
 export function createBinder(deps: BinderDeps, user: UserInfo): Binder {
   const { registry, handler } = deps;
   return async ({ metadata: { namespace, name, uid } }, nodeName) => {
-    await authorizeLocally(deps, user, { verb: "create", resource: "pods", subresource: "binding", namespace, name });
+    const request = { verb: "create", resource: "pods", subresource: "binding", namespace, name } as const;
     const body: KubeObject = {
       apiVersion: "v1",
       kind: "Binding",
@@ -32,6 +33,9 @@ export function createBinder(deps: BinderDeps, user: UserInfo): Binder {
       target: { kind: "Node", name: nodeName },
     };
     const context = { user, warnings: [] };
-    await handler({ context, registry, namespace, name, body, query: new URLSearchParams() });
+    await reportRequest(deps, user, request, async () => {
+      await authorizeLocally(deps, user, request);
+      return handler({ context, registry, namespace, name, body, query: new URLSearchParams() });
+    });
   };
 }

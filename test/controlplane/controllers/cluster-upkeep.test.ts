@@ -128,6 +128,7 @@ test("the deletion of a token leads back to its creation, through the controller
     ["state", "apiserver", undefined],
     ["watch", "controller", undefined],
     ["decision", "controller", "tokencleaner"],
+    ["request", "controller", "tokencleaner"],
     ["state", "apiserver", undefined],
   ]);
 });
@@ -153,10 +154,9 @@ test("a signature and a node's range of addresses are effects of the controller'
   const graph = TraceGraph.of(on.facts);
   const writes = (subject: string, decision: RegExp) =>
     on.facts.filter((fact) => {
-      const cause = graph.causeOf(fact);
-      return (
-        fact.kind === "state" && fact.subject === subject && cause?.kind === "decision" && decision.test(cause.what)
-      );
+      const [cause, request] = graph.chainOf(fact).slice(-3);
+      const isWrite = fact.kind === "state" && fact.subject === subject && request?.kind === "request";
+      return isWrite && cause?.kind === "decision" && decision.test(cause.what);
     });
   expect(writes("configmaps kube-public/cluster-info", /^write kube-public\/cluster-info unsigned$/)).toHaveLength(1);
   expect(

@@ -488,7 +488,14 @@ describe("ReplicaSet", () => {
     const cause = facts.find(({ id }) => id === decision?.causedBy);
     expect(cause).toMatchObject({ kind: "watch", type: "ADDED", resource: "replicasets", object: "default/web" });
     const stored = facts.find((fact) => fact.kind === "state" && fact.subject.startsWith("pods default/web-"));
-    expect(stored?.causedBy).toBe(decision?.id);
+    const request = facts.find(({ id }) => id === stored?.causedBy);
+    expect(request).toMatchObject({
+      kind: "request",
+      method: "POST",
+      path: "/api/v1/namespaces/default/pods",
+      status: 201,
+    });
+    expect(request?.causedBy).toBe(decision?.id);
     await stage.changeSpec(RS, "web", { replicas: 2 });
     const second = facts.findLast((fact) => fact.kind === "decision" && fact.what.startsWith("create 1 pod"));
     const watched = facts.find(({ id }) => id === second?.causedBy);

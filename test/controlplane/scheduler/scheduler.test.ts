@@ -398,6 +398,7 @@ describe("causes", () => {
       "apiserver pods default/p stored",
       "scheduler ADDED default/p",
       "scheduler default/p goes to n1",
+      "scheduler request",
       "apiserver pods default/p stored",
     ];
     assert.deepEqual(chainTo(lab, isStored), bound);
@@ -416,6 +417,7 @@ describe("causes", () => {
       "apiserver nodes n1 stored",
       "scheduler ADDED n1",
       "scheduler default/p goes to n1",
+      "scheduler request",
       "apiserver pods default/p stored",
     ]);
     const pods = only(lab.facts, "decision").map(({ pod }) => pod);

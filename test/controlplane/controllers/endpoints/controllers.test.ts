@@ -256,11 +256,12 @@ test("a decision says what the numbers are, and follows from the watch event", a
   ]);
   const written = stage.on.facts.findLast((fact) => fact.kind === "state" && fact.subject === "endpoints default/web");
   const chain = written === undefined ? [] : TraceGraph.of(stage.on.facts).chainOf(written);
-  // The kubelet's write of the pod, the watch event, the decision, the write of the Endpoints.
-  expect(chain.slice(-4).map(({ kind, actor, instance }) => [kind, actor, instance])).toEqual([
+  // The kubelet's write of the pod, the watch event, the decision, the request, the write of the Endpoints.
+  expect(chain.slice(-5).map(({ kind, actor, instance }) => [kind, actor, instance])).toEqual([
     ["state", "apiserver", undefined],
     ["watch", "controller", undefined],
     ["decision", "controller", "endpoint"],
+    ["request", "controller", "endpoint"],
     ["state", "apiserver", undefined],
   ]);
 });

@@ -73,7 +73,8 @@ export async function startOnStore(
   const following = rbac.views.map((view) => view.follow(stop.signal));
   const running = startControllers(
     {
-      clientFor: (user) => authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace }),
+      clientFor: (user, own = trace) =>
+        authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace: own }),
       clock,
       random,
       trace,
