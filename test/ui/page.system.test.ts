@@ -163,6 +163,22 @@ browserSuite([], "a trace as a page", (suite) => {
     assert.deepEqual(complaints, []);
   });
 
+  test("with many pods the picture has their names, then signs", async () => {
+    const facts = new PageFacts();
+    const add = (i: number) =>
+      facts.add({ kind: "state", subject: `pods default/pod-${i}`, what: "stored", to: "1" }, { actor: "apiserver" });
+    for (let i = 0; i < 20; i++) add(i);
+    const named = await open(facts.events);
+    assert.equal(await named.page.locator(".pods.names .pod").first().innerText(), "◐ pod-0");
+    for (let i = 20; i < 300; i++) add(i);
+    const { page, complaints } = await open(facts.events, { width: 400, height: 800 });
+    assert.equal(await page.locator(".pods.signs .pod").count(), 250);
+    assert.equal(await page.getByRole("button", { name: "pod default/pod-7, no node yet" }).innerText(), "◐");
+    assert.equal(await page.getByText("and 50 more").count(), 1);
+    assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
+    assert.deepEqual(complaints, []);
+  });
+
   test("with reduced motion nothing moves: lines light up", async () => {
     const { page } = await open();
     await page.emulateMedia({ reducedMotion: "reduce" });

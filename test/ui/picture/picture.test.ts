@@ -119,6 +119,7 @@ const statuses: readonly (readonly [seen: { tone: string; words: string }, tone:
   [containerStatus(container("running")), "good", "running"],
   [containerStatus(container("running", "failure")), "bad", "running, liveness probe: failure"],
   [containerStatus(container("exited (0, Completed)")), "done", "exited (0, Completed)"],
+  [containerStatus(container("exited")), "unknown", "exited"],
   [containerStatus(container("exited (1, Error)")), "bad", "exited (1, Error)"],
   [podStatus(pod({ phase: "Running" }, container("running"))), "good", "Running"],
   [podStatus(pod({}, container("running"))), "good", "running"],

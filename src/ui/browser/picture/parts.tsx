@@ -5,9 +5,10 @@ import type { Container, Node, Pod } from "./cluster.js";
 import { containerStatus, nodeStatus, podStatus, SIGNS, type Status } from "./status.js";
 import { keyOf, type Thing, thingWords } from "./things.js";
 
-/** A node with more pods than this shows each as a sign only. */
-const MAX_CARDS = 6;
-/** More would not be told apart. */
+/** How much of each pod a picture has room for: all containers, the name, or a sign. */
+export type Density = "cards" | "names" | "signs";
+
+/** More signs would not be told apart. */
 const MAX_PODS = 250;
 
 interface PartProps {
@@ -53,15 +54,7 @@ function ThingButton({ state, thing, class: name, label, children }: ThingButton
 }
 
 /** A node with its kubelet, its runtime and its pods. */
-export function NodeBox({
-  state,
-  node,
-  pods,
-}: {
-  readonly state: PageState;
-  readonly node: Node;
-  readonly pods: readonly Pod[];
-}) {
+export function NodeBox({ state, node, pods, density }: PodsProps & { readonly node: Node }) {
   const { name } = node;
   const status = nodeStatus(node);
   const lease = node.renewTime === undefined ? "" : `Lease ${node.renewTime.slice(11, 19)}`;
@@ -80,45 +73,55 @@ export function NodeBox({
         {node.hasKubelet && <Part state={state} thing={{ kind: "kubelet", name }} />}
         {node.hasRuntime && <Part state={state} thing={{ kind: "runtime", name }} />}
       </div>
-      <Pods state={state} pods={pods} />
+      <Pods state={state} pods={pods} density={density} />
     </article>
   );
 }
 
-/** Cards, or only signs if there are many. */
-export function Pods({ state, pods }: { readonly state: PageState; readonly pods: readonly Pod[] }) {
-  if (pods.length <= MAX_CARDS) {
-    return (
-      <div class="pods">
-        {pods.map((pod) => (
-          <PodCard key={pod.name} state={state} pod={pod} />
-        ))}
-      </div>
-    );
-  }
+interface PodsProps {
+  readonly state: PageState;
+  readonly pods: readonly Pod[];
+  readonly density: Density;
+}
+
+/** The pods of a node, or those without one. */
+export function Pods({ state, pods, density }: PodsProps) {
+  if (pods.length === 0) return null;
   return (
-    <div class="pods many">
-      {pods.slice(0, MAX_PODS).map((pod) => {
-        const status = podStatus(pod);
-        const thing: Thing = { kind: "pod", name: pod.name };
-        return (
-          <ThingButton
-            key={pod.name}
-            state={state}
-            thing={thing}
-            class={`pod ${status.tone}`}
-            label={podLabel(pod, status)}
-          >
-            {SIGNS[status.tone]}
-          </ThingButton>
-        );
-      })}
+    <div class={`pods ${density}`}>
+      {pods
+        .slice(0, MAX_PODS)
+        .map((pod) =>
+          density === "cards" ? (
+            <PodCard key={pod.name} state={state} pod={pod} />
+          ) : (
+            <PodSign key={pod.name} state={state} pod={pod} hasName={density === "names"} />
+          ),
+        )}
       {pods.length > MAX_PODS && <span class="sub">and {pods.length - MAX_PODS} more</span>}
     </div>
   );
 }
 
-function PodCard({ state, pod }: { readonly state: PageState; readonly pod: Pod }) {
+interface PodProps {
+  readonly state: PageState;
+  readonly pod: Pod;
+}
+
+function PodSign({ state, pod, hasName }: PodProps & { readonly hasName: boolean }) {
+  const status = podStatus(pod);
+  const thing: Thing = { kind: "pod", name: pod.name };
+  return (
+    <ThingButton state={state} thing={thing} class={`pod ${status.tone}`} label={podLabel(pod, status)}>
+      <span class="sign-of" aria-hidden="true">
+        {SIGNS[status.tone]}
+      </span>
+      {hasName && ` ${pod.name.slice(pod.name.indexOf("/") + 1)}`}
+    </ThingButton>
+  );
+}
+
+function PodCard({ state, pod }: PodProps) {
   const status = podStatus(pod);
   const [namespace, ...rest] = pod.name.split("/");
   return (

@@ -6,11 +6,17 @@ import type { PageState } from "../state.js";
 import { secondsOf } from "../words.js";
 import type { Cluster, Pod } from "./cluster.js";
 import { Drawing, type Way } from "./drawing.js";
-import { NodeBox, Part, Pods } from "./parts.js";
+import { type Density, NodeBox, Part, Pods } from "./parts.js";
 import { keyOf, type Thing } from "./things.js";
 
 /** More nodes would need more room than there is. */
 const MAX_NODES = 12;
+/** A cluster with more pods has no room for their containers. */
+const MAX_CARDS = 8;
+/** A node with more pods has no room for their names. */
+const MAX_NAMED = 20;
+/** `node-2` before `node-10` */
+const BY_NAME = new Intl.Collator(undefined, { numeric: true });
 /** Controllers are named up to this number. */
 const MAX_NAMES = 3;
 
@@ -44,7 +50,8 @@ function ClusterField({ state, cluster }: { readonly state: PageState; readonly 
   useSignalEffect(() => drawing.current?.show(state.happened.value));
 
   const pods = podsByNode(cluster);
-  const nodes = [...cluster.nodes.values()];
+  const density = densityOf(cluster, pods);
+  const nodes = [...cluster.nodes.values()].sort((a, b) => BY_NAME.compare(a.name, b.name));
   const waiting = pods.get(undefined) ?? [];
   return (
     <div class="cluster" ref={field}>
@@ -68,7 +75,7 @@ function ClusterField({ state, cluster }: { readonly state: PageState; readonly 
       </div>
       <div class="nodes">
         {nodes.slice(0, MAX_NODES).map((node) => (
-          <NodeBox key={node.name} state={state} node={node} pods={pods.get(node.name) ?? []} />
+          <NodeBox key={node.name} state={state} node={node} pods={pods.get(node.name) ?? []} density={density} />
         ))}
         {nodes.length > MAX_NODES && <p class="sub">and {nodes.length - MAX_NODES} more nodes</p>}
         {waiting.length > 0 && (
@@ -76,7 +83,7 @@ function ClusterField({ state, cluster }: { readonly state: PageState; readonly 
             <div class="node-head">
               <b>no node yet</b>
             </div>
-            <Pods state={state} pods={waiting} />
+            <Pods state={state} pods={waiting} density={density} />
           </article>
         )}
       </div>
@@ -97,6 +104,11 @@ function podsByNode({ pods, nodes }: Cluster): Map<string | undefined, Pod[]> {
     else list.push(pod);
   }
   return found;
+}
+
+function densityOf({ pods }: Cluster, byNode: ReadonlyMap<string | undefined, readonly Pod[]>): Density {
+  if (pods.size <= MAX_CARDS) return "cards";
+  return [...byNode.values()].every(({ length }) => length <= MAX_NAMED) ? "names" : "signs";
 }
 
 /** Everything speaks with the API server, and a kubelet with its runtime. */

@@ -28,12 +28,12 @@ export function containerStatus(container: Container): Status {
   return { tone: failing.length > 0 ? "bad" : containerTone(state), words: [state, ...probes, ...starts].join(", ") };
 }
 
-/** `exited (1, Error)`; PLEG knows only `exited`. */
+/** `exited (1, Error)`; PLEG knows `exited`, and not how. */
 function containerTone(state: string): Tone {
   if (state === "running") return "good";
   if (state === "created") return "waiting";
-  if (!state.startsWith("exited")) return "unknown";
-  return state === "exited" || state.startsWith("exited (0") ? "done" : "bad";
+  if (!state.startsWith("exited (")) return "unknown";
+  return state.startsWith("exited (0") ? "done" : "bad";
 }
 
 /** What the facts say about a pod: the API, the pod worker and the runtime may disagree for a while. */
