@@ -106,7 +106,11 @@ function checked(value: unknown, line: string | undefined, place: Place): TraceE
   const fault = value === undefined ? "it is not JSON" : faultOf(value);
   if (fault === undefined) return value as TraceEvent;
   const foreign = place.number === 1 ? FOREIGN.find(([pattern]) => pattern.test(line)) : undefined;
-  throw bad(place, foreign === undefined ? fault : `the file is ${foreign[1]}`);
+  if (foreign !== undefined) throw bad(place, `the file is ${foreign[1]}`);
+  const hint = fault.startsWith("its kind ")
+    ? "A newer kubelab may have written it: read it with that one."
+    : undefined;
+  throw bad(place, fault, hint);
 }
 
 function bad(

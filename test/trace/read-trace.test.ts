@@ -108,6 +108,11 @@ test("readTrace: a file above the limit is refused with the limit, before it is 
   await assert.rejects(readTrace(path, undefined, 1024), { code: "FAILED", message: /has more than 1024 bytes/ });
 });
 
+test("readTrace: a kind that a newer kubelab may have is named as such", async () => {
+  const newer = readTrace(file(line({ ...FACTS[0], kind: "dream" } as object)));
+  await assert.rejects(newer, { hint: /^A newer kubelab may have written it/ });
+});
+
 test("readTrace: a missing file, a folder", async () => {
   await assert.rejects(readTrace("/nonexistent/t.ndjson"), { code: "BAD_FILE", message: /no such file or folder/ });
   await assert.rejects(readTrace(folder), { code: "BAD_FILE", message: /it is a folder/ });
