@@ -59,7 +59,7 @@ export function addTraceCommand(trace: Command, context: CliContext): void {
   addExamples(
     explain,
     "kubelab trace explain run.ndjson pod/web",
-    "kubelab trace explain run.ndjson 'renew the certificate'",
+    "kubelab trace explain run.ndjson 'renew the lease'",
   );
 
   const diff = subcommand("diff", "compare two runs: what happened, in which order, how long it took")
