@@ -10,6 +10,7 @@ import type { SharedReflector } from "../shared-reflector.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";
 import { isTerminating, type PodObject } from "../support/objects.js";
+import { OwnWrites } from "../support/own-writes.js";
 import { isNamespaceTerminating } from "../support/pod-control.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, runSyncLoop } from "../support/sync-loop.js";
@@ -37,6 +38,7 @@ class DeploymentRun {
   readonly #pods: SharedReflector<PodObject>;
   readonly #queue: WorkQueue;
   readonly #passDeps: PassDeps;
+  readonly #written = { deployments: new OwnWrites<Deployment>(), sets: new OwnWrites<ReplicaSet>() };
 
   constructor(readonly deps: SharedDeps) {
     const { clock, client, trace, reflectors } = deps;
@@ -44,7 +46,8 @@ class DeploymentRun {
     this.#sets = reflectors.of<ReplicaSet>(REPLICA_SETS);
     this.#pods = reflectors.of<PodObject>("pods");
     this.#queue = new WorkQueue(clock);
-    this.#passDeps = { client, clock, trace, recorder: deps.recorderFor("deployment-controller") };
+    const recorder = deps.recorderFor("deployment-controller");
+    this.#passDeps = { client, clock, trace, recorder, written: this.#written };
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -54,7 +57,10 @@ class DeploymentRun {
       changesOf(this.#sets, {
         added: (set) => this.#addReplicaSet(set),
         updated: (previous, set) => this.#updateReplicaSet(previous, set),
-        deleted: (set) => this.#enqueueOwnerOf(set),
+        deleted: (set) => {
+          this.#written.sets.forget(keyOf(set));
+          this.#enqueueOwnerOf(set);
+        },
       }),
       changesOf(this.#pods, { deleted: (pod) => this.#deletePod(pod) }),
     ];
@@ -124,9 +130,12 @@ class DeploymentRun {
 
   async #sync(key: string): Promise<void> {
     const deployment = this.#deployments.byKey(key);
-    if (deployment === undefined) return;
+    if (deployment === undefined) {
+      this.#written.deployments.forget(key);
+      return;
+    }
     try {
-      await this.#syncDeployment(key, deployment);
+      await this.#syncDeployment(key, this.#written.deployments.latest(deployment));
     } catch (error) {
       // Every creation fails until the namespace is gone, and the Deployment with it.
       if (!isNamespaceTerminating(error)) throw error;
@@ -173,7 +182,8 @@ class DeploymentRun {
       resource: REPLICA_SETS,
       matches: (set) => matchesSelector(spec?.selector, set.metadata.labels),
     });
-    return manager.claim(this.#sets.list().filter((set) => set.metadata.namespace === metadata.namespace));
+    const sets = this.#sets.list().filter((set) => set.metadata.namespace === metadata.namespace);
+    return manager.claim(sets.map((set) => this.#written.sets.latest(set)));
   }
 }
 

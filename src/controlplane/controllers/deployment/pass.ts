@@ -4,6 +4,7 @@ import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import { nameOf } from "../support/objects.js";
+import type { OwnWrites } from "../support/own-writes.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { decide } from "../support/sync-loop.js";
 import { withReplicas } from "./util/annotations.js";
@@ -17,6 +18,8 @@ const SYNC = "pkg/controller/deployment/sync.go";
 
 export interface PassDeps extends Pick<SharedDeps, "client" | "clock" | "trace"> {
   readonly recorder: EventRecorder;
+  /** gets what each pass writes */
+  readonly written: { readonly deployments: OwnWrites<Deployment>; readonly sets: OwnWrites<ReplicaSet> };
 }
 
 /** Why a set is scaled: `at most 4 pods may exist`, decided by `rolling.go (reconcileNewReplicaSet)`. */
@@ -43,6 +46,7 @@ export class DeploymentPass {
   /** Writes a set that it owns, so that a later step of the pass sees it as it is stored. */
   async updateSet(next: ReplicaSet): Promise<ReplicaSet> {
     const written = await this.deps.client.update<ReplicaSet>(REPLICA_SETS, next);
+    this.deps.written.sets.remember(written);
     this.sets = this.sets.map((one) => (one.metadata.uid === written.metadata.uid ? written : one));
     return written;
   }
@@ -77,6 +81,7 @@ export class DeploymentPass {
     const why = [...changesOf(before, status), ...(sameAnnotations ? [] : ["its revision"])].join(", ");
     const write = () => client.update<Deployment>(DEPLOYMENTS, next, "status");
     this.deployment = await decide(trace, { what, why, upstream: upstreamOf(func) }, write, 2);
+    this.deps.written.deployments.remember(this.deployment);
     return true;
   }
 

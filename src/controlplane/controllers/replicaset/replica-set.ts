@@ -11,6 +11,7 @@ import { UidTrackingControllerExpectations } from "../support/controller-expecta
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
+import { OwnWrites } from "../support/own-writes.js";
 import { isNamespaceTerminating, PodControl } from "../support/pod-control.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { SLOW_START_INITIAL_BATCH_SIZE, slowStartBatch } from "../support/slow-start-batch.js";
@@ -47,6 +48,7 @@ class ReplicaSetRun {
   readonly #queue: WorkQueue;
   readonly #expectations: UidTrackingControllerExpectations;
   readonly #podControl: PodControl;
+  readonly #written = new OwnWrites<ReplicaSet>();
 
   constructor(
     readonly deps: SharedDeps,
@@ -144,11 +146,13 @@ class ReplicaSetRun {
 
   /** Mirrors syncReplicaSet. */
   async #sync(key: string): Promise<void> {
-    const set = this.#sets.byKey(key);
-    if (set === undefined) {
+    const cached = this.#sets.byKey(key);
+    if (cached === undefined) {
       this.#expectations.delete(key);
+      this.#written.forget(key);
       return;
     }
+    const set = this.#written.latest(cached);
     const needsSync = this.#expectations.isSatisfied(key);
     const pods = await this.#claimPods(set);
     let failure: { readonly error: unknown } | undefined;
@@ -156,6 +160,7 @@ class ReplicaSetRun {
     const { clock, client, trace } = this.deps;
     const status = calculateStatus(set, pods, failure, clock.now());
     const written = await writeStatus({ client, trace }, this.kind, set, status);
+    if (written !== set) this.#written.remember(written);
     if (failure !== undefined) throw failure.error;
     const { replicas = 1, minReadySeconds = 0 } = written.spec ?? {};
     const { readyReplicas = 0, availableReplicas = 0 } = written.status ?? {};

@@ -550,7 +550,7 @@ const table: readonly Row[] = [
       await running(stage, 3);
       await setImage(stage, "nginx:2");
       await rollOut(stage);
-      return stage.errors();
+      return stage.on.facts.flatMap((fact) => (fact.kind === "error" ? [fact.message] : []));
     },
     [],
   ],
@@ -563,4 +563,18 @@ describe("Deployment", () => {
       expect(await story(stage)).toEqual(want);
     });
   }
+
+  test("each decision to write leads to a write", async () => {
+    await using stage = await WorkloadStage.open();
+    await running(stage, 3);
+    await setImage(stage, "nginx:2");
+    await rollOut(stage);
+    const { facts } = stage.on;
+    const effects = new Set(facts.flatMap(({ kind, causedBy }) => (kind === "state" ? [causedBy] : [])));
+    const decisions = facts.filter(
+      (fact) => fact.kind === "decision" && /^(?:write|scale|create|update) /.test(fact.what),
+    );
+    expect(decisions.length).toBeGreaterThan(20);
+    expect(decisions.filter(({ id }) => !effects.has(id))).toEqual([]);
+  });
 });
