@@ -81,6 +81,22 @@ export function isPathSegmentName(value: string): string[] {
   return ["/", "%"].filter((one) => value.includes(one)).map((one) => `may not contain '${one}'`);
 }
 
+// Made once: a request may have 150,000 labels.
+const NAME_MESSAGE = regexMessage(
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  QUALIFIED_NAME,
+  "MyName",
+  "my.name",
+  "123-abc",
+);
+const LABEL_VALUE_MESSAGE = regexMessage(
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  LABEL_VALUE,
+  "MyValue",
+  "my_value",
+  "12345",
+);
+
 /** `[prefix/]name`, for label keys and annotation keys. Mirrors IsQualifiedName. */
 export function isQualifiedName(value: string): string[] {
   const messages: string[] = [];
@@ -91,22 +107,13 @@ export function isQualifiedName(value: string): string[] {
     if (prefix === "") messages.push("prefix part must be non-empty");
     else for (const one of isDns1123Subdomain(prefix)) messages.push(`prefix part ${one}`);
   } else if (slash >= 0) {
-    const text = regexMessage(
-      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-      QUALIFIED_NAME,
-      "MyName",
-      "my.name",
-      "123-abc",
-    );
-    return [`a qualified name ${text} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+    return [
+      `a qualified name ${NAME_MESSAGE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
   }
   if (name === "") messages.push("name part must be non-empty");
   else if (name.length > 63) messages.push(`name part ${maxLengthMessage(63)}`);
-  if (!REGEXPS.qualifiedName.test(name)) {
-    const text =
-      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
-    messages.push(`name part ${regexMessage(text, QUALIFIED_NAME, "MyName", "my.name", "123-abc")}`);
-  }
+  if (!REGEXPS.qualifiedName.test(name)) messages.push(`name part ${NAME_MESSAGE}`);
   return messages;
 }
 
@@ -118,9 +125,7 @@ export function isAnnotationKey(value: string): string[] {
 export function isLabelValue(value: string): string[] {
   const messages = value.length > 63 ? [maxLengthMessage(63)] : [];
   if (REGEXPS.labelValue.test(value)) return messages;
-  const text =
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
-  return [...messages, regexMessage(text, LABEL_VALUE, "MyValue", "my_value", "12345")];
+  return [...messages, LABEL_VALUE_MESSAGE];
 }
 
 /** A file name must not lead to another directory. Mirrors hasChDirPrefix. */

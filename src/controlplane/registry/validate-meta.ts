@@ -1,6 +1,6 @@
 import type { ObjectMeta, OwnerReference } from "../../apimachinery/api/meta.js";
 import { isAnnotationKey, isDns1123Label, isLabelValue, isQualifiedName } from "../../apimachinery/api/names.js";
-import type { FieldError } from "../../apimachinery/errors.js";
+import { type FieldError, MAX_CAUSES } from "../../apimachinery/errors.js";
 import { sameJson } from "../../apimachinery/same-json.js";
 import {
   forbidden,
@@ -66,10 +66,17 @@ export function validateLabels(labels: ObjectMeta["labels"], field = "metadata.l
   const errors: FieldError[] = [];
   for (const key in labels) {
     const value = labels[key] ?? "";
-    for (const one of isQualifiedName(key)) errors.push(invalidValue(field, key, one));
-    for (const one of isLabelValue(value)) errors.push(invalidValue(field, value, one));
+    pushInvalid(errors, field, key, isQualifiedName(key));
+    pushInvalid(errors, field, value, isLabelValue(value));
   }
   return errors;
+}
+
+/** What is not shown only counts: a request may have 300,000 of these errors, and each text takes time and memory. */
+const NOT_SHOWN: FieldError = { type: "FieldValueInvalid", field: "", text: "" };
+
+function pushInvalid(errors: FieldError[], field: string, value: string, messages: readonly string[]): void {
+  for (const one of messages) errors.push(errors.length < MAX_CAUSES ? invalidValue(field, value, one) : NOT_SHOWN);
 }
 
 function validateAnnotations(annotations: ObjectMeta["annotations"]): FieldError[] {
@@ -77,7 +84,7 @@ function validateAnnotations(annotations: ObjectMeta["annotations"]): FieldError
   let bytes = 0;
   for (const key in annotations) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
-    for (const one of isAnnotationKey(key)) errors.push(invalidValue("metadata.annotations", key, one));
+    pushInvalid(errors, "metadata.annotations", key, isAnnotationKey(key));
   }
   if (bytes > MAX_ANNOTATION_BYTES) errors.push(tooLong("metadata.annotations", MAX_ANNOTATION_BYTES));
   return errors;

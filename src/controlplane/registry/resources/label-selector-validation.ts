@@ -2,6 +2,7 @@ import type { V1LabelSelector, V1LabelSelectorRequirement } from "@kubernetes/cl
 import { isLabelValue, isQualifiedName } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Wire } from "../../../apimachinery/wire.js";
+import { validateLabels } from "../validate-meta.js";
 import { forbidden, type GoText, goValue, invalidValue, required } from "./field-errors.js";
 
 /** Mirrors ValidateLabelSelector in k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go. */
@@ -13,14 +14,6 @@ export function validateLabelSelector(selector: Wire<V1LabelSelector> | null | u
       validateRequirement(one, `${field}.matchExpressions[${index}]`),
     ),
   ];
-}
-
-/** Mirrors ValidateLabels in the same file. */
-export function validateLabels(labels: Readonly<Record<string, string>> = {}, field: string): FieldError[] {
-  return Object.entries(labels).flatMap(([key, value]) => [
-    ...isQualifiedName(key).map((one) => invalidValue(field, key, one)),
-    ...isLabelValue(value).map((one) => invalidValue(field, value, one)),
-  ]);
 }
 
 function validateRequirement(requirement: Wire<V1LabelSelectorRequirement>, field: string): FieldError[] {

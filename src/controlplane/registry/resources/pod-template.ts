@@ -3,8 +3,8 @@ import { isAnnotationKey } from "../../../apimachinery/api/names.js";
 import type { V1PodSpec } from "../../../apimachinery/api/pod.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Wire } from "../../../apimachinery/wire.js";
+import { validateLabels } from "../validate-meta.js";
 import { forbidden, invalidValue } from "./field-errors.js";
-import { validateLabels } from "./label-selector-validation.js";
 import { validatePodSpec } from "./pods/validation.js";
 
 /**

@@ -12,8 +12,9 @@ import type { FieldError } from "../../../apimachinery/errors.js";
 import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import { isSet } from "../../../util/records.js";
+import { validateLabels } from "../validate-meta.js";
 import { forbidden, goValue, IMMUTABLE, invalidValue, nonNegative, notSupported, required } from "./field-errors.js";
-import { goLabelSelector, goLabels, validateLabelSelector, validateLabels } from "./label-selector-validation.js";
+import { goLabelSelector, goLabels, validateLabelSelector } from "./label-selector-validation.js";
 import { validatePodTemplateSpec } from "./pod-template.js";
 import { matchesSelector } from "./selector.js";
 
