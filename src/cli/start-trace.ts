@@ -5,7 +5,7 @@ import { CalmSink } from "../trace/calm.js";
 import type { Secrets } from "../trace/secrets.js";
 import { TerminalSink } from "../trace/terminal.js";
 import { type Level, Trace, type TraceSink } from "../trace/trace.js";
-import { type Clock, SystemClock } from "../util/clock.js";
+import { type Clock, type ClockReading, SystemClock } from "../util/clock.js";
 import { pathFrom } from "../util/paths.js";
 import { hasUnicode, linker } from "./colour.js";
 import type { OutputOptions } from "./options.js";
@@ -37,10 +37,10 @@ export interface RunningTrace {
 export function startTrace(
   session: TraceSession,
   line: ProgressLine,
-  { speed = 1, epochMs, epochClockMs }: ClockOptions,
+  { speed = 1, clock: reading }: ClockOptions,
 ): RunningTrace {
-  const joined = epochMs === undefined ? undefined : session.clusterClock;
-  const clock = joined ?? new SystemClock(speed, epochMs, epochClockMs);
+  const joined = reading === undefined ? undefined : session.clusterClock;
+  const clock = joined ?? clockAt(speed, reading);
   const { verbosity = DEFAULT_VERBOSITY, trace: file, ui } = session.output;
   const isWanted = session.sinks.some(({ wantsBodies = false }) => wantsBodies);
   const wantsBodies = verbosity >= 4 || file !== undefined || ui !== undefined || isWanted;
@@ -50,6 +50,12 @@ export function startTrace(
   for (const own of session.sinks) trace.addSink(own);
   if (file !== undefined) trace.addSink(formatOf(file).open(pathFrom(session.cwd, file)));
   return { clock, trace, calm: sink instanceof CalmSink ? sink : undefined };
+}
+
+function clockAt(speed: number, reading: ClockReading | undefined): Clock {
+  const clock = new SystemClock(speed);
+  if (reading !== undefined) clock.follow(reading);
+  return clock;
 }
 
 /** Without -v, a terminal shows the calm form; a pipe or a file gets what `-v 1` shows, but not thousands of lines alike. */

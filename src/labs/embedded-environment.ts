@@ -57,7 +57,7 @@ export async function openEmbeddedEnvironment(
     const controlPlane = await startEmbeddedControlPlane({ clock, random: context.random, trace, kubeVersion });
     open.defer(() => controlPlane.close());
     const kubeconfig = clusterKubeconfig(context.env, clusterName);
-    const state = stateOf(options, { url: controlPlane.url, kubeconfig, epochMs: clock.epochMs });
+    const state = stateOf(options, { url: controlPlane.url, kubeconfig, clock: clock.reading });
     const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
     const nodes = await LabNodes.open(
       { context, clock, facts },
@@ -75,8 +75,7 @@ export async function openEmbeddedEnvironment(
     open.defer(() => client.close());
     const setSpeed = async (factor: number) => {
       clock.setSpeed(factor);
-      const { epochMs, epochClockMs } = clock;
-      await writeClusterState(context.env, { ...state, speed: factor, epochMs, epochClockMs });
+      await writeClusterState(context.env, { ...state, speed: factor, clock: clock.reading });
     };
     const parts = {
       folder,
@@ -104,7 +103,7 @@ export async function openEmbeddedEnvironment(
 
 function stateOf(
   { clusterName, speed, definition: { kubeVersion, nodes } }: EmbeddedEnvironmentOptions,
-  place: Pick<ClusterState, "url" | "kubeconfig" | "epochMs">,
+  place: Pick<ClusterState, "url" | "kubeconfig" | "clock">,
 ): ClusterState {
   return { version: 1, name: clusterName, pid: process.pid, kubeVersion, speed, nodes, ...place };
 }

@@ -1,6 +1,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
+import type { ClockReading } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder, removeTemporariesOf, writeFileAtomic } from "../util/files.js";
 import { type LockOutcome, tryLock } from "../util/pid-lock.js";
@@ -20,10 +21,11 @@ export interface ClusterState {
   readonly kubeconfig: string;
   readonly kubeVersion: string;
   readonly speed: number;
-  /** Unix ms from which the speed counts: who joins uses the same, and reads the same time */
-  readonly epochMs: number;
-  /** Unix ms that its clock read then; absent: the same. Another one where the speed was changed meanwhile. */
-  readonly epochClockMs?: number;
+  /**
+   * A reading of its clock, which a process that joins follows: by the machine's monotonic time, so that both read the same
+   * after a suspend or a change of the system's time. Absent: of a clock without a speed of its own.
+   */
+  readonly clock?: ClockReading;
   /** how many nodes it keeps Ready by itself: `node-1`, `node-2`, … */
   readonly nodes: number;
   /** absent: it takes any kubelet's certificate */

@@ -73,7 +73,7 @@ export async function runCluster(
     kubeconfig: clusterKubeconfig(env, name),
     kubeVersion,
     speed,
-    epochMs: clock instanceof SystemClock ? clock.epochMs : clock.now(),
+    ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
     nodes: count,
     ...(verifyKubelets ? { verifyKubelets } : {}),
   };

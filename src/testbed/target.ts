@@ -1,7 +1,7 @@
 import type { RestConfig } from "../client-go/rest/client.js";
 import { parseKubeVersion } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
-import type { Clock } from "../util/clock.js";
+import type { Clock, ClockReading } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
@@ -49,8 +49,8 @@ export interface TargetHost extends Pick<ProcessContext, "cwd" | "env" | "random
 /** What a command's clock begins with. */
 export interface ClockOptions {
   readonly speed?: number;
-  readonly epochMs?: number;
-  readonly epochClockMs?: number;
+  /** of the clock of a joined cluster, which the command's follows */
+  readonly clock?: ClockReading;
 }
 
 /**

@@ -38,39 +38,21 @@ export interface ClockReading {
 /** setTimeout takes at most a signed 32 bit count of milliseconds (24.8 days), so longer sleeps are split. */
 const MAX_TIMER_MS = 2_000_000_000;
 
-/**
- * The system clock, `speed` times as fast since `epochMs` (Unix ms; default: now), when it showed `epochClockMs`
- * (default: the same). Processes with the same three values read the same time.
- */
+/** The system clock, `speed` times as fast from its construction on. */
 export class SystemClock implements Clock {
   #speed: number;
-  #epochMs: number;
-  #epochClockMs: number;
-  #startMs: number;
+  #startMs = Date.now();
   #startMonotonicMs = performance.now();
   /** wakes sleepers that must recompute their remaining time */
   readonly #wakers = new Set<() => void>();
   readonly #speedListeners = new Set<() => void>();
 
-  constructor(speed = 1, epochMs = Date.now(), epochClockMs = epochMs) {
+  constructor(speed = 1) {
     this.#speed = speed;
-    this.#epochMs = epochMs;
-    this.#epochClockMs = epochClockMs;
-    this.#startMs = epochClockMs + (Date.now() - epochMs) * speed;
   }
 
   get speed(): number {
     return this.#speed;
-  }
-
-  /** Unix ms of the wall clock when the current speed was set */
-  get epochMs(): number {
-    return this.#epochMs;
-  }
-
-  /** Unix ms of this clock at `epochMs` */
-  get epochClockMs(): number {
-    return this.#epochClockMs;
   }
 
   /** Monotonic from construction on: a change of the system time has no effect. */
@@ -92,8 +74,6 @@ export class SystemClock implements Clock {
     this.#startMs = clockMs;
     this.#startMonotonicMs = performance.now();
     this.#speed = speed;
-    this.#epochMs = Date.now();
-    this.#epochClockMs = Math.round(clockMs);
     for (const wake of [...this.#wakers]) wake();
   }
 

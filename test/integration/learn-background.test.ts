@@ -185,7 +185,6 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
       kubeconfig: "/none",
       kubeVersion: "1.25",
       speed: 1,
-      epochMs: 0,
       nodes: 0,
     };
     writeFileSync(join(clusters, "learn.json"), JSON.stringify(stale));

@@ -72,7 +72,6 @@ export class StreamCluster implements AsyncDisposable {
     const names = { cluster: "kubelab", user: "admin", context: "kubelab" };
     await writeFileAtomic(kubeconfig, kubeconfigText(controlPlane.admin, names), { mode: 0o600 });
     const { url } = controlPlane;
-    const { epochMs } = clock;
     const state = {
       version: 1,
       name: "kubelab",
@@ -81,7 +80,7 @@ export class StreamCluster implements AsyncDisposable {
       kubeconfig,
       kubeVersion,
       speed: 1,
-      epochMs,
+      clock: clock.reading,
     } as const;
     await writeClusterState(env, { ...state, nodes: 1 });
     const client = createClient(controlPlane.admin, { clock, random, trace, actor: "user" });
