@@ -83,10 +83,19 @@ async function buildProgram(argv: readonly string[], version: string, session: C
   const wanted = words[0] === "help" ? words[1] : words[0];
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).summary(entry.summary);
-    if (entry.name === wanted) (await entry.load())(command, session);
+    if (entry.name !== wanted) continue;
+    (await entry.load())(command, session);
+    acceptVersion(command, version);
   }
   // The program's own flags come before the command, and are not suggested to it. Last, because commands inherit this.
   return program.enablePositionalOptions();
+}
+
+/** `kubelab lease --version` prints the same as before the command. Only the program's help lists the flag. */
+function acceptVersion(command: Command, version: string): void {
+  command.version(version);
+  command.options.at(-1)?.hideHelp();
+  for (const inner of command.commands) acceptVersion(inner, version);
 }
 
 function keepsCauses({ trace, ui, verbosity = 0 }: OutputOptions): boolean {

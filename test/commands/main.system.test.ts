@@ -104,6 +104,17 @@ test("the help of a subcommand of learn has the flags of learn that it takes", a
   assert.doesNotMatch(list.stdout, /--speed|--seed/);
 });
 
+test("the version is printed before and after each command, whose help does not list the flag", async () => {
+  const before = await runInProcess(["--version"]);
+  assert.match(before.stdout, /^\S+\n$/);
+  for (const { name } of COMMANDS) {
+    const after = await runInProcess([name, "--version"]);
+    assert.deepEqual(after, before, name);
+    assert.doesNotMatch((await runInProcess([name, "--help"])).stdout, /--version\b(?!-)/, name);
+  }
+  assert.deepEqual(await runInProcess(["cluster", "up", "-V"]), before);
+});
+
 test("without a terminal, a write to a real cluster is refused and names --yes", async () => {
   const { writeFile, mkdtemp } = await import("node:fs/promises");
   const { tmpdir } = await import("node:os");
