@@ -27,8 +27,8 @@ export interface ClusterNodesOptions {
   readonly networkFolder: string;
 }
 
-/** Shows joins only at higher levels and in trace files, because `kubelab bootstrap` explains them. */
-const QUIET_LEVEL = 3;
+/** What nodes do is shown beside the requests, from -v 2: `kubelab bootstrap` and `kubelab node` explain it. */
+const QUIET_LEVEL = 2;
 
 /** How many nodes start at a time: more compete for the processors, and the first would be ready as late as the last. */
 const STARTS_AT_A_TIME = 3;
