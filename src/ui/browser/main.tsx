@@ -17,6 +17,12 @@ live?.connect();
 
 const root = document.getElementById("page");
 if (root !== null) render(<App state={state} live={live} />, root);
+// After the first frame.
+requestAnimationFrame(() =>
+  requestAnimationFrame(() => {
+    state.isFolding.value = true;
+  }),
+);
 document.addEventListener("keydown", (event) => handleKeys(state, event));
 effect(() => {
   if (state.isPlaying.value) play(state);

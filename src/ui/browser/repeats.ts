@@ -43,10 +43,17 @@ export class Repeats {
   #waiting: Step[] = [];
 
   /** @param causeOf finds a step's cause, if it has come */
-  add(steps: readonly Step[], causeOf: (step: Step) => Step | undefined): void {
+  constructor(readonly causeOf: (step: Step) => Step | undefined) {}
+
+  /** The steps are read when repeats are looked for. */
+  add(steps: readonly Step[]): void {
+    for (const step of steps) this.#waiting.push(step);
+  }
+
+  #settle(): void {
     const waiting: Step[] = [];
-    for (const step of [...this.#waiting, ...steps]) {
-      const cause = causeOf(step);
+    for (const step of this.#waiting) {
+      const cause = this.causeOf(step);
       if (cause !== undefined) this.#join(step, this.rootOf(cause));
       else if (!this.#trees.has(step)) this.#begin(step);
       if (cause === undefined && step.event.causedBy !== undefined) waiting.push(step);
@@ -55,7 +62,7 @@ export class Repeats {
     this.#waiting = waiting;
   }
 
-  /** What began the chain of a step, as far as it is known. */
+  /** What began the chain of a step, as far as it was known to `find`. */
   rootOf(step: Step): Step {
     let root = step;
     for (let above = this.#above.get(root); above !== undefined; above = this.#above.get(root)) root = above;
@@ -70,6 +77,7 @@ export class Repeats {
 
   /** What happened more than once, by what began each time. */
   find(): ReadonlyMap<Step, Repeat> {
+    this.#settle();
     const variants = new Map<number, { readonly tree: Tree; readonly repeat: Repeat }[]>();
     const found = new Map<Step, Repeat>();
     for (const tree of this.#trees.values()) {

@@ -17,6 +17,8 @@ const MIN_SHARE = 0.1;
 const MAX_AT_ONCE = 40;
 /** What stays of a list that has become too long: forgetting is expensive and so must be rare. */
 const KEPT_SHARE = 0.75;
+/** Finding the repeats of more facts takes longer than a frame. */
+const MAX_FOLDED_AT_ONCE = 5000;
 /** Requests and what they caused, without the servers' decisions about each request. */
 const DEFAULT_LEVEL = 2;
 
@@ -128,10 +130,12 @@ export class PageState {
 
   /** The facts of a file. */
   load(facts: readonly EmbeddedFact[]): void {
+    // The first rows of a long list are shown before its repeats are found.
+    this.isFolding.value = facts.length <= MAX_FOLDED_AT_ONCE;
     this.#take(facts);
     this.show();
     // Some commands record everything at a high level.
-    const isSparse = this.rows.value.length < this.story.steps.length * MIN_SHARE;
+    const isSparse = this.matching.value.length < this.story.steps.length * MIN_SHARE;
     if (isSparse) this.change({ level: ALL_LEVELS });
   }
 

@@ -13,7 +13,7 @@ export interface Link {
 
 /** All facts of a run, by the time when they began. */
 export class Story {
-  readonly repeats = new Repeats();
+  readonly repeats = new Repeats((step) => this.causeOf(step));
   readonly steps: Step[] = [];
   readonly #graph = new TraceGraph();
   readonly #byId = new Map<string, Step>();
@@ -52,7 +52,7 @@ export class Story {
       if (event.pod !== undefined) this.#pods.add(event.pod);
       this.#endMs = Math.max(this.#endMs, event.atMs);
     }
-    this.repeats.add(added, (step) => this.causeOf(step));
+    this.repeats.add(added);
     // Sorting is stable: facts of the same moment stay as they were reported. Mostly sorted lists are sorted fast.
     const firstNew = this.steps.length - added.length;
     const isSorted = (i: number) => i === 0 || (this.steps[i - 1]?.startMs ?? 0) <= (this.steps[i]?.startMs ?? 0);
