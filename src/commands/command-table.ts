@@ -46,7 +46,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "journey",
-    summary: "the life of a pod in numbered steps, from the request to Running",
+    summary: "the life of a pod or a Deployment in numbered steps, from the request to Running",
     load: async () => (await import("./journey.js")).addJourneyCommand,
   },
   {

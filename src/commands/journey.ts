@@ -4,22 +4,23 @@ import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOpt
 import { addExamples } from "./examples.js";
 import type { JourneyOptions } from "./journey/run.js";
 
-/** `kubelab journey`: the life of a pod in numbered steps, each with its cause. */
+/** `kubelab journey`: the life of a pod or a Deployment in numbered steps, each with its cause. */
 export function addJourneyCommand(command: Command, context: CliContext): void {
   command
     .description(
-      "Creates a pod and prints its life in numbered steps: every request, stored version, watch event, decision and call to the runtime that the request caused, from the request to Running; with --delete until it is gone. Starts a cluster with a node if none runs; of another cluster it shows what a client can observe.",
+      "Creates a pod or a Deployment and prints its life in numbered steps: every request, stored version, watch event, decision and call to the runtime that the request caused, from the request until it runs; with --delete until it is gone. Starts a cluster with a node if none runs; of another cluster it shows what a client can observe.",
     )
-    .argument("[pod]", "pod/NAME: a pod of this name with the image nginx (default: pod/web)");
+    .argument("[object]", "pod/NAME or deployment/NAME: one of this name with the image nginx (default: pod/web)");
   addExamples(
     command,
     "kubelab journey",
     "kubelab journey -f pod.yaml --explain",
+    "kubelab journey deployment/web",
     "kubelab journey pod/web --delete --json",
   );
   addTargetOptions(addOutputOptions(command))
-    .option("-f, --filename <file>", "the pod's manifest, instead of a name", parsePath)
-    .option("--delete", "delete the pod when it runs, and follow it until it is gone")
+    .option("-f, --filename <file>", "its manifest, instead of a name", parsePath)
+    .option("--delete", "delete it when it runs, and follow it until it is gone; a Deployment until its pods are")
     .option("--explain", "add the reason and the upstream source of each step")
     .option("--timeout <duration>", "how long to wait for each of both", parseDuration, 60_000)
     .action(async (pod: string | undefined, options: JourneyOptions) => {

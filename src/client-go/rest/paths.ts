@@ -23,6 +23,7 @@ export function objectPath(ref: ResourceRef, name: string, subresource?: string)
 
 export const NODES: ResourceRef = { apiVersion: "v1", resource: "nodes" };
 export const PODS: ResourceRef = { apiVersion: "v1", resource: "pods" };
+export const DEPLOYMENTS: ResourceRef = { apiVersion: "apps/v1", resource: "deployments" };
 export const SERVICES: ResourceRef = { apiVersion: "v1", resource: "services" };
 export const EVENTS: ResourceRef = { apiVersion: "v1", resource: "events" };
 export const CSRS: ResourceRef = { apiVersion: "certificates.k8s.io/v1", resource: "certificatesigningrequests" };

@@ -7,31 +7,49 @@ import { pathFrom } from "../../util/paths.js";
 import { readFileAtMost } from "../../util/read-at-most.js";
 import { isRecord } from "../../util/records.js";
 
-/** A pod as its user wrote it. */
-export interface PodManifest {
+/** A pod or a Deployment as its user wrote it. */
+export interface JourneyManifest {
+  readonly kind: "Pod" | "Deployment";
   readonly namespace: string;
   readonly name: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
-const HINT = "Write pod/NAME, or name a manifest of one Pod: -f pod.yaml.";
+const HINT = "Write pod/NAME or deployment/NAME, or name a manifest of one Pod or Deployment: -f pod.yaml.";
+const KINDS: Readonly<Record<string, JourneyManifest["kind"]>> = {
+  pod: "Pod",
+  pods: "Pod",
+  po: "Pod",
+  deployment: "Deployment",
+  deployments: "Deployment",
+  deploy: "Deployment",
+};
+const API_VERSIONS = { Pod: "v1", Deployment: "apps/v1" } as const;
 
-/** @param word `pod/web` @throws LabError USAGE for another kind, or a word that is no name */
-export function podFromWord(word: string): PodManifest {
-  const [kind = "", name = "", ...rest] = word.split("/");
-  if (!["pod", "pods", "po"].includes(kind) || rest.length > 0) {
-    throw new LabError("USAGE", `the journey is that of a pod, not of ${JSON.stringify(word)}`, HINT);
+/** @param word `pod/web`, `deployment/web` @throws LabError USAGE for another kind, or a word that is no name */
+export function manifestFromWord(word: string): JourneyManifest {
+  const [kindWord = "", name = "", ...rest] = word.split("/");
+  const kind = Object.hasOwn(KINDS, kindWord) ? KINDS[kindWord] : undefined;
+  if (kind === undefined || rest.length > 0) {
+    throw new LabError("USAGE", `a journey is that of a pod or a Deployment, not of ${JSON.stringify(word)}`, HINT);
   }
   if (!NAME.test(name) || name.length > 253) {
-    throw new LabError("USAGE", `${JSON.stringify(name)} is not the name of a pod`, HINT);
+    throw new LabError("USAGE", `${JSON.stringify(name)} is not the name of a ${kind}`, HINT);
   }
-  const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: SAMPLE_PODS.get("nginx") };
-  return { namespace: "default", name, body };
+  const pod = SAMPLE_PODS.get("nginx");
+  const labels = { app: name };
+  const ofDeployment = {
+    replicas: 1,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: pod },
+  };
+  const spec = kind === "Pod" ? pod : ofDeployment;
+  return { kind, namespace: "default", name, body: { apiVersion: API_VERSIONS[kind], kind, metadata: { name }, spec } };
 }
 
-/** @throws LabError BAD_FILE for a file that cannot be read, or that is not the manifest of one Pod */
-export async function podFromFile({ cwd, signal }: ProcessContext, file: string): Promise<PodManifest> {
+/** @throws LabError BAD_FILE for a file that cannot be read, or that is not the manifest of one Pod or Deployment */
+export async function manifestFromFile({ cwd, signal }: ProcessContext, file: string): Promise<JourneyManifest> {
   const bytes = await readFileAtMost(pathFrom(cwd, file), signal).catch((cause: unknown) => {
     signal.throwIfAborted();
     if (cause instanceof LabError) throw cause;
@@ -41,22 +59,26 @@ export async function podFromFile({ cwd, signal }: ProcessContext, file: string)
   const [body] = documents;
   if (documents.length !== 1 || !isRecord(body)) {
     const what = documents.length === 1 ? "no object" : `${documents.length} objects`;
-    throw new LabError("BAD_FILE", `${file} has ${what}, and a journey is that of one pod`, HINT);
+    throw new LabError("BAD_FILE", `${file} has ${what}, and a journey is that of one object`, HINT);
   }
   const { kind, apiVersion, metadata } = body;
-  if (kind !== "Pod" || apiVersion !== "v1") {
+  if ((kind !== "Pod" && kind !== "Deployment") || apiVersion !== API_VERSIONS[kind]) {
     const is = typeof kind === "string" ? `a ${kind} (${String(apiVersion)})` : "an object without a kind";
-    throw new LabError("BAD_FILE", `${file} has ${is}, and a journey is that of a Pod (v1)`, HINT);
+    throw new LabError(
+      "BAD_FILE",
+      `${file} has ${is}, and a journey is that of a Pod (v1) or Deployment (apps/v1)`,
+      HINT,
+    );
   }
   const { name, namespace = "default" } = isRecord(metadata) ? metadata : {};
   if (typeof name !== "string" || typeof namespace !== "string") {
     throw new LabError(
       "BAD_FILE",
-      `the pod in ${file} has no name`,
+      `the ${kind} in ${file} has no name`,
       "Set metadata.name; generateName is not enough here.",
     );
   }
-  return { namespace, name, body };
+  return { kind, namespace, name, body };
 }
 
 function parsed(text: string, file: string): readonly unknown[] {

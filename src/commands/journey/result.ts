@@ -2,15 +2,15 @@ import type { CommandResult } from "../../cli/context.js";
 import type { Target } from "../../testbed/target.js";
 import { counted } from "../../util/counted.js";
 import { type NumberedStep, numberedLines } from "../numbered-steps.js";
-import type { PodManifest } from "./manifest.js";
+import type { JourneyManifest } from "./manifest.js";
 import type { JourneyStep } from "./steps.js";
 
-/** A part of a pod's life. */
+/** A part of an object's life. */
 export interface Journey {
   /** `from the request to Running` */
   readonly title: string;
   readonly steps: readonly JourneyStep[];
-  /** from the first step until the pod was seen there */
+  /** from the first step until the object was seen there */
   readonly tookMs: number;
   /** false: the servers run elsewhere, and their facts are in no trace of this command */
   readonly isWhole: boolean;
@@ -25,11 +25,16 @@ interface ResultOptions {
 }
 
 /** The numbered steps, and the same as JSON. */
-export function journeyResult(manifest: PodManifest, ways: readonly Journey[], options: ResultOptions): CommandResult {
-  const pod = `${manifest.namespace}/${manifest.name}`;
-  const text = ways.flatMap((way) => [...wayLines(pod, way, options), ""]).join("\n");
+export function journeyResult(
+  manifest: JourneyManifest,
+  ways: readonly Journey[],
+  options: ResultOptions,
+): CommandResult {
+  const object = `${manifest.namespace}/${manifest.name}`;
+  const kind = manifest.kind.toLowerCase();
+  const text = ways.flatMap((way) => [...wayLines(`${kind} ${object}`, way, options), ""]).join("\n");
   const json = {
-    pod,
+    [kind]: object,
     cluster: options.target.kind,
     journeys: ways.map(({ title, tookMs, steps }) => ({ title, tookMs, steps })),
   };
@@ -37,11 +42,11 @@ export function journeyResult(manifest: PodManifest, ways: readonly Journey[], o
 }
 
 function wayLines(
-  pod: string,
+  what: string,
   { title, steps, tookMs, isWhole }: Journey,
   { target, explains, columns, unicode }: ResultOptions,
 ): string[] {
-  const head = `pod ${pod}: ${title} in ${(tookMs / 1000).toFixed(3)} s, ${counted(steps.length, "step")}`;
+  const head = `${what}: ${title} in ${(tookMs / 1000).toFixed(3)} s, ${counted(steps.length, "step")}`;
   const inAscii = (text: string) => (unicode ? text : text.replaceAll("→", "->"));
   const numbered = steps.map((step) => ({ ...asNumbered(step, explains), text: inAscii(step.text) }));
   const lines = numberedLines(numbered, columns, unicode);

@@ -1,10 +1,10 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { hasUnicode } from "../../cli/colour.js";
 import type { CliContext } from "../../cli/context.js";
 import type { OutputOptions } from "../../cli/options.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
-import { collectionPath, objectPath, PODS } from "../../client-go/rest/paths.js";
+import { collectionPath, DEPLOYMENTS, objectPath, PODS, type ResourceRef } from "../../client-go/rest/paths.js";
 import { RequestTrace } from "../../testbed/request-trace.js";
 import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { TraceEvent } from "../../trace/events.js";
@@ -13,7 +13,8 @@ import { versionOf } from "../../trace/scope.js";
 import { ChildAbort } from "../../util/abort.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
-import { type PodManifest, podFromFile, podFromWord } from "./manifest.js";
+import { availableDeployment, type Goal, gonePod, gonePods, runningPod } from "./goals.js";
+import { type JourneyManifest, manifestFromFile, manifestFromWord } from "./manifest.js";
 import { type Journey, journeyResult } from "./result.js";
 import { journeySteps } from "./steps.js";
 
@@ -36,8 +37,8 @@ export interface JourneyPlan {
 const MAX_FACTS = 200_000;
 
 /**
- * Creates a pod and prints the steps of its life.
- * @throws LabError USAGE, BAD_FILE for what names no pod; as `openTarget`; TIMED_OUT if the pod does not run or does not go
+ * Creates a pod or a Deployment and prints the steps of its life.
+ * @throws LabError USAGE, BAD_FILE for what names neither; as `openTarget`; TIMED_OUT if the pod does not run or does not go
  */
 export async function runJourney(context: CliContext, plan: JourneyPlan): Promise<void> {
   const { options } = plan;
@@ -54,13 +55,18 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
   facts.length = 0;
   await trace.chapter("journey", async () => {
     const created = await create(client, manifest, context.signal);
-    const running = await follow(client, manifest, options.timeout, context.signal, isRunning);
-    const ways = [journeyOf("from the request to Running", facts, created, running)];
+    const isPod = manifest.kind === "Pod";
+    const wait = (goal: Goal) => follow(client, manifest, goal, options.timeout, context.signal);
+    const running = await wait(isPod ? runningPod(manifest) : availableDeployment(manifest));
+    const ways = [journeyOf(`from the request to ${isPod ? "Running" : "Available"}`, facts, created, running)];
     if (options.delete === true) {
       facts.length = 0;
-      const path = objectPath({ ...PODS, namespace: manifest.namespace }, manifest.name);
-      const gone = follow(client, manifest, options.timeout, context.signal, isGone);
-      await client.expect({ method: "DELETE", path, signal: context.signal });
+      const gone = wait(isPod ? gonePod(manifest) : gonePods(manifest, created));
+      await client.expect({
+        method: "DELETE",
+        path: objectPath(refOf(manifest), manifest.name),
+        signal: context.signal,
+      });
       ways.push(journeyOf("from the request until it is gone", facts, undefined, await gone));
     }
     const explains = options.explain === true;
@@ -69,21 +75,21 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
   });
 }
 
-async function manifestOf(context: CliContext, { pod, options }: JourneyPlan): Promise<PodManifest> {
-  if (options.filename === undefined) return podFromWord(pod ?? "pod/web");
+async function manifestOf(context: CliContext, { pod, options }: JourneyPlan): Promise<JourneyManifest> {
+  if (options.filename === undefined) return manifestFromWord(pod ?? "pod/web");
   if (pod !== undefined)
-    throw new LabError("USAGE", `both ${pod} and ${options.filename} name a pod`, "Give one of them.");
-  return podFromFile(context, options.filename);
+    throw new LabError("USAGE", `both ${pod} and ${options.filename} name an object`, "Give one of them.");
+  return manifestFromFile(context, options.filename);
 }
 
 async function refuseRealCluster(
   context: CliContext,
   target: Target,
-  { namespace, name }: PodManifest,
+  { kind, namespace, name }: JourneyManifest,
   { yes }: JourneyOptions,
 ): Promise<void> {
   if (target.kind !== "real") return;
-  const question = `This creates the pod ${namespace}/${name} on ${target.description}. Continue?`;
+  const question = `This creates the ${kind} ${namespace}/${name} on ${target.description}. Continue?`;
   if (await context.confirm(question, { ...(yes === undefined ? {} : { yes }), flag: "--yes" })) return;
   throw new LabError(
     "DECLINED",
@@ -100,46 +106,49 @@ async function startNode(context: CliContext, target: Target, story: RequestTrac
   return { [Symbol.asyncDispose]: close };
 }
 
-async function create(client: KubeClient, manifest: PodManifest, signal: AbortSignal): Promise<V1Pod> {
-  const { untilAccount } = await import("../../testbed/register.js");
-  await untilAccount(client, manifest.namespace, signal);
-  const path = collectionPath({ ...PODS, namespace: manifest.namespace });
-  return await client.expect<V1Pod>({ method: "POST", path, body: manifest.body, signal });
+function refOf({ kind, namespace }: JourneyManifest): ResourceRef {
+  return { ...(kind === "Pod" ? PODS : DEPLOYMENTS), namespace };
 }
 
-type Reached = (type: string, pod: V1Pod) => boolean;
-const isRunning: Reached = (_type, { status }) => ["Running", "Succeeded", "Failed"].includes(status.phase ?? "");
-const isGone: Reached = (type) => type === "DELETED";
+async function create(client: KubeClient, manifest: JourneyManifest, signal: AbortSignal): Promise<KubeObject> {
+  const { untilAccount } = await import("../../testbed/register.js");
+  await untilAccount(client, manifest.namespace, signal);
+  return await client.expect({ method: "POST", path: collectionPath(refOf(manifest)), body: manifest.body, signal });
+}
 
-/** @returns the pod as the watch showed it then @throws LabError TIMED_OUT */
+/** @returns the object as the watch showed it then @throws LabError TIMED_OUT */
 async function follow(
   client: KubeClient,
-  { namespace, name }: PodManifest,
+  { kind, namespace, name }: JourneyManifest,
+  { path, query, isReached, inWords }: Goal,
   timeoutMs: number,
   signal: AbortSignal,
-  reached: Reached,
-): Promise<V1Pod> {
+): Promise<KubeObject> {
   using limit = new ChildAbort(signal);
   // People wait on the wall clock, at any speed of the lab's.
   const timer = new SystemClock().timer(timeoutMs, () => limit.abort());
   let last = "no event of it arrived";
   try {
-    const query = { fieldSelector: `metadata.name=${name}` };
-    for await (const { type, object } of client.watch(collectionPath({ ...PODS, namespace }), query, limit.signal)) {
-      const pod = object as V1Pod;
-      if (reached(type, pod)) return pod;
-      last = `it is ${pod.status.phase ?? "without a phase"}`;
+    for await (const { type, object } of client.watch(path, query, limit.signal)) {
+      if (isReached(type, object)) return object;
+      last = inWords(object);
     }
   } finally {
     timer.stop();
   }
   signal.throwIfAborted();
-  const hint = `Look why: kubectl describe pod ${name} -n ${namespace}; or wait longer: --timeout 5m.`;
-  throw new LabError("TIMED_OUT", `pod ${namespace}/${name}: ${last} after ${timeoutMs / 1000} s`, hint);
+  const what = kind.toLowerCase();
+  const hint = `Look why: kubectl describe ${what} ${name} -n ${namespace}; or wait longer: --timeout 5m.`;
+  throw new LabError("TIMED_OUT", `${what} ${namespace}/${name}: ${last} after ${timeoutMs / 1000} s`, hint);
 }
 
 /** @param first the object as the first request answered; undefined: the first DELETE began it */
-function journeyOf(title: string, facts: readonly TraceEvent[], first: V1Pod | undefined, last: V1Pod): Journey {
+function journeyOf(
+  title: string,
+  facts: readonly TraceEvent[],
+  first: KubeObject | undefined,
+  last: KubeObject,
+): Journey {
   const graph = TraceGraph.of(facts);
   const begins = first === undefined ? undefined : versionOf(first);
   const root = facts.find(

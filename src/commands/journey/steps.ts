@@ -103,7 +103,8 @@ function placesOf(graph: TraceGraph, root: TraceEvent): Map<TraceEvent, Place> {
   }
   // Servers that do not trace leave only what their watch delivers.
   for (const event of graph.events) {
-    if (event.kind !== "watch" || event.resource !== "pods" || !graph.hasUnobservedCause(event)) continue;
+    if (event.kind !== "watch" || !/^(?:pods|deployments)$/.test(event.resource) || !graph.hasUnobservedCause(event))
+      continue;
     if (event.atMs >= root.atMs) places.set(event, { atMs: event.atMs, depth: 0 });
   }
   return places;

@@ -65,6 +65,43 @@ test("journey: a pod from the request to Running and until it is gone, each step
   assertTold(gone, GONE);
 });
 
+/** The same for a Deployment, through the ReplicaSet that its controller makes. */
+const AVAILABLE = [
+  ["user", /^POST \/apis\/apps\/v1\/namespaces\/default\/deployments → 201/],
+  ["apiserver", /^deployments default\/web: stored/],
+  ["controller", /^watch event ADDED deployments default\/web$/],
+  ["controller", /^create ReplicaSet default\/web-/],
+  ["apiserver", /^replicasets default\/web-\w+: stored/],
+  ["controller", /^create 1 pod for ReplicaSet/],
+  ["apiserver", /^pods default\/web-[-\w]+: stored/],
+  ["scheduler", / goes to node-1$/],
+  ["kubelet", /^Sync pod default\/web-/],
+  ["kubelet", /^RuntimeService\/StartContainer → OK/],
+  ["kubelet", /^PATCH \S*\/status → 200/],
+  ["controller", /^write the status of ReplicaSet/],
+  ["controller", /^write the status of Deployment/],
+  ["apiserver", /^deployments default\/web: stored/],
+] as const;
+const ALL_GONE = [
+  ["user", /^DELETE \/apis\/apps\/v1\/namespaces\/default\/deployments\/web → 200/],
+  ["apiserver", /^deployments default\/web: deleted/],
+  ["controller", /^delete replicaset default\/web-/],
+  ["apiserver", /^replicasets default\/web-\w+: deleted/],
+  ["kubelet", /^RuntimeService\/StopContainer → OK/],
+  ["apiserver", /^pods default\/web-[-\w]+: deleted/],
+] as const;
+
+test("journey: a Deployment until its pod is available, and until the pod is gone", async () => {
+  const { code, stdout, stderr } = await runCliProcess(newHome(), "journey", "deployment/web", "--delete", "--json");
+  assert.equal(code, 0, stderr);
+  const { deployment, journeys } = JSON.parse(stdout) as { deployment: string; journeys: Way[] };
+  const [available, gone] = journeys;
+  assert(available !== undefined && gone !== undefined);
+  assert.equal(deployment, "default/web");
+  assertTold(available, AVAILABLE);
+  assertTold(gone, ALL_GONE);
+});
+
 test("journey: an image that cannot be pulled is said when the time is over", async () => {
   const home = newHome();
   const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: does-not-exist}]}";

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import { podFromFile, podFromWord } from "../../../src/commands/journey/manifest.js";
+import { manifestFromFile, manifestFromWord } from "../../../src/commands/journey/manifest.js";
 import { LabError } from "../../../src/util/errors.js";
 
 const newFolder = () => mkdtempSync(join(tmpdir(), "kubelab-journey-"));
@@ -11,17 +11,20 @@ const newFolder = () => mkdtempSync(join(tmpdir(), "kubelab-journey-"));
 const words: readonly (readonly [string, RegExp | string])[] = [
   ["pod/web", "web"],
   ["pods/a.b-c", "a.b-c"],
-  ["deployment/web", /the journey is that of a pod, not of "deployment\/web"/],
+  ["deployment/web", "web"],
+  ["deploy/web", "web"],
+  ["service/web", /a journey is that of a pod or a Deployment, not of "service\/web"/],
+  ["toString/web", /not of "toString\/web"/],
   ["web", /not of "web"/],
   ["pod/a/b", /not of "pod\/a\/b"/],
-  ["pod/", /"" is not the name of a pod/],
-  ["pod/Web", /"Web" is not the name of a pod/],
-  [`pod/${"a".repeat(254)}`, /is not the name of a pod/],
+  ["pod/", /"" is not the name of a Pod/],
+  ["pod/Web", /"Web" is not the name of a Pod/],
+  [`pod/${"a".repeat(254)}`, /is not the name of a Pod/],
 ];
 for (const [word, want] of words) {
   test(`journey ${word.slice(0, 40)}`, () => {
-    if (typeof want === "string") assert.equal(podFromWord(word).name, want);
-    else assert.throws(() => podFromWord(word), want);
+    if (typeof want === "string") assert.equal(manifestFromWord(word).name, want);
+    else assert.throws(() => manifestFromWord(word), want);
   });
 }
 
@@ -30,11 +33,17 @@ const files: readonly (readonly [string, string, RegExp | string])[] = [
   ["a pod", POD, "b/a"],
   ["a pod between separators", `---\n${POD}---\n`, "b/a"],
   ["JSON", '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}', "default/a"],
-  ["two pods", `${POD}---\n${POD}`, /has 2 objects, and a journey is that of one pod/],
+  ["two pods", `${POD}---\n${POD}`, /has 2 objects, and a journey is that of one object/],
   ["nothing", "", /has 0 objects/],
   ["a text", "hello", /has no object/],
   ["a list", "[1]", /has no object/],
-  ["another kind", POD.replace("Pod", "Service"), /has a Service \(v1\), and a journey is that of a Pod/],
+  [
+    "another kind",
+    POD.replace("Pod", "Service"),
+    /has a Service \(v1\), and a journey is that of a Pod \(v1\) or Deployment \(apps\/v1\)/,
+  ],
+  ["a Deployment", POD.replace("v1", "apps/v1").replace("Pod", "Deployment"), "b/a"],
+  ["a Deployment of an old version", POD.replace("Pod", "Deployment"), /has a Deployment \(v1\)/],
   ["another version", POD.replace("v1", "v2"), /has a Pod \(v2\)/],
   ["no kind", "metadata: {name: a}", /an object without a kind/],
   ["no name", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}", /has no name/],
@@ -45,8 +54,8 @@ for (const [name, text, want] of files) {
   test(`journey -f: ${name}`, async () => {
     const cwd = newFolder();
     writeFileSync(join(cwd, "pod.yaml"), text);
-    const context = { cwd, signal: new AbortController().signal } as Parameters<typeof podFromFile>[0];
-    const read = podFromFile(context, "pod.yaml").then(({ namespace, name: pod }) => `${namespace}/${pod}`);
+    const context = { cwd, signal: new AbortController().signal } as Parameters<typeof manifestFromFile>[0];
+    const read = manifestFromFile(context, "pod.yaml").then(({ namespace, name: pod }) => `${namespace}/${pod}`);
     if (typeof want === "string") assert.equal(await read, want);
     else
       await assert.rejects(
@@ -57,6 +66,6 @@ for (const [name, text, want] of files) {
 }
 
 test("journey -f: a file that is not there", async () => {
-  const context = { cwd: newFolder(), signal: new AbortController().signal } as Parameters<typeof podFromFile>[0];
-  await assert.rejects(podFromFile(context, "none.yaml"), /cannot read none.yaml: /);
+  const context = { cwd: newFolder(), signal: new AbortController().signal } as Parameters<typeof manifestFromFile>[0];
+  await assert.rejects(manifestFromFile(context, "none.yaml"), /cannot read none.yaml: /);
 });
