@@ -69,13 +69,23 @@ export class WorkQueue {
 
   /** Adds a key again after a failure: by default in 5 ms, 10 ms, 20 ms, ... up to 1000 s. */
   addRateLimited(key: string): void {
-    const failures = this.#failures.get(key) ?? 0;
-    this.#failures.set(key, failures + 1);
-    const { baseDelayMs, maxDelayMs } = this.#options;
-    this.addAfter(key, Math.min(baseDelayMs * 2 ** failures, maxDelayMs));
+    const delayMs = this.retryDelayMs(key);
+    this.#failures.set(key, this.numRequeues(key) + 1);
+    this.addAfter(key, delayMs);
   }
 
-  /** The key succeeded: its next failure starts with the shortest delay again. */
+  /** The delay after the next failure of the key. */
+  retryDelayMs(key: string): number {
+    const { baseDelayMs, maxDelayMs } = this.#options;
+    return Math.min(baseDelayMs * 2 ** this.numRequeues(key), maxDelayMs);
+  }
+
+  /** How often the key has failed since its last success. */
+  numRequeues(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /** The key succeeded: its next failure starts with the first delay again. */
   forget(key: string): void {
     this.#failures.delete(key);
   }

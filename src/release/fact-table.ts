@@ -179,6 +179,15 @@ export const FACTS = {
 
   // Workloads
   jobPodFailurePolicy: gate("JobPodFailurePolicy", ["1.25", false], ["1.26", true]),
+  jobBackoffByFailures: fact(
+    "back-off of a job's failed pods",
+    "pkg/controller/job/backoff_utils.go",
+    (value: boolean) => (value ? "by failures since the last success" : "by failed syncs in a row"),
+    [
+      ["1.25", false],
+      ["1.27", true],
+    ],
+  ),
   jobPrefixedLabels: fact(
     "labels of a job's pods",
     "pkg/registry/batch/job/strategy.go",

@@ -162,6 +162,18 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     load: async () => (await import("./deployment/deployment-controller.js")).createDeploymentController,
   },
   {
+    name: "job",
+    account: "job-controller",
+    startsWith: ["jobs.batch"],
+    load: async () => (await import("./job/job-controller.js")).createJobController,
+  },
+  {
+    name: "ttl-after-finished",
+    account: "ttl-after-finished-controller",
+    startsWith: ["jobs.batch"],
+    load: async () => (await import("./ttlafterfinished/ttl-after-finished.js")).createTtlAfterFinishedController,
+  },
+  {
     name: "event-ttl",
     account: "event-ttl",
     make: (deps, _options, clientFor) => new EventTtlController({ ...deps, client: clientFor(API_SERVER) }),

@@ -49,6 +49,7 @@ test("controllers have upstream's names", async () => {
     "endpointslicemirroring",
     "event-ttl",
     "garbagecollector",
+    "job",
     "namespace",
     "nodeipam",
     "nodelifecycle",
@@ -60,6 +61,7 @@ test("controllers have upstream's names", async () => {
     "taint-eviction-controller",
     "tokencleaner",
     "ttl",
+    "ttl-after-finished",
   ]);
 });
 

@@ -15,7 +15,7 @@ interface Expectation {
  *
  * Mirrors pkg/controller/controller_utils.go (ControllerExpectations).
  */
-class ControllerExpectations {
+export class ControllerExpectations {
   readonly #clock: Pick<Clock, "now">;
   readonly #byKey = new Map<string, Expectation>();
 

@@ -21,6 +21,8 @@ export interface ClaimOptions<T extends KubeObject> {
   readonly ownerResource: string;
   /** of the claimed objects: `pods` */
   readonly resource: string;
+  /** that an adopted object gets: those of the pods of a Job */
+  readonly finalizers?: readonly string[];
   /** whether the owner's selector matches */
   matches(object: T): boolean;
 }
@@ -73,7 +75,7 @@ export class ControllerRefManager<T extends KubeObject> {
   }
 
   async #adopt(object: T): Promise<boolean> {
-    const { owner, resource } = this.options;
+    const { owner, resource, finalizers = [] } = this.options;
     this.#canAdopt ??= this.#recheckDeletionTimestamp();
     await this.#canAdopt.catch((error: unknown) => {
       const { uid } = object.metadata;
@@ -89,9 +91,15 @@ export class ControllerRefManager<T extends KubeObject> {
         );
       }
       const others = (current.metadata.ownerReferences ?? []).filter(({ uid }) => uid !== owner.metadata.uid);
+      const present = current.metadata.finalizers ?? [];
+      const added = finalizers.filter((one) => !present.includes(one));
       return {
         ...current,
-        metadata: { ...current.metadata, ownerReferences: [...others, newControllerRef(owner)] },
+        metadata: {
+          ...current.metadata,
+          ownerReferences: [...others, newControllerRef(owner)],
+          ...(added.length === 0 ? {} : { finalizers: [...present, ...added] }),
+        },
       };
     });
     return adopted !== undefined;

@@ -33,6 +33,12 @@ export class PodControl {
     return this.createPod(owner, nodeName === undefined ? fromTemplate : onNode(fromTemplate, nodeName));
   }
 
+  /** As `create`, with the beginning of the generated name. Mirrors CreatePodsWithGenerateName. */
+  async createWithGenerateName(owner: KubeObject, template: PodTemplate, generateName: string): Promise<PodObject> {
+    const pod = podFromTemplate(owner, template);
+    return this.createPod(owner, { ...pod, metadata: { ...pod.metadata, generateName } });
+  }
+
   /** As `create`, with a pod that the controller made, for example one with a fixed name. */
   async createPod(owner: KubeObject, pod: PodObject): Promise<PodObject> {
     if (Object.keys(pod.metadata.labels ?? {}).length === 0) throw new Error("unable to create pods, no labels");

@@ -49,6 +49,10 @@ export interface SyncLoop {
   readonly sources: readonly ChangeSource[];
   /** Brings one object to its wanted state. It runs with the cause of what added the key; a rejection is reported and tried again later. */
   sync(key: string): Promise<void>;
+  /** Reports a rejection; absent: as an error. */
+  onError?(key: string, error: unknown): void;
+  /** other queues of the controller, each with its own `sync` */
+  readonly others?: readonly Pick<SyncLoop, "queue" | "sync">[];
 }
 
 /**
@@ -56,14 +60,15 @@ export interface SyncLoop {
  * synced. Mirrors Run, worker and processNextWorkItem, which every controller upstream has.
  */
 export async function runSyncLoop(loop: SyncLoop, signal: AbortSignal): Promise<void> {
-  const { name, trace, queue, sources } = loop;
-  const report = retryReporter(loop, name);
+  const { name, trace, sources, others = [] } = loop;
+  const report = loop.onError?.bind(loop) ?? retryReporter(loop, name);
   await concurrently(
     signal,
     ...sources.map((source) => (stop: AbortSignal) => source.follow(trace, stop)),
     async (stop) => {
       await Promise.all(sources.map((source) => source.synced(stop)));
-      await queue.run((key) => loop.sync(key), report, stop);
+      const run = (one: Pick<SyncLoop, "queue" | "sync">) => one.queue.run((key) => one.sync(key), report, stop);
+      await Promise.all([loop, ...others].map(run));
     },
   );
 }
