@@ -168,6 +168,12 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     load: async () => (await import("./job/job-controller.js")).createJobController,
   },
   {
+    name: "cronjob",
+    account: "cronjob-controller",
+    startsWith: ["cronjobs.batch"],
+    load: async () => (await import("./cronjob/cronjob-controller.js")).createCronJobController,
+  },
+  {
     name: "ttl-after-finished",
     account: "ttl-after-finished-controller",
     startsWith: ["jobs.batch"],

@@ -40,6 +40,7 @@ test("controllers have upstream's names", async () => {
   await using on = await startOnStore({ without: [] });
   expect([...on.names].sort()).toEqual([
     "bootstrapsigner",
+    "cronjob",
     "csrapproving",
     "csrcleaner",
     "csrsigning",

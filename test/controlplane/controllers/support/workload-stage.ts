@@ -58,6 +58,7 @@ export class WorkloadStage implements AsyncDisposable {
   static async open(options: StageOptions = {}): Promise<WorkloadStage> {
     // A module that is loaded already needs no real time when its controller starts.
     await Promise.all([
+      import("../../../../src/controlplane/controllers/cronjob/cronjob-controller.js"),
       import("../../../../src/controlplane/controllers/job/job-controller.js"),
       import("../../../../src/controlplane/controllers/replicaset/replica-set.js"),
       import("../../../../src/controlplane/controllers/replication/replication-controller.js"),
