@@ -98,6 +98,17 @@ const table: readonly Row[] = [
     [true, { app: "web" }, "nginx", true, true, true],
   ],
   [
+    "its pods have the defaults of pods: requests by limits, links of services",
+    async (stage) => {
+      const { metadata, spec } = podTemplate();
+      const containers = spec.containers.map((one) => ({ ...one, resources: { limits: { cpu: "100m" } } }));
+      await stage.create(RS, replicaSet(1, { template: { metadata, spec: { containers } } }));
+      const [pod] = await stage.pods();
+      return [pod?.spec?.containers[0]?.resources?.requests, pod?.spec?.enableServiceLinks];
+    },
+    [{ cpu: "100m" }, true],
+  ],
+  [
     "records an event for each pod",
     async (stage) => {
       await stage.create(RS, replicaSet(2));

@@ -36,7 +36,7 @@ export async function syncNewReplicaSet(
   const { trace } = pass.deps;
   const { deployment } = pass;
   const before = existing.metadata.annotations ?? {};
-  const annotations = newReplicaSetAnnotations(deployment, before, maxRevision(oldSets) + 1);
+  const annotations = newReplicaSetAnnotations(deployment, before, maxRevision(oldSets) + 1n);
   const minReadySeconds = deployment.spec?.minReadySeconds ?? 0;
   const sameWait = (existing.spec?.minReadySeconds ?? 0) === minReadySeconds;
   if (!sameWait || !semanticallyEqual(annotations, before)) {
@@ -78,7 +78,7 @@ export async function createNewReplicaSet(
   cached: (name: string) => ReplicaSet | undefined,
 ): Promise<ReplicaSet> {
   const { client, trace } = pass.deps;
-  const revision = maxRevision(oldSets) + 1;
+  const revision = maxRevision(oldSets) + 1n;
   const wanted = newReplicaSet(pass, oldSets, revision);
   const size = replicasOf(wanted);
   const what = `create ReplicaSet ${keyOf(wanted)} with ${size} replicas as revision ${revision}`;
@@ -101,7 +101,7 @@ export async function createNewReplicaSet(
   });
 }
 
-function newReplicaSet({ deployment }: DeploymentPass, oldSets: readonly ReplicaSet[], revision: number): ReplicaSet {
+function newReplicaSet({ deployment }: DeploymentPass, oldSets: readonly ReplicaSet[], revision: bigint): ReplicaSet {
   const { spec, status } = deployment;
   const { namespace } = deployment.metadata;
   const hash = computeHash(spec?.template ?? {}, status?.collisionCount);

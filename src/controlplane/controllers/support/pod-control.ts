@@ -2,6 +2,8 @@ import type { V1PodTemplateSpec } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isDns1123Subdomain } from "../../../apimachinery/api/names.js";
 import { StatusError } from "../../../apimachinery/errors.js";
+import { typeDefaults } from "../../../apimachinery/scheme/defaults/defaults.js";
+import type { MutableStruct } from "../../../apimachinery/scheme/defaults/struct.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
@@ -44,7 +46,7 @@ export class PodControl {
     if (Object.keys(pod.metadata.labels ?? {}).length === 0) throw new Error("unable to create pods, no labels");
     const about = referenceTo(owner);
     try {
-      const created = await this.client.create<PodObject>("pods", owner.metadata.namespace, pod);
+      const created = await this.client.create<PodObject>("pods", owner.metadata.namespace, withPodDefaults(pod));
       this.recorder.event(about, "Normal", "SuccessfulCreate", `Created pod: ${nameOf(created)}`);
       return created;
     } catch (error) {
@@ -87,6 +89,13 @@ function podFromTemplate(owner: KubeObject, { metadata, spec }: PodTemplate): Po
     },
     ...defined({ spec }),
   };
+}
+
+/** A pod has defaults that a template has not: requests by limits, enableServiceLinks. Mirrors SetDefaults_Pod. */
+function withPodDefaults(pod: PodObject): PodObject {
+  const copy = structuredClone(pod);
+  typeDefaults("Pod")?.(copy as unknown as MutableStruct);
+  return copy;
 }
 
 function onNode(pod: PodObject, nodeName: string): PodObject {

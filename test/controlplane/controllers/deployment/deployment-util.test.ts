@@ -168,7 +168,7 @@ describe("annotations of the new set", () => {
     },
   );
   const history = "deployment.kubernetes.io/revision-history";
-  const table: readonly [title: string, before: Record<string, string>, revision: number, want: object][] = [
+  const table: readonly [title: string, before: Record<string, string>, revision: number | bigint, want: object][] = [
     [
       "a new set gets the revision, and the Deployment's own annotations",
       {},
@@ -196,14 +196,14 @@ describe("annotations of the new set", () => {
     ],
   ];
   for (const [title, before, revision, want] of table) {
-    test(title, () => expect(newReplicaSetAnnotations(one, before, revision)).toEqual(want));
+    test(title, () => expect(newReplicaSetAnnotations(one, before, BigInt(revision))).toEqual(want));
   }
   test("the history stays below 2000 characters", () => {
     const before = {
       [REVISION_ANNOTATION]: "999",
       [history]: Array.from({ length: 500 }, (_, i) => 100 + i).join(","),
     };
-    const after = newReplicaSetAnnotations(one, before, 1000)[history] ?? "";
+    const after = newReplicaSetAnnotations(one, before, 1000n)[history] ?? "";
     expect([after.length <= 2000, after.endsWith(",999"), after.startsWith("100")]).toEqual([true, true, false]);
   });
 });

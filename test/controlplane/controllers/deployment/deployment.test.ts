@@ -570,7 +570,7 @@ describe("Deployment", () => {
     await setImage(stage, "nginx:2");
     await rollOut(stage);
     const { facts } = stage.on;
-    const effects = new Set(facts.flatMap(({ kind, causedBy }) => (kind === "state" ? [causedBy] : [])));
+    const effects = new Set(facts.flatMap(({ kind, causedBy }) => (kind === "request" ? [causedBy] : [])));
     const decisions = facts.filter(
       (fact) => fact.kind === "decision" && /^(?:write|scale|create|update) /.test(fact.what),
     );

@@ -29,13 +29,15 @@ export function intAnnotation({ metadata }: KubeObject, key: string): number | u
   return /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** 0 without the annotation. Mirrors Revision. */
-function revisionOf(object: KubeObject): number {
-  return intAnnotation(object, REVISION_ANNOTATION) ?? 0;
+/** An int64, which a number cannot hold. @returns undefined for a text that is none */
+function parseRevision(text: string): bigint | undefined {
+  return /^\d{1,19}$/.test(text) ? BigInt(text) : undefined;
 }
 
-export function maxRevision(objects: readonly KubeObject[]): number {
-  return Math.max(0, ...objects.map(revisionOf));
+/** The highest revision; 0n without one. Mirrors MaxRevision. */
+export function maxRevision(objects: readonly KubeObject[]): bigint {
+  const revisions = objects.map(({ metadata }) => parseRevision(metadata.annotations?.[REVISION_ANNOTATION] ?? ""));
+  return revisions.reduce<bigint>((max, one = 0n) => (one > max ? one : max), 0n);
 }
 
 /** Mirrors SetReplicasAnnotations. */
@@ -49,12 +51,12 @@ export function withReplicas(annotations: Annotations, desired: number, max: num
  * Mirrors SetNewReplicaSetAnnotations and copyDeploymentAnnotationsToReplicaSet.
  * @param before of the set; {} for a new one
  */
-export function newReplicaSetAnnotations(deployment: KubeObject, before: Annotations, revision: number): Annotations {
+export function newReplicaSetAnnotations(deployment: KubeObject, before: Annotations, revision: bigint): Annotations {
   const own = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !NOT_COPIED.has(key));
   const copied: Annotations = { ...before, ...Object.fromEntries(own) };
   const old = before[REVISION_ANNOTATION] ?? "";
-  if (old !== "" && !/^[+-]?\d+$/.test(old)) return copied;
-  if (Number(old) >= revision) return copied;
+  const oldRevision = old === "" ? 0n : parseRevision(old);
+  if (oldRevision === undefined || oldRevision >= revision) return copied;
   const raised = { ...copied, [REVISION_ANNOTATION]: String(revision) };
   if (before[REVISION_ANNOTATION] === undefined) return raised;
   return { ...raised, [REVISION_HISTORY_ANNOTATION]: historyWith(before[REVISION_HISTORY_ANNOTATION] ?? "", old) };
