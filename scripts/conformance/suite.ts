@@ -13,7 +13,7 @@ export interface Case {
 export type Outcome = { readonly kind: "passed" | "skipped" } | { readonly kind: "failed"; readonly error: string };
 
 /** The groups that the summary lists. */
-export const GROUPS = ["api-machinery", "auth", "common", "kubectl", "node"] as const;
+export const GROUPS = ["api-machinery", "apps", "auth", "common", "kubectl", "network", "node", "scheduling"] as const;
 
 const MAX_ERROR_LENGTH = 200;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
