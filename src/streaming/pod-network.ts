@@ -18,7 +18,7 @@ interface RulesRequest {
 }
 
 interface PacketRequest {
-  readonly protocol: "tcp" | "udp";
+  readonly protocol: "tcp" | "udp" | "icmp";
   /** `10.244.1.3:80` */
   readonly to: string;
   /** absent: the node itself, as for a probe of its kubelet */

@@ -10,14 +10,14 @@ import type { Target } from "./target.js";
 export interface NodeProxyOptions {
   readonly node: RunningNode;
   readonly kubeVersion: string;
-  /** kube-proxy's own: see `requestProxyIdentity` */
+  /** kube-proxy's own: see `createProxyIdentity` */
   readonly identity: Promise<RestConfig>;
 }
 
 /** One for all nodes. The proxies that wait for it report why there is none. */
 export function proxyIdentity(deps: Ctx, target: Target, signal: AbortSignal): Promise<RestConfig> {
-  const identity = import("./proxy-identity.js").then(({ requestProxyIdentity }) => {
-    return deps.trace.detached(() => requestProxyIdentity(deps, target.admin, signal), "start");
+  const identity = import("./proxy-identity.js").then(({ createProxyIdentity }) => {
+    return deps.trace.detached(() => createProxyIdentity(deps, target.admin, signal), "start");
   });
   identity.catch(() => {});
   return identity;

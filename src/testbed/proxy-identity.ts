@@ -1,51 +1,62 @@
-import { requestCertificate } from "../client-go/certificate/csr.js";
-import { waitForCertificate } from "../client-go/certificate/wait.js";
-import type { RestConfig } from "../client-go/rest/client.js";
+import { isSuccess, refusal } from "../client-go/rest/answers.js";
+import type { KubeClient, RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
-import { CSRS, objectPath } from "../client-go/rest/paths.js";
-import { decide } from "../csr/decide.js";
-import { generatePrivateKey, privateKeyPem } from "../pki/keys.js";
+import { identityInWords } from "../client-go/rest/identity.js";
+import { collectionPath, objectPath } from "../client-go/rest/paths.js";
 import type { Ctx } from "../trace/ctx.js";
 import { defined } from "../util/defined.js";
-import { LabError } from "../util/errors.js";
 
-/** The user that the API server's own roles know as kube-proxy: it may watch Services, their endpoints, and nodes. */
-const USER = "system:kube-proxy";
-const SIGNER = "kubernetes.io/kube-apiserver-client";
-const TIMEOUT_MS = 30_000;
+const NAME = "kube-proxy";
+const NAMESPACE = "kube-system";
+const SERVICE_ACCOUNTS = { apiVersion: "v1", resource: "serviceaccounts", namespace: NAMESPACE };
+const RBAC = "rbac.authorization.k8s.io";
+const BINDINGS = { apiVersion: `${RBAC}/v1`, resource: "clusterrolebindings" };
+
+const SERVICE_ACCOUNT = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: NAME, namespace: NAMESPACE } };
+const BINDING = {
+  apiVersion: `${RBAC}/v1`,
+  kind: "ClusterRoleBinding",
+  metadata: { name: "kubeadm:node-proxier" },
+  roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "system:node-proxier" },
+  subjects: [{ kind: "ServiceAccount", name: NAME, namespace: NAMESPACE }],
+};
+/** A proxy outlives an hour, the default, and is not started again: its node ends with it. */
+const TOKEN_SECONDS = 365 * 24 * 3_600;
 
 /**
- * Gets kube-proxy a certificate of its own, as an administrator: request, approval, and removal of the request.
+ * Gives kube-proxy an identity: its service account, upstream's role, and a token. They are there already in a cluster whose
+ * other nodes have a kube-proxy.
  *
- * Differs: kubeadm gives kube-proxy the token of a service account, because its kube-proxy runs in pods.
- * @throws LabError FORBIDDEN, REFUSED, TIMED_OUT
+ * Mirrors cmd/kubeadm/app/phases/addons/proxy/proxy.go (CreateServiceAccount, CreateRBACRules). Differs: the token comes
+ * from the administrator, because no pod of kube-proxy has it mounted.
+ * @throws LabError FORBIDDEN, REFUSED
  */
-export async function requestProxyIdentity(deps: Ctx, admin: RestConfig, signal: AbortSignal): Promise<RestConfig> {
+export async function createProxyIdentity(deps: Ctx, admin: RestConfig, signal: AbortSignal): Promise<RestConfig> {
   await using client = createClient(admin, { ...deps, actor: "user" });
-  const key = await generatePrivateKey("ec");
-  const result = await requestCertificate(
-    client,
-    {
-      key,
-      subject: { commonName: USER, organization: [] },
-      usages: ["digital signature", "client auth"],
-      signerName: SIGNER,
-      nowMs: deps.clock.now(),
-    },
+  await createUnlessThere(client, collectionPath(SERVICE_ACCOUNTS), SERVICE_ACCOUNT, signal);
+  await createUnlessThere(client, collectionPath(BINDINGS), BINDING, signal);
+  const path = objectPath(SERVICE_ACCOUNTS, NAME, "token");
+  const body = {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: TOKEN_SECONDS },
+  };
+  const answer = await client.expect<{ readonly status: { readonly token: string } }>({
+    method: "POST",
+    path,
+    body,
     signal,
-  );
-  if (result.outcome === "unusable") throw new LabError("REFUSED", `CSR ${result.name}: ${result.why}`, "Delete it.");
-  const { name = "" } = result.csr.metadata;
-  const message = "kubelab runs a kube-proxy for each of its nodes.";
-  await decide({ client, trace: deps.trace }, name, { type: "Approved", reason: "KubelabApprove", message }, signal);
-  const clientCertificatePem = await waitForCertificate(
-    { ...deps, client },
-    result.csr,
-    { timeoutMs: TIMEOUT_MS },
-    signal,
-  );
-  await client.request({ method: "DELETE", path: objectPath(CSRS, name), signal });
+  });
   const { server, caPem, tlsServerName, insecureSkipTlsVerify, proxyAgent } = admin;
-  const certificate = { clientCertificatePem, clientKeyPem: privateKeyPem(key) };
-  return { server, ...certificate, ...defined({ caPem, tlsServerName, insecureSkipTlsVerify, proxyAgent }) };
+  return {
+    server,
+    token: answer.status.token,
+    ...defined({ caPem, tlsServerName, insecureSkipTlsVerify, proxyAgent }),
+  };
+}
+
+async function createUnlessThere(client: KubeClient, path: string, body: object, signal: AbortSignal): Promise<void> {
+  const answer = await client.request({ method: "POST", path, body, signal });
+  const isThere = answer.status === 409;
+  if (!isThere && !isSuccess(answer)) throw refusal(answer, `POST ${path}`, identityInWords(client.config));
 }

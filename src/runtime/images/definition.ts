@@ -1,6 +1,7 @@
 import agnhost from "../../../fixtures/images/agnhost.json" with { type: "json" };
 import busybox from "../../../fixtures/images/busybox.json" with { type: "json" };
 import criTools from "../../../fixtures/images/cri-tools.json" with { type: "json" };
+import dnsutils from "../../../fixtures/images/dnsutils.json" with { type: "json" };
 import nettool from "../../../fixtures/images/nettool.json" with { type: "json" };
 import nginx from "../../../fixtures/images/nginx.json" with { type: "json" };
 import pause from "../../../fixtures/images/pause.json" with { type: "json" };
@@ -32,7 +33,16 @@ export interface ImageDefinition {
   readonly files: Readonly<Record<string, readonly string[]>>;
 }
 
-const DEFINITIONS: readonly ImageDefinition[] = [agnhost, busybox, nettool, nginx, pause, stress, ...criTools];
+const DEFINITIONS: readonly ImageDefinition[] = [
+  agnhost,
+  busybox,
+  dnsutils,
+  nettool,
+  nginx,
+  pause,
+  stress,
+  ...criTools,
+];
 
 /** The description for an image name; undefined if there is none. */
 export function findDefinition({ path }: Reference): ImageDefinition | undefined {

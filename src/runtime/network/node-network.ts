@@ -14,7 +14,7 @@ import { connectionOf } from "./socket-connection.js";
 
 /** A connection attempt or a datagram on its way. */
 export interface Flow {
-  readonly protocol: "tcp" | "udp";
+  readonly protocol: "tcp" | "udp" | "icmp";
   readonly from: SocketAddress;
   readonly to: SocketAddress;
   /** how many more nodes may pass it on */
@@ -104,8 +104,14 @@ export class NodeNetwork implements Route {
     return this.forward({ protocol: "tcp", from, to, ttl: TTL }, signal);
   }
 
-  exchange(from: SocketAddress, to: SocketAddress, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
-    return this.deliver({ protocol: "udp", from, to, ttl: TTL }, bytes, signal);
+  exchange(
+    protocol: "udp" | "icmp",
+    from: SocketAddress,
+    to: SocketAddress,
+    bytes: Buffer,
+    signal: AbortSignal,
+  ): Promise<Buffer | undefined> {
+    return this.deliver({ protocol, from, to, ttl: TTL }, bytes, signal);
   }
 
   /** Connects a TCP flow that this node routes. @throws NetError; the signal's reason */
@@ -128,7 +134,8 @@ export class NodeNetwork implements Route {
     const { flow, hop } = this.#route(given);
     switch (hop.kind) {
       case "namespace":
-        return hop.namespace.ports.datagram(flow.to, bytes, flow.from);
+        // A kernel answers echo requests itself.
+        return flow.protocol === "icmp" ? bytes : hop.namespace.ports.datagram(flow.to, bytes, flow.from);
       case "peer":
         return this.#sendToPeer(hop.peer, flow, bytes, signal);
       case "machine":
@@ -142,6 +149,8 @@ export class NodeNetwork implements Route {
   #route(flow: Flow): { readonly flow: Flow; readonly hop: NextHop } {
     const { protocol, from, to } = flow;
     const isForNode = this.host.owns(to.ip);
+    // Rules of Services name a port, which an echo request does not have.
+    if (protocol === "icmp") return { flow, hop: this.#nextHop(flow) };
     const decision = this.nat.decide({ protocol, from, to, sender: this.#senderOf(from), isForNode });
     if (decision === undefined) return { flow, hop: this.#nextHop(flow) };
     this.#report(flow, decision);

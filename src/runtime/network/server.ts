@@ -65,7 +65,7 @@ async function serve(network: NodeNetwork, socket: Socket, clock: Clock, signal:
       socket.end(JSON.stringify(network.nat.table));
       return;
     }
-    if (request.protocol === "udp") {
+    if (request.protocol !== "tcp") {
       answer(await deliver(network, request, either));
       socket.end();
       return;
@@ -92,10 +92,11 @@ async function deliver(network: NodeNetwork, request: PacketRequest, signal: Abo
   const to = parseAddress(request.to);
   const bytes = Buffer.from(request.payload ?? "", "base64");
   const { ttl = 0 } = request;
+  if (request.protocol === "tcp") throw new Error("a TCP connection is no datagram");
   const answered =
     request.from === undefined
       ? await network.host.sendDatagram(to, bytes, signal)
-      : await network.deliver({ protocol: "udp", from: parseAddress(request.from), to, ttl }, bytes, signal);
+      : await network.deliver({ protocol: request.protocol, from: parseAddress(request.from), to, ttl }, bytes, signal);
   return answered === undefined ? {} : { payload: answered.toString("base64") };
 }
 

@@ -8,7 +8,13 @@ export interface Route {
   /** @returns the client's side @throws NetError; the signal's reason */
   connect(from: SocketAddress, to: SocketAddress, signal: AbortSignal): Promise<Connection>;
   /** Sends a datagram. @returns the answer; undefined without one @throws as `connect` */
-  exchange(from: SocketAddress, to: SocketAddress, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined>;
+  exchange(
+    protocol: "udp" | "icmp",
+    from: SocketAddress,
+    to: SocketAddress,
+    bytes: Buffer,
+    signal: AbortSignal,
+  ): Promise<Buffer | undefined>;
 }
 
 /** The range of Linux's ephemeral ports. */
@@ -71,7 +77,15 @@ export class NetworkNamespace {
   /** Sends a datagram. @returns the answer; undefined without one @throws NetError; the signal's reason */
   sendDatagram(to: SocketAddress, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
     const from = this.#source(to.ip);
-    return this.#isInside(to.ip) ? this.ports.datagram(to, bytes, from) : this.route.exchange(from, to, bytes, signal);
+    return this.#isInside(to.ip)
+      ? this.ports.datagram(to, bytes, from)
+      : this.route.exchange("udp", from, to, bytes, signal);
+  }
+
+  /** Sends an echo request, and awaits its answer. @throws NetError; the signal's reason */
+  async ping(ip: string, bytes: Buffer, signal: AbortSignal): Promise<void> {
+    const to = { ip, port: 0 };
+    if (!this.owns(ip)) await this.route.exchange("icmp", this.#source(ip), to, bytes, signal);
   }
 
   #isInside(ip: string): boolean {

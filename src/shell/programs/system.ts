@@ -162,11 +162,28 @@ export async function pwd(self: Self): Promise<number> {
   return 0;
 }
 
-/** `hostname [-i]` */
+/** `hostname [-i|-s|-f|-d]` */
 export async function hostname(self: Self): Promise<number> {
-  const wantsAddress = self.argv[1] === "-i" || self.argv[1] === "-I";
-  await print(self, `${wantsAddress ? addressOf(self) : self.machine.hostname}\n`);
+  const [option = ""] = self.argv.slice(1);
+  const { hostname: name } = self.machine;
+  const full = fullName(self);
+  const text =
+    {
+      "-i": addressOf(self),
+      "-I": addressOf(self),
+      "-s": name.split(".")[0],
+      "-f": full,
+      "-d": full.slice(name.length + 1),
+    }[option] ?? name;
+  await print(self, `${text}\n`);
   return 0;
+}
+
+/** The longest name that /etc/hosts has for this host: the kubelet writes it first. */
+function fullName({ machine: { fs, hostname: name } }: Self): string {
+  const text = fs.exists("/etc/hosts") ? fs.readFile("/etc/hosts").toString() : "";
+  const [found] = text.split("\n").flatMap((line) => line.split(/\s+/).filter((word) => word.startsWith(`${name}.`)));
+  return found ?? name;
 }
 
 function addressOf({ machine: { network } }: Self): string {

@@ -37,6 +37,10 @@ const builtin: Program = async (self) => (await import("../language/as-program.j
 const nginx: Program = async (self) => (await import("./nginx.js")).nginx(self);
 const curl: Program = async (self) => (await import("./net/curl.js")).curl(self);
 const wget: Program = async (self) => (await import("./net/wget.js")).wget(self);
+const nslookup: Program = async (self) => (await import("./net/nslookup.js")).nslookup(self);
+const dig: Program = async (self) => (await import("./net/dig.js")).dig(self);
+const getent: Program = async (self) => (await import("./net/lookup-programs.js")).getent(self);
+const ping: Program = async (self) => (await import("./net/lookup-programs.js")).ping(self);
 const netcat: Program = async (self) => (await import("./net/nc.js")).netcat(self);
 const stress: Program = async (self) => (await import("./stress.js")).stress(self);
 
@@ -54,6 +58,10 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["curl", curl],
   ["wget", wget],
   ["nc", netcat],
+  ["nslookup", nslookup],
+  ["dig", dig],
+  ["getent", getent],
+  ["ping", ping],
   ["stress", stress],
   ["app", app],
   ["agnhost", agnhost],
@@ -117,9 +125,19 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ...[...PROGRAMS.keys()]
     .filter(
       (name) =>
-        !["utility", "builtin", "nginx", "curl", "stress", "app", "agnhost", "nnp", "pause", "entrypoint"].includes(
-          name,
-        ),
+        ![
+          "utility",
+          "builtin",
+          "nginx",
+          "curl",
+          "dig",
+          "stress",
+          "app",
+          "agnhost",
+          "nnp",
+          "pause",
+          "entrypoint",
+        ].includes(name),
     )
     .map((name): [string, string] => [name, name]),
   ["ash", "sh"],

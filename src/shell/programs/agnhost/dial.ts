@@ -2,6 +2,7 @@ import type { NetErrno } from "../../../util/net-error.js";
 import { NetError } from "../../../util/net-error.js";
 import { deadline } from "../../net/deadline.js";
 import { bodyOf, HttpFailure, sendHttp } from "../../net/http-client.js";
+import { readResolvConf } from "../../net/resolv-conf.js";
 import { lookUpHost } from "../../net/resolver.js";
 import { duplexOf } from "../../process/duplex.js";
 import type { Connection } from "../../process/ports.js";
@@ -52,7 +53,10 @@ export async function dialTcp(
 /** @throws GoDialError */
 async function resolve(self: Self, host: string, signal: AbortSignal): Promise<string> {
   const [ip] = await lookUpHost(self, host, signal);
-  if (ip === undefined) throw new GoDialError(`lookup ${host}: no such host`, "dns");
+  if (ip === undefined) {
+    const [server] = readResolvConf(self).nameservers;
+    throw new GoDialError(`lookup ${host} on ${server}:53: no such host`, "dns");
+  }
   return ip;
 }
 
