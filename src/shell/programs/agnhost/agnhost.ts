@@ -38,7 +38,7 @@ const BOOLEANS = ["tcp", "udp", "http", "close", "break_on_expected_content", "h
  * `agnhost SUBCOMMAND`: the program of the image that Kubernetes' end-to-end tests run in most of their pods.
  *
  * Mirrors test/images/agnhost. Differs: only the subcommands that work in the pods' network alone: none that calls the
- * API server, is called by it, or looks up names of services.
+ * API server, or is called by it.
  */
 export const agnhost: Program = async (self) => {
   const [name = "", ...args] = self.argv.slice(1);
