@@ -183,7 +183,7 @@ async function listen(
     ...(kubeletCaPem === undefined ? {} : { kubeletCaPem }),
     ...(options.allowKubeletAddresses === undefined ? {} : { allowKubeletAddresses: options.allowKubeletAddresses }),
   });
-  const connecters = createConnecters({ connections, clock, trace, kubeVersion });
+  const connecters = createConnecters({ connections, clock, random, trace, kubeVersion });
   const deps = { clock, random, trace, kubeVersion, registry, storage, auth, actions, connecters };
   const apiServer = createApiServer(deps);
   try {

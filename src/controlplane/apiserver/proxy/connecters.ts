@@ -1,18 +1,14 @@
-import type { V1Pod } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { badRequest } from "../../../apimachinery/errors.js";
-import type { Wire } from "../../../apimachinery/wire.js";
 import { factFor } from "../../../release/facts.js";
-import { connectionRefused } from "../../../server/proxy/go-errors.js";
 import { isWebSocketRequest, offeredSubprotocols, V5 } from "../../../streaming/websocket/subprotocols.js";
-import { isLoopback } from "../../../util/local-address.js";
 import { requireContainer, requireNode } from "../../registry/resources/pods/streams.js";
 import type { Connecter, Connecters, ConnectRequest } from "../connect.js";
 import type { ProxyDeps } from "./deps.js";
-import { joinHostPort, type SchemeNamePort, splitSchemeNamePort } from "./go-url.js";
+import { isRead, rawQuery, splitOf } from "./go-url.js";
 import { logConnecter } from "./log.js";
 import { requireUpgrade, tunnelledProtocols } from "./offered.js";
-import { proxyPlain, redirectToSlash, unreachable } from "./plain.js";
+import { proxyPlain, redirectToSlash } from "./plain.js";
 import { portForwardPath, streamPath } from "./pod-locations.js";
 import type { proxyUpgrade } from "./upgrade.js";
 
@@ -24,6 +20,7 @@ export function createConnecters(deps: ProxyDeps): Connecters {
     ["pods/attach", streamConnecter(deps, "attach")],
     ["pods/portforward", portForwardConnecter(deps)],
     ["pods/proxy", podProxyConnecter(deps)],
+    ["services/proxy", serviceProxyConnecter(deps)],
     ["nodes/proxy", nodeProxyConnecter(deps)],
   ]);
 }
@@ -74,28 +71,13 @@ function nodeProxyConnecter(deps: ProxyDeps): Connecter {
   };
 }
 
-/**
- * Mirrors ResourceLocation in pkg/registry/core/pod/strategy.go.
- * Differs: the API server in a learner's process has no route to the pod network, so it reaches a pod through a
- * port-forward of its kubelet. For a pod without a node it reports a refused connection.
- */
+/** Loaded on first use, as all that follows. */
 function podProxyConnecter(deps: ProxyDeps): Connecter {
-  return async ({ exchange, registry, namespace, name: id, subpath, signal }) => {
-    const { scheme, name, port: asked } = splitOf(id, "pod");
-    const pod = (await registry.store("pods").get(namespace, name)) as Wire<V1Pod>;
-    const ip = pod.status?.podIPs?.[0]?.ip || pod.status?.podIP || "";
-    if (ip === "" || isLoopback(ip)) throw badRequest("address not allowed");
-    if (exchange.upgrade === undefined && subpath === "" && isRead(exchange.method)) return redirectToSlash(exchange);
-    const port = asked === "" ? String(firstPort(pod) ?? (scheme === "https" ? 443 : 80)) : asked;
-    const { nodeName = "" } = pod.spec ?? {};
-    if (nodeName === "") throw unreachable(connectionRefused(joinHostPort(ip, port)));
-    const info = await deps.connections.infoFor(registry, nodeName);
-    const { podWay } = await import("./pod-way.js");
-    const way = podWay(deps, exchange, { info, pod, ip, port, isTls: scheme === "https" });
-    const target = { info, path: `${subpath === "" ? "/" : subpath}${rawQuery(exchange.request.url)}`, pod: way };
-    if (exchange.upgrade !== undefined) await (await upgradeProxy())(deps, exchange, target, signal);
-    else await proxyPlain(deps, exchange, target, signal);
-  };
+  return async (request) => (await import("./pod-proxy.js")).proxyToPodName(deps, request);
+}
+
+function serviceProxyConnecter(deps: ProxyDeps): Connecter {
+  return async (request) => (await import("./pod-proxy.js")).proxyToService(deps, request);
 }
 
 /** Loaded on first use: most clusters never need this code, so it must not delay their start. */
@@ -105,23 +87,4 @@ async function upgradeProxy(): Promise<typeof proxyUpgrade> {
 
 function podOf({ registry, namespace, name }: ConnectRequest): Promise<KubeObject> {
   return registry.store("pods").get(namespace, name);
-}
-
-function splitOf(id: string, what: string): SchemeNamePort {
-  const split = splitSchemeNamePort(id);
-  if (split === undefined) throw badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
-  return split;
-}
-
-function firstPort({ spec }: Wire<V1Pod>): number | undefined {
-  return spec?.containers?.find(({ ports }) => ports?.[0])?.ports?.[0]?.containerPort;
-}
-
-function rawQuery(url = ""): string {
-  const question = url.indexOf("?");
-  return question < 0 ? "" : url.slice(question);
-}
-
-function isRead(method: string): boolean {
-  return method === "GET" || method === "HEAD";
 }

@@ -136,3 +136,60 @@ describe("pods/proxy goes through the kubelet's port-forward", () => {
     assert.deepEqual([status, body.message], [503, `error trying to reach service: ${why}`]);
   });
 });
+
+describe("services/proxy chooses a ready pod", () => {
+  const ENDPOINTS = "/api/v1/namespaces/default/endpoints";
+  const SERVICES = "/api/v1/namespaces/default/services";
+
+  async function withService(addresses: readonly object[], ports: readonly object[] = [{ name: "http", port: 8080 }]) {
+    const opened = await lab(echo);
+    const { face } = opened;
+    const service = { metadata: { name: "web" }, spec: { ports: [{ name: "http", port: 80 }] } };
+    await face.ask(SERVICES, { method: "POST", body: { apiVersion: "v1", kind: "Service", ...service } });
+    const subsets = addresses.length === 0 ? [] : [{ addresses, ports }];
+    const endpoints = { apiVersion: "v1", kind: "Endpoints", metadata: { name: "web" }, subsets };
+    await face.ask(ENDPOINTS, { method: "POST", body: endpoints });
+    return opened;
+  }
+
+  const pod = (name: string, ip = "10.244.0.9", namespace = "default") => ({
+    ip,
+    targetRef: { kind: "Pod", name, namespace },
+  });
+
+  for (const id of ["web:http", "web:80", "http:web:http"]) {
+    test(`${id}: by name or number of the service's port, to the port of the pod`, async () => {
+      const { face, ports } = await withService([pod("far")]);
+      const answer = await face.ask(`${SERVICES}/${id}/proxy/a?x=1`);
+      assert.equal(answer.status, 201);
+      assert.match(String(answer.headers["x-asked"]), /^GET \/a\?x=1 /);
+      assert.deepEqual(ports, [8080]);
+    });
+  }
+
+  const table: readonly [id: string, addresses: readonly object[], code: number, message: string][] = [
+    ["web:http", [], 503, 'no endpoints available for service "web"'],
+    ["web:81", [pod("far")], 503, 'no service port 81 found for service "web"'],
+    ["web:other", [pod("far")], 503, 'no endpoints available for service "web:other"'],
+    ["web", [pod("far")], 503, 'no endpoints available for service "web"'],
+    ["web:http", [{ ip: "10.244.0.9" }], 503, 'no endpoints available for service "web:http"'],
+    ["web:http", [pod("far", "10.244.0.8")], 503, 'no endpoints available for service "web:http"'],
+    ["web:http", [pod("far", "10.244.0.9", "other")], 503, 'no endpoints available for service "web:http"'],
+    ["web:http", [pod("missing")], 503, 'no endpoints available for service "web:http"'],
+    ["nobody:http", [pod("far")], 404, 'endpoints "nobody" not found'],
+    ["ftp:web:http", [pod("far")], 400, 'invalid service request "ftp:web:http"'],
+  ];
+  for (const [id, addresses, code, message] of table) {
+    test(`${id} with ${JSON.stringify(addresses)}: ${code}`, async () => {
+      const { face } = await withService(addresses);
+      const { status, body } = await face.ask(`${SERVICES}/${id}/proxy/x`);
+      assert.deepEqual([status, body.message], [code, message]);
+    });
+  }
+
+  test("addresses that are no pods are passed over", async () => {
+    const { face, ports } = await withService([{ ip: "10.244.0.7" }, pod("missing", "10.244.0.8"), pod("far")]);
+    assert.equal((await face.ask(`${SERVICES}/web:http/proxy/x`)).status, 201);
+    assert.deepEqual(ports, [8080]);
+  });
+});
