@@ -69,7 +69,8 @@ export async function askPodNetwork(
 }
 
 /**
- * Reads the first line of a connection. Later bytes stay in the stream, which is paused.
+ * Reads the first line of a connection. Later bytes stay in the stream, which flows again as soon as somebody listens: a stream
+ * that was paused would not, and node's HTTP client never resumes the connection that it is given.
  * @throws Error if the connection ends before, or the line is too long
  */
 export function readHead(stream: Socket): Promise<string> {
@@ -77,15 +78,16 @@ export function readHead(stream: Socket): Promise<string> {
     const parts: Buffer[] = [];
     let length = 0;
     const stop = () => {
-      stream.off("data", take).off("end", ended).off("close", ended).off("error", failed);
-      stream.pause();
+      stream.off("readable", take).off("end", ended).off("close", ended).off("error", failed);
     };
     const failed = (error: Error) => {
       stop();
       reject(error);
     };
     const ended = () => failed(new Error("the connection ended before its first line"));
-    const take = (bytes: Buffer) => {
+    const take = () => {
+      const bytes: Buffer | null = stream.read();
+      if (bytes === null) return;
       const at = bytes.indexOf(NEWLINE);
       length += at < 0 ? bytes.length : at;
       if (length > MAX_LINE_BYTES) return failed(new Error("the first line is too long"));
@@ -94,7 +96,7 @@ export function readHead(stream: Socket): Promise<string> {
       if (at + 1 < bytes.length) stream.unshift(bytes.subarray(at + 1));
       resolve(Buffer.concat([...parts, bytes.subarray(0, at)]).toString());
     };
-    stream.on("data", take).on("end", ended).on("close", ended).on("error", failed);
+    stream.on("readable", take).on("end", ended).on("close", ended).on("error", failed);
   });
 }
 

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeAll, beforeEach, test } from "vitest";
 import type { Container } from "../../../src/runtime/state/container.js";
@@ -167,6 +169,14 @@ test("the node reaches pods through the socket, as its kubelet does", async () =
   await assert.rejects(askPodNetwork(`${nodes.a.socket}.none`, { protocol: "tcp", to }, never), {
     code: "EHOSTUNREACH",
   });
+});
+
+test("an HTTP client gets its answer over a connection from the socket, as the kubelet's probes do", async () => {
+  const { stream } = await askPodNetwork(nodes.a.socket, { protocol: "tcp", to: `${ipOf(server)}:8080` }, never);
+  const asked = request({ createConnection: () => stream, path: "/clientip", headers: { connection: "close" } }).end();
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  const { statusCode } = answer.resume();
+  assert.equal(statusCode, 200);
 });
 
 test("a node whose runtime is gone has no route", async () => {
