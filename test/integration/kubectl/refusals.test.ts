@@ -22,7 +22,7 @@ suiteNeeding(["kubectl"], "kubectl requests that are not served", () => {
     await cluster.close();
   });
 
-  const job = { apiVersion: "batch/v1", kind: "Job", metadata: { name: "j" } };
+  const schema = { apiVersion: "flowcontrol.apiserver.k8s.io/v1", kind: "FlowSchema", metadata: { name: "s" } };
   const crd = {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -32,13 +32,12 @@ suiteNeeding(["kubectl"], "kubectl requests that are not served", () => {
   const rows: [argv: string[], want: RegExp][] = [
     [["top", "node"], /Metrics API not available|NotFound/],
     [["top", "pod"], /Metrics API not available|NotFound/],
-    [["get", "jobs"], /doesn't have a resource type "jobs"/],
+    [["get", "flowschemas"], /doesn't have a resource type "flowschemas"/],
     [["create", "-f", "crd.json"], /the server does not allow this method on the requested resource/],
     [["create", "-f", "nothing.json"], /no matches for kind "Nothing" in version "v1"/],
-    [["get", "ingress"], /doesn't have a resource type "ingress"/],
-    [["create", "job", "j", "--image=x"], /could not find the requested resource|no matches for kind "Job"/],
-    [["create", "-f", "job.json"], /no matches for kind "Job" in version "batch\/v1"/],
-    [["get", "--raw", "/apis/batch/v1/jobs"], /NotFound|the server could not find the requested resource/],
+    [["get", "validatingwebhookconfigurations"], /doesn't have a resource type "validatingwebhookconfigurations"/],
+    [["create", "-f", "schema.json"], /no matches for kind "FlowSchema" in version "flowcontrol.apiserver.k8s.io\/v1"/],
+    [["get", "--raw", "/apis/batch/v1beta1/cronjobs"], /NotFound|the server could not find the requested resource/],
     [["get", "--raw", "/nowhere"], /NotFound|could not find the requested resource/],
     [["exec", "unbound", "--", "ls"], /does not have a host assigned/],
     [["attach", "unbound"], /does not have a host assigned/],
@@ -50,7 +49,7 @@ suiteNeeding(["kubectl"], "kubectl requests that are not served", () => {
   ];
   for (const [argv, want] of rows) {
     test(argv.join(" "), async () => {
-      kubectl.file("job.json", job);
+      kubectl.file("schema.json", schema);
       kubectl.file("crd.json", crd);
       kubectl.file("nothing.json", { apiVersion: "v1", kind: "Nothing", metadata: { name: "n" } });
       proxy.take();
