@@ -15,7 +15,7 @@ const STAND_IN = `#!/usr/bin/env node
 const { execFileSync } = require("node:child_process");
 const arg = (name) => process.argv.find((one) => one.startsWith(name))?.slice(name.length) ?? "";
 if (process.argv.includes("--list-conformance-tests")) {
-  for (const [name, file] of [["[a] reads (all)", "common/a.go"], ["[b] fails", "node/b.go"], ["[c] other", "apps/c.go"]])
+  for (const [name, file] of [["[a] reads (all)", "common/a.go"], ["[b] fails", "node/b.go"], ["[c] other", "storage/c.go"]])
     console.log("- codename: '" + name + "'\\n  file: test/e2e/" + file);
 } else if (new RegExp(arg("--ginkgo.focus=")).test("Kubernetes e2e suite [a] reads (all)")) {
   const names = execFileSync("kubectl", ["--kubeconfig", arg("--kubeconfig="), "get", "nodes", "-o", "name"]);
