@@ -1,5 +1,4 @@
 import type { V1Endpoints } from "@kubernetes/client-node";
-import { StatusError } from "../../../apimachinery/errors.js";
 import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import { keyOf, splitKey } from "../../../client-go/cache/key.js";
@@ -11,9 +10,9 @@ import { messageOf } from "../../../util/errors.js";
 import type { Service } from "../../registry/resources/services/service.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
-import { ServiceSelectorCache, selects } from "../support/endpoint/service-selector-cache.js";
+import { ServicesAndPods } from "../support/endpoint/services-and-pods.js";
+import { LEADER } from "../support/endpoint/slices.js";
 import { LAST_CHANGE_TRIGGER_TIME, TriggerTimeTracker } from "../support/endpoint/trigger-time-tracker.js";
-import type { PodObject } from "../support/objects.js";
 import { isNamespaceTerminating } from "../support/pod-control.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
@@ -24,7 +23,6 @@ const FILE = "pkg/controller/endpoint/endpoints_controller.go";
 const UPSTREAM = { file: FILE, func: "syncService" };
 const HEADLESS = "service.kubernetes.io/headless";
 const OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity";
-const LEADER = "control-plane.alpha.kubernetes.io/leader";
 /** Mirrors maxRetries: 5 ms to 82 s. */
 const MAX_RETRIES = 15;
 
@@ -36,74 +34,49 @@ export function createEndpointsController(deps: SharedDeps): Controller {
 }
 
 class EndpointsRun {
-  readonly #services: SharedReflector<Service>;
-  readonly #pods: SharedReflector<PodObject>;
+  readonly #objects: ServicesAndPods;
   readonly #endpoints: SharedReflector<Endpoints>;
   readonly #queue: WorkQueue;
   readonly #recorder: EventRecorder;
-  readonly #selectors = new ServiceSelectorCache();
   readonly #triggers = new TriggerTimeTracker();
 
   constructor(readonly deps: SharedDeps) {
     const { clock, reflectors } = deps;
-    this.#services = reflectors.of<Service>("services");
-    this.#pods = reflectors.of<PodObject>("pods");
     this.#endpoints = reflectors.of<Endpoints>("endpoints");
     this.#queue = new WorkQueue(clock, { maxRetries: MAX_RETRIES });
+    this.#objects = new ServicesAndPods(deps, this.#queue);
     this.#recorder = deps.recorderFor("endpoint-controller");
   }
 
   run(signal: AbortSignal): Promise<void> {
-    const enqueue = (keys: readonly string[]) => {
-      for (const key of keys) this.#queue.add(key);
-    };
-    const onService = (service: Service) => {
-      this.#selectors.update(service);
-      enqueue([keyOf(service)]);
-    };
-    const services = changesOf(this.#services, {
-      added: onService,
-      updated: (_previous, service) => onService(service),
-      deleted: (service) => {
-        this.#selectors.delete(service);
-        enqueue([keyOf(service)]);
-      },
-    });
-    const pods = changesOf(this.#pods, {
-      added: (pod) => enqueue(this.#selectors.servicesOf(pod)),
-      updated: (previous, pod) => enqueue(this.#selectors.servicesToUpdate(previous, pod)),
-      deleted: (pod) => enqueue(this.#selectors.servicesOf(pod)),
-    });
     let isStarting = true;
     const endpoints = changesOf(this.#endpoints, {
       // Mirrors checkLeftoverEndpoints: services may have been deleted while no controller ran.
       added: (one) => {
-        if (isStarting && one.metadata.annotations?.[LEADER] === undefined) enqueue([keyOf(one)]);
+        if (isStarting && one.metadata.annotations?.[LEADER] === undefined) this.#queue.add(keyOf(one));
       },
-      deleted: (one) => enqueue([keyOf(one)]),
+      deleted: (one) => this.#queue.add(keyOf(one)),
     });
     const sync = (key: string) => {
       isStarting = false;
       return this.#sync(key);
     };
     const { trace } = this.deps;
-    return runSyncLoop({ name: NAME, trace, queue: this.#queue, sources: [services, pods, endpoints], sync }, signal);
+    return runSyncLoop(
+      { name: NAME, trace, queue: this.#queue, sources: [...this.#objects.sources(), endpoints], sync },
+      signal,
+    );
   }
 
   async #sync(key: string): Promise<void> {
-    const service = this.#services.byKey(key);
+    const service = this.#objects.service(key);
     if (service === undefined) {
       this.#triggers.deleteService(key);
       if (this.#endpoints.byKey(key) !== undefined) await this.#deleteEndpoints(key);
       return;
     }
-    const selector = service.spec?.selector;
-    // Somebody else writes the endpoints of a service without a selector. An external name has none.
-    if (!selector || service.spec?.type === "ExternalName") return;
-    const { namespace } = service.metadata;
-    const pods = this.#pods
-      .list()
-      .filter(({ metadata }) => metadata.namespace === namespace && selects(selector, metadata.labels));
+    const pods = this.#objects.podsOf(service);
+    if (pods === undefined) return;
     const triggerTime = this.#triggers.compute(service, pods);
     const subsets = subsetsFor(service, pods);
     const current = this.#endpoints.byKey(key);
@@ -128,7 +101,7 @@ class EndpointsRun {
       await decide(trace, { what, why, upstream: UPSTREAM }, () => client.create("endpoints", namespace, endpoints));
     } catch (error) {
       // A namespace that is being deleted gets no new endpoints, however often it is tried.
-      if (error instanceof StatusError && error.reason === "Forbidden" && isNamespaceTerminating(error)) return;
+      if (isNamespaceTerminating(error)) return;
       const message = `Failed to create endpoint for service ${keyOf(endpoints)}: ${messageOf(error)}`;
       this.#recorder.event(referenceTo(endpoints), "Warning", "FailedToCreateEndpoint", message);
       throw error;

@@ -7,7 +7,7 @@ import { messageOf } from "../../../util/errors.js";
 import type { Service } from "../../registry/resources/services/service.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
-import { ServiceSelectorCache, selects } from "../support/endpoint/service-selector-cache.js";
+import { ServicesAndPods } from "../support/endpoint/services-and-pods.js";
 import { EndpointSliceTracker } from "../support/endpoint/slice-tracker.js";
 import { writeSlices } from "../support/endpoint/slice-writer.js";
 import {
@@ -16,6 +16,7 @@ import {
   MANAGED_BY,
   ownerKeyOf,
   SERVICE_NAME,
+  SLICE_RETRIES,
 } from "../support/endpoint/slices.js";
 import { LAST_CHANGE_TRIGGER_TIME, TriggerTimeTracker } from "../support/endpoint/trigger-time-tracker.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
@@ -26,8 +27,6 @@ import { CONTROLLER_NAME } from "./utils.js";
 
 const NAME = "endpointslice";
 const UPSTREAM = { file: "pkg/controller/endpointslice/reconciler.go", func: "reconcile" };
-/** The retries of a service: 1 s, 2 s, ... 100 s, fifteen times. */
-const QUEUE = { baseDelayMs: 1_000, maxDelayMs: 100_000, maxRetries: 15 };
 /** Mirrors endpointSliceChangeMinSyncDelay. */
 const SLICE_CHANGE_DELAY_MS = 1_000;
 
@@ -40,47 +39,24 @@ export function createEndpointSliceController(deps: SharedDeps): Controller {
 }
 
 class EndpointSliceRun {
-  readonly #services: SharedReflector<Service>;
-  readonly #pods: SharedReflector<PodObject>;
+  readonly #objects: ServicesAndPods;
   readonly #nodes: SharedReflector<NodeObject>;
   readonly #slices: SharedReflector<EndpointSlice>;
   readonly #queue: WorkQueue;
   readonly #recorder: EventRecorder;
-  readonly #selectors = new ServiceSelectorCache();
   readonly #triggers = new TriggerTimeTracker();
   readonly #tracker = new EndpointSliceTracker();
 
   constructor(readonly deps: SharedDeps) {
     const { clock, reflectors } = deps;
-    this.#services = reflectors.of<Service>("services");
-    this.#pods = reflectors.of<PodObject>("pods");
     this.#nodes = reflectors.of<NodeObject>("nodes");
     this.#slices = reflectors.of<EndpointSlice>(ENDPOINT_SLICES);
-    this.#queue = new WorkQueue(clock, QUEUE);
+    this.#queue = new WorkQueue(clock, SLICE_RETRIES);
+    this.#objects = new ServicesAndPods(deps, this.#queue);
     this.#recorder = deps.recorderFor("endpoint-slice-controller");
   }
 
   run(signal: AbortSignal): Promise<void> {
-    const enqueue = (keys: readonly string[]) => {
-      for (const key of keys) this.#queue.add(key);
-    };
-    const onService = (service: Service) => {
-      this.#selectors.update(service);
-      enqueue([keyOf(service)]);
-    };
-    const services = changesOf(this.#services, {
-      added: onService,
-      updated: (_previous, service) => onService(service),
-      deleted: (service) => {
-        this.#selectors.delete(service);
-        enqueue([keyOf(service)]);
-      },
-    });
-    const pods = changesOf(this.#pods, {
-      added: (pod) => enqueue(this.#selectors.servicesOf(pod)),
-      updated: (previous, pod) => enqueue(this.#selectors.servicesToUpdate(previous, pod)),
-      deleted: (pod) => enqueue(this.#selectors.servicesOf(pod)),
-    });
     const slices = changesOf(this.#slices, {
       added: (slice) => {
         if (isManaged(slice) && this.#tracker.shouldSync(slice)) this.#enqueueFor(slice);
@@ -96,7 +72,7 @@ class EndpointSliceRun {
     const { trace } = this.deps;
     const sync = (key: string) => this.#sync(key);
     return runSyncLoop(
-      { name: NAME, trace, queue: this.#queue, sources: [services, pods, nodes, slices], sync },
+      { name: NAME, trace, queue: this.#queue, sources: [...this.#objects.sources(), nodes, slices], sync },
       signal,
     );
   }
@@ -116,19 +92,15 @@ class EndpointSliceRun {
   }
 
   async #sync(key: string): Promise<void> {
-    const service = this.#services.byKey(key);
+    const service = this.#objects.service(key);
     if (service === undefined) {
       // The garbage collector deletes the slices: the service owns them.
       this.#triggers.deleteService(key);
       this.#tracker.deleteService(key);
       return;
     }
-    const selector = service.spec?.selector;
-    if (!selector || service.spec?.type === "ExternalName") return;
-    const { namespace } = service.metadata;
-    const pods = this.#pods
-      .list()
-      .filter(({ metadata }) => metadata.namespace === namespace && selects(selector, metadata.labels));
+    const pods = this.#objects.podsOf(service);
+    if (pods === undefined) return;
     const slices = this.#slicesOf(service);
     if (this.#tracker.isStale(key, slices)) throw new Error("EndpointSlice informer cache is out of date");
     const triggerTime = this.#triggers.compute(service, pods);

@@ -10,8 +10,10 @@ import { writeSlices } from "../support/endpoint/slice-writer.js";
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
+  LEADER,
   MANAGED_BY,
   ownerKeyOf,
+  SLICE_RETRIES,
   type SliceChanges,
 } from "../support/endpoint/slices.js";
 import { isTerminating } from "../support/objects.js";
@@ -21,10 +23,7 @@ import { CONTROLLER_NAME, type Endpoints, MAX_ENDPOINTS_PER_SUBSET, mirror } fro
 
 const NAME = "endpointslicemirroring";
 const UPSTREAM = { file: "pkg/controller/endpointslicemirroring/reconciler.go", func: "reconcile" };
-/** The retries: 1 s, 2 s, ... 100 s, fifteen times. */
-const QUEUE = { baseDelayMs: 1_000, maxDelayMs: 100_000, maxRetries: 15 };
 const SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror";
-const LEADER = "control-plane.alpha.kubernetes.io/leader";
 
 /**
  * Copies Endpoints that somebody wrote for a service without a selector into EndpointSlices, which kube-proxy and DNS read.
@@ -47,7 +46,7 @@ class MirroringRun {
     this.#services = reflectors.of<Service>("services");
     this.#endpoints = reflectors.of<Endpoints>("endpoints");
     this.#slices = reflectors.of<EndpointSlice>(ENDPOINT_SLICES);
-    this.#queue = new WorkQueue(clock, QUEUE);
+    this.#queue = new WorkQueue(clock, SLICE_RETRIES);
     this.#recorder = deps.recorderFor("endpoint-slice-mirroring-controller");
   }
 

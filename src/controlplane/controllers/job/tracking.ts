@@ -1,4 +1,5 @@
 import type { V1UncountedTerminatedPods } from "@kubernetes/client-node";
+import { isPodPhaseTerminal } from "../../../apimachinery/api/pod.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
@@ -108,7 +109,7 @@ export class JobTracker {
       const phase = pod.status?.phase;
       // A job that is over deletes its active pods: they count as failed.
       const isEnding = pod.metadata.deletionTimestamp !== undefined || finished !== undefined;
-      const isOver = phase === "Succeeded" || phase === "Failed";
+      const isOver = isPodPhaseTerminal(phase);
       if (isOver || isEnding || job.metadata.deletionTimestamp !== undefined) toFree.push(pod);
       if (!known.has(uid) && hasValidIndex(job, pod)) {
         const index = completionIndexOf(pod) ?? 0;

@@ -1,4 +1,4 @@
-import { isPodReady } from "../../../../apimachinery/api/pod.js";
+import { isPodPhaseTerminal, isPodReady } from "../../../../apimachinery/api/pod.js";
 import { sameJson } from "../../../../apimachinery/same-json.js";
 import { keyOf } from "../../../../client-go/cache/key.js";
 import type { Service } from "../../../registry/resources/services/service.js";
@@ -65,7 +65,7 @@ export function selects(selector: Selector, labels: Selector | null | undefined)
 function endpointChanged(before: PodObject, pod: PodObject): boolean {
   if (before.metadata.deletionTimestamp !== pod.metadata.deletionTimestamp) return true;
   if (isPodReady(before) !== isPodReady(pod)) return true;
-  if (isTerminal(before) !== isTerminal(pod)) return true;
+  if (isPodPhaseTerminal(before.status?.phase) !== isPodPhaseTerminal(pod.status?.phase)) return true;
   return !sameJson(before.status?.podIPs ?? [], pod.status?.podIPs ?? []);
 }
 
@@ -78,13 +78,9 @@ function membershipChanged(before: PodObject, pod: PodObject): boolean {
   );
 }
 
-function isTerminal({ status }: PodObject): boolean {
-  return status?.phase === "Failed" || status?.phase === "Succeeded";
-}
-
 /** Mirrors ShouldPodBeInEndpoints: a pod with an address that has not finished. */
 export function shouldPodBeInEndpoints(pod: PodObject, includeTerminating: boolean): boolean {
-  if (isTerminal(pod) || podIpsOf(pod).length === 0) return false;
+  if (isPodPhaseTerminal(pod.status?.phase) || podIpsOf(pod).length === 0) return false;
   return includeTerminating || pod.metadata.deletionTimestamp === undefined;
 }
 

@@ -11,6 +11,10 @@ export type EndpointPort = NonNullable<EndpointSlice["ports"]>[number];
 export const ENDPOINT_SLICES = "endpointslices.discovery.k8s.io";
 export const SERVICE_NAME = "kubernetes.io/service-name";
 export const MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
+/** Endpoints with this annotation hold the lock of a leader election, as some old clients keep it. */
+export const LEADER = "control-plane.alpha.kubernetes.io/leader";
+/** The retries of a service or of an Endpoints object: 1 s, 2 s, ... 100 s, fifteen times. */
+export const SLICE_RETRIES = { baseDelayMs: 1_000, maxDelayMs: 100_000, maxRetries: 15 };
 
 /** What a pass writes. A slice to create has a generateName, one to update a name. */
 export interface SliceChanges {
