@@ -69,7 +69,7 @@ export async function askPodNetwork(
 }
 
 /**
- * Reads the first line of a connection. Later bytes stay in the stream, which flows again as soon as somebody listens: a stream
+ * Reads the first line of a connection. Later bytes stay in the stream, which flows again with its next listener: a stream
  * that was paused would not, and node's HTTP client never resumes the connection that it is given.
  * @throws Error if the connection ends before, or the line is too long
  */

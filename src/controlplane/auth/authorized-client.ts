@@ -4,7 +4,7 @@ import type { Trace } from "../../trace/trace.js";
 import type { LocalClient, Registry } from "../registry/registry.js";
 import { forbiddenRequest } from "./authorization/forbidden.js";
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "./contracts.js";
-import { type LocalRequest, reportRequest } from "./report-request.js";
+import { type LocalRequest, type LocalWrite, reportRequest, type Skip } from "./report-request.js";
 
 /** The `-v` level at which a terminal shows why a controller's request was refused; the controller reports the failure. */
 const LEVEL = 3;
@@ -51,6 +51,12 @@ function unreachable(): never {
 export function authorizedClient(client: LocalClient, deps: AuthorizedDeps): LocalClient {
   const { user } = client;
   const check = (...requests: readonly [LocalRequest, ...LocalRequest[]]) => authorizeLocally(deps, user, ...requests);
+  /** @param others requests whose rights are enough too */
+  const write = <T>(request: LocalWrite, act: (skip: Skip) => Promise<T>, ...others: readonly LocalRequest[]) =>
+    reportRequest(deps, user, request, async (skip) => {
+      await check(request, ...others);
+      return act(skip);
+    });
   return {
     user,
     async get(resource, namespace, name) {
@@ -62,24 +68,16 @@ export function authorizedClient(client: LocalClient, deps: AuthorizedDeps): Loc
       return client.list(resource, namespace, options);
     },
     create(resource, namespace, object) {
-      const request = { verb: "create", resource, namespace } as const;
-      return reportRequest(deps, user, request, async () => {
-        await check(request);
-        return client.create(resource, namespace, object);
-      });
+      return write({ verb: "create", resource, namespace }, () => client.create(resource, namespace, object));
     },
     update(resource, object, subresource) {
       const { namespace, name } = object.metadata;
       const request = { verb: "update", resource, subresource, namespace, name } as const;
-      return reportRequest(deps, user, request, async () => {
-        await check(request);
-        return client.update(resource, object, subresource);
-      });
+      return write(request, () => client.update(resource, object, subresource));
     },
-    async modify<T extends KubeObject>(...[resource, namespace, name, change, subresource]: ModifyParameters<T>) {
-      const target = { resource, subresource, namespace, name };
-      await check({ verb: "update", ...target }, { verb: "patch", ...target });
-      return reportRequest(deps, user, { verb: "update", ...target }, (skip) =>
+    modify<T extends KubeObject>(...[resource, namespace, name, change, subresource]: ModifyParameters<T>) {
+      const request = { verb: "update", resource, subresource, namespace, name } as const;
+      const modify = (skip: Skip) =>
         client.modify<T>(
           resource,
           namespace,
@@ -90,15 +88,12 @@ export function authorizedClient(client: LocalClient, deps: AuthorizedDeps): Loc
             return changed;
           },
           subresource,
-        ),
-      );
+        );
+      return write(request, modify, { ...request, verb: "patch" });
     },
     delete(resource, namespace, name, options) {
       const request = { verb: "delete", resource, namespace, name } as const;
-      return reportRequest(deps, user, request, async () => {
-        await check(request);
-        return client.delete(resource, namespace, name, options);
-      });
+      return write(request, () => client.delete(resource, namespace, name, options));
     },
     async *reflect<T extends KubeObject>(resource: string, signal: AbortSignal) {
       await check({ verb: "list", resource, namespace: undefined });

@@ -24,9 +24,12 @@ export interface LocalRequest {
 }
 
 /** A write of a client in this process. */
-interface LocalWrite extends LocalRequest {
+export interface LocalWrite extends LocalRequest {
   readonly verb: keyof typeof METHODS;
 }
+
+/** Says whether nothing will be written after all; such a request is not reported. */
+export type Skip = (isSkipped: boolean) => void;
 
 interface ReportDeps {
   readonly registry: Pick<Registry, "store">;
@@ -36,16 +39,15 @@ interface ReportDeps {
 /**
  * Runs a write and reports it as one request: method, path, user, and the status of the answer. What the server reports
  * meanwhile is caused by it.
- * @param act gets a function to call with true when nothing will be written; then nothing is reported
  */
 export async function reportRequest<T>(
   { registry, trace }: ReportDeps,
   user: UserInfo,
   request: LocalWrite,
-  act: (skip: (isSkipped: boolean) => void) => Promise<T>,
+  act: (skip: Skip) => Promise<T>,
 ): Promise<T> {
   let isSkipped = false;
-  const skip = (value: boolean) => {
+  const skip: Skip = (value) => {
     isSkipped = value;
   };
   if (!trace.wants(LEVELS.request)) return act(skip);

@@ -272,7 +272,7 @@ function serviceAccount(name: string): UserInfo {
   };
 }
 
-/** Somebody else writes the endpoints of other services, such as `kubernetes`. */
+/** The endpoints of other services, such as `kubernetes`, have other authors. */
 function hasSelector({ spec }: KubeObject): boolean {
   return isRecord(spec) && isRecord(spec["selector"]);
 }

@@ -1,4 +1,5 @@
 import { type NodeObject, nodeCondition } from "../../apimachinery/api/node.js";
+import { isPodPhaseTerminal } from "../../apimachinery/api/pod.js";
 import { keyOf } from "../../client-go/cache/key.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import { messageOf } from "../../util/errors.js";
@@ -139,7 +140,7 @@ class PodGcRun {
   async #markFailed(pod: PodObject, func: string): Promise<void> {
     const { client, clock } = this.#deps;
     const fail = (current: PodObject): PodObject => {
-      if (current.status?.phase === "Succeeded" || current.status?.phase === "Failed") return current;
+      if (isPodPhaseTerminal(current.status?.phase)) return current;
       const failed: PodObject = { ...current, status: { ...current.status, phase: "Failed" } };
       if (func !== "gcOrphaned") return failed;
       return withDisruptionTarget(failed, "DeletionByPodGC", "PodGC: node no longer exists", clock.now());

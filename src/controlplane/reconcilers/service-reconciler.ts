@@ -92,7 +92,7 @@ class ServiceReconciler {
     for (const one of this.#wanted) await this.#ensure(one);
   }
 
-  /** Reconciles after each change that somebody else made, until `signal` aborts. @throws the signal's reason */
+  /** Reconciles after each change by another client, until `signal` aborts. @throws the signal's reason */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, storage, trace } = this.deps;
     for (let revision = await storage.currentRevision(); !signal.aborted; ) {

@@ -27,6 +27,7 @@ export interface PodInfo {
 }
 
 const NO_RESOURCES: Resource = new Map();
+const NO_IMAGES: ReadonlyMap<string, number> = new Map();
 
 export interface PodInfoOptions {
   /** init containers with restartPolicy Always keep running */
@@ -56,12 +57,15 @@ export class NodeInfo {
   /** the pods with inter-pod affinity or anti-affinity */
   readonly podsWithAffinity = new Map<string, PodInfo>();
   readonly usedPorts = new HostPortInfo();
+  /** image name -> bytes */
+  imageSizes: ReadonlyMap<string, number> = NO_IMAGES;
 
   constructor(readonly name: string) {}
 
   setNode(node: SchedulableNode | undefined): void {
     this.node = node;
     this.allocatable = node === undefined ? NO_RESOURCES : resourceFrom(node.status?.allocatable);
+    this.imageSizes = imageSizesOf(node);
   }
 
   addPod(info: PodInfo): void {
@@ -94,9 +98,18 @@ export class NodeInfo {
     const copy = new NodeInfo(this.name);
     copy.node = this.node;
     copy.allocatable = this.allocatable;
+    copy.imageSizes = this.imageSizes;
     for (const info of this.pods.values()) copy.addPod(info);
     return copy;
   }
+}
+
+function imageSizesOf(node: SchedulableNode | undefined): ReadonlyMap<string, number> {
+  const images = node?.status?.images;
+  if (images === undefined || images.length === 0) return NO_IMAGES;
+  return new Map(
+    images.flatMap(({ names, sizeBytes }) => (names ?? []).map((name) => [name, sizeBytes ?? 0] as const)),
+  );
 }
 
 /** The pod as it is after binding. The cache holds it until the watch delivers the bound pod. */

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { NodeObject } from "../../apimachinery/api/node.js";
+import { isPodPhaseTerminal } from "../../apimachinery/api/pod.js";
 import type { PodObject } from "../controllers/support/objects.js";
 
 export type SchedulablePod = PodObject;
@@ -16,7 +17,7 @@ export function nodeNameOf(pod: SchedulablePod): string {
 
 /** Reports whether the pod has succeeded or failed. It then occupies no resources. */
 export function isTerminal(pod: SchedulablePod): boolean {
-  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+  return isPodPhaseTerminal(pod.status?.phase);
 }
 
 /** Mirrors PodPriority in k8s.io/component-helpers/scheduling/corev1/helpers.go. */

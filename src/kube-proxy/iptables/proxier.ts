@@ -7,7 +7,7 @@ import { serviceChain } from "./chains.js";
 
 /**
  * The Services whose endpoints are servers of the control plane. In a cluster of kubelab they listen on this machine's
- * loopback address, which the API server accepts from nobody else.
+ * loopback address, which the API server accepts from no other client.
  */
 const CONTROL_PLANE_SERVICES = ["default/kubernetes", "kube-system/kube-dns"];
 

@@ -81,7 +81,7 @@ export class CronJobSync {
     return { ...cronJob, status: { ...cronJob.status, lastSuccessfulTime: completionTime } };
   }
 
-  /** Jobs that somebody deleted must not count as active for ever. */
+  /** Deleted jobs must not count as active for ever. */
   async #dropMissing(cronJob: CronJobObject, jobs: readonly JobObject[]): Promise<CronJobObject> {
     let current = cronJob;
     const known = new Set(jobs.map(({ metadata }) => metadata.uid));

@@ -84,7 +84,7 @@ class DeploymentRun {
     else if (!isTerminating(set)) this.#addOrphan(set);
   }
 
-  /** Somebody may adopt it. Mirrors getDeploymentsForReplicaSet. */
+  /** It may be adopted. Mirrors getDeploymentsForReplicaSet. */
   #addOrphan({ metadata }: ReplicaSet): void {
     if (Object.keys(metadata.labels ?? {}).length === 0) return;
     for (const deployment of this.#deployments.list()) {

@@ -62,7 +62,7 @@ function withRevision({ deployment }: DeploymentPass, revision: string | undefin
   return revision === undefined ? annotations : { ...annotations, [REVISION_ANNOTATION]: revision };
 }
 
-/** Without a deadline nobody reads the condition. */
+/** Only a deadline makes use of the condition. */
 function withProgress(pass: DeploymentPass, status: "True" | "False", reason: string, message: string) {
   const { deployment, nowMs } = pass;
   const before: DeploymentStatus = deployment.status ?? {};

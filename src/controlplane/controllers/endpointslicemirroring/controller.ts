@@ -26,7 +26,7 @@ const UPSTREAM = { file: "pkg/controller/endpointslicemirroring/reconciler.go", 
 const SKIP_MIRROR = "endpointslice.kubernetes.io/skip-mirror";
 
 /**
- * Copies Endpoints that somebody wrote for a service without a selector into EndpointSlices, which kube-proxy and DNS read.
+ * Copies Endpoints that were written by hand, for a service without a selector, into EndpointSlices, which kube-proxy and DNS read.
  * Mirrors pkg/controller/endpointslicemirroring/endpointslicemirroring_controller.go.
  */
 export function createEndpointSliceMirroringController(deps: SharedDeps): Controller {

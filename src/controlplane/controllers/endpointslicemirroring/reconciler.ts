@@ -31,7 +31,7 @@ export interface MirrorPlan extends SliceChanges {
   readonly added: number;
   readonly updated: number;
   readonly removed: number;
-  /** addresses that are none */
+  /** texts that are no addresses */
   readonly invalidCount: number;
   /** addresses that are not mirrored: invalid ones, and those above the maximum */
   readonly skippedCount: number;

@@ -158,7 +158,7 @@ class JobRun {
     if (hasTrackingFinalizer(pod)) this.#orphanQueue.add(keyOf(pod));
   }
 
-  /** Somebody may adopt it. */
+  /** It may be adopted. */
   #enqueueMatching(pod: PodObject): void {
     for (const job of this.#jobs.list()) {
       if (job.metadata.namespace !== pod.metadata.namespace) continue;

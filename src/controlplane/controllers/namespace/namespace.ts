@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { isPodPhaseTerminal } from "../../../apimachinery/api/pod.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { constantsFor, factFor } from "../../../release/facts.js";
 import { messageOf } from "../../../util/errors.js";
@@ -128,7 +129,7 @@ export class NamespaceController implements Controller {
   #podsEstimate(pods: readonly PodObject[], namespace: NamespaceObject): number {
     let estimate = 0;
     for (const { status, spec } of pods) {
-      if (status?.phase === "Succeeded" || status?.phase === "Failed") continue;
+      if (isPodPhaseTerminal(status?.phase)) continue;
       estimate = Math.max(estimate, spec?.terminationGracePeriodSeconds ?? 0);
     }
     const sinceMs = this.#deps.clock.now() - Date.parse(namespace.metadata.deletionTimestamp ?? "");

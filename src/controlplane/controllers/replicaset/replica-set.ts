@@ -101,7 +101,7 @@ class ReplicaSetRun {
     }
   }
 
-  /** Somebody may adopt it. */
+  /** It may be adopted. */
   #addOrphan(pod: PodObject): void {
     for (const set of this.#sets.list()) {
       if (set.metadata.namespace !== pod.metadata.namespace) continue;

@@ -117,7 +117,7 @@ export class ControllerRefManager<T extends KubeObject> {
         return { ...current, metadata: others.length === 0 ? metadata : { ...metadata, ownerReferences: others } };
       });
     } catch (error) {
-      // The object was replaced, or somebody else released it.
+      // The object was replaced, or another client released it.
       if (error instanceof StatusError && error.reason === "Invalid") return;
       throw error;
     }

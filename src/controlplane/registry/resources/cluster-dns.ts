@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { binding, role } from "../../auth/policy/notation.js";
+import { clusterIpService } from "./system-objects.js";
 
 /** kubeadm's address of the name server. */
 const DNS_IP = "10.96.0.10";
@@ -44,20 +45,10 @@ export function dnsService(): KubeObject {
       namespace: NAMESPACE,
       labels: { "k8s-app": NAME, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS" },
     },
-    spec: {
-      ports: [
-        { name: "dns", protocol: "UDP", port: 53, targetPort: 53 },
-        { name: "dns-tcp", protocol: "TCP", port: 53, targetPort: 53 },
-      ],
-      clusterIP: DNS_IP,
-      clusterIPs: [DNS_IP],
-      type: "ClusterIP",
-      sessionAffinity: "None",
-      ipFamilies: ["IPv4"],
-      ipFamilyPolicy: "SingleStack",
-      internalTrafficPolicy: "Cluster",
-    },
-    status: { loadBalancer: {} },
+    ...clusterIpService(DNS_IP, [
+      { name: "dns", protocol: "UDP", port: 53, targetPort: 53 },
+      { name: "dns-tcp", protocol: "TCP", port: 53, targetPort: 53 },
+    ]),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { V1ServicePort } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { SYSTEM_PRIORITIES } from "./policies.js";
 
@@ -74,10 +75,17 @@ export function kubernetesService(): KubeObject {
     kind: "Service",
     apiVersion: "v1",
     metadata: { name: SERVICE_NAME, namespace: "default", labels: OWN_LABELS },
+    ...clusterIpService(SERVICE_IP, [{ name: SERVICE_PORT_NAME, protocol: "TCP", port: 443, targetPort: 6443 }]),
+  };
+}
+
+/** The rest of a service with a fixed address, as the API server stores one. */
+export function clusterIpService(clusterIP: string, ports: readonly V1ServicePort[]) {
+  return {
     spec: {
-      ports: [{ name: SERVICE_PORT_NAME, protocol: "TCP", port: 443, targetPort: 6443 }],
-      clusterIP: SERVICE_IP,
-      clusterIPs: [SERVICE_IP],
+      ports,
+      clusterIP,
+      clusterIPs: [clusterIP],
       type: "ClusterIP",
       sessionAffinity: "None",
       ipFamilies: ["IPv4"],

@@ -15,18 +15,16 @@ const MAX_CONTAINER_THRESHOLD = 1000 * MB;
 export const IMAGE_LOCALITY: ClusterScorePlugin = {
   name: "ImageLocality",
   weight: 1,
-  scoreAmong({ pod }, feasible, all) {
+  scoreAmong({ pod }, _feasible, all) {
     const images = containersOf(pod).map(({ image }) => normalizedImageName(image ?? ""));
-    const sizes = new Map(feasible.map((node) => [node.name, sizesOn(node)]));
     const onNodes = countNodes(images, all);
     if (onNodes.size === 0) return undefined;
     return {
-      score(_pod, { name }) {
-        const own = sizes.get(name);
+      score(_pod, { imageSizes }) {
         let sum = 0;
         for (const image of images) {
           const spread = (onNodes.get(image) ?? 0) / all.length;
-          sum += Math.trunc((own?.get(image) ?? 0) * spread);
+          sum += Math.trunc((imageSizes.get(image) ?? 0) * spread);
         }
         return priorityOf(sum, images.length);
       },
@@ -40,19 +38,12 @@ function priorityOf(sum: number, containers: number): number {
   return Math.floor((MAX_NODE_SCORE * (within - MIN_THRESHOLD)) / (most - MIN_THRESHOLD));
 }
 
-function sizesOn({ node }: NodeInfo): ReadonlyMap<string, number> {
-  const images = node?.status?.images ?? [];
-  return new Map(
-    images.flatMap(({ names, sizeBytes }) => (names ?? []).map((name) => [name, sizeBytes ?? 0] as const)),
-  );
-}
-
 /** image -> the number of nodes that have it */
 function countNodes(images: readonly string[], all: readonly NodeInfo[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const node of all) {
-    const own = sizesOn(node);
-    for (const image of new Set(images)) if (own.has(image)) counts.set(image, (counts.get(image) ?? 0) + 1);
+  for (const image of images) {
+    const having = all.filter(({ imageSizes }) => imageSizes.has(image)).length;
+    if (having > 0) counts.set(image, having);
   }
   return counts;
 }

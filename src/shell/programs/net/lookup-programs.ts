@@ -98,7 +98,7 @@ async function pingOnce(
     return clock.now() - startMs;
   } catch (error) {
     if (limit.isOver) return undefined;
-    // Nobody has the address: only the time tells a program.
+    // No pod has the address: a program learns it only by its timeout.
     if (error instanceof NetError && error.code === "EHOSTUNREACH") return undefined;
     throw error;
   }

@@ -29,7 +29,7 @@ export function intAnnotation({ metadata }: KubeObject, key: string): number | u
   return /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** An int64, which a number cannot hold. @returns undefined for a text that is none */
+/** An int64, which a number cannot hold. @returns undefined for any other text */
 function parseRevision(text: string): bigint | undefined {
   return /^\d{1,19}$/.test(text) ? BigInt(text) : undefined;
 }

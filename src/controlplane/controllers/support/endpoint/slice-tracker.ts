@@ -17,7 +17,7 @@ export class EndpointSliceTracker {
     return this.#of(slice)?.has(slice.metadata.uid ?? "") === true;
   }
 
-  /** Somebody else has written this slice. Mirrors ShouldSync. */
+  /** Another client has written this slice. Mirrors ShouldSync. */
   shouldSync(slice: EndpointSlice): boolean {
     const known = this.#of(slice)?.get(slice.metadata.uid ?? "");
     return known === undefined || (slice.metadata.generation ?? 0) > known;

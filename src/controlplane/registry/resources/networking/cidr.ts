@@ -7,7 +7,7 @@ export interface Cidr {
   readonly prefixLength: number;
 }
 
-/** Mirrors ValidateCIDR in pkg/apis/core/validation/validation.go. @returns undefined for a text that is none */
+/** Mirrors ValidateCIDR in pkg/apis/core/validation/validation.go. @returns undefined for any other text */
 export function parseCidr(text: string): Cidr | undefined {
   const [address = "", length = "", ...more] = text.split("/");
   const version = isIP(address);

@@ -1,4 +1,5 @@
 import type { V1Pod } from "@kubernetes/client-node";
+import { isPodPhaseTerminal } from "../../../../apimachinery/api/pod.js";
 import { getPodQos, type QosClass } from "../../../../apimachinery/corev1/qos.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { defined } from "../../../../util/defined.js";
@@ -46,7 +47,7 @@ const strategy: Strategy = {
  */
 function gracePeriodSeconds({ spec, status }: Wire<V1Pod>, asked: number | undefined): number {
   const phase = status?.phase;
-  if (!spec?.nodeName || phase === "Succeeded" || phase === "Failed") return 0;
+  if (!spec?.nodeName || isPodPhaseTerminal(phase)) return 0;
   const seconds = asked ?? spec.terminationGracePeriodSeconds ?? 0;
   return seconds < 0 ? 1 : seconds;
 }

@@ -176,7 +176,7 @@ function isSetPort(port: number | undefined): port is number {
   return port !== undefined && port !== 0;
 }
 
-/** @throws StatusError 422 when somebody else has it */
+/** @throws StatusError 422 when another service has it */
 function take(draft: ServiceDraft, operation: PortAllocationOperation, index: number, port: number): number {
   const why = operation.allocate(port);
   if (why === undefined) return port;

@@ -69,7 +69,7 @@ export class IpAllocator {
   }
 }
 
-/** Mirrors calculateRangeOffset: the part of the range for addresses that somebody chooses. */
+/** Mirrors calculateRangeOffset: the part of the range for addresses that users choose. */
 function reservedOf(max: number): number {
   if (max < MIN_RESERVED) return 0;
   return Math.min(Math.max(MIN_RESERVED, Math.floor(max / RESERVED_STEP)), MAX_RESERVED);

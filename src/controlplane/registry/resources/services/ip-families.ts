@@ -19,7 +19,7 @@ export function initIpFamilies(draft: ServiceDraft, old: Service | undefined): F
   const { spec } = draft;
   if (spec.type === "ExternalName" || isMatchingPreferDualStack(draft, old)) return [];
   const isFree = spec.clusterIP === CLUSTER_IP_NONE && Object.keys(spec.selector ?? {}).length === 0;
-  // A service that nobody fills may have endpoints of both families.
+  // A service without a controller for its endpoints may have endpoints of both families.
   spec.ipFamilyPolicy ??= old?.spec?.ipFamilyPolicy ?? (isFree ? "RequireDualStack" : "SingleStack");
   const problems = validateClusterIps(draft as Service);
   if (problems.length > 0) return problems;
