@@ -35,7 +35,7 @@ function watchRow(reads: readonly number[]): MetricRow {
   };
 }
 
-/** The numbers of the process, before and after it allocates. */
+/** The numbers of the process, before and after it allocates: more than 32 MB, so that malloc asks the kernel for new pages. */
 function memoryRow(change: () => unknown): MetricRow {
   return { series: "", reads: "differs", change };
 }
@@ -57,7 +57,7 @@ test("every metric of the API server follows its subject", async () => {
       change: create("two"),
       back: () => face.ask(`${CONFIG_MAPS}/two`, { method: "DELETE" }),
     },
-    process_resident_memory_bytes: memoryRow(() => kept.push(Buffer.alloc(32 * 1024 * 1024, 1))),
+    process_resident_memory_bytes: memoryRow(() => kept.push(Buffer.alloc(64 * 1024 * 1024, 1))),
     nodejs_heap_used_bytes: memoryRow(() => kept.push(Array.from({ length: 100_000 }, (_, i) => ({ i })))),
   });
 });
