@@ -8,20 +8,16 @@ import { CERTIFICATE_SIGNING_REQUESTS } from "./resources/csr.js";
 import { EVENTS, EVENTS_V1 } from "./resources/events.js";
 import { CUSTOM_RESOURCE_DEFINITIONS } from "./resources/extensions.js";
 import { LEASES } from "./resources/leases.js";
+import { LIMIT_RANGES } from "./resources/limit-ranges.js";
 import { NAMESPACES } from "./resources/namespaces.js";
 import { ENDPOINT_SLICES, ENDPOINTS } from "./resources/network.js";
 import { INGRESS } from "./resources/networking/ingresses.js";
 import { NETWORK_POLICIES } from "./resources/networking/network-policies.js";
 import { NODES } from "./resources/nodes.js";
 import { PODS } from "./resources/pods/definition.js";
-import {
-  LIMIT_RANGES,
-  POD_DISRUPTION_BUDGETS,
-  PRIORITY_CLASSES,
-  RESOURCE_QUOTAS,
-  RUNTIME_CLASSES,
-} from "./resources/policies.js";
+import { POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, RUNTIME_CLASSES } from "./resources/policies.js";
 import { RBAC } from "./resources/rbac.js";
+import { RESOURCE_QUOTAS } from "./resources/resource-quotas.js";
 import { SERVICE_ACCOUNTS } from "./resources/serviceaccounts.js";
 import { SERVICES } from "./resources/services/definition.js";
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE } from "./resources/storage.js";

@@ -1,4 +1,4 @@
-import type { V1PodDisruptionBudget, V1PriorityClass, V1ResourceQuota, V1RuntimeClass } from "@kubernetes/client-node";
+import type { V1PodDisruptionBudget, V1PriorityClass, V1RuntimeClass } from "@kubernetes/client-node";
 import { isDns1123Label } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Wire } from "../../../apimachinery/wire.js";
@@ -7,44 +7,9 @@ import type { Strategy } from "../definition.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
 import { forbidden, invalidValue, required } from "./field-errors.js";
 import { row, statusOf } from "./rows.js";
-import { PLAIN, specAndStatus } from "./stored.js";
+import { specAndStatus } from "./stored.js";
 
-/** Kinds that limit other objects: quotas, limits, budgets, priorities, runtimes. */
-
-export const LIMIT_RANGES = row("v1", "LimitRange", "limitranges", PLAIN, {
-  shortNames: ["limits"],
-  table: {
-    columns: [NAME_COLUMN, column("Created At", "When the server created the object.", { type: "date" })],
-    cells: (range) => [nameOf(range), range.metadata.creationTimestamp ?? null],
-  },
-});
-
-/** `pods: 1/10, secrets: 2/5`, in two cells: limits and requests. Mirrors printResourceQuota. */
-function quotaCells({ status }: Wire<V1ResourceQuota>): [string, string] {
-  const { hard = {}, used = {} } = status ?? {};
-  const requests: string[] = [];
-  const limits: string[] = [];
-  for (const name of Object.keys(hard).sort()) {
-    const line = `${name}: ${used[name] ?? 0}/${hard[name]}`;
-    (name.startsWith("limits") ? limits : requests).push(line);
-  }
-  return [requests.join(", "), limits.join(", ")];
-}
-
-export const RESOURCE_QUOTAS = row("v1", "ResourceQuota", "resourcequotas", specAndStatus(), {
-  shortNames: ["quota"],
-  deleteReturnsObject: true,
-  subresources: [statusOf()],
-  table: {
-    columns: [
-      NAME_COLUMN,
-      AGE_COLUMN,
-      column("Request", "Used and allowed amounts, except limits."),
-      column("Limit", "Used and allowed amounts of limits."),
-    ],
-    cells: (quota: Wire<V1ResourceQuota>, nowMs) => [nameOf(quota), ageOf(quota, nowMs), ...quotaCells(quota)],
-  },
-});
+/** Kinds that limit other objects: budgets, priorities, runtimes. */
 
 /** Mirrors ValidatePodDisruptionBudgetSpec in pkg/apis/policy/validation/validation.go. */
 function validateBudget({ spec }: Wire<V1PodDisruptionBudget>): FieldError[] {

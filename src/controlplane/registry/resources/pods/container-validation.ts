@@ -7,6 +7,7 @@ import {
   isQualifiedName,
 } from "../../../../apimachinery/api/names.js";
 import type { V1Container, V1PodSpec } from "../../../../apimachinery/api/pod.js";
+import { isOvercommitAllowed, isStandardContainerResource } from "../../../../apimachinery/corev1/resource-names.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
 import { ownValue } from "../../../../apimachinery/own.js";
 import { compareQuantities, signOfQuantity } from "../../../../apimachinery/quantity.js";
@@ -210,17 +211,6 @@ function validateVolumeMounts(
   });
 }
 
-const STANDARD_RESOURCES = ["cpu", "memory", "ephemeral-storage"];
-
-function isStandardResource(name: string): boolean {
-  return STANDARD_RESOURCES.includes(name) || name.startsWith("hugepages-");
-}
-
-/** Only the node's own resources, without hugepages, can be overcommitted. Mirrors helper.IsOvercommitAllowed. */
-function isOvercommitAllowed(name: string): boolean {
-  return (!name.includes("/") || name.includes("kubernetes.io/")) && !name.startsWith("hugepages-");
-}
-
 /** Mirrors ValidateResourceRequirements. */
 function validateResources(resources: Container["resources"], path: string): FieldError[] {
   const { limits = {}, requests = {} } = resources ?? {};
@@ -245,7 +235,7 @@ function validateResources(resources: Container["resources"], path: string): Fie
 
 function validateAmount(name: string, amount: unknown, field: string): FieldError[] {
   const errors = isQualifiedName(name).map((one) => invalidValue(field, name, one));
-  if (!name.includes("/") && !isStandardResource(name)) {
+  if (!name.includes("/") && !isStandardContainerResource(name)) {
     errors.push(invalidValue(field, name, "must be a standard resource for containers"));
   }
   if (signOfQuantity(amount) < 0) {
