@@ -1,13 +1,14 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addUiOption, parsePort, parseSpeed } from "../cli/options.js";
-import { runningCluster, runningClusterNames, stopCluster } from "../testbed/cluster.js";
+import { type NodeLabels, runningCluster, runningClusterNames, stopCluster } from "../testbed/cluster.js";
 import type { ClusterState } from "../testbed/cluster-state.js";
 import { DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
 import { LabError } from "../util/errors.js";
 import { note, printRunning } from "./cluster/running.js";
 import { bringUp, type UpOptions } from "./cluster/up.js";
 import { addExamples } from "./examples.js";
+import { parseNodeLabels } from "./node/flags.js";
 
 /** `kubelab cluster up | down | status`: the embedded control plane for several commands, and for kubectl. */
 export function addClusterCommand(cluster: Command, context: CliContext): void {
@@ -26,6 +27,11 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     .option("--port <port>", "port of the API server; 0: a free one", parsePort, 0)
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
     .option("--nodes <count>", "start with node-1 to node-<count>, which run pods", parseNodes, 0)
+    .option(
+      "--node-labels <labels>",
+      "labels of the nodes: disk=ssd,size=big for all, node-2:zone=b for one; can be repeated",
+      collectNodeLabels,
+    )
     .option("--kube-version <release>", "behave like this release", "1.25")
     .option(
       "--verify-kubelets",
@@ -37,6 +43,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     up,
     "kubelab cluster up",
     "kubelab cluster up --detach --nodes 3",
+    "kubelab cluster up --nodes 2 --node-labels node-1:zone=a --node-labels node-2:zone=b",
     "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
   );
   named("down", "end a running cluster").action(({ name }: { name: string }) => bringDown(context, name));
@@ -84,6 +91,12 @@ function parseNodes(text: string): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && count <= MAX_NODES) return count;
   throw new InvalidArgumentError(`expected a number of nodes from 0 to ${MAX_NODES}.`);
+}
+
+/** Adds the labels of `zone=a`, or of `node-2:zone=a`, to those of earlier flags. */
+function collectNodeLabels(text: string, before: readonly NodeLabels[] = []): readonly NodeLabels[] {
+  const [, node, labels = ""] = /^(?:([^:=]*):)?(.*)$/.exec(text) ?? [];
+  return [...before, { node, labels: parseNodeLabels(labels) }];
 }
 
 function parseName(text: string): string {

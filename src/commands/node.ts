@@ -32,7 +32,14 @@ import { addExamples } from "./examples.js";
 import { withStatus } from "./inspector/key-table.js";
 import { kubeletTables } from "./inspector/kubelet-tables.js";
 import { openJoinTarget } from "./join-target.js";
-import { parseAddresses, parseDomain, parseLogFiles, parseLogSize } from "./node/flags.js";
+import {
+  parseAddresses,
+  parseDomain,
+  parseLogFiles,
+  parseLogSize,
+  parseNodeLabels,
+  parseTaints,
+} from "./node/flags.js";
 import { checkNodeOptions, type NodeCommandOptions, toJoinOptions } from "./node/options.js";
 import { announceNode, nodeResult, podsOf } from "./node/result.js";
 
@@ -63,6 +70,8 @@ function addNodeOptions(command: Command): Command {
       parsePath,
     )
     .option("--port <port>", "port of the kubelet's server; 0: a free one (default: 10250, if it is free)", parsePort)
+    .option("--node-labels <labels>", "labels to register with: zone=a,disk=ssd", parseNodeLabels)
+    .option("--register-with-taints <taints>", "taints to register with: dedicated=db:NoSchedule", parseTaints)
     .option("--cluster-dns <ips>", "name servers of pods; '': the node's own (default: 10.96.0.10)", parseAddresses)
     .option("--cluster-domain <domain>", "DNS domain of services (default: cluster.local)", parseDomain)
     .option(
@@ -134,6 +143,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     await stay(context, { clock, durationMs: options.duration, status }, [
       (inner) => Promise.race([node.done, untilAborted(inner)]),
     ]);
+    if (signal.aborted) return;
     const text = `node ${plan.nodeName} stops: --duration is over`;
     trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   });

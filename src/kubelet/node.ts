@@ -35,6 +35,8 @@ export interface NodeOptions {
   readonly kubeVersion: string;
   readonly resources: NodeResources;
   readonly jitter?: boolean;
+  /** to register with beside the default ones, as `--node-labels`; default: none */
+  readonly labels?: Readonly<Record<string, string>>;
   /** the taints to register with, as `--register-with-taints`; default: none */
   readonly taints?: readonly Taint[];
 }
@@ -106,9 +108,8 @@ export class NodeAgent {
 
   /** The Node as this kubelet would register it now. Admission uses it until the API server has one. */
   initialNode(): NodeObject {
-    const node = initialNode(this.#inputsNow({ problems: [RUNTIME_NOT_CHECKED] }, this.deps.clock.now()));
-    const { taints = [] } = this.options;
-    return taints.length === 0 ? node : { ...node, spec: { ...node.spec, taints } };
+    const inputs = this.#inputsNow({ problems: [RUNTIME_NOT_CHECKED] }, this.deps.clock.now());
+    return initialNode(inputs, this.options);
   }
 
   #status(before: NodeStatus, nowMs: number): NodeStatus {

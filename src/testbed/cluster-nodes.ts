@@ -20,6 +20,8 @@ import type { Target } from "./target.js";
 
 export interface ClusterNodesOptions {
   readonly count: number;
+  /** what a node registers with beside the default labels */
+  readonly labelsOf: (nodeName: string) => Readonly<Record<string, string>>;
   readonly target: Target;
   /** where each node keeps its key, certificate and kubeconfig, in a folder of its name */
   readonly folder: string;
@@ -43,7 +45,7 @@ const READY_POLL_MS = 100;
 export async function startNodes(
   context: NodeContext,
   { clock, trace }: { readonly clock: Clock; readonly trace: Trace },
-  { count, target, folder, networkFolder }: ClusterNodesOptions,
+  { count, labelsOf, target, folder, networkFolder }: ClusterNodesOptions,
 ): Promise<AsyncDisposable> {
   const { startNode } = await import("./node.js");
   await rm(folder, { recursive: true, force: true });
@@ -63,7 +65,7 @@ export async function startNodes(
   try {
     const token = await administrator.makeToken("the nodes of this cluster", "auto", JOIN_TIMEOUT_MS);
     await inParallel(names, STARTS_AT_A_TIME, async (nodeName) => {
-      const plan = planUnasked(nodeName, join(folder, nodeName), token);
+      const plan = planUnasked(nodeName, join(folder, nodeName), token, labelsOf(nodeName));
       const { kubeVersion } = target;
       const node = await startNode(
         { context, clock, trace: quiet },

@@ -20,6 +20,13 @@ import {
 import type { NodeContext, ProcessContext } from "./context.js";
 import { networkFolder } from "./state-folder.js";
 
+/** Labels that nodes of a cluster register with. */
+export interface NodeLabels {
+  /** undefined: all nodes */
+  readonly node?: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 export interface ClusterOptions {
   readonly name: string;
   /** 0: a free one */
@@ -28,6 +35,7 @@ export interface ClusterOptions {
   readonly speed?: number;
   /** how many nodes are joined and kept Ready */
   readonly nodes: number;
+  readonly nodeLabels?: readonly NodeLabels[];
   /** the API server checks kubelets' certificates with the cluster's CA */
   readonly verifyKubelets?: boolean;
 }
@@ -77,7 +85,7 @@ export async function runCluster(
     nodes: count,
     ...(verifyKubelets ? { verifyKubelets } : {}),
   };
-  await using _nodes = await startClusterNodes({ context, clock, trace }, state, admin);
+  await using _nodes = await startClusterNodes({ context, clock, trace }, state, admin, options.nodeLabels);
   await writeClusterFiles(env, state, admin);
   onReady(state);
   try {
@@ -105,17 +113,17 @@ async function startClusterNodes(
   { context, clock, trace }: ClusterDeps,
   { name, url, kubeVersion, nodes: count }: ClusterState,
   admin: RestConfig,
+  nodeLabels: readonly NodeLabels[] = [],
 ): Promise<AsyncDisposable | undefined> {
   if (count === 0) return undefined;
   const { startNodes } = await import("./cluster-nodes.js");
   const close = async () => {};
   const description = `cluster ${name} at ${url}`;
   const target = { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close } as const;
-  return startNodes(
-    context,
-    { clock, trace },
-    { count, target, folder: clusterNodesFolder(context.env, name), networkFolder: networkFolder(context.env, url) },
-  );
+  const labelsOf = (nodeName: string) =>
+    Object.assign({}, ...nodeLabels.filter(({ node = nodeName }) => node === nodeName).map(({ labels }) => labels));
+  const folders = { folder: clusterNodesFolder(context.env, name), networkFolder: networkFolder(context.env, url) };
+  return startNodes(context, { clock, trace }, { count, labelsOf, target, ...folders });
 }
 
 /** Reports that the state of a killed cluster was removed. */

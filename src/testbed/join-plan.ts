@@ -7,7 +7,6 @@ import { type BootstrapToken, formatToken, parseToken } from "../cluster-bootstr
 import { checkNodeName } from "../kubelet/certificate/node-identity.js";
 import { checkResources, type NodeResources } from "../kubelet/nodestatus/resources.js";
 import { publicKeyHash } from "../pki/authority.js";
-import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
 import type { ProgramEdge } from "./context.js";
@@ -59,6 +58,8 @@ export interface JoinOptions extends TargetOptions {
   readonly memory: string;
   readonly pods: string;
   readonly jitter?: boolean;
+  readonly nodeLabels?: Readonly<Record<string, string>>;
+  readonly registerWithTaints?: readonly Taint[];
 }
 
 /** The address of the API server that the node will join, as far as it is known before. */
@@ -90,7 +91,8 @@ export interface JoinPlan {
   readonly yes: boolean;
   /** take the name even from a Node that is Ready; default: refuse */
   readonly takesOver?: boolean;
-  /** what the node registers with; default: nothing */
+  /** what the node registers with, beside its default labels; default: nothing. A Node that exists keeps what it has. */
+  readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
 }
 
@@ -139,7 +141,8 @@ export function planJoin(options: JoinOptions, place: JoinDefaults): JoinPlan {
     insecureSkipTlsVerify: options.insecureSkipTlsVerify === true,
     jitter: options.jitter === true,
     yes: options.yes === true,
-    ...defined({ taints: place.taints }),
+    labels: options.nodeLabels ?? {},
+    taints: [...(place.taints ?? []), ...(options.registerWithTaints ?? [])],
   };
 }
 
@@ -203,7 +206,12 @@ export const JOIN_TIMEOUT_MS = 3_600_000;
  * @param folder of its key, certificate and kubeconfig
  * @param token undefined: one is made for it
  */
-export function planUnasked(nodeName: string, folder: string, token: BootstrapToken | undefined): JoinPlan {
+export function planUnasked(
+  nodeName: string,
+  folder: string,
+  token: BootstrapToken | undefined,
+  labels: Readonly<Record<string, string>> = {},
+): JoinPlan {
   return {
     nodeName,
     folder,
@@ -216,6 +224,7 @@ export function planUnasked(nodeName: string, folder: string, token: BootstrapTo
     expirationSeconds: undefined,
     insecureSkipTlsVerify: false,
     jitter: true,
+    labels,
     yes: true,
     // Its names are the cluster's own: a Node that a store has kept was run by a process that is no more.
     takesOver: true,

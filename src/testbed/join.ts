@@ -100,7 +100,7 @@ export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
       kubeVersion,
       resources: plan.resources,
       jitter: plan.jitter,
-      ...defined({ taints: plan.taints }),
+      ...defined({ labels: plan.labels, taints: plan.taints }),
     },
   );
   try {

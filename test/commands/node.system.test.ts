@@ -17,6 +17,8 @@ describe("invalid options: exit 2, with one sentence that names the option", () 
     ["a domain", ["--cluster-domain", "Cluster_Local"], /--cluster-domain.*expected a domain in lower case/],
     ["a log's size", ["--container-log-max-size", "1.5"], /--container-log-max-size.*expected a number of bytes/],
     ["a number of logs", ["--container-log-max-files", "1"], /--container-log-max-files.*at least 2/],
+    ["a label", ["--node-labels", "zone"], /--node-labels.*"zone" is not a label/],
+    ["a taint", ["--register-with-taints", "gpu"], /--register-with-taints.*"gpu" is not a taint/],
     ["a URL", ["--manifest-url", "ftp://h/pods"], /--manifest-url "ftp:\/\/h\/pods" is not an HTTP URL/],
     ["--server without a hash", ["--server", "https://h"], /--server needs --ca-cert-hash/],
     ["a time", ["--duration", "soon"], /--duration.*expected a duration/],

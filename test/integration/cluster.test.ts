@@ -47,8 +47,9 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     });
   afterAll(() => runCliProcess(home, "cluster", "down"));
 
-  test("is up with two nodes that are Ready; stdout is the line that kubectl is called with", async () => {
-    const up = await runCliProcess(home, "cluster", "up", "--detach", "--nodes", "2");
+  test("is up with two nodes that are Ready and have their labels; stdout is the line that kubectl is called with", async () => {
+    const labels = ["--node-labels", "disk=ssd", "--node-labels", "node-2:zone=b"];
+    const up = await runCliProcess(home, "cluster", "up", "--detach", "--nodes", "2", ...labels);
     assert.equal(up.code, 0, up.stderr);
     assert.match(up.stdout, /^kubectl --kubeconfig \S+kubelab\.kubeconfig\n$/);
     assert.match(up.stderr.replace(/\s+/g, " "), /is ready, in the background: v1\.25 at https:\S+, with 2 nodes/);
@@ -59,6 +60,8 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
         .map((line) => line.split(/\s+/).slice(0, 2).join(" ")),
       ["node-1 Ready", "node-2 Ready"],
     );
+    const labelled = (selector: string) => kubectl("get", "nodes", "-o", "name", "-l", selector);
+    assert.deepEqual([labelled("disk=ssd"), labelled("zone")], ["node/node-1\nnode/node-2\n", "node/node-2\n"]);
     // Their kubelets serve where the nodes say, and their runtimes answer.
     for (const node of ["node-1", "node-2"]) {
       const ask = (path: string) => JSON.parse(kubectl("get", "--raw", `/api/v1/nodes/${node}${path}`));

@@ -44,12 +44,13 @@ export function printIfSame(
   running: ClusterState,
   options: ClusterOptions & { readonly trace?: string; readonly ui?: number | true },
 ): void {
-  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes } = options;
+  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels } = options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
   const differences = [
     kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
     speed !== undefined && speed !== running.speed && `at speed ${running.speed}`,
     verifyKubelets === true && running.verifyKubelets !== true && "without --verify-kubelets",
+    nodeLabels !== undefined && "and its nodes have registered without these --node-labels",
     trace !== undefined && "and began without this --trace",
     ui !== undefined && "and began without --ui",
     port !== 0 && !running.url.endsWith(`:${port}`) && `at ${running.url}`,

@@ -24,9 +24,10 @@ const READY_TIMEOUT_PER_NODE_S = 2;
 
 /**
  * Runs a cluster until Ctrl-C, or in the background. A cluster of the same name that runs already is only printed.
- * @throws LabError USAGE for an unknown release or a port that is taken; FAILED when it does not start
+ * @throws LabError USAGE for an unknown release, labels of a node that is not there, or a port that is taken; FAILED when it does not start
  */
 export async function bringUp(context: CliContext, given: UpOptions): Promise<void> {
+  checkNodeLabels(given);
   if (given.detach === true) return bringUpDetached(context, given);
   const options = { ...given, kubeVersion: parseKubeVersion(given.kubeVersion) };
   const claim = await claimClusterName(context, options.name, (text) => note(context, text));
@@ -44,6 +45,19 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
   await session.trace.origin("start", () => runCluster({ context, ...session }, options, isReady));
   await shown;
   note(context, `cluster ${options.name} is down`);
+}
+
+/** @throws LabError USAGE when a label is for a node that the cluster will not have */
+function checkNodeLabels({ nodes, nodeLabels = [] }: UpOptions): void {
+  const names = new Set(Array.from({ length: nodes }, (_, i) => `node-${i + 1}`));
+  for (const { node } of nodeLabels) {
+    if (node === undefined ? nodes > 0 : names.has(node)) continue;
+    const message =
+      node === undefined
+        ? "--node-labels has labels for nodes, and the cluster starts without any"
+        : `--node-labels has labels for ${JSON.stringify(node)}, which the cluster does not start`;
+    throw new LabError("USAGE", message, "`--nodes N` starts node-1 to node-N.");
+  }
 }
 
 /** Shows the cluster's objects on the live page until the command ends. */
@@ -125,9 +139,15 @@ function didNotStart(name: string, why: string, hint: string, exitCode?: number 
 
 /** @param trace path of the file that the cluster's own process writes */
 function flagsOf(options: ClusterOptions, trace: string | undefined): string[] {
-  const { name, port, kubeVersion, speed, nodes, verifyKubelets } = options;
+  const { name, port, kubeVersion, speed, nodes, nodeLabels = [], verifyKubelets } = options;
   return [
     ...["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)],
+    ...nodeLabels.flatMap(({ node, labels }) => {
+      const text = Object.entries(labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(",");
+      return ["--node-labels", node === undefined ? text : `${node}:${text}`];
+    }),
     ...(verifyKubelets === true ? ["--verify-kubelets"] : []),
     ...(trace === undefined ? [] : ["--trace", trace]),
     ...(speed === undefined ? [] : ["--speed", String(speed)]),

@@ -1,6 +1,14 @@
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
+import { isLabelValue, isQualifiedName } from "../../apimachinery/api/names.js";
+import type { Taint } from "../../apimachinery/api/node.js";
+import {
+  isReservedForOthers,
+  KUBELET_LABEL_NAMESPACES,
+  KUBELET_LABELS,
+} from "../../apimachinery/corev1/kubelet-labels.js";
 import { nanoValue } from "../../apimachinery/quantity.js";
+import { defined } from "../../util/defined.js";
 
 /** Mirrors --cluster-dns, which takes a list with commas. */
 export function parseAddresses(text: string): string[] {
@@ -32,4 +40,55 @@ export function parseLogFiles(text: string): number {
   const count = Number(text);
   if (/^\d{1,6}$/.test(text) && count >= 2) return count;
   throw new InvalidArgumentError("expected a number of files, at least 2: the one being written, and an old one.");
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/**
+ * Adds the labels of `zone=a,disk=ssd` to those of earlier flags.
+ * Mirrors ValidateKubeletFlags in cmd/kubelet/app/options/options.go.
+ * @throws InvalidArgumentError: commander names the flag
+ */
+export function parseNodeLabels(text: string, before: Labels = {}): Labels {
+  const labels: Record<string, string> = { ...before };
+  for (const part of text.split(",").map((one) => one.trim())) {
+    if (part === "") continue;
+    const at = part.indexOf("=");
+    if (at === -1) throw new InvalidArgumentError(`${JSON.stringify(part)} is not a label; expected key=value.`);
+    const [key, value] = [part.slice(0, at), part.slice(at + 1)];
+    const [problem] = [...isQualifiedName(key), ...isLabelValue(value)];
+    if (problem !== undefined) throw new InvalidArgumentError(`${JSON.stringify(part)}: ${problem}.`);
+    labels[key] = value;
+  }
+  const reserved = Object.keys(labels).filter(isReservedForOthers).sort();
+  if (reserved.length === 0) return labels;
+  throw new InvalidArgumentError(
+    `a kubelet may not set ${reserved.join(", ")}: of Kubernetes' own labels, those below ${KUBELET_LABEL_NAMESPACES.join(", ")}, and ${[...KUBELET_LABELS].sort().join(", ")}. An administrator may: kubectl label node.`,
+  );
+}
+
+const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/**
+ * Adds the taints of `key=value:effect,key:effect` to those of earlier flags.
+ * Mirrors ParseTaints in pkg/util/taints/taints.go, without removals.
+ * @throws InvalidArgumentError: commander names the flag
+ */
+export function parseTaints(text: string, before: readonly Taint[] = []): readonly Taint[] {
+  const taints = [...before];
+  for (const part of text.split(",").map((one) => one.trim())) {
+    if (part === "") continue;
+    const [, key = "", value, effect = ""] = /^([^=:]+)(?:=([^=:]*))?:([^:]*)$/.exec(part) ?? [];
+    if (!EFFECTS.includes(effect)) {
+      const expected = `expected key=value:effect or key:effect, with the effect ${EFFECTS.join(", ")}`;
+      throw new InvalidArgumentError(`${JSON.stringify(part)} is not a taint; ${expected}.`);
+    }
+    const [problem] = [...isQualifiedName(key), ...isLabelValue(value ?? "")];
+    if (problem !== undefined) throw new InvalidArgumentError(`${JSON.stringify(part)}: ${problem}.`);
+    if (taints.some((one) => one.key === key && one.effect === effect)) {
+      throw new InvalidArgumentError(`${key} has the effect ${effect} twice; expected it once.`);
+    }
+    taints.push({ key, effect, ...defined({ value }) });
+  }
+  return taints;
 }

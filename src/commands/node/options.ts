@@ -1,3 +1,4 @@
+import type { Taint } from "../../apimachinery/api/node.js";
 import { targetOptions } from "../../cli/options.js";
 import { JOIN_TIMEOUT_MS, type JoinOptions } from "../../testbed/join-plan.js";
 import type { TargetOptions } from "../../testbed/target.js";
@@ -17,6 +18,8 @@ export interface NodeCommandOptions
   readonly rootDir?: string;
   readonly port?: number;
   readonly rotateServerCertificates?: boolean;
+  readonly nodeLabels?: Readonly<Record<string, string>>;
+  readonly registerWithTaints?: readonly Taint[];
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
   /** bytes; negative: logs are not rotated */
@@ -28,9 +31,13 @@ export interface NodeCommandOptions
 
 /** The flags about joining. */
 export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
-  const { name, cpu, memory, pods, rootDir, server, token, caCertHash } = options;
+  const { name, cpu, memory, pods, rootDir, server, token, caCertHash, nodeLabels, registerWithTaints } = options;
   const own = { node: name, cpu, memory, pods, approve: "auto", timeout: JOIN_TIMEOUT_MS } as const;
-  return { ...targetOptions(options), ...own, ...defined({ dir: rootDir, server, token, caCertHash }) };
+  return {
+    ...targetOptions(options),
+    ...own,
+    ...defined({ dir: rootDir, server, token, caCertHash, nodeLabels, registerWithTaints }),
+  };
 }
 
 /** Checks that the flags fit together. @throws LabError USAGE */

@@ -1,4 +1,5 @@
 import type { NodeObject } from "../../apimachinery/api/node.js";
+import { KUBELET_LABELS } from "../../apimachinery/corev1/kubelet-labels.js";
 import { isSuccess, refusal, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { collectionPath, NODES, objectPath } from "../../client-go/rest/paths.js";
@@ -15,15 +16,9 @@ export interface RegisterDeps {
 }
 
 const FILE = "pkg/kubelet/kubelet_node_status.go";
-const DEFAULT_LABELS = [
-  "kubernetes.io/hostname",
-  "kubernetes.io/os",
-  "kubernetes.io/arch",
-  "beta.kubernetes.io/os",
-  "beta.kubernetes.io/arch",
-];
+
 /**
- * Registers the node: POST, or, if a node of this name exists, an update of its default labels. Retries with backoff
+ * Registers the node: POST, or, if a node of this name exists, an update of its well-known labels: it keeps its others. Retries with backoff
  * while the API server is unreachable or answers 429 or 5xx.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (registerWithAPIServer, tryRegisterWithAPIServer, updateDefaultLabels).
@@ -113,7 +108,7 @@ async function tryRegister({ client, trace }: RegisterDeps, node: NodeObject, si
 
 function missingLabels(wanted: NodeObject, existing: NodeObject): Record<string, string> {
   const out: Record<string, string> = {};
-  for (const label of DEFAULT_LABELS) {
+  for (const label of KUBELET_LABELS) {
     const value = wanted.metadata.labels?.[label];
     if (value !== undefined && existing.metadata.labels?.[label] !== value) out[label] = value;
   }

@@ -1,4 +1,4 @@
-import type { NodeCondition, NodeObject, NodeStatus } from "../../apimachinery/api/node.js";
+import type { NodeCondition, NodeObject, NodeStatus, Taint } from "../../apimachinery/api/node.js";
 import { withCondition } from "../../apimachinery/api/pod.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import type { MachineFacts } from "./machine.js";
@@ -45,14 +45,20 @@ export interface StatusInputs {
 /** The message of a new kubelet before its first check of the runtime. */
 export const RUNTIME_NOT_CHECKED = "container runtime status check may not have completed yet";
 
+/** What the kubelet's flags add to a node that it registers. */
+export interface RegistrationFlags {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly Taint[];
+}
+
 /**
  * The Node that a kubelet registers.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (initialNode).
  */
-export function initialNode(inputs: StatusInputs): NodeObject {
+export function initialNode(inputs: StatusInputs, { labels, taints = [] }: RegistrationFlags = {}): NodeObject {
   const { nodeName, machine } = inputs;
-  const labels = {
+  const defaultLabels = {
     "beta.kubernetes.io/arch": machine.architecture,
     "beta.kubernetes.io/os": machine.operatingSystem,
     "kubernetes.io/arch": machine.architecture,
@@ -64,10 +70,11 @@ export function initialNode(inputs: StatusInputs): NodeObject {
     apiVersion: "v1",
     metadata: {
       name: nodeName,
-      labels,
+      // As upstream, the flag wins over a default label.
+      labels: { ...defaultLabels, ...labels },
       annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
     },
-    spec: {},
+    spec: taints.length === 0 ? {} : { taints },
   };
   return { ...node, status: setNodeStatus({}, inputs) };
 }

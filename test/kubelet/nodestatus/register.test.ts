@@ -66,6 +66,27 @@ describe("registration", () => {
     );
   });
 
+  test("a Node that exists gets the well-known labels, and keeps the others", async () => {
+    const zone = "topology.kubernetes.io/zone";
+    const existing = { ...NODE, metadata: { name: "n1", labels: { [zone]: "a", disk: "hdd" } } };
+    const client = new MemoryClient(({ method }) =>
+      method === "POST"
+        ? { status: 409, body: { kind: "Status", message: "exists" } }
+        : { status: 200, body: existing },
+    );
+    const clock = new FakeClock();
+    const node = { ...NODE, metadata: { name: "n1", labels: { [zone]: "b", disk: "ssd" } } };
+    const signal = new AbortController().signal;
+    await registerWithApiServer(
+      { client, clock, trace: recordingTrace(clock).trace },
+      node,
+      { kubeVersion: "1.25" },
+      signal,
+    );
+    const { method, body } = client.requests.at(-1) ?? {};
+    assert.deepEqual([method, body], ["PATCH", { metadata: { labels: { [zone]: "b" } } }]);
+  });
+
   test("an interactive command gives up after maxAttempts", async () => {
     const { clock, client, done } = start(() => ({ status: 500, body: { kind: "Status", message: "away" } }), 6);
     await clock.advance(60_000);

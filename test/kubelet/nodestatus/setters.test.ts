@@ -53,6 +53,13 @@ describe.skipIf(!existsSync(RECORDING))(`the Node that a real kubelet registers 
   });
 });
 
+test("flags add labels and taints to the Node that is registered; a label wins over a default one", () => {
+  const taints = [{ key: "gpu", effect: "NoSchedule" }];
+  const { metadata, spec } = initialNode(inputs, { labels: { zone: "a", "kubernetes.io/os": "plan9" }, taints });
+  const own = { ...initialNode(inputs).metadata.labels, zone: "a", "kubernetes.io/os": "plan9" };
+  assert.deepEqual([metadata.labels, spec], [own, { taints }]);
+});
+
 describe("setNodeStatus", () => {
   const before = initialNode(inputs).status ?? {};
   const later = { ...inputs, health: { problems: [] }, nowMs: START_MS + 60_000 };

@@ -1,19 +1,5 @@
-/** Reserved labels that a kubelet can set on its node. Mirrors k8s.io/kubelet/pkg/apis/well_known_labels.go. */
-const KUBELET_LABELS: ReadonlySet<string> = new Set([
-  "kubernetes.io/hostname",
-  "kubernetes.io/arch",
-  "kubernetes.io/os",
-  "beta.kubernetes.io/arch",
-  "beta.kubernetes.io/os",
-  "beta.kubernetes.io/instance-type",
-  "node.kubernetes.io/instance-type",
-  "topology.kubernetes.io/zone",
-  "topology.kubernetes.io/region",
-  "failure-domain.beta.kubernetes.io/zone",
-  "failure-domain.beta.kubernetes.io/region",
-]);
+import { isLabelBelow, isReservedForOthers } from "../../../apimachinery/corev1/kubelet-labels.js";
 
-const KUBELET_LABEL_NAMESPACES = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 const RESTRICTED_NAMESPACE = "node-restriction.kubernetes.io";
 
 type Labels = Readonly<Record<string, string>>;
@@ -28,9 +14,5 @@ export function forbiddenLabelChanges(labels: Labels = {}, oldLabels: Labels = {
 }
 
 function isForbidden(label: string): boolean {
-  const namespace = label.includes("/") ? label.slice(0, label.indexOf("/")) : "";
-  const isBelow = (domain: string) => namespace === domain || namespace.endsWith(`.${domain}`);
-  if (isBelow(RESTRICTED_NAMESPACE)) return true;
-  if (!isBelow("kubernetes.io") && !isBelow("k8s.io")) return false;
-  return !KUBELET_LABELS.has(label) && !KUBELET_LABEL_NAMESPACES.some(isBelow);
+  return isLabelBelow(label, RESTRICTED_NAMESPACE) || isReservedForOthers(label);
 }
