@@ -47,6 +47,12 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
+/** @param part 0.99 for p99 */
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;
+}
+
 export function spread(values: readonly number[]): string {
   return `${Math.min(...values).toFixed(0)}-${Math.max(...values).toFixed(0)}`;
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import { median, printTable } from "./measure.js";
+import { median, percentile, printTable } from "./measure.js";
 import { type BenchCluster, createPod, deletePods, startBenchCluster, stateFolder } from "./node/cluster.js";
 import { StageSink } from "./node/stages.js";
 
@@ -20,11 +20,6 @@ const FOLDERS = 100;
 const IDLE_SECONDS = 20;
 const SETTLE_SECONDS = 5;
 const TARGETS = { medianMs: 40, p99Ms: 150, burstMs: 1_500, idlePercent: 1 };
-
-function percentile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;
-}
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
@@ -166,5 +161,7 @@ if (wants("stages")) {
   const sink = new StageSink();
   await steady(sink);
   process.stdout.write("\nWhere the time of one pod goes, with a trace that listens (median, p99):\n");
-  printTable([["stage", "median", "p99"], ...sink.rows(median, (values) => percentile(values, 0.99))]);
+  const ms = (value: number) => `${value.toFixed(1)} ms`;
+  const stages = [...sink.stages].map(([stage, list]) => [stage, ms(median(list)), ms(percentile(list, 0.99))]);
+  printTable([["stage", "median", "p99"], ...stages]);
 }

@@ -15,6 +15,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
   runtime: "bench:runtime",
   exec: "bench:exec",
   node: "bench:node",
+  workloads: "bench:workloads",
   learn: "bench:learn",
 };
 

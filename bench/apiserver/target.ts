@@ -24,11 +24,16 @@ export async function runningTarget(kubeconfig: string, pids: readonly number[])
  * `kubelab cluster up` in a process of its own: client and server have a core each.
  * @param cli the built program
  * @param nodeOptions for that process: `--cpu-prof`
+ * @param upOptions of `cluster up`
  */
-export async function embeddedTarget(cli: string, nodeOptions: readonly string[]): Promise<BenchTarget> {
+export async function embeddedTarget(
+  cli: string,
+  nodeOptions: readonly string[],
+  upOptions: readonly string[] = [],
+): Promise<BenchTarget> {
   const folder = mkdtempSync(join(tmpdir(), "kubelab-bench-"));
   const startMs = performance.now();
-  const child = spawn(process.execPath, [...nodeOptions, cli, "cluster", "up", "--json"], {
+  const child = spawn(process.execPath, [...nodeOptions, cli, "cluster", "up", "--json", ...upOptions], {
     env: { ...process.env, XDG_STATE_HOME: folder },
     stdio: ["ignore", "pipe", "ignore"],
   });

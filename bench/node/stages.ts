@@ -3,27 +3,31 @@ import type { TraceSink } from "../../src/trace/trace.js";
 import type { Sightings } from "./watcher.js";
 
 /** A moment in the way of a pod: its name, and the first fact of the trace that shows it. */
-interface Moment {
+export interface Moment {
   readonly stage: string;
   readonly matches: (fact: Fact, pod: string) => boolean;
 }
 
 /** A fact as it is looked at here: all of its texts. */
-interface Fact {
+export interface Fact {
   readonly actor: string;
   readonly kind: string;
   readonly text: string;
+  /** the pod that the actor worked on: `default/web` */
+  readonly pod: string | undefined;
 }
 
 const step = (title: string) => (fact: Fact, pod: string) => fact.kind === "step" && fact.text === `${title} ${pod}`;
-const rpc = (method: string) => (fact: Fact) => fact.kind === "rpc" && fact.text === method;
+const rpc = (method: string) => (fact: Fact, pod: string) =>
+  fact.kind === "rpc" && fact.text === method && (fact.pod === undefined || fact.pod === pod);
 
-/** In the order in which a pod comes to them; each ends the stage of its name. */
-const MOMENTS: readonly Moment[] = [
-  {
-    stage: "scheduler: create call -> decision",
-    matches: ({ actor, text }, pod) => actor === "scheduler" && text.startsWith(`${pod} goes to`),
-  },
+/** Ends the scheduler's stage, whose name says where it begins. */
+export function isScheduled({ actor, text }: Fact, pod: string): boolean {
+  return actor === "scheduler" && text.startsWith(`${pod} goes to`);
+}
+
+/** In the order in which a pod of a node comes to them; each ends the stage of its name. */
+export const ON_NODE: readonly Moment[] = [
   {
     stage: "bind, watch: -> SyncLoop ADD",
     matches: ({ text }, pod) => text.startsWith("SyncLoop ADD") && text.includes(pod),
@@ -48,11 +52,23 @@ const MOMENTS: readonly Moment[] = [
   },
 ];
 
-/** Keeps when which fact came, and says how long each stage of a pod took. Pods must not be in the making at the same time. */
+/** Keeps when which fact came, and says how long each stage of a pod took. */
 export class StageSink implements TraceSink {
-  readonly level = 2;
+  /**
+   * @param moments in the order in which a pod comes to them; each ends the stage of its name
+   * @param level 3 tells the facts of several pods apart that are in the making at the same time
+   */
+  constructor(
+    readonly moments: readonly Moment[] = [
+      { stage: "scheduler: create call -> decision", matches: isScheduled },
+      ...ON_NODE,
+    ],
+    readonly level: 2 | 3 = 2,
+  ) {}
+
   #facts: { readonly ms: number; readonly fact: Fact }[] = [];
-  readonly #stages = new Map<string, number[]>();
+  /** how long each stage took, ms */
+  readonly stages = new Map<string, number[]>();
 
   write(event: TraceEvent): void {
     this.#facts.push({ ms: performance.now(), fact: factOf(event) });
@@ -64,7 +80,7 @@ export class StageSink implements TraceSink {
     const facts = this.#facts.filter(({ ms }) => ms >= createdMs && ms <= running);
     let at = 0;
     let beforeMs = createdMs;
-    for (const { stage, matches } of MOMENTS) {
+    for (const { stage, matches } of this.moments) {
       const found = facts.findIndex(({ fact }, i) => i >= at && matches(fact, pod));
       if (found < 0) continue;
       at = found;
@@ -73,42 +89,44 @@ export class StageSink implements TraceSink {
       beforeMs = ms;
     }
     this.#note("watch: -> the client sees Running", running - beforeMs);
-    this.#facts = this.#facts.filter(({ ms }) => ms > running - 2_000);
+  }
+
+  /** Forgets the facts of pods that are done. */
+  forget(): void {
+    this.#facts = [];
   }
 
   #note(stage: string, ms: number): void {
-    const list = this.#stages.get(stage) ?? [];
+    const list = this.stages.get(stage) ?? [];
     list.push(ms);
-    this.#stages.set(stage, list);
-  }
-
-  rows(median: (values: readonly number[]) => number, p99: (values: readonly number[]) => number): string[][] {
-    return [...this.#stages].map(([stage, list]) => [
-      stage,
-      `${median(list).toFixed(1)} ms`,
-      `${p99(list).toFixed(1)} ms`,
-    ]);
+    this.stages.set(stage, list);
   }
 }
 
 function factOf(event: TraceEvent): Fact {
-  const { actor, kind } = event;
+  const { actor, kind, pod } = event;
+  return { actor, kind, pod, text: textOf(event) };
+}
+
+function textOf(event: TraceEvent): string {
   switch (event.kind) {
     case "step":
-      return { actor, kind, text: event.title };
+      return event.title;
     case "decision":
-      return { actor, kind, text: event.what };
+      return event.what;
+    case "event":
+      return `${event.reason} ${event.message}`;
     case "note":
-      return { actor, kind, text: event.text };
+      return event.text;
     case "state":
-      return { actor, kind, text: `${event.subject} ${event.to}` };
+      return `${event.subject} ${event.to}`;
     case "rpc":
-      return { actor, kind, text: event.method };
+      return event.method;
     case "request": {
       const [, namespace, name] = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/status$/.exec(event.path) ?? [];
-      return { actor, kind, text: namespace === undefined ? "" : `${event.method} ${namespace}/${name}` };
+      return namespace === undefined ? "" : `${event.method} ${namespace}/${name}`;
     }
     default:
-      return { actor, kind, text: "" };
+      return "";
   }
 }
