@@ -88,6 +88,24 @@ test("pull: takes time, shows progress, and stores the image under its names", a
   assert.equal(notes.filter((text) => /layer \d of 4/.test(text)).length, 4);
 });
 
+test("pull: only the registry is asked again for an image whose layers exist, also under another name", async () => {
+  const lab = new RuntimeLab();
+  const name = "registry.k8s.io/e2e-test-images/cri-tools/test-image-tags";
+  await pull(lab, `${name}:1`);
+  const layers = () => only(lab.recorded.events, "note").filter(({ text }) => /layer \d of 4/.test(text)).length;
+  assert.equal(layers(), 4);
+  const startMs = lab.clock.now();
+  for (const tag of ["1", "2"]) {
+    const pulling = lab.runtime.handlers.image.pullImage?.(
+      { image: spec(`${name}:${tag}`), auth: undefined, sandboxConfig: undefined },
+      context(),
+    );
+    assert.match((await (pulling as Promise<{ imageRef: string }>)).imageRef, /^sha256:/);
+  }
+  assert.deepEqual([layers(), lab.clock.now()], [4, startMs]);
+  assert.deepEqual(statusOf(lab, `${name}:2`)?.repoTags, [`${name}:1`, `${name}:2`]);
+});
+
 test("pull: a name always gives the same image; tags of unknown images differ", async () => {
   const lab = new RuntimeLab();
   for (const name of ["app:1", "app:2", "app:1"]) await pull(lab, name);

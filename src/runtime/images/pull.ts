@@ -48,7 +48,12 @@ export class Puller {
     this.#say(`${full}: resolving`);
     const fault = this.#faultFor(reference, full);
     if (fault !== undefined) throw pullError(fault, reference, full);
-    const { definition, digest } = remoteImage(reference);
+    const { definition, digest, imageId } = remoteImage(reference);
+    // As containerd does: a layer that the content store has is not fetched again.
+    if (images.find(imageId) !== undefined) {
+      this.#say(`${full}: ${digest.slice(0, 19)}, all layers exist`);
+      return images.add(reference);
+    }
     for (let layer = 1; layer <= LAYERS; layer++) {
       await clock.sleep(this.options.pullMs / LAYERS, signal);
       const bytes = Math.floor((definition.sizeBytes * layer) / LAYERS);
