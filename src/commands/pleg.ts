@@ -8,6 +8,7 @@ import { RemotePodReader } from "../kubelet/kuberuntime/remote-pod-reader.js";
 import { parseKubeVersion } from "../release/facts.js";
 import { Pleg } from "../testbed/pleg/pleg.js";
 import { openRuntime } from "../testbed/pleg/runtime-target.js";
+import { SystemClock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { addExamples } from "./examples.js";
 import { addHttpOption } from "./inspector/options.js";
@@ -70,7 +71,7 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
     using _live = context.ui?.present(window);
     const loops: Loop[] = [(signal) => pleg.run(signal)];
     if (keys !== undefined && hasKeys(context.streams))
-      loops.push((signal) => serveKeys({ keys, pleg, stdin, progress: context }, signal));
+      loops.push((signal) => serveKeys({ keys, pleg, stdin, progress: context, clock: new SystemClock() }, signal));
     const status = loops.length > 1 ? undefined : "PLEG runs";
     await stay(context, { clock, durationMs: duration, status }, loops);
   };

@@ -9,6 +9,7 @@ import { parseReference } from "../runtime/images/reference.js";
 import { parseCidr } from "../runtime/state/cidr.js";
 import { openDefaultEndpoint } from "../testbed/runtime/default-endpoint.js";
 import type { Trace } from "../trace/trace.js";
+import { SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { pathFrom } from "../util/paths.js";
@@ -111,7 +112,7 @@ async function keysOf(context: CliContext, trace: Trace, runtime: HostedRuntime)
   if (!hasKeys(streams)) return [];
   const { EmbeddedLab } = await import("../testbed/runtime/embedded-lab.js");
   const keys = new LabKeys(new EmbeddedLab(runtime), trace);
-  return [(signal) => serveKeys({ keys, stdin: streams.stdin, progress: context }, signal)];
+  return [(signal) => serveKeys({ keys, stdin: streams.stdin, progress: context, clock: new SystemClock() }, signal)];
 }
 
 /** Prints the endpoint on stdout, for scripts. */

@@ -4,8 +4,8 @@ import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab
 import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import type { LiveKey } from "../../ui/live-protocol.js";
-import { SystemClock } from "../../util/clock.js";
-import { allUntilOneEnds, untilAborted, waitAtMost } from "../../util/concurrency.js";
+import type { Clock } from "../../util/clock.js";
+import { allUntilOneEnds } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
 import { Mutex } from "../../util/mutex.js";
 import { type KeyDeps, keyLine, withStatus } from "../inspector/key-table.js";
@@ -14,7 +14,8 @@ import type { StatusTable } from "../inspector/status-table.js";
 import { KeyNumbers } from "./key-numbers.js";
 
 const ID_LENGTH = 10;
-const TAB = "\t";
+/** What a terminal sends, and what a button of the page does. */
+const NEXT: ReadonlySet<string> = new Set(["\t", "Tab"]);
 const FOLLOW_MS = 250;
 
 /**
@@ -22,17 +23,17 @@ const FOLLOW_MS = 250;
  * @throws AbortError for Ctrl-C
  */
 export async function serveKeys(
-  deps: Omit<KeyDeps, "status"> & { readonly keys: LabKeys; readonly pleg?: Pleg },
+  deps: Omit<KeyDeps, "status"> & { readonly keys: LabKeys; readonly pleg?: Pleg; readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<void> {
-  const { keys, pleg, progress } = deps;
+  const { keys, pleg, progress, clock } = deps;
   await keys.look();
   keys.showHelp();
   let known = await comparison(pleg, keys.lab);
   using _line = progress.progress((columns) => withStatus(() => known, columns, keys.line(columns)));
   const follow = async (inner: AbortSignal) => {
     while (!inner.aborted) {
-      await waitAtMost(new SystemClock(), FOLLOW_MS, untilAborted(inner));
+      await clock.sleep(FOLLOW_MS, inner).catch(() => undefined);
       known = await comparison(pleg, keys.lab);
     }
   };
@@ -90,6 +91,8 @@ export class LabKeys {
       const label = `${isChosen ? "chosen" : "choose"}: ${labelOf(target)}`;
       return key === undefined ? [] : [{ key, short: nameOf(target), label, enabled: !isChosen }];
     });
+    const beyond = this.#targets.length - targets.length;
+    const next = { key: "Tab", short: "next", label: `choose the next, of these and ${beyond} more`, enabled: true };
     const letters = [...new Set(this.lab.actions.map(({ key }) => key))];
     const actions = letters.flatMap((key): LiveKey[] => {
       const action = this.#actionOf(key, chosen);
@@ -97,7 +100,7 @@ export class LabKeys {
       const enabled = action.on === "runtime" || this.#targetOf(action, chosen) !== undefined;
       return [{ key, short: action.short, label: action.label, enabled }];
     });
-    return [...targets.sort((a, b) => (a.key < b.key ? -1 : 1)), ...actions];
+    return [...targets.sort((a, b) => (a.key < b.key ? -1 : 1)), ...(beyond > 0 ? [next] : []), ...actions];
   }
 
   /** Performs a key's action; an unknown key shows the help. */
@@ -111,7 +114,7 @@ export class LabKeys {
       this.#chooseNumber(key);
       return;
     }
-    if (key === TAB) {
+    if (NEXT.has(key)) {
       this.#chooseNext();
       return;
     }

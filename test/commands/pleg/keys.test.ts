@@ -17,8 +17,10 @@ function setUp(things?: LabTarget[]) {
   const stop = new AbortController();
   const progress = new FakeProgress();
   const keys = new LabKeys(lab, trace);
+  const clock = new FakeClock();
   return {
     stdin,
+    clock,
     modes,
     trace,
     events,
@@ -26,7 +28,7 @@ function setUp(things?: LabTarget[]) {
     stop,
     progress,
     keys,
-    done: serveKeys({ keys, stdin, progress }, stop.signal),
+    done: serveKeys({ keys, stdin, progress, clock }, stop.signal),
   };
 }
 
@@ -194,4 +196,30 @@ test("the last line shows the selection and the keys for it", async () => {
   stdin.write("q");
   await done;
   expect(progress.lines(80)).toEqual([]);
+});
+
+test("on the page a button selects what has no digit", async () => {
+  const { keys, stdin, lab, done } = setUp(Array.from({ length: 11 }, (_, i) => thing(`c${i}`)));
+  await keys.look();
+  expect(keys.buttons).toContainEqual(
+    expect.objectContaining({ key: "Tab", label: "choose the next, of these and 2 more" }),
+  );
+  for (const key of ["9", "Tab", "k"]) await keys.press(key);
+  stdin.write("q");
+  await done;
+  expect(lab.done).toEqual(["kill c9"]);
+});
+
+test("the table follows the runtime, and leaves nothing behind", async () => {
+  const { stdin, clock, done } = setUp();
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => warnings.push(warning);
+  process.on("warning", warned);
+  await settle();
+  for (let i = 0; i < 20; i++) await clock.advance(250);
+  stdin.write("q");
+  await done;
+  process.off("warning", warned);
+  expect(warnings).toEqual([]);
+  expect(clock.sleeping).toBe(0);
 });
