@@ -281,6 +281,18 @@ browserSuite([], "a trace as a page", (suite) => {
     assert.deepEqual(complaints, []);
   });
 
+  for (const width of [1280, 800]) {
+    test(`${width} pixels: the title of a run is readable, and nothing needs horizontal scrolling`, async () => {
+      const title = `kubelab pleg on an embedded runtime, at unix:///tmp/${"long-".repeat(20)}runtime.sock`;
+      const facts = new PageFacts();
+      facts.add({ kind: "note", text: title }, { actor: "user", origin: "command" });
+      const { page } = await open(facts.events, { width, height: 700 });
+      const shown = await page.locator(".words p").first().boundingBox();
+      assert.ok((shown?.width ?? 0) > 250, `${shown?.width} px for the title`);
+      assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
+    });
+  }
+
   suite.testOnPhone(TEXTS, async () => ({
     url: await write(podFacts()),
     shown: (page) => page.getByRole("option", { name: /Slow/ }).click(),
