@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { LabError } from "../util/errors.js";
 import { describeFileError } from "../util/files.js";
-import { ByteCollector, chunksOfFile } from "../util/read-at-most.js";
+import { atMost, ByteCollector, chunksOfFile } from "../util/read-at-most.js";
 import { faultOf } from "./check-fact.js";
 import type { TraceEvent } from "./events.js";
 import { TRACE_FORMAT } from "./ndjson.js";
@@ -31,10 +31,19 @@ export interface TraceFile {
  * @throws LabError BAD_FILE for a file that cannot be read; FAILED for what is no trace, naming the line
  */
 export async function readTrace(path: string, signal?: AbortSignal, maxBytes = MAX_TRACE_BYTES): Promise<TraceFile> {
+  return await readFacts(path, chunksOfFile(path, signal, maxBytes));
+}
+
+/** The same of a stream. @param path its name, for messages */
+export async function readTraceStream(path: string, source: AsyncIterable<Uint8Array>): Promise<TraceFile> {
+  return await readFacts(path, atMost(source, MAX_TRACE_BYTES));
+}
+
+async function readFacts(path: string, chunks: AsyncIterable<Uint8Array>): Promise<TraceFile> {
   const events: TraceEvent[] = [];
   let number = 0;
   try {
-    for await (const { bytes, isWhole } of linesOf(chunksOfFile(path, signal, maxBytes))) {
+    for await (const { bytes, isWhole } of linesOf(chunks)) {
       number += 1;
       const line = textOf(bytes, number);
       if (line?.trim() === "") continue;

@@ -100,14 +100,19 @@ export async function* chunksOfFile(
     const found = await file.stat();
     if (found.isFile() && found.size > maxBytes) throw tooLarge(maxBytes);
     const waitsForWriter = found.isFIFO() && !/^\/(?:dev|proc)\//.test(path);
-    let readBytes = 0;
-    for await (const chunk of chunksOf(file, waitsForWriter, signal)) {
-      readBytes += chunk.length;
-      if (readBytes > maxBytes) throw tooLarge(maxBytes);
-      yield chunk;
-    }
+    yield* atMost(chunksOf(file, waitsForWriter, signal), maxBytes);
   } finally {
     await file.close();
+  }
+}
+
+/** The chunks of a stream. @throws an error with code EFBIG when they are more bytes */
+export async function* atMost(source: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let readBytes = 0;
+  for await (const chunk of source) {
+    readBytes += chunk.length;
+    if (readBytes > maxBytes) throw tooLarge(maxBytes);
+    yield chunk;
   }
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { addAbortSignal, PassThrough } from "node:stream";
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
 import type { CliContext } from "../../cli/context.js";
+import { STDIN, stdinChunks } from "../../cli/stdin.js";
 import type { WaitDeps } from "../../client-go/certificate/wait.js";
 import { prepareRequest, submitRequest } from "../../csr/create.js";
 import { DECISIONS, type Decision, decide, getCsr } from "../../csr/decide.js";
@@ -151,13 +151,13 @@ export async function runInspect(context: CliContext, what: string, options: Ins
     throw new LabError("BAD_FILE", `${inspection.title} is broken: ${inspection.broken}`, hint);
   };
   const source =
-    what === "-"
+    what === STDIN
       ? await sourceFromBytes(await readStdin(context), "standard input")
       : await readSource(resolve(context.cwd, what), what, context.signal);
   if (source !== undefined) {
     const { clock, trace } = context.session(options);
     const [flag] = targetFlags(options);
-    const text = `${what === "-" ? "standard input" : what} is a local file: ${flag} has no effect.`;
+    const text = `${what === STDIN ? "standard input" : what} is a local file: ${flag} has no effect.`;
     if (flag !== undefined) trace.emit({ kind: "note", text }, { actor: "user" });
     return show(source, clock.now());
   }
@@ -166,18 +166,13 @@ export async function runInspect(context: CliContext, what: string, options: Ins
   });
 }
 
-async function readStdin({ streams, signal }: CliContext): Promise<Buffer> {
-  const input = addAbortSignal(signal, new PassThrough());
-  streams.stdin.pipe(input);
+async function readStdin(context: CliContext): Promise<Buffer> {
   try {
-    return await readAtMost(input);
+    return await readAtMost(stdinChunks(context));
   } catch (cause) {
-    signal.throwIfAborted();
+    context.signal.throwIfAborted();
     throw new LabError("BAD_FILE", `cannot read standard input: ${describeFileError(cause)}`, "Pass one PEM file.", {
       cause,
     });
-  } finally {
-    streams.stdin.unpipe(input);
-    streams.stdin.pause();
   }
 }

@@ -3,6 +3,7 @@ import type { CliContext } from "../../cli/context.js";
 import { columnsOf } from "../../cli/width.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph.js";
+import { counted } from "../../util/counted.js";
 import { numberedLines, widthBelow } from "../numbered-steps.js";
 import { actorOf, beginningOf, factDetails, signedText } from "./fact-lines.js";
 import { type Found, findFact } from "./find-fact.js";
@@ -46,7 +47,7 @@ function explained(
     ...numberedLines(steps, width, unicode),
     effects.length === 0
       ? "It caused nothing more."
-      : `It caused ${effects.length} more facts directly, of ${affected}.`,
+      : `It caused ${counted(effects.length, "more fact")} directly, of ${affected}.`,
     ...(matches > 1
       ? [`${matches} facts match; this is the last ${event.kind === "state" ? "change of a state" : "one"}.`]
       : []),

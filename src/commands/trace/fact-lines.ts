@@ -20,7 +20,7 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
 export function beginningOf(graph: TraceGraph, root: TraceEvent): string {
   if (graph.hasUnobservedCause(root)) {
     const what = root.causedBy?.includes("@") === true ? "whoever wrote the object version" : "the fact";
-    return `not observed: ${what} ${root.causedBy} is in none of the traces`;
+    return `a cause that was not observed: ${what} ${root.causedBy} is in none of the traces`;
   }
   if (root.causedBy !== undefined) return "a circle of causes: the trace is damaged";
   return root.origin === undefined ? "no cause was reported" : (ORIGINS[root.origin] ?? root.origin);

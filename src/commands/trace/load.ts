@@ -1,12 +1,13 @@
 import type { CliContext } from "../../cli/context.js";
+import { STDIN, stdinChunks } from "../../cli/stdin.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { TraceGraph } from "../../trace/graph.js";
-import { readTrace } from "../../trace/read-trace.js";
+import { readTrace, readTraceStream } from "../../trace/read-trace.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/paths.js";
 
 /**
- * The facts of several traces of one run as one graph.
+ * The facts of several traces of one run as one graph. `-` is standard input.
  * @throws LabError FAILED for a file that is no trace, or has no facts; BAD_FILE
  */
 export async function loadTraces(context: CliContext, paths: readonly string[]): Promise<TraceGraph> {
@@ -15,8 +16,12 @@ export async function loadTraces(context: CliContext, paths: readonly string[]):
   return graph;
 }
 
-async function loadTrace(context: CliContext, path: string): Promise<readonly TraceEvent[]> {
-  const { events, cutLine } = await readTrace(pathFrom(context.cwd, path), context.signal);
+async function loadTrace(context: CliContext, argument: string): Promise<readonly TraceEvent[]> {
+  const isStdin = argument === STDIN;
+  const path = isStdin ? "standard input" : argument;
+  const { events, cutLine } = isStdin
+    ? await readTraceStream(path, stdinChunks(context))
+    : await readTrace(pathFrom(context.cwd, path), context.signal);
   if (events.length === 0) {
     const hint = "The run ended before its first fact, or was killed: run it again.";
     throw new LabError("FAILED", `the trace ${path} has no facts`, hint);

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { hasUnicode } from "../../cli/colour.js";
 import type { CliContext } from "../../cli/context.js";
+import { STDIN } from "../../cli/stdin.js";
 import { hasRawMode, readKeys } from "../../cli/terminal-keys.js";
 import { formatOf } from "../../cli/trace-file.js";
 import { columnsOf } from "../../cli/width.js";
@@ -26,8 +27,12 @@ const DIM = `${ESC}2m`;
 const RESET = `${ESC}0m`;
 const DEFAULT_ROWS = 24;
 
-/** `kubelab trace view --page`: writes the page, and shows it. @throws LabError BAD_FILE */
+/** `kubelab trace view --page`: writes the page, and shows it. @throws LabError USAGE for standard input; BAD_FILE */
 export async function writePage(context: CliContext, paths: readonly string[], isJson: boolean): Promise<void> {
+  if (paths[0] === STDIN) {
+    const hint = "Name the page: kubelab trace convert - -o run.html";
+    throw new LabError("USAGE", "--page writes the page beside the first file, and standard input has no folder", hint);
+  }
   const graph = await loadTraces(context, paths);
   const page = pathFrom(context.cwd, `${paths[0]?.replace(/\.ndjson$/, "")}.html`);
   await formatOf(page).write(page, graph);

@@ -55,6 +55,18 @@ test("trace convert: three traces become one, in the order of time", async () =>
   assert.equal(statSync(join(cwd, "all.ndjson")).mode & 0o777, 0o600);
 });
 
+test("trace: - is standard input, once", async () => {
+  const stdin = readFileSync(join(cwd, server));
+  const read = (...argv: string[]) => runInProcess(["trace", ...argv], { cwd, stdin });
+  assert.match((await read("explain", "-")).stdout, /apiserver o Pod default\/web/);
+  const { stdout } = await read("convert", "-", client, "-o", "two.ndjson");
+  assert.equal(stdout, "two.ndjson: 3 facts\n");
+  const twice = await read("diff", "-", "-");
+  assert.deepEqual([twice.code, twice.stderr.split("\n")[0]], [1, "error: the trace standard input has no facts"]);
+  const page = await read("view", "--page", "-");
+  assert.deepEqual([page.code, /standard input has no folder/.test(page.stderr)], [2, true]);
+});
+
 for (const [name, begin] of [
   ["a.html", "<!doctype html>"],
   ["a.mmd", "sequenceDiagram"],
@@ -87,7 +99,10 @@ test("trace explain: the chain of an object goes from the user's command through
 
 test("trace explain: a cause that no trace has is named", async () => {
   const { stdout } = await run("explain", kubelet, id(5));
-  assert.match(stdout, /^It began with not observed: whoever wrote the object version u@1 is in none of the traces\./);
+  assert.match(
+    stdout,
+    /^It began with a cause that was not observed: whoever wrote the object version u@1 is in none of the traces\./,
+  );
 });
 
 for (const [what, last] of [
@@ -133,7 +148,7 @@ test("trace view: without a terminal the trees are printed, with what each began
     trees.map(({ facts }) => facts.length),
     [2],
   );
-  assert.match(trees[0]?.beginning ?? "", /^not observed: whoever wrote the object version u@1/);
+  assert.match(trees[0]?.beginning ?? "", /^a cause that was not observed: whoever wrote the object version u@1/);
 });
 
 test("trace view: of a page the address is printed", async () => {

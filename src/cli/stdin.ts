@@ -1,0 +1,22 @@
+import { addAbortSignal, PassThrough } from "node:stream";
+import type { CliContext } from "./context.js";
+
+/** The argument that means standard input. */
+export const STDIN = "-";
+
+/** What comes at standard input, until its end: nothing the second time. @throws the signal's reason */
+export async function* stdinChunks({ streams, signal }: CliContext): AsyncGenerator<Uint8Array> {
+  const { stdin } = streams;
+  if ((stdin as NodeJS.ReadableStream & { readableEnded?: boolean }).readableEnded === true) return;
+  const input = addAbortSignal(signal, new PassThrough());
+  stdin.pipe(input);
+  try {
+    yield* input;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    stdin.unpipe(input);
+    stdin.pause();
+  }
+}
