@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { goMapJson } from "../../apimachinery/go-map-json.js";
 import { isRecord } from "../../util/records.js";
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
@@ -15,7 +16,7 @@ export function syncLastApplied(object: KubeObject, applied: unknown, manager: s
   const { metadata } = object;
   const { annotations } = metadata;
   if (manager !== KUBECTL || annotations?.[LAST_APPLIED] === undefined) return object;
-  const text = `${goJson(withoutItself(applied))}\n`;
+  const text = `${goMapJson(withoutItself(applied))}\n`;
   return { ...object, metadata: { ...metadata, annotations: { ...annotations, [LAST_APPLIED]: text } } };
 }
 
@@ -25,12 +26,4 @@ function withoutItself(applied: unknown): unknown {
     return applied;
   const { [LAST_APPLIED]: _, ...annotations } = applied["metadata"]["annotations"];
   return { ...applied, metadata: { ...applied["metadata"], annotations } };
-}
-
-/** Encodes maps as Go's JSON encoder does: keys sorted, HTML characters escaped. */
-function goJson(value: unknown): string {
-  const sorted = JSON.stringify(value, (_, inner: unknown) =>
-    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
-  );
-  return sorted.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,8 +1,9 @@
 import { isRecord } from "../../../util/records.js";
 import type { PodTemplate } from "./pod-control.js";
 
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
+/** Where a hash of 32 bits begins, and what each byte multiplies it by. Mirrors hash/fnv. */
+export const FNV_OFFSET = 0x811c9dc5;
+export const FNV_PRIME = 0x01000193;
 /** No vowels, so that no words appear. */
 const SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -30,8 +31,8 @@ function fnv1a(start: number, bytes: Uint8Array): number {
   return hash;
 }
 
-/** Mirrors SafeEncodeString in k8s.io/apimachinery/pkg/util/rand/rand.go. */
-function safeEncodeString(text: string): string {
+/** Spells the digits of a hash with letters and digits of which no word can be made. Mirrors SafeEncodeString in k8s.io/apimachinery/pkg/util/rand/rand.go. */
+export function safeEncodeString(text: string): string {
   return [...Buffer.from(text)].map((byte) => SAFE_ALPHABET[byte % SAFE_ALPHABET.length]).join("");
 }
 
