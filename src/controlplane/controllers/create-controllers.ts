@@ -162,6 +162,12 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     load: async () => (await import("./deployment/deployment-controller.js")).createDeploymentController,
   },
   {
+    name: "statefulset",
+    account: "statefulset-controller",
+    startsWith: ["statefulsets.apps"],
+    load: async () => (await import("./statefulset/stateful-set.js")).createStatefulSetController,
+  },
+  {
     name: "job",
     account: "job-controller",
     startsWith: ["jobs.batch"],

@@ -59,6 +59,7 @@ test("controllers have upstream's names", async () => {
     "replicationcontroller",
     "root-ca-cert-publisher",
     "serviceaccount",
+    "statefulset",
     "taint-eviction-controller",
     "tokencleaner",
     "ttl",

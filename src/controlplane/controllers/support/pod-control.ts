@@ -76,7 +76,7 @@ export class PodControl {
 }
 
 /** A pod with a generated name that its owner controls. Mirrors GetPodFromTemplate. */
-function podFromTemplate(owner: KubeObject, { metadata, spec }: PodTemplate): PodObject {
+export function podFromTemplate(owner: KubeObject, { metadata, spec }: PodTemplate): PodObject {
   const { labels, annotations, finalizers } = metadata ?? {};
   const { namespace } = owner.metadata;
   return {
@@ -92,7 +92,7 @@ function podFromTemplate(owner: KubeObject, { metadata, spec }: PodTemplate): Po
 }
 
 /** A pod has defaults that a template has not: requests by limits, enableServiceLinks. Mirrors SetDefaults_Pod. */
-function withPodDefaults(pod: PodObject): PodObject {
+export function withPodDefaults(pod: PodObject): PodObject {
   const copy = structuredClone(pod);
   typeDefaults("Pod")?.(copy as unknown as MutableStruct);
   return copy;

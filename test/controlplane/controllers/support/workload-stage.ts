@@ -63,6 +63,7 @@ export class WorkloadStage implements AsyncDisposable {
       import("../../../../src/controlplane/controllers/replicaset/replica-set.js"),
       import("../../../../src/controlplane/controllers/replication/replication-controller.js"),
       import("../../../../src/controlplane/controllers/deployment/deployment-controller.js"),
+      import("../../../../src/controlplane/controllers/statefulset/stateful-set.js"),
       import("../../../../src/controlplane/controllers/ttlafterfinished/ttl-after-finished.js"),
     ]);
     const without = [...OTHERS, ...(options.without ?? [])];

@@ -32,11 +32,6 @@ export function templatePatch({ spec }: RevisedWorkload): object {
   return JSON.parse(goMapJson({ spec: { template: { ...spec?.template, $patch: "replace" } } })) as object;
 }
 
-/** Reports whether the revision has the workload's template. Mirrors Match in the same files. */
-export function hasTemplateOf(workload: RevisedWorkload, { data }: ControllerRevision): boolean {
-  return sameJson(templatePatch(workload), data);
-}
-
 /**
  * A revision that the workload controls, named by its hash and not stored yet. Mirrors NewControllerRevision in
  * pkg/controller/history/controller_history.go.
