@@ -208,6 +208,15 @@ export const FACTS = {
   podMaxInUnschedulablePods: duration("DefaultPodMaxInUnschedulablePodsDuration", SCHEDULING_QUEUE, ["1.25", 300_000]),
   minDomainsInPodTopologySpread: gate("MinDomainsInPodTopologySpread", ["1.25", false], ["1.27", true]),
   podSchedulingReadiness: gate("PodSchedulingReadiness", ["1.25", false], ["1.27", true]),
+  preFilterReasonsAreCounted: fact(
+    "FitError of a pod that PreFilter rejects",
+    "pkg/scheduler/framework/types.go",
+    (value: boolean) => (value ? "names the reason once for each node" : "names the reason"),
+    [
+      ["1.25", true],
+      ["1.26", false],
+    ],
+  ),
   schedulerPopFromBackoffQ: gate("SchedulerPopFromBackoffQ", ["1.25", false], ["1.33", true]),
   fitTooBigIsUnresolvable: fact(
     "status of a pod that exceeds the node's resources",

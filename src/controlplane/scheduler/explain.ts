@@ -1,7 +1,5 @@
 import type { DecisionFact } from "../../trace/events.js";
-import { isSet } from "../../util/records.js";
 import type { Rejection } from "./framework.js";
-import type { SchedulablePod } from "./objects.js";
 import type { Profile } from "./profile.js";
 import type { NodeScore, ScheduleResult } from "./schedule-pod.js";
 
@@ -10,7 +8,7 @@ const UPSTREAM = { file: "pkg/scheduler/schedule_one.go", func: "schedulePod" } 
 const MAX_NAMED = 10;
 
 /** Describes a cycle: the nodes that each plugin filtered out, the scores of the others, and the chosen node. Pure. */
-export function explain(profile: Profile, key: string, pod: SchedulablePod, result: ScheduleResult): DecisionFact {
+export function explain(profile: Profile, key: string, result: ScheduleResult): DecisionFact {
   const parts: string[] = [];
   let what = `no node for ${key}`;
   if (result.outcome === "no-nodes") {
@@ -22,8 +20,6 @@ export function explain(profile: Profile, key: string, pod: SchedulablePod, resu
     }
     parts.push(...filtered(result.rejections));
   }
-  const ignored = notLookedAt(pod);
-  if (ignored.length > 0) parts.push(`ignored: ${ignored.join(", ")}`);
   return { kind: "decision", what, why: parts.join("; "), upstream: UPSTREAM };
 }
 
@@ -49,11 +45,4 @@ function filtered(rejections: ReadonlyMap<string, Rejection>): readonly string[]
 function listed(texts: readonly string[]): string {
   const more = texts.length - MAX_NAMED;
   return more <= 0 ? texts.join(", ") : `${texts.slice(0, MAX_NAMED).join(", ")} and ${more} more`;
-}
-
-/** What the pod requests but no plugin of this scheduler handles. */
-function notLookedAt(pod: SchedulablePod): readonly string[] {
-  const { volumes } = { ...pod.spec };
-  const hasClaims = volumes?.some(({ persistentVolumeClaim }) => isSet(persistentVolumeClaim)) === true;
-  return hasClaims ? ["persistentVolumeClaims"] : [];
 }

@@ -5,6 +5,8 @@ export interface Diagnosis {
   readonly allNodes: number;
   /** node name -> reason */
   readonly rejections: ReadonlyMap<string, Rejection>;
+  /** a plugin rejected the pod before it looked at any node: its reasons stand for all nodes, and are not counted */
+  readonly preFilterReasons?: readonly string[] | undefined;
 }
 
 export const NO_NODES = "no nodes available to schedule pods";
@@ -13,7 +15,8 @@ export const NO_NODES = "no nodes available to schedule pods";
  * `0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.`
  * Mirrors FitError.Error in pkg/scheduler/framework/types.go. Pure.
  */
-export function fitErrorMessage({ allNodes, rejections }: Diagnosis): string {
+export function fitErrorMessage({ allNodes, rejections, preFilterReasons }: Diagnosis): string {
+  if (preFilterReasons !== undefined) return `0/${allNodes} nodes are available: ${preFilterReasons.join(", ")}.`;
   const counts = new Map<string, number>();
   for (const { reasons } of rejections.values()) {
     for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);

@@ -20,7 +20,13 @@ export type ClusterEvent =
   | "NodeConditionChange"
   | "AssignedPodAdd"
   | "AssignedPodUpdate"
-  | "AssignedPodDelete";
+  | "AssignedPodDelete"
+  | "PvcAdd"
+  | "PvcUpdate"
+  | "PvAdd"
+  | "PvUpdate"
+  | "StorageClassAdd"
+  | "StorageClassUpdate";
 
 /** Any change of a node. Plugins register for all, because another change can hide the one that they need. */
 export const NODE_EVENTS: readonly ClusterEvent[] = [

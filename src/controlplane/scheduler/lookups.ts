@@ -1,9 +1,12 @@
 import type {
   V1Namespace,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
   V1ReplicaSet,
   V1ReplicationController,
   V1Service,
   V1StatefulSet,
+  V1StorageClass,
 } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { Wire } from "../../apimachinery/wire.js";
@@ -20,6 +23,9 @@ export interface ClusterLookups {
   readonly namespaceLabels: NamespaceLabels;
   /** @returns undefined if the pod belongs to no Service and no controller */
   defaultSelector(pod: SchedulablePod): PodSelector | undefined;
+  claim(namespace: string | undefined, name: string): Wire<V1PersistentVolumeClaim> | undefined;
+  volume(name: string): Wire<V1PersistentVolume> | undefined;
+  storageClass(name: string): Wire<V1StorageClass> | undefined;
 }
 
 /** Reads the shared caches. Resolves when each has its first list. */
@@ -34,7 +40,11 @@ export async function clusterLookups(
     ReplicaSet: reflectors.of<Wire<V1ReplicaSet>>("replicasets.apps"),
     StatefulSet: reflectors.of<Wire<V1StatefulSet>>("statefulsets.apps"),
   };
-  await Promise.all([namespaces, services, ...Object.values(controllers)].map((one) => one.synced(signal)));
+  const claims = reflectors.of<Wire<V1PersistentVolumeClaim>>("persistentvolumeclaims");
+  const volumes = reflectors.of<Wire<V1PersistentVolume>>("persistentvolumes");
+  const classes = reflectors.of<Wire<V1StorageClass>>("storageclasses.storage.k8s.io");
+  const all = [namespaces, services, ...Object.values(controllers), claims, volumes, classes];
+  await Promise.all(all.map((one) => one.synced(signal)));
   return {
     namespaceLabels: (namespace) => namespaces.byKey(namespace)?.metadata.labels,
     defaultSelector(pod) {
@@ -47,6 +57,9 @@ export async function clusterLookups(
       ];
       return selectors.length === 0 ? undefined : (labels) => selectors.every((one) => one(labels));
     },
+    claim: (namespace, name) => claims.get(namespace, name),
+    volume: (name) => volumes.byKey(name),
+    storageClass: (name) => classes.byKey(name),
   };
 }
 

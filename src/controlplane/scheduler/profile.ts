@@ -20,27 +20,40 @@ import { nodeResourcesFit } from "./plugins/node-resources-fit.js";
 import { NODE_UNSCHEDULABLE } from "./plugins/node-unschedulable.js";
 import { podTopologySpread } from "./plugins/pod-topology-spread.js";
 import { TAINT_TOLERATION } from "./plugins/taint-toleration.js";
+import { volumeBinding } from "./plugins/volume-binding.js";
 
 /** The plugins of one scheduler, each kind in the order of its calls. */
 export interface Profile {
   readonly filters: readonly (FilterPlugin | ClusterFilterPlugin)[];
   readonly scores: readonly (ScorePlugin | ClusterScorePlugin)[];
+  /** whether a message names a reason of PreFilter once for each node, as before v1.26 */
+  readonly countsPreFilterReasons: boolean;
 }
 
 /**
  * The plugins of the default profile, in upstream's order and with its weights.
  *
  * Mirrors pkg/scheduler/apis/config/v1beta3/default_plugins.go (getDefaultPlugins).
- * Differs: without the plugins for volumes (VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone). The trace
- * reports the ignored fields of a pod.
+ * Differs: of the plugins for volumes it has VolumeBinding only (without VolumeRestrictions, NodeVolumeLimits, VolumeZone).
  */
 export function defaultProfile(kubeVersion: string, lookups: ClusterLookups): Profile {
   const fit = nodeResourcesFit({ tooBigIsUnresolvable: factFor("fitTooBigIsUnresolvable", kubeVersion) });
   const spread = podTopologySpread(lookups, { minDomains: factFor("minDomainsInPodTopologySpread", kubeVersion) });
   const interPod = interPodAffinity(lookups);
   return {
-    filters: [NODE_UNSCHEDULABLE, NODE_NAME, TAINT_TOLERATION, NODE_AFFINITY, NODE_PORTS, fit, spread, interPod],
+    filters: [
+      NODE_UNSCHEDULABLE,
+      NODE_NAME,
+      TAINT_TOLERATION,
+      NODE_AFFINITY,
+      NODE_PORTS,
+      fit,
+      volumeBinding(lookups),
+      spread,
+      interPod,
+    ],
     scores: [TAINT_TOLERATION, NODE_AFFINITY, fit, spread, interPod, BALANCED_ALLOCATION, IMAGE_LOCALITY],
+    countsPreFilterReasons: factFor("preFilterReasonsAreCounted", kubeVersion),
   };
 }
 

@@ -72,7 +72,7 @@ export class SchedulingCycle {
     if (isTerminating(info.pod)) return this.#skip(info);
     const { trace, profile } = this.#deps;
     const result = this.#algorithm.schedule(info);
-    const { id } = trace.emit(explain(profile, info.key, info.pod, result), AS_SCHEDULER);
+    const { id } = trace.emit(explain(profile, info.key, result), AS_SCHEDULER);
     await trace.because({ causedBy: id }, () => this.#act(queued, result));
   }
 

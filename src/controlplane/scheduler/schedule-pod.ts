@@ -50,7 +50,14 @@ export class Algorithm {
     const all = this.cache.nodes();
     if (all.length === 0) return { outcome: "no-nodes" };
     const rejections = new Map<string, Rejection>();
-    const feasible = this.#findFeasible(pod, all, rejections);
+    const { nodes, rejection } = this.#preFilter(pod, all);
+    if (rejection !== undefined) {
+      for (const { name } of all) rejections.set(name, rejection);
+      const preFilterReasons = this.profile.countsPreFilterReasons ? undefined : rejection.reasons;
+      return { outcome: "no-fit", allNodes: all.length, rejections, preFilterReasons };
+    }
+    const run = new FilterRun(this.profile, this.nominator, pod, all);
+    const feasible = this.#nominatedNode(run) ?? this.#findPassing(run, nodes, rejections);
     const names = feasible.map(({ name }) => name);
     const [first] = names;
     if (first === undefined) return { outcome: "no-fit", allNodes: all.length, rejections };
@@ -59,19 +66,16 @@ export class Algorithm {
     return { outcome: "fits", nodeName: this.#selectHost(scores), feasible: names, scores, rejections };
   }
 
-  #findFeasible(pod: PodInfo, all: readonly NodeInfo[], rejections: Map<string, Rejection>): readonly NodeInfo[] {
+  /** @returns the nodes that the filters check, or why there are none */
+  #preFilter(pod: PodInfo, all: readonly NodeInfo[]): { nodes: readonly NodeInfo[]; rejection?: Rejection } {
     let nodes = all;
     for (const plugin of this.profile.filters) {
       const result = "filter" in plugin ? plugin.preFilter?.(pod) : undefined;
       if (result === undefined) continue;
-      if ("rejection" in result) {
-        for (const { name } of all) rejections.set(name, result.rejection);
-        return [];
-      }
+      if ("rejection" in result) return { nodes: [], rejection: result.rejection };
       nodes = nodes.filter(({ name }) => result.nodeNames.has(name));
     }
-    const run = new FilterRun(this.profile, this.nominator, pod, all);
-    return this.#nominatedNode(run) ?? this.#findPassing(run, nodes, rejections);
+    return { nodes };
   }
 
   /** Mirrors evaluateNominatedNode: if the node that was freed for the pod fits, no other node is checked. */

@@ -12,11 +12,13 @@ import type { SharedDeps } from "../controllers/support/shared-deps.js";
 import type { Binder } from "./binder.js";
 import { SchedulerCache } from "./cache.js";
 import { SeriesRecorder } from "./event-recorder.js";
+import type { ClusterEvent } from "./framework.js";
 import { type ClusterLookups, clusterLookups } from "./lookups.js";
 import { isWorthTrying, nodeChanges } from "./node-changes.js";
 import { type PodInfo, podInfo } from "./node-info.js";
 import { Nominator } from "./nominator.js";
 import { isTerminal, nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
+import { VOLUME_EVENTS } from "./plugins/volume-binding.js";
 import { defaultProfile, type Profile } from "./profile.js";
 import { SchedulingQueue } from "./queue.js";
 import { DEFAULT_SCHEDULER, SchedulingCycle } from "./schedule-one.js";
@@ -95,6 +97,7 @@ class SchedulerRun {
       signal,
       (stop) => this.#watchNodes(stop),
       (stop) => this.#watchPods(stop),
+      ...Object.entries(VOLUME_EVENTS).map((row) => (stop: AbortSignal) => this.#watchVolumes(row, stop)),
       (stop) => this.#recorder.run(stop),
       (stop) => this.#scheduleAll(stop),
     );
@@ -122,6 +125,17 @@ class SchedulerRun {
       const before = this.#cache.node(name)?.node;
       const node = this.#cache.setNode(name, item.object);
       this.#queue.moveAll(nodeChanges(item.object, before), (pod) => isWorthTrying(pod, node));
+    });
+  }
+
+  /** The first object that a pod waits for, or a change of it, gives the pod another try. */
+  async #watchVolumes(
+    [resource, [added, updated]]: readonly [string, readonly [ClusterEvent, ClusterEvent]],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const changes = this.deps.reflectors.of(resource).changes(signal, NEW_ONES);
+    await forEachChange(this.deps.trace, changes, (item) => {
+      if (item.type === "applied") this.#queue.moveAll([item.previous === undefined ? added : updated]);
     });
   }
 

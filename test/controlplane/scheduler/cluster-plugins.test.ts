@@ -16,6 +16,9 @@ const LOOKUPS: ClusterLookups = {
   namespaceLabels: (name) => NAMESPACES[name],
   defaultSelector: ({ metadata }) =>
     metadata.labels?.["app"] === "web" ? (labels) => labels?.["app"] === "web" : undefined,
+  claim: () => undefined,
+  volume: () => undefined,
+  storageClass: () => undefined,
 };
 
 type Spec = NonNullable<SchedulablePod["spec"]>;

@@ -177,15 +177,6 @@ describe("the choice of a node", () => {
     };
     assert.deepEqual([await chosen(0.5), await chosen(0.5), await chosen(0)], ["n1", "n1", "n3"]);
   });
-
-  test("ignored fields are reported", async () => {
-    await using lab = await Lab.open();
-    await lab.addNode(makeNode("n1"));
-    await lab.addPod(makePod("p", { volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] }));
-    assert.deepEqual(lab.decisions(), [
-      "default/p goes to n1: it is the only node that fits; ignored: persistentVolumeClaims",
-    ]);
-  });
 });
 
 describe("back into the queue", () => {
