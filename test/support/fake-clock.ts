@@ -95,7 +95,11 @@ export class FakeRandom {
 
 /** Predictable random numbers that differ from call to call, for names that must not repeat. */
 export class SeededRandom extends FakeRandom {
-  #state = 1;
+  #state: number;
+  constructor(seed = 1) {
+    super();
+    this.#state = seed;
+  }
   override float(): number {
     // Mulberry32: small, and good enough for names.
     this.#state = (this.#state + 0x6d2b79f5) | 0;

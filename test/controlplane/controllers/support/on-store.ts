@@ -24,10 +24,14 @@ export interface StoreHarness extends AsyncDisposable {
   /** the number of requests of all controllers so far */
   requests(): number;
   readonly names: readonly string[];
+  /** Ends all controllers, and starts new ones, which know nothing of what the others did. */
+  restartControllers(): Promise<void>;
   create(resource: string, object: KubeObject): Promise<KubeObject>;
 }
 
 export const CA_PEM = "-----BEGIN CERTIFICATE-----\nQ0E=\n-----END CERTIFICATE-----\n";
+/** A process does not start in the instant in which another ends. */
+const RESTART_MS = 1_000;
 export const SERVER_URL = "https://127.0.0.1:6443";
 
 /**
@@ -71,25 +75,27 @@ export async function startOnStore(
   };
   const stop = new AbortController();
   const following = rbac.views.map((view) => view.follow(stop.signal));
-  const running = startControllers(
-    {
-      clientFor: (user, own = trace) =>
-        authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace: own }),
-      clock,
-      random,
-      trace,
-      kubeVersion,
-      ca: { certificatePem: CA_PEM, privateKeyPem: "" },
-      authorizer: {
-        authorize: async () => ({ allowed: false, reason: "", cause: "RBAC: no binding applies to the user" }),
-        rulesFor: async () => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),
+  const start = () =>
+    startControllers(
+      {
+        clientFor: (user, own = trace) =>
+          authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace: own }),
+        clock,
+        random,
+        trace,
+        kubeVersion,
+        ca: { certificatePem: CA_PEM, privateKeyPem: "" },
+        authorizer: {
+          authorize: async () => ({ allowed: false, reason: "", cause: "RBAC: no binding applies to the user" }),
+          rulesFor: async () => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),
+        },
+        serverUrl: SERVER_URL,
+        definitions: registry.definitions,
       },
-      serverUrl: SERVER_URL,
-      definitions: registry.definitions,
-    },
-    // The signer needs a CA with a key, which takes longer than the rest of a test. It has separate tests.
-    { without: options.without ?? ["csrsigning"] },
-  );
+      // The signer needs a CA with a key, which takes longer than the rest of a test. It has separate tests.
+      { without: options.without ?? ["csrsigning"] },
+    );
+  let running = start();
   const admin = createLocalClient(registry, SYSTEM_APISERVER);
   await clock.advance(0);
   return {
@@ -99,6 +105,12 @@ export async function startOnStore(
     facts,
     requests: () => requests,
     names: running.names,
+    async restartControllers() {
+      await running.close();
+      await clock.advance(RESTART_MS);
+      running = start();
+      await clock.advance(0);
+    },
     create: (resource, object) => admin.create(resource, object.metadata.namespace, object),
     async [Symbol.asyncDispose]() {
       await running.close();

@@ -77,6 +77,11 @@ export class WorkloadStage implements AsyncDisposable {
     return new WorkloadStage(on, refuse);
   }
 
+  /** Plays the scheduler for one pod. */
+  async bind({ metadata }: PodObject, nodeName: string): Promise<void> {
+    await this.#bind({ apiVersion: "v1", kind: "Pod", metadata }, nodeName);
+  }
+
   get #bind() {
     const { registry, clock } = this.on;
     const authorizer = { authorize: async () => ({ allowed: true, reason: "", cause: "RBAC: test" }) as const };
@@ -146,9 +151,7 @@ export class WorkloadStage implements AsyncDisposable {
   /** Plays scheduler and kubelet for pods: they run and are ready. @param pods default: all that have no node yet */
   async start(pods?: readonly PodObject[], nodeName = "n1"): Promise<void> {
     const starting = pods ?? (await this.pods()).filter(({ spec }) => (spec?.nodeName ?? "") === "");
-    for (const { metadata } of starting) {
-      await this.#bind({ apiVersion: "v1", kind: "Pod", metadata }, nodeName);
-    }
+    for (const pod of starting) await this.bind(pod, nodeName);
     await this.setReady(starting, true);
   }
 
