@@ -56,20 +56,20 @@ export interface SyncLoop {
 }
 
 /**
- * Runs a controller until `signal` aborts: its handlers fill the queue, and once all its caches are filled, one key after another is
+ * Runs a controller until `signal` aborts, and until the syncs that run then have ended: its handlers fill the queue, and once all its caches are filled, one key after another is
  * synced. Mirrors Run, worker and processNextWorkItem, which every controller upstream has.
  */
 export async function runSyncLoop(loop: SyncLoop, signal: AbortSignal): Promise<void> {
   const { name, trace, sources, others = [] } = loop;
   const report = loop.onError?.bind(loop) ?? retryReporter(loop, name);
+  const work = (one: Pick<SyncLoop, "queue" | "sync">) => async (stop: AbortSignal) => {
+    await Promise.all(sources.map((source) => source.synced(stop)));
+    await one.queue.run((key) => one.sync(key), report, stop);
+  };
   await concurrently(
     signal,
     ...sources.map((source) => (stop: AbortSignal) => source.follow(trace, stop)),
-    async (stop) => {
-      await Promise.all(sources.map((source) => source.synced(stop)));
-      const run = (one: Pick<SyncLoop, "queue" | "sync">) => one.queue.run((key) => one.sync(key), report, stop);
-      await Promise.all([loop, ...others].map(run));
-    },
+    ...[loop, ...others].map(work),
   );
 }
 
