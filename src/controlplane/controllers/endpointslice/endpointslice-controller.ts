@@ -102,7 +102,7 @@ class EndpointSliceRun {
     const pods = this.#objects.podsOf(service);
     if (pods === undefined) return;
     const slices = this.#slicesOf(service);
-    if (this.#tracker.isStale(key, slices)) throw new Error("EndpointSlice informer cache is out of date");
+    this.#tracker.checkCurrent(key, slices);
     const triggerTime = this.#triggers.compute(service, pods);
     try {
       await this.#reconcile(service, pods, slices, triggerTime);

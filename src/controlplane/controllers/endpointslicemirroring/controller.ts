@@ -107,7 +107,7 @@ class MirroringRun {
     }
     // If a service gets a selector, its mirrored slices stay: see issue 91072 of Kubernetes.
     if (service?.spec?.selector) return;
-    if (this.#tracker.isStale(key, slices)) throw new Error("EndpointSlice informer cache is out of date");
+    this.#tracker.checkCurrent(key, slices);
     const plan = mirror(endpoints, slices);
     this.#recordSkipped(endpoints, plan.invalidCount, plan.skippedCount);
     const { added, updated, removed } = plan;

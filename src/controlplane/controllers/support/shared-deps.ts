@@ -21,14 +21,20 @@ export function asController(trace: Trace, fact: Fact, level?: Level): Cause {
   return { causedBy: trace.emit(fact, { actor: "controller", ...defined({ level }) }).id };
 }
 
-/** Reports a failure with one key; the work queue retries it. */
+/**
+ * A controller's cache does not show its own writes yet. Mirrors StaleInformerCache in
+ * pkg/controller/util/endpointslice/errors.go.
+ */
+export class StaleInformerCache extends Error {}
+
+/** Reports a failure with one key; the work queue retries it. What a cache causes that is about to change is a detail. */
 export function retryReporter(deps: Pick<ControllerDeps, "trace">, controller: string) {
   return (key: string, error: unknown): void => {
-    const conflict = (error as { code?: unknown }).code === 409;
+    const isStale = (error as { code?: unknown }).code === 409 || error instanceof StaleInformerCache;
     asController(
       deps.trace,
       { kind: "error", message: `${controller}: ${key}: ${messageOf(error)}`, hint: "it is tried again" },
-      conflict ? 3 : 0,
+      isStale ? 3 : 0,
     );
   };
 }

@@ -1,3 +1,4 @@
+import { StaleInformerCache } from "../shared-deps.js";
 import { type EndpointSlice, ownerKeyOf } from "./slices.js";
 
 /** In place of a generation: the controller has deleted the slice. */
@@ -36,6 +37,11 @@ export class EndpointSliceTracker {
       if (generation !== undefined && generation > (metadata.generation ?? 0)) return true;
     }
     return [...known].some(([uid, generation]) => generation !== DELETION_EXPECTED && !seen.has(uid));
+  }
+
+  /** @throws StaleInformerCache if the cache is older than the last writes */
+  checkCurrent(key: string, slices: readonly EndpointSlice[]): void {
+    if (this.isStale(key, slices)) throw new StaleInformerCache("EndpointSlice informer cache is out of date");
   }
 
   update(slice: EndpointSlice): void {
