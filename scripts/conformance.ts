@@ -1,5 +1,5 @@
 // `npm run conformance -- E2E_BINARY [--focus RE] [--node embedded|containerd] [--agnhost BINARY] [--cni FOLDER]
-// [--timeout SECONDS] [--jobs N] [--keep FOLDER]`: runs the conformance cases of Kubernetes' e2e suite on the embedded
+// [--nodes N] [--timeout SECONDS] [--jobs N] [--keep FOLDER]`: runs the conformance cases of Kubernetes' e2e suite on the embedded
 // control plane. With --keep, the output of each case stays in a file.
 import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
@@ -23,6 +23,7 @@ const { values: flags, positionals } = parseArgs({
   options: {
     focus: { type: "string", default: "" },
     node: { type: "string", default: "embedded" },
+    nodes: { type: "string", default: "1" },
     agnhost: { type: "string" },
     cni: { type: "string" },
     timeout: { type: "string", default: "400" },
@@ -42,7 +43,7 @@ async function main(e2e: string): Promise<void> {
   const home = newHome();
   const isContainerd = flags.node === "containerd";
   const containerd = isContainerd ? await openContainerd(e2e) : undefined;
-  const nodes = isContainerd ? "0" : "1";
+  const nodes = isContainerd ? "0" : flags.nodes;
   const processes: CliProcess[] = [];
   try {
     const up = await runCliProcess(home, "cluster", "up", "--name", CLUSTER, "--nodes", nodes, "--detach");

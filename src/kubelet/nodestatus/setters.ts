@@ -1,5 +1,6 @@
 import type { NodeCondition, NodeObject, NodeStatus, Taint } from "../../apimachinery/api/node.js";
 import { withCondition } from "../../apimachinery/api/pod.js";
+import { isExtendedResource } from "../../apimachinery/corev1/resource-names.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import type { MachineFacts } from "./machine.js";
 import { allocatable, EPHEMERAL_STORAGE, type NodeResources } from "./resources.js";
@@ -92,10 +93,20 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
   };
   let conditions = before.conditions ?? [];
   for (const condition of ownConditions(inputs)) conditions = setCondition(conditions, condition, inputs.nowMs);
+  const capacity: Readonly<Record<string, string>> = {
+    ...before.capacity,
+    ...amounts(resources, EPHEMERAL_STORAGE.capacity),
+  };
+  const isOffered = ([name]: readonly [string, string]) => capacity[name] !== undefined || !isExtendedResource(name);
   return {
     ...before,
-    capacity: { ...before.capacity, ...amounts(resources, EPHEMERAL_STORAGE.capacity) },
-    allocatable: { ...before.allocatable, ...amounts(allocatable(resources), EPHEMERAL_STORAGE.allocatable) },
+    capacity,
+    allocatable: {
+      ...Object.fromEntries(Object.entries(before.allocatable ?? {}).filter(isOffered)),
+      // Also what an administrator has added: extended resources of the node.
+      ...capacity,
+      ...amounts(allocatable(resources), EPHEMERAL_STORAGE.allocatable),
+    },
     conditions,
     addresses: [
       { type: "InternalIP", address: machine.internalIp },

@@ -64,6 +64,21 @@ describe("setNodeStatus", () => {
   const before = initialNode(inputs).status ?? {};
   const later = { ...inputs, health: { problems: [] }, nowMs: START_MS + 60_000 };
 
+  test("pods may use an extended resource as long as the capacity that an administrator wrote has it", () => {
+    const withDongles = { ...before, capacity: { ...before.capacity, "example.com/dongle": "4" } };
+    const after = setNodeStatus(withDongles, later);
+    assert.deepEqual(
+      [
+        after.capacity?.["example.com/dongle"],
+        after.allocatable?.["example.com/dongle"],
+        after.allocatable?.["memory"],
+      ],
+      ["4", "4", before.allocatable?.["memory"]],
+    );
+    const { "example.com/dongle": _, ...capacity } = after.capacity ?? {};
+    assert.deepEqual(setNodeStatus({ ...after, capacity }, later).allocatable, before.allocatable);
+  });
+
   test("every heartbeat time moves, a transition time only with its status", () => {
     const after = setNodeStatus(before, later);
     const times = after.conditions?.map((one) => [
