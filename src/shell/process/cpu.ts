@@ -72,8 +72,10 @@ export class CpuTime {
   /** work divided by the weight: the container with the least is served first */
   virtualTime = 0;
   readonly #weight: number;
+  /** newest last */
+  readonly #arriving: Waiter[] = [];
+  /** those before them, newest first: taking one from the end moves no other */
   #waiting: Waiter[] = [];
-  #next = 0;
 
   /** @param shares CPU shares of the container; undefined or 0: 1,024 */
   constructor(
@@ -93,25 +95,22 @@ export class CpuTime {
     if (this.scheduler.spend(units)) return undefined;
     this.waits++;
     return new Promise((resume) => {
-      this.#waiting.push({ isOver, resume });
+      this.#arriving.push({ isOver, resume });
       this.scheduler.queue(this);
     });
   }
 
   /** Resumes the process that has waited longest, and all that have ended. @returns whether others wait */
   serve(): boolean {
-    for (let next = this.#shift(); next !== undefined; next = this.#shift()) {
+    for (let next = this.#first(); next !== undefined; next = this.#first()) {
       next.resume();
       if (!next.isOver()) break;
     }
-    return this.#next < this.#waiting.length;
+    return this.#waiting.length + this.#arriving.length > 0;
   }
 
-  #shift(): Waiter | undefined {
-    const first = this.#waiting[this.#next++];
-    if (this.#next < this.#waiting.length) return first;
-    this.#waiting = [];
-    this.#next = 0;
-    return first;
+  #first(): Waiter | undefined {
+    if (this.#waiting.length === 0) this.#waiting = this.#arriving.splice(0).reverse();
+    return this.#waiting.pop();
   }
 }
