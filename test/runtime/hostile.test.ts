@@ -12,5 +12,6 @@ testHostileScripts([
   "sed with a jump to itself",
   "a descriptor out of range",
   "a file without end",
+  "servers on one port",
   "yes to /dev/null",
 ]);

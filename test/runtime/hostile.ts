@@ -144,6 +144,7 @@ const SCRIPTS: readonly Row[] = [
   ["dd without end", "dd if=/dev/zero of=/dev/null", "busy"],
   ["dd of a huge block", "dd if=/dev/zero of=/tmp/f bs=100G count=1", "exited (1, Error)", /No space left on device/],
   ["links in a circle", "ln -s /x /y; ln -s /y /x; cat /x", "exited (1, Error)", /Too many levels of symbolic links/],
+  ["servers on one port", "nc -l -p 80 & nc -l -p 80 & nc -l -p 80 & wait", "idle", /Address already in use/],
   ["seq to the log", "seq 1 1000000000", "busy"],
   ["yes to /dev/null", "yes | tr y n > /dev/null", "busy"],
   ["tee of zeros", "tee < /dev/zero > /dev/null", "busy"],

@@ -92,6 +92,8 @@ test("netexec answers over HTTP and UDP, and dials other pods", async () => {
     ["/echo?msg=hi+there", "hi there"],
     ["/shell?cmd=echo+out", '{"output":"out\\n"}'],
     ["/shell?cmd=exit+3", '{"error":"exit status 3"}'],
+    ["//", "NOW: "],
+    ["/redirect?code=9999", "RangeError"],
     ["/dial?host=localhost&port=1&request=x", '{"errors":["Get \\"http://localhost:1/x\\": dial tcp'],
   ];
   for (const [path, want] of paths) assert.ok((await curl(client, server, path)).startsWith(want), path);
@@ -104,6 +106,23 @@ test("netexec answers over HTTP and UDP, and dials other pods", async () => {
   await curl(client, server, "/exit?code=5");
   await lab.settle();
   assert.equal(stateOf(server), "exited (5, Error)");
+});
+
+test("the output of a command of netexec is in the container's memory", async () => {
+  const [server, client] = [agnhost("netexec"), agnhost()];
+  await lab.settle();
+  const asking = curl(client, server, "/shell?cmd=yes");
+  while (server.isRunning) await lab.clock.advance(10);
+  assert.equal(stateOf(server), "exited (137, OOMKilled)");
+  assert.equal(await asking, "");
+});
+
+test("serve-hostname goes on after a client that does not read", async () => {
+  const [server, client] = [agnhost("serve-hostname", "--tcp", "--http=false"), agnhost()];
+  await lab.settle();
+  const address = `${sandboxIp(server)} 9376`;
+  const { stdout } = await lab.sh(`nc -z ${address}; nc -z ${address}; nc ${address} < /dev/null`, client);
+  assert.equal(stdout.toString(), server.sandbox.metadata.name);
 });
 
 test("nettest counts what other pods post", async () => {

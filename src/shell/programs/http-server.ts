@@ -1,13 +1,26 @@
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { duplexOf } from "../process/duplex.js";
 import type { Listener } from "../process/ports.js";
 import type { Self } from "../process/process.js";
 
-/** Serves HTTP on connections of the pod's network with Node's own server; no socket of the machine is used. */
-export function serveHttp(self: Self, respond: RequestListener): { readonly listener: Listener; close(): void } {
+/**
+ * Serves HTTP on connections of the pod's network with Node's own server; no socket of the machine is used.
+ * @param respond an error that it throws ends the connection, and no other container
+ */
+export function serveHttp(
+  self: Self,
+  respond: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void,
+): { readonly listener: Listener; close(): void } {
   // Timeouts would use timers of the system clock.
-  const server = createServer({ keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 }, respond);
+  const options = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
+  const server = createServer(options, async (request, response) => {
+    try {
+      await respond(request, response);
+    } catch {
+      response.destroy();
+    }
+  });
   const open = new Set<Duplex>();
   return {
     listener: (connection) => {

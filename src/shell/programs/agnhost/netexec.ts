@@ -1,7 +1,8 @@
 import type { SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { exitCodeOf } from "../../process/process.js";
-import { BytesSource, CollectingSink } from "../../process/streams.js";
+import { BytesSource, HeldSink } from "../../process/streams.js";
+import { untilKilled } from "../system.js";
 import { askUdp, getHttp } from "./dial.js";
 import { durationMs, type Flags } from "./flags.js";
 import { goLog } from "./go-log.js";
@@ -14,8 +15,7 @@ import { bodyOf, type Endpoint, type Exchange, serve } from "./web.js";
 export async function netexec(self: Self, flags: Flags): Promise<number> {
   const [httpPort, udpPort] = [flags.number("http-port", 8080), flags.number("udp-port", 8081)];
   const { ports } = self.machine.network;
-  const ended = new Promise<number>((exit, reject) => {
-    self.signal.addEventListener("abort", () => reject(self.signal.reason), { once: true });
+  const ended = new Promise<number>((exit) => {
     const override = flags.text("http-override");
     const endpoint: Endpoint = (exchange) => route(self, overridden(exchange, override), exit);
     if (!serve(self, httpPort, endpoint)) exit(1);
@@ -25,7 +25,7 @@ export async function netexec(self: Self, flags: Flags): Promise<number> {
   await goLog(self, `Started HTTP server on port ${httpPort}`);
   if (hasUdp) await goLog(self, `Started UDP server on port ${udpPort}`);
   try {
-    return await ended;
+    return await Promise.race([ended, untilKilled(self)]);
   } finally {
     ports.closeUdp(udpPort);
   }
@@ -98,6 +98,7 @@ async function dial(self: Self, { query, answer }: Exchange): Promise<void> {
   const responses: string[] = [];
   const errors: string[] = [];
   for (let count = 0; count < tries; count++) {
+    await self.turn();
     try {
       responses.push(await (protocol === "http" ? getHttp : askUdp)(self, host, port, request));
     } catch (error) {
@@ -112,7 +113,7 @@ async function dial(self: Self, { query, answer }: Exchange): Promise<void> {
 
 async function shell(self: Self, { query, answer }: Exchange): Promise<void> {
   const { env, cwd, pid, machine, signal } = self;
-  const out = new CollectingSink();
+  const out = new HeldSink(self.memory);
   const command = query.get("shellCommand") || query.get("cmd") || "";
   const child = machine.spawn({
     argv: ["/bin/sh", "-c", command],
@@ -125,7 +126,7 @@ async function shell(self: Self, { query, answer }: Exchange): Promise<void> {
   });
   const code = exitCodeOf(await child.exited);
   signal.throwIfAborted();
-  const output = out.bytes().toString();
+  const output = out.take();
   answer(
     200,
     JSON.stringify({ ...(code === 0 ? {} : { error: `exit status ${code}` }), ...(output === "" ? {} : { output }) }),

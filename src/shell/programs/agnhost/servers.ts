@@ -4,7 +4,7 @@ import type { Connection } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { SIGTERM } from "../../process/signals.js";
 import { print } from "../console.js";
-import { untilSignal } from "../system.js";
+import { untilKilled, untilSignal } from "../system.js";
 import type { Flags } from "./flags.js";
 import { goLog } from "./go-log.js";
 import { bodyOf, listenAndServe, serve } from "./web.js";
@@ -44,8 +44,7 @@ export async function nettest(self: Self, flags: Flags): Promise<number> {
   const { hostname } = self.machine;
   const received: Record<string, number> = {};
   const errors: string[] = [];
-  const ended = new Promise<number>((quit, reject) => {
-    self.signal.addEventListener("abort", () => reject(self.signal.reason), { once: true });
+  const ended = new Promise<number>((quit) => {
     const isServing = serve(self, flags.number("port", 8080), async ({ path, request, answer }) => {
       if (path === "/quit") return quit(0);
       if (path === "/status") return answer(200, "fail");
@@ -60,7 +59,7 @@ export async function nettest(self: Self, flags: Flags): Promise<number> {
     });
     if (!isServing) quit(1);
   });
-  return ended;
+  return Promise.race([ended, untilKilled(self)]);
 }
 
 function sourceOf(body: string): string {
@@ -79,7 +78,8 @@ export async function serveHostname(self: Self, flags: Flags): Promise<number> {
   const { machine, signal } = self;
   const port = flags.number("port", 9376);
   const [hasTcp, hasUdp] = [flags.isSet("tcp"), flags.isSet("udp")];
-  if (hasTcp) serveTcp(self, port, ({ outgoing }) => outgoing.write(Buffer.from(machine.hostname), signal));
+  const sendName = async ({ outgoing }: Connection) => outgoing.write(Buffer.from(machine.hostname), signal);
+  if (hasTcp) serveTcp(self, port, sendName);
   if (hasUdp) {
     machine.network.ports.listenUdp(port, () => Buffer.from(machine.hostname));
     signal.addEventListener("abort", () => machine.network.ports.closeUdp(port), { once: true });
@@ -154,13 +154,14 @@ export async function portForwardTester(self: Self): Promise<number> {
 }
 
 /** Passes each connection to `accept`, and closes it when `accept` returns a promise that resolves. */
+/** @param accept if it returns a promise, the connection ends with it */
 function serveTcp(self: Self, port: number, accept: (connection: Connection) => Promise<void> | void): void {
   listenTcp(self, port, (connection) => {
-    const done = accept(connection);
-    if (done === undefined) return;
-    void done.finally(() => {
+    const release = () => {
       connection.outgoing.release();
       connection.incoming.release();
-    });
+    };
+    // Also when the client does not read its answer.
+    accept(connection)?.then(release, release);
   });
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { onAbort } from "../../../util/abort.js";
+import { requestUrl } from "../../../util/request-url.js";
 import { listenTcp } from "../../net/listen.js";
 import type { Self } from "../../process/process.js";
 import { serveHttp } from "../http-server.js";
@@ -23,7 +24,7 @@ export type Endpoint = (exchange: Exchange) => Promise<void> | void;
 
 /** Serves HTTP on a port of the pod until the process ends. @returns false if the port is in use */
 export function serve(self: Self, port: number, endpoint: Endpoint): boolean {
-  const server = serveHttp(self, (request, response) => void respond(request, response, endpoint));
+  const server = serveHttp(self, (request, response) => respond(request, response, endpoint));
   if (listenTcp(self, port, server.listener) === undefined) return false;
   onAbort(self.signal, () => server.close());
   return true;
@@ -37,7 +38,7 @@ export async function listenAndServe(self: Self, port: number, endpoint: Endpoin
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, endpoint: Endpoint): Promise<void> {
-  const url = new URL(request.url ?? "/", "http://pod");
+  const { pathname, searchParams } = requestUrl(request.url) ?? new URL("http://pod");
   const answer: Exchange["answer"] = (status, body, headers = {}) => {
     const length = { "content-length": Buffer.byteLength(body) };
     response.writeHead(status, { "content-type": "text/plain; charset=utf-8", ...length, ...headers });
@@ -45,7 +46,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, endpo
   };
   const peer = `${request.socket.remoteAddress}:${request.socket.remotePort}`;
   try {
-    await endpoint({ request, path: decodeURIComponent(url.pathname), query: url.searchParams, peer, answer });
+    await endpoint({ request, path: decodeURIComponent(pathname), query: searchParams, peer, answer });
   } catch (error) {
     if (!response.headersSent) answer(500, String(error));
   }

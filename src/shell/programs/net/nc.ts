@@ -141,6 +141,8 @@ async function serve(self: Self, options: NetOptions, port: number): Promise<num
       take(connection).then(() => (keeps ? undefined : resolve()), reject);
     });
   });
+  // A process that ends early does not await it: its port is in use, or its stderr is closed.
+  ended.catch(() => {});
   if (listening === undefined) {
     await warn(self, "nc: bind: Address already in use\n");
     return 1;
