@@ -36,7 +36,7 @@ export class RuntimeLab {
   constructor(options: Partial<RuntimeOptions> = {}) {
     const deps = { clock: this.clock, random: new SystemRandom(), trace: this.recorded.trace };
     this.runtime = createRuntime(
-      { ...deps, images: ["agnhost", "busybox", "nginx", "stress"], ...options },
+      { ...deps, images: ["agnhost", "busybox", "httpd", "nginx", "stress"], ...options },
       "/nonexistent",
     );
     this.core = this.runtime.core;
@@ -103,6 +103,7 @@ export async function loadPrograms(): Promise<void> {
     import("../../src/shell/language/utilities.js"),
     import("../../src/shell/language/as-program.js"),
     import("../../src/shell/programs/agnhost/agnhost.js"),
+    import("../../src/shell/programs/httpd.js"),
     import("../../src/shell/programs/nginx.js"),
     import("../../src/shell/programs/net/curl.js"),
     import("../../src/shell/programs/net/nc.js"),

@@ -99,6 +99,25 @@ test("nginx serves its files inside the pods' network, and logs requests", async
   assert.equal((await lab.sh(`curl -s -i http://${ip}`, server)).stdout.toString().split("\r\n").at(-1), "mine\n");
 });
 
+test("httpd serves its files, also those that come later, and ends gracefully", async () => {
+  const server = lab.run({ image: { image: "httpd" } });
+  const client = lab.run({ command: ["sleep", "infinity"] });
+  const output = lab.output(server);
+  await lab.settle();
+  const page = await lab.sh(`wget -q -O - http://${server.sandbox.ip}/`, client);
+  assert.match(page.stdout.toString(), /It works!/);
+  const file = "/usr/local/apache2/htdocs/index.html";
+  assert.match((await lab.sh(`mv -v ${file} /tmp/`, server)).stdout.toString(), /index\.html/);
+  assert.equal((await lab.sh("wget -q -O - http://localhost/index.html", server)).exitCode, 1);
+  await lab.sh(`mv /tmp/index.html ${file}`, server);
+  const answer = (await lab.sh("wget -q -S -O - http://localhost/index.html", server)).stderr.toString();
+  assert.match(answer, /Server: Apache/);
+  assert.match(output(), /^[\d.]+ - - \[.*\] "GET \/ HTTP\/1\.1" 200 45\n.* "GET \/index.html HTTP\/1\.1" 404 196\n/);
+  await lab.sh("kill -WINCH 1", server);
+  await lab.settle();
+  assert.equal(stateOf(server), "exited (0, Completed)");
+});
+
 test("a server's end frees its port", async () => {
   const sandbox = lab.sandbox();
   const first = lab.run({ image: { image: "nginx" } }, sandbox);

@@ -2,6 +2,7 @@ import agnhost from "../../../fixtures/images/agnhost.json" with { type: "json" 
 import busybox from "../../../fixtures/images/busybox.json" with { type: "json" };
 import criTools from "../../../fixtures/images/cri-tools.json" with { type: "json" };
 import dnsutils from "../../../fixtures/images/dnsutils.json" with { type: "json" };
+import httpd from "../../../fixtures/images/httpd.json" with { type: "json" };
 import nettool from "../../../fixtures/images/nettool.json" with { type: "json" };
 import nginx from "../../../fixtures/images/nginx.json" with { type: "json" };
 import pause from "../../../fixtures/images/pause.json" with { type: "json" };
@@ -37,6 +38,7 @@ const DEFINITIONS: readonly ImageDefinition[] = [
   agnhost,
   busybox,
   dnsutils,
+  httpd,
   nettool,
   nginx,
   pause,

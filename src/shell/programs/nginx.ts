@@ -1,26 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { onAbort } from "../../util/abort.js";
 import { FsError } from "../fs/fs-error.js";
-import { resolvePath } from "../fs/paths.js";
 import { listenTcp } from "../net/listen.js";
 import type { Self } from "../process/process.js";
 import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../process/signals.js";
 import { complain, print } from "./console.js";
 import { formatDate } from "./date.js";
 import { serveHttp } from "./http-server.js";
+import { findStaticFile } from "./static-files.js";
 import { untilSignal } from "./system.js";
 
 const PID_FILE = "/var/run/nginx.pid";
 const CONFIG_FOLDER = "/etc/nginx/conf.d";
-const TYPES: Readonly<Record<string, string>> = {
-  html: "text/html",
-  css: "text/css",
-  js: "application/javascript",
-  json: "application/json",
-  txt: "text/plain",
-  svg: "image/svg+xml",
-};
-
 interface Site {
   readonly sockets: readonly { readonly port: number; readonly address: string | undefined }[];
   readonly root: string;
@@ -86,8 +77,8 @@ function readSite(self: Self): Site {
 }
 
 function answer(self: Self, site: Site, request: IncomingMessage, response: ServerResponse): void {
-  const path = decodePath(request.url ?? "/");
-  const { status, body, type } = site.answer === undefined ? find(self, site, path) : textAnswer(site.answer);
+  const { status, body, type } =
+    site.answer === undefined ? find(self, site, request.url ?? "/") : textAnswer(site.answer);
   const isAllowed = request.method === "GET" || request.method === "HEAD" || site.answer !== undefined;
   const code = isAllowed ? status : 405;
   const content = isAllowed ? body : page(405, "Not Allowed");
@@ -113,28 +104,14 @@ function accessLine(request: IncomingMessage, code: number, sentBytes: number, n
   return `${from} - - [${at}] "${method} ${url} HTTP/${httpVersion}" ${code} ${sentBytes} ${referer} ${agent} ${forwarded}\n`;
 }
 
-function decodePath(url: string): string {
-  try {
-    return decodeURIComponent(url.split("?")[0] ?? "/");
-  } catch {
-    return "/"; // an invalid escape; nginx also answers such requests with its index
-  }
-}
-
 function textAnswer({ status, text }: { readonly status: number; readonly text: string }) {
   return { status, body: Buffer.from(text), type: "text/plain" };
 }
 
-function find(self: Self, { root }: Site, urlPath: string): { status: number; body: Buffer; type: string } {
-  const { fs } = self.machine;
-  const inRoot = `${root}${resolvePath("/", urlPath)}`;
-  const path = fs.exists(inRoot) && fs.stat(inRoot).type === "directory" ? resolvePath(inRoot, "index.html") : inRoot;
-  try {
-    const type = TYPES[path.split(".").at(-1) ?? ""] ?? "application/octet-stream";
-    return { status: 200, body: fs.readFile(path), type };
-  } catch {
-    return { status: 404, body: page(404, "Not Found"), type: "text/html" };
-  }
+function find(self: Self, { root }: Site, url: string): { status: number; body: Buffer; type: string } {
+  const file = findStaticFile(self, root, url);
+  if (file !== undefined) return { status: 200, ...file };
+  return { status: 404, body: page(404, "Not Found"), type: "text/html" };
 }
 
 function page(status: number, text: string): Buffer {

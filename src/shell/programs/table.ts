@@ -35,6 +35,7 @@ const utility: Program = async (self) => (await import("../language/utilities.js
 /** Builtins of the shell that also exist as programs: `test`, `printf`. */
 const builtin: Program = async (self) => (await import("../language/as-program.js")).runBuiltinProgram(self);
 const nginx: Program = async (self) => (await import("./nginx.js")).nginx(self);
+const httpd: Program = async (self) => (await import("./httpd.js")).httpd(self);
 const curl: Program = async (self) => (await import("./net/curl.js")).curl(self);
 const wget: Program = async (self) => (await import("./net/wget.js")).wget(self);
 const nslookup: Program = async (self) => (await import("./net/nslookup.js")).nslookup(self);
@@ -55,6 +56,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["utility", utility],
   ["builtin", builtin],
   ["nginx", nginx],
+  ["httpd", httpd],
   ["curl", curl],
   ["wget", wget],
   ["nc", netcat],
@@ -129,6 +131,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
           "utility",
           "builtin",
           "nginx",
+          "httpd",
           "curl",
           "dig",
           "stress",
