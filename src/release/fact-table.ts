@@ -178,6 +178,8 @@ export const FACTS = {
   nodeCidrMaskSize: count("nodeCIDRMaskSize", "cmd/kube-controller-manager/app/core.go", "bits", ["1.25", 24]),
 
   // Workloads
+  statefulSetStartOrdinal: gate("StatefulSetStartOrdinal", ["1.25", false], ["1.27", true]),
+  podIndexLabel: gate("PodIndexLabel", ["1.25", false], ["1.28", true]),
   jobPodFailurePolicy: gate("JobPodFailurePolicy", ["1.25", false], ["1.26", true]),
   jobBackoffByFailures: fact(
     "back-off of a job's failed pods",

@@ -39,7 +39,6 @@ const NEWER_THAN_1_25: Readonly<Record<string, string>> = {
   VolumeError: "errorCode",
   DeploymentStatus: "terminatingReplicas",
   ReplicaSetStatus: "terminatingReplicas",
-  StatefulSetSpec: "ordinals",
   JobSpec: "backoffLimitPerIndex managedBy maxFailedIndexes podReplacementPolicy successPolicy",
   JobStatus: "failedIndexes terminating",
   HPAScalingRules: "tolerance",

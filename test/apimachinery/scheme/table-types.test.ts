@@ -97,7 +97,6 @@ type Differences =
 type NewerFields =
   | "DeploymentStatus.terminatingReplicas"
   | "ReplicaSetStatus.terminatingReplicas"
-  | "StatefulSetSpec.ordinals"
   | "ResourceAttributes.fieldSelector"
   | "ResourceAttributes.labelSelector"
   | "LeaseSpec.preferredHolder"

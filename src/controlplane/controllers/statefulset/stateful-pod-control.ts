@@ -22,6 +22,7 @@ export class StatefulPodControl {
     readonly client: Pick<LocalClient, "create" | "modify" | "delete">,
     readonly claims: SharedReflector<PersistentVolumeClaim>,
     readonly recorder: EventRecorder,
+    readonly kubeVersion: string,
   ) {}
 
   /**
@@ -44,7 +45,9 @@ export class StatefulPodControl {
     await this.#recorded("update", set, pod, async () => {
       if (!storageMatches(set, pod)) await this.#createClaims(set, pod);
       const updated = await this.client.modify<PodObject>("pods", set.metadata.namespace, nameOf(pod), (current) =>
-        identityMatches(set, current) && storageMatches(set, current) ? current : withIdentity(set, current),
+        identityMatches(set, current) && storageMatches(set, current)
+          ? current
+          : withIdentity(set, current, this.kubeVersion),
       );
       return updated !== undefined;
     });

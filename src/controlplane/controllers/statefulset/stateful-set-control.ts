@@ -32,6 +32,7 @@ export interface ControlDeps {
   readonly podControl: StatefulPodControl;
   /** set key -> what the last pass waited for, so that it is told once */
   readonly waits: Map<string, string>;
+  readonly kubeVersion: string;
 }
 
 /** Whether the pass goes on with the next pod, or has done all that it can now. */
@@ -59,7 +60,7 @@ export class StatefulSetPass {
     this.counts = new ReplicaCounts(versions, pods, deps.clock.now());
     const ordinals = ordinalsOf(set);
     const byOrdinal = new Map(pods.map((pod) => [ordinalOf(pod), pod]));
-    this.#replicas = ordinals.map((ordinal) => byOrdinal.get(ordinal) ?? newVersionedStatefulSetPod(versions, ordinal));
+    this.#replicas = ordinals.map((ordinal) => byOrdinal.get(ordinal) ?? this.#newPod(ordinal));
     const wanted = new Set(ordinals);
     this.#condemned = pods
       .filter((pod) => ordinalOf(pod) >= 0 && !wanted.has(ordinalOf(pod)))
@@ -75,6 +76,10 @@ export class StatefulSetPass {
     if ((await this.#scaleDown()) === "done") return;
     if (this.set.spec?.updateStrategy?.type !== "OnDelete") await this.#rollOut();
     else this.#waitsNoMore();
+  }
+
+  #newPod(ordinal: number): PodObject {
+    return newVersionedStatefulSetPod(this.versions, ordinal, this.deps.kubeVersion);
   }
 
   get #isMonotonic(): boolean {
@@ -124,13 +129,14 @@ export class StatefulSetPass {
     });
     this.counts.deleted(pod);
     this.counts.replicas--;
-    this.#replicas[index] = newVersionedStatefulSetPod(this.versions, ordinalOf(pod));
+    this.#replicas[index] = this.#newPod(ordinalOf(pod));
   }
 
   async #create(pod: PodObject): Promise<void> {
     const { replicas } = this.counts;
     const why = `${this.#title} has ${replicas} of ${replicasOf(this.set)} replicas`;
-    const order = this.#isMonotonic && ordinalOf(pod) > 0 ? ", and all pods before it are running and ready" : "";
+    const order =
+      this.#isMonotonic && pod !== this.#replicas[0] ? ", and all pods before it are running and ready" : "";
     await this.#decide(`create pod ${keyOf(pod)} of revision ${podRevision(pod)}`, `${why}${order}`, () =>
       this.deps.podControl.createPod(this.set, pod),
     );
@@ -162,8 +168,7 @@ export class StatefulSetPass {
   async #rollOut(): Promise<void> {
     const update = nameOf(this.versions.updateRevision);
     const partition = partitionOf(this.set);
-    for (const pod of [...this.#replicas].reverse()) {
-      if (ordinalOf(pod) < partition) break;
+    for (const pod of this.#replicas.slice(partition).reverse()) {
       if (podRevision(pod) !== update && !isTerminating(pod)) {
         const from = partition > 0 ? `, and the partition is ${partition}` : "";
         const why = `its revision is ${podRevision(pod) || "unknown"}, not ${update}${from}`;

@@ -49,15 +49,15 @@ class StatefulSetRun {
   readonly #control: ControlDeps;
 
   constructor(readonly deps: SharedDeps) {
-    const { clock, client, trace, reflectors } = deps;
+    const { clock, client, trace, reflectors, kubeVersion } = deps;
     this.#sets = reflectors.of<StatefulSet>(STATEFUL_SETS);
     this.#pods = reflectors.of<PodObject>("pods");
     this.#claims = reflectors.of<PersistentVolumeClaim>(CLAIMS);
     this.#queue = new WorkQueue(clock);
     this.#history = new ControllerHistory(deps);
     const recorder = deps.recorderFor("statefulset-controller");
-    const podControl = new StatefulPodControl(client, this.#claims, recorder);
-    this.#control = { clock, trace, recorder, podControl, waits: new Map() };
+    const podControl = new StatefulPodControl(client, this.#claims, recorder, kubeVersion);
+    this.#control = { clock, trace, recorder, podControl, waits: new Map(), kubeVersion };
   }
 
   run(signal: AbortSignal): Promise<void> {

@@ -11,6 +11,7 @@ import type {
 import type { FieldError } from "../../../apimachinery/errors.js";
 import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
+import { factFor } from "../../../release/facts.js";
 import { isSet } from "../../../util/records.js";
 import { validateLabels } from "../validate-meta.js";
 import { forbidden, goValue, IMMUTABLE, invalidValue, nonNegative, notSupported, required } from "./field-errors.js";
@@ -147,6 +148,7 @@ export function validateStatefulSet({ spec }: Wire<V1StatefulSet>): FieldError[]
     ...validateStatefulSetStrategy(updateStrategy),
     ...nonNegative("spec.replicas", spec?.replicas),
     ...nonNegative("spec.minReadySeconds", spec?.minReadySeconds),
+    ...nonNegative("spec.ordinals.start", spec?.ordinals?.start),
     ...requiredSelector(selector, "statefulset"),
     // Upstream does not check the pods' spec, which lacks the volumes of the claims.
     ...labelsMatch(template, selector),
@@ -180,6 +182,7 @@ function validateStatefulSetStrategy(
 
 const STATEFUL_SET_CHANGES = [
   "replicas",
+  "ordinals",
   "template",
   "updateStrategy",
   "persistentVolumeClaimRetentionPolicy",
@@ -187,16 +190,29 @@ const STATEFUL_SET_CHANGES = [
 ] as const;
 
 /** Mirrors ValidateStatefulSetUpdate. */
-export function validateStatefulSetUpdate(set: Wire<V1StatefulSet>, old: Wire<V1StatefulSet>): FieldError[] {
+export function validateStatefulSetUpdate(
+  set: Wire<V1StatefulSet>,
+  old: Wire<V1StatefulSet>,
+  kubeVersion: string,
+): FieldError[] {
   const errors = validateStatefulSet(set);
+  const hasOrdinals = factFor("statefulSetStartOrdinal", kubeVersion);
+  const allowed: readonly string[] = STATEFUL_SET_CHANGES.filter((name) => name !== "ordinals" || hasOrdinals);
   const fixed = (one: Wire<V1StatefulSet>) =>
-    Object.entries(one.spec ?? {}).filter(([name]) => !(STATEFUL_SET_CHANGES as readonly string[]).includes(name));
+    Object.entries(one.spec ?? {}).filter(([name]) => !allowed.includes(name));
   if (!semanticallyEqual(Object.fromEntries(fixed(set)), Object.fromEntries(fixed(old)))) {
-    const names = STATEFUL_SET_CHANGES.map((name) => `'${name}'`);
+    const names = allowed.map((name) => `'${name}'`);
     const list = `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
     errors.push(forbidden("spec", `updates to statefulset spec for fields other than ${list} are forbidden`));
   }
   return errors;
+}
+
+/** Drops a start of the ordinals in releases that do not know it. Mirrors dropStatefulSetDisabledFields in pkg/registry/apps/statefulset/strategy.go. */
+export function withoutUnknownFields(set: Wire<V1StatefulSet>, kubeVersion: string): Wire<V1StatefulSet> {
+  if (!set.spec?.ordinals || factFor("statefulSetStartOrdinal", kubeVersion)) return set;
+  const { ordinals: _dropped, ...spec } = set.spec;
+  return { ...set, spec };
 }
 
 export function validateControllerRevision({ data, revision }: Wire<V1ControllerRevision>): FieldError[] {

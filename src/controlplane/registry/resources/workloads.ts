@@ -43,6 +43,7 @@ import {
   validateReplicationController,
   validateStatefulSet,
   validateStatefulSetUpdate,
+  withoutUnknownFields,
 } from "./workload-validation.js";
 
 /** Workloads. Mirrors pkg/registry/apps, pkg/registry/core/replicationcontroller and their printers. */
@@ -197,10 +198,10 @@ function replicasField({ status }: Wire<V1ReplicaSet>): Record<string, string> {
   return { "status.replicas": String(status?.replicas ?? 0) };
 }
 
-interface Rules {
+interface Rules extends Pick<Strategy, "prepareForCreate" | "prepareForUpdate" | "validateUpdate"> {
   validate(object: KubeObject): FieldError[];
-  /** default: as a new object, with the selector it has */
-  validateUpdate?(object: KubeObject, old: KubeObject): FieldError[];
+  /** the counts of a new object: Go writes those that are 0 */
+  readonly freshStatus: object;
 }
 
 /** @param isScaled it has a /scale */
@@ -210,10 +211,14 @@ function workload(
   options: Rules & { readonly short: string; readonly table: TableDefinition; readonly isScaled: boolean },
   status: Pick<Strategy, "prepareForUpdate" | "validateUpdate">,
 ) {
-  const { short, table, isScaled, validate } = options;
-  const validateUpdate =
-    options.validateUpdate ?? ((object, old) => [...validate(object), ...sameSelector(object, old)]);
-  return row("apps/v1", kind, resource, specAndStatus({ counted: true, strategy: { validate, validateUpdate } }), {
+  const { short, table, isScaled, freshStatus, ...rules } = options;
+  // Unless a kind says otherwise, an update is checked as a new object, with the selector it has.
+  const validateUpdate: Strategy["validateUpdate"] = (object, old) => [
+    ...rules.validate(object),
+    ...sameSelector(object, old),
+  ];
+  const strategy = { validateUpdate, ...rules };
+  return row("apps/v1", kind, resource, specAndStatus({ counted: true, freshStatus: () => freshStatus, strategy }), {
     shortNames: [short],
     categories: ["all"],
     table,
@@ -238,6 +243,7 @@ const DEPLOYMENT = workload(
   "deployments",
   {
     short: "deploy",
+    freshStatus: {},
     table: DEPLOYMENT_TABLE,
     isScaled: true,
     validate: (object) => validateDeployment(object as Wire<V1Deployment>),
@@ -262,6 +268,7 @@ const REPLICA_SET = workload(
   "replicasets",
   {
     short: "rs",
+    freshStatus: { replicas: 0 },
     table: REPLICAS_TABLE,
     isScaled: true,
     validate: (object) => validateReplicaSet(object as Wire<V1ReplicaSet>),
@@ -274,6 +281,7 @@ const DAEMON_SET = workload(
   "daemonsets",
   {
     short: "ds",
+    freshStatus: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
     table: DAEMON_SET_TABLE,
     isScaled: false,
     validate: (object) => validateDaemonSet(object as Wire<V1DaemonSet>),
@@ -286,11 +294,15 @@ const STATEFUL_SET = workload(
   "statefulsets",
   {
     short: "sts",
+    freshStatus: { replicas: 0, availableReplicas: 0 },
     table: STATEFUL_SET_TABLE,
     isScaled: true,
     validate: (object) => validateStatefulSet(object as Wire<V1StatefulSet>),
-    validateUpdate: (object, old) =>
-      validateStatefulSetUpdate(object as Wire<V1StatefulSet>, old as Wire<V1StatefulSet>),
+    validateUpdate: (object, old, { kubeVersion }) =>
+      validateStatefulSetUpdate(object as Wire<V1StatefulSet>, old as Wire<V1StatefulSet>, kubeVersion),
+    prepareForCreate: (object, { kubeVersion }) => withoutUnknownFields(object as Wire<V1StatefulSet>, kubeVersion),
+    prepareForUpdate: (object, _old, { kubeVersion }) =>
+      withoutUnknownFields(object as Wire<V1StatefulSet>, kubeVersion),
   },
   statusStrategy(STATEFUL_SET_STATUS),
 );
@@ -314,7 +326,11 @@ export const REPLICATION_CONTROLLERS = row(
   "v1",
   "ReplicationController",
   "replicationcontrollers",
-  specAndStatus({ counted: true, strategy: { validate: validateRc, validateUpdate: validateRc } }),
+  specAndStatus({
+    counted: true,
+    freshStatus: () => ({ replicas: 0 }),
+    strategy: { validate: validateRc, validateUpdate: validateRc },
+  }),
   {
     shortNames: ["rc"],
     categories: ["all"],

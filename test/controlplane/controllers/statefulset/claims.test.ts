@@ -68,7 +68,11 @@ const table: readonly Row[] = [
       await play(stage);
       const left = await claims(stage);
       await stage.changeSpec(STS, "web", { replicas: 2 });
-      return [left, await volumesOf(stage, "web-1"), (await stage.get(CLAIMS, "data-web-1")).metadata.uid === metadata.uid];
+      return [
+        left,
+        await volumesOf(stage, "web-1"),
+        (await stage.get(CLAIMS, "data-web-1")).metadata.uid === metadata.uid,
+      ];
     },
     ["data-web-0 Pending, data-web-1 Pending", ["data data-web-1"], true],
   ],
@@ -134,7 +138,9 @@ const table: readonly Row[] = [
     },
     [
       "data-web-0 Pending",
-      expect.stringContaining("update Pod web-0 in StatefulSet web failed error: Pod \"web-0\" is invalid: spec: Forbidden"),
+      expect.stringContaining(
+        'update Pod web-0 in StatefulSet web failed error: Pod "web-0" is invalid: spec: Forbidden',
+      ),
     ],
   ],
 ];

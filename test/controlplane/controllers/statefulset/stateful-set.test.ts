@@ -623,6 +623,32 @@ for (const [title, rows] of Object.entries({ creation, scaling, replacement, upd
 }
 
 describe("StatefulSet", () => {
+  test("since v1.27 its ordinals can start elsewhere, and since v1.28 pods have their ordinal as a label", async () => {
+    await using stage = await WorkloadStage.open({ kubeVersion: "1.28" });
+    const updateStrategy = partition(1).updateStrategy;
+    await running(stage, 2, { ordinals: { start: 5 }, updateStrategy });
+    const { labels } = (await pod(stage, "web-6")).metadata;
+    await setImage(stage, "nginx:2");
+    await play(stage);
+    expect([await shown(stage), labels?.["apps.kubernetes.io/pod-index"]]).toEqual(["web-5 nginx, web-6 nginx:2", "6"]);
+    await stage.changeSpec(STS, "web", { ordinals: { start: 4 } });
+    await play(stage);
+    expect(await shown(stage)).toBe("web-4 nginx, web-5 nginx:2");
+    await expect(stage.changeSpec(STS, "web", { ordinals: { start: -1 } })).rejects.toThrow(
+      "spec.ordinals.start: Invalid value: -1: must be greater than or equal to 0",
+    );
+    await expect(stage.changeSpec(STS, "web", { serviceName: "other" })).rejects.toThrow(
+      "for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy',",
+    );
+  });
+
+  test("before, it drops their start", async () => {
+    await using stage = await WorkloadStage.open({ kubeVersion: "1.25" });
+    await running(stage, 1, { ordinals: { start: 5 } });
+    expect((await stage.get<StatefulSet>(STS, "web")).spec?.ordinals).toBeUndefined();
+    expect((await pod(stage, "web-0")).metadata.labels).not.toHaveProperty("apps.kubernetes.io/pod-index");
+  });
+
   test("in peace it causes no request in an hour", async () => {
     await using stage = await WorkloadStage.open();
     await running(stage, 3);

@@ -148,6 +148,14 @@ const created: readonly [resource: Kind, what: string, spec: Fields, error: stri
   ],
 ];
 
+/** The status of a new object has the counts that Go writes when they are 0. */
+const freshStatuses: readonly [resource: Kind, status: Fields][] = [
+  ["deployments", {}],
+  ["replicasets", { replicas: 0 }],
+  ["daemonsets", { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 }],
+  ["statefulsets", { replicas: 0, availableReplicas: 0 }],
+];
+
 const IMMUTABLE =
   'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"app":"other"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: field is immutable';
 const other = { selector: { matchLabels: { app: "other" } }, template: template({ app: "other" }) };
@@ -197,6 +205,13 @@ describe("workloads", () => {
   for (const [resource, what, spec, error] of created) {
     test(`${resource}: ${what}`, async () => {
       expect(await errorOf(lab.create(resource, workload(resource, spec, fresh())))).toEqual(error);
+    });
+  }
+
+  for (const [resource, status] of freshStatuses) {
+    test(`${resource}: a new one has the status ${JSON.stringify(status)}, whatever the client sent`, async () => {
+      const sent = { ...workload(resource, {}, fresh()), status: { observedGeneration: 7 } };
+      expect((await lab.create(resource, sent))["status"]).toEqual(status);
     });
   }
 
