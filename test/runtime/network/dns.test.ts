@@ -183,6 +183,7 @@ const OUTPUTS: readonly (readonly [command: string, code: number, output: RegExp
   ["dig +tcp +noall +answer +search pods A", 0, /\t10\.244\.1\.2\n.*\t10\.244\.2\.2\n$/],
   ["dig +short -x 10.96.0.9", 0, /^web\.ns\.svc\.cluster\.local\.\n$/],
   ["dig +short _http._tcp.web.ns.svc.cluster.local SRV", 0, /^0 100 80 web\.ns\.svc\.cluster\.local\.\n$/],
+  ["dig +short SRV _http._tcp.web.ns.svc.cluster.local", 0, /^0 100 80 web\.ns\.svc\.cluster\.local\.\n$/],
   ["dig nothing", 0, /status: NXDOMAIN, id: \d+\n;; flags: qr aa rd ra; QUERY: 1, ANSWER: 0/],
   [
     "dig @10.99.0.1 +tries=1 web",

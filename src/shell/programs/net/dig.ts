@@ -78,7 +78,7 @@ function parse(args: readonly string[]): Plan {
     } else if (arg === "-t") {
       type = TYPES.find((one) => one === (args[++at] ?? "").toUpperCase()) ?? type;
     } else if (arg.startsWith("-")) continue;
-    else if (known !== undefined && name !== undefined) type = known;
+    else if (known !== undefined) type = known;
     else name ??= arg;
   }
   return { name: name ?? ".", type, server, flags };
