@@ -50,9 +50,10 @@ export function minTolerationSeconds(used: readonly Toleration[]): number | unde
   return limits.length === 0 ? undefined : Math.max(0, Math.min(...limits));
 }
 
-/** Adds a toleration unless it is there, for any time. Mirrors AddOrUpdateTolerationInPodSpec in pkg/apis/core/v1/helper/helpers.go. */
+/** Adds a toleration, or puts it in the place of one that differs only in its time. Mirrors AddOrUpdateTolerationInPodSpec in pkg/apis/core/v1/helper/helpers.go. */
 export function withToleration(tolerations: readonly Toleration[], added: Toleration): readonly Toleration[] {
   const fields = ["key", "operator", "value", "effect"] as const;
-  const isThere = tolerations.some((one) => fields.every((field) => (one[field] ?? "") === (added[field] ?? "")));
-  return isThere ? tolerations : [...tolerations, added];
+  const isSame = (one: Toleration) => fields.every((field) => (one[field] ?? "") === (added[field] ?? ""));
+  if (!tolerations.some(isSame)) return [...tolerations, added];
+  return tolerations.map((one) => (isSame(one) ? added : one));
 }
