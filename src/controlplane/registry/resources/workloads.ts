@@ -289,6 +289,33 @@ const DAEMON_SET = workload(
   statusStrategy(DAEMON_SET_STATUS),
 );
 
+const TEMPLATE_GENERATION = "deprecated.daemonset.template.generation";
+
+/** Counts the changes of the template, which apps/v1 shows as an annotation. Mirrors daemonSetStrategy (TemplateGeneration). */
+const DAEMON_SET_STRATEGY: Strategy = {
+  ...DAEMON_SET.strategy,
+  prepareForCreate(object, context) {
+    const prepared = DAEMON_SET.strategy.prepareForCreate?.(object, context) ?? object;
+    return withTemplateGeneration(prepared, Math.max(1, templateGenerationOf(object)));
+  },
+  prepareForUpdate(object, old, context) {
+    const prepared = DAEMON_SET.strategy.prepareForUpdate?.(object, old, context) ?? object;
+    const templateOf = ({ spec }: Wire<V1DaemonSet>) => spec?.template;
+    const isSame = semanticallyEqual(templateOf(prepared as Wire<V1DaemonSet>), templateOf(old as Wire<V1DaemonSet>));
+    return withTemplateGeneration(prepared, templateGenerationOf(old) + (isSame ? 0 : 1));
+  },
+};
+
+function templateGenerationOf({ metadata }: KubeObject): number {
+  const generation = Number(metadata.annotations?.[TEMPLATE_GENERATION]);
+  return Number.isInteger(generation) ? generation : 0;
+}
+
+function withTemplateGeneration(object: KubeObject, generation: number): KubeObject {
+  const annotations = { ...object.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
+  return { ...object, metadata: { ...object.metadata, annotations } };
+}
+
 const STATEFUL_SET = workload(
   "StatefulSet",
   "statefulsets",
@@ -309,7 +336,7 @@ const STATEFUL_SET = workload(
 
 export const WORKLOADS: readonly ResourceDefinition[] = [
   row("apps/v1", "ControllerRevision", "controllerrevisions", CONTROLLER_REVISION, { table: REVISION_TABLE }),
-  DAEMON_SET,
+  { ...DAEMON_SET, strategy: DAEMON_SET_STRATEGY },
   { ...DEPLOYMENT, strategy: DEPLOYMENT_STRATEGY },
   { ...REPLICA_SET, selectableFields: replicasField },
   STATEFUL_SET,

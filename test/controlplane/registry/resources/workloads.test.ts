@@ -277,6 +277,21 @@ describe("workloads", () => {
     expect(generations).toEqual([1, 2, 3, 3]);
   });
 
+  test("an annotation of a DaemonSet counts the changes of its template, whatever a client sends", async () => {
+    const name = fresh();
+    const generationOf = ({ metadata }: KubeObject) =>
+      metadata.annotations?.["deprecated.daemonset.template.generation"];
+    const counts = [generationOf(await lab.create("daemonsets", workload("daemonsets", {}, name)))];
+    for (const spec of [{ minReadySeconds: 3 }, { template: template({ ...LABELS, more: "1" }) }]) {
+      const body = workload("daemonsets", spec, name);
+      const annotations = { "deprecated.daemonset.template.generation": "7" };
+      counts.push(
+        generationOf(await lab.put("daemonsets", name, { ...body, metadata: { ...body.metadata, annotations } })),
+      );
+    }
+    expect(counts).toEqual(["1", "1", "2"]);
+  });
+
   test("a ControllerRevision keeps its data", async () => {
     const name = fresh();
     const revision = (data: unknown, number = 1) => ({
