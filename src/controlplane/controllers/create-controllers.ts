@@ -168,6 +168,12 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     load: async () => (await import("./statefulset/stateful-set.js")).createStatefulSetController,
   },
   {
+    name: "daemonset",
+    account: "daemon-set-controller",
+    startsWith: ["daemonsets.apps"],
+    load: async () => (await import("./daemon/daemon-controller.js")).createDaemonSetsController,
+  },
+  {
     name: "job",
     account: "job-controller",
     startsWith: ["jobs.batch"],

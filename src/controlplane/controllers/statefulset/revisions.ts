@@ -93,5 +93,5 @@ export async function truncateHistory(
   const unused = [...revisions].sort(byRevision).filter((one) => !live.has(nameOf(one)));
   const limit = set.spec?.revisionHistoryLimit ?? 10;
   const upstream = { file: FILE, func: "truncateHistory" };
-  if (limit >= 0) await history.deleteOldest(set, unused, unused.length - limit, { limit, upstream });
+  if (limit >= 0) await history.deleteOldest(set, unused, { count: unused.length, limit, upstream });
 }

@@ -59,6 +59,7 @@ export class WorkloadStage implements AsyncDisposable {
     // A module that is loaded already needs no real time when its controller starts.
     await Promise.all([
       import("../../../../src/controlplane/controllers/cronjob/cronjob-controller.js"),
+      import("../../../../src/controlplane/controllers/daemon/daemon-controller.js"),
       import("../../../../src/controlplane/controllers/job/job-controller.js"),
       import("../../../../src/controlplane/controllers/replicaset/replica-set.js"),
       import("../../../../src/controlplane/controllers/replication/replication-controller.js"),

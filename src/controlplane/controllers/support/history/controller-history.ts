@@ -28,6 +28,13 @@ export interface HistoryOwner {
   readonly selector: Wire<V1LabelSelector> | undefined;
 }
 
+/** Why old revisions are deleted, for the trace. */
+interface DeletionReason {
+  readonly count: number;
+  readonly limit: number;
+  readonly upstream: { readonly file: string; readonly func: string };
+}
+
 /**
  * The stored revisions of workloads: it lists, adopts, creates, renumbers and deletes them.
  * Mirrors pkg/controller/history/controller_history.go (realHistory).
@@ -128,20 +135,16 @@ export class ControllerHistory {
   /**
    * Deletes the oldest of the revisions that nothing uses. Mirrors DeleteControllerRevision.
    * @param unused sorted by revision
-   * @param excess how many
+   * @param reason.count the number of old revisions that the limit counts; those beyond it are deleted
    */
   async deleteOldest(
     parent: KubeObject,
     unused: readonly ControllerRevision[],
-    excess: number,
-    {
-      limit,
-      upstream,
-    }: { readonly limit: number; readonly upstream: { readonly file: string; readonly func: string } },
+    { count, limit, upstream }: DeletionReason,
   ): Promise<void> {
     const { client, trace } = this.deps;
-    const why = `${parent.kind} ${keyOf(parent)} has ${unused.length} old revisions, and revisionHistoryLimit is ${limit}`;
-    for (const revision of unused.slice(0, Math.max(0, excess))) {
+    const why = `${parent.kind} ${keyOf(parent)} has ${count} old revisions, and revisionHistoryLimit is ${limit}`;
+    for (const revision of unused.slice(0, Math.max(0, count - limit))) {
       const what = `delete ControllerRevision ${keyOf(revision)}, revision ${revision.revision}`;
       const { namespace } = revision.metadata;
       await decide(trace, { what, why, upstream }, () =>
