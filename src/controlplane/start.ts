@@ -175,7 +175,8 @@ async function listen(
 ): Promise<ApiServer & { readonly plainPort?: number }> {
   const { clock, random, trace, kubeVersion, host = DEFAULT_HOST, port = 0 } = options;
   const { tokens } = auth;
-  const actions = new Map([...auth.handlers, ...createActionHandlers({ clock, tokens, admission, components })]);
+  const actionDeps = { clock, trace, kubeVersion, tokens, admission, components };
+  const actions = new Map([...auth.handlers, ...createActionHandlers(actionDeps)]);
   const kubeletCaPem = options.kubeletCaPem ?? (options.verifyKubelets === true ? ca.certificatePem : undefined);
   const connections = new KubeletConnections({
     clientCertificate: () => createClientCertificate(ca, { clock, random }, KUBELET_CLIENT),

@@ -133,6 +133,7 @@ export const FACTS = {
   ),
   separateTaintEvictionController: gate("SeparateTaintEvictionController", ["1.25", false], ["1.29", true]),
   podDisruptionConditions: gate("PodDisruptionConditions", ["1.25", false], ["1.26", true]),
+  pdbUnhealthyPodEvictionPolicy: gate("PDBUnhealthyPodEvictionPolicy", ["1.25", false], ["1.27", true]),
   defaultNotReadyTolerationSeconds: count("defaultNotReadyTolerationSeconds", TOLERATIONS, "s", ["1.25", 300]),
   defaultUnreachableTolerationSeconds: count("defaultUnreachableTolerationSeconds", TOLERATIONS, "s", ["1.25", 300]),
   defaultTolerationSeconds: count("defaultTolerationSeconds", TOLERATIONS, "s", ["1.25", 300]),

@@ -1,5 +1,6 @@
 import type * as api from "@kubernetes/client-node";
 import { isRecord, isSet } from "../../util/records.js";
+import { rfc3339 } from "../time.js";
 import type { Wire } from "../wire.js";
 import type { KubeObject, ObjectMeta } from "./meta.js";
 
@@ -151,6 +152,19 @@ export function withCondition<T extends Condition>(
     ...condition,
     lastTransitionTime: (isSameStatus ? before.lastTransitionTime : undefined) ?? now,
   });
+}
+
+/**
+ * A pod with the condition DisruptionTarget: it does not end by itself (since v1.26). Pure.
+ * @returns the same pod if it has the condition
+ */
+export function withDisruptionTarget<T extends HasStatus>(pod: T, reason: string, message: string, nowMs: number): T {
+  const type = "DisruptionTarget";
+  const before = findCondition(pod.status?.conditions, type);
+  if (before?.status === "True" && before.reason === reason && before.message === message) return pod;
+  const now = rfc3339(nowMs);
+  const condition = { type, status: "True", lastProbeTime: null, lastTransitionTime: now, reason, message };
+  return { ...pod, status: { ...pod.status, conditions: withCondition(pod.status?.conditions, condition, now) } };
 }
 
 export function replaceOrAppend<T extends Condition>(conditions: readonly T[] = [], condition: T): T[] {

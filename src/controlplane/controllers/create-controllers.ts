@@ -174,6 +174,12 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     load: async () => (await import("./daemon/daemon-controller.js")).createDaemonSetsController,
   },
   {
+    name: "disruption",
+    account: "disruption-controller",
+    startsWith: ["poddisruptionbudgets.policy"],
+    load: async () => (await import("./disruption/disruption-controller.js")).createDisruptionController,
+  },
+  {
     name: "job",
     account: "job-controller",
     startsWith: ["jobs.batch"],

@@ -1,5 +1,5 @@
 import { type NodeObject, nodeCondition } from "../../apimachinery/api/node.js";
-import { isPodPhaseTerminal } from "../../apimachinery/api/pod.js";
+import { isPodPhaseTerminal, withDisruptionTarget } from "../../apimachinery/api/pod.js";
 import { keyOf } from "../../client-go/cache/key.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import { messageOf } from "../../util/errors.js";
@@ -8,7 +8,6 @@ import type { SharedReflector } from "./shared-reflector.js";
 import { concurrently, every } from "./support/concurrently.js";
 import { isTerminating, nameOf, type PodObject } from "./support/objects.js";
 import { asController, type SharedDeps } from "./support/shared-deps.js";
-import { withDisruptionTarget } from "./tainteviction/taint-eviction.js";
 
 const FILE = "pkg/controller/podgc/gc_controller.go";
 const TAINT_OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";

@@ -78,8 +78,12 @@ function validateOptions({ propagationPolicy, orphanDependents }: DeleteOptions)
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
 }
 
-/** These messages name the kind; other conflicts name the resource. */
-function checkPreconditions({ group, kind }: ResourceDefinition, object: KubeObject, options: DeleteOptions): void {
+/** These messages name the kind; other conflicts name the resource. @throws StatusError 409 */
+export function checkPreconditions(
+  { group, kind }: ResourceDefinition,
+  object: KubeObject,
+  options: DeleteOptions,
+): void {
   const { name = "", uid = "", resourceVersion = "" } = object.metadata;
   const wanted = options.preconditions ?? {};
   if (wanted.uid !== undefined && wanted.uid !== uid) {

@@ -33,7 +33,6 @@ const NEWER_THAN_1_25: Readonly<Record<string, string>> = {
   PersistentVolumeStatus: "lastPhaseTransitionTime",
   ResourceAttributes: "fieldSelector labelSelector",
   LeaseSpec: "preferredHolder strategy",
-  PodDisruptionBudgetSpec: "unhealthyPodEvictionPolicy",
   EndpointHints: "forNodes",
   CSIDriverSpec: "nodeAllocatableUpdatePeriodSeconds",
   VolumeError: "errorCode",

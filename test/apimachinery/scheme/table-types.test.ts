@@ -148,7 +148,6 @@ type NewerFields =
   | "PersistentVolumeStatus.lastPhaseTransitionTime"
   | "EndpointHints.forNodes"
   | "DeleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential"
-  | "PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy"
   | "CSIDriverSpec.nodeAllocatableUpdatePeriodSeconds"
   | "VolumeError.errorCode"
   | "JobSpec.backoffLimitPerIndex"

@@ -32,7 +32,7 @@ export function bootstrapPolicy({ kubeVersion, withKubeadmJoin = true }: Bootstr
   const controllerRoles = Object.entries(policy.controllerRoles);
   // The controllers of some releases write a condition before they delete a pod.
   const marksPods = (name: string) =>
-    name === "pod-garbage-collector" && factFor("podDisruptionConditions", kubeVersion) ? [MARK_PODS] : [];
+    POD_MARKERS.has(name) && factFor("podDisruptionConditions", kubeVersion) ? [MARK_PODS] : [];
   return [
     ...clusterRoles(kubeVersion),
     ...controllerRoles.map(([name, rules]) => role([`system:controller:${name}`, ...rules, ...marksPods(name)])),
@@ -51,6 +51,8 @@ export function bootstrapPolicy({ kubeVersion, withKubeadmJoin = true }: Bootstr
     ...(withKubeadmJoin ? kubeadmJoin() : []),
   ];
 }
+
+const POD_MARKERS: ReadonlySet<string> = new Set(["pod-garbage-collector", "disruption-controller"]);
 
 function inNamespaces<T>(
   namespaces: Readonly<Record<string, Readonly<Record<string, T>>>>,

@@ -1,7 +1,6 @@
 import type { NodeObject, Taint } from "../../../apimachinery/api/node.js";
-import { findCondition, withCondition } from "../../../apimachinery/api/pod.js";
+import { withDisruptionTarget } from "../../../apimachinery/api/pod.js";
 import { matchingTolerations, minTolerationSeconds } from "../../../apimachinery/corev1/tolerations.js";
-import { rfc3339 } from "../../../apimachinery/time.js";
 import { keyOf, splitKey } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { factFor } from "../../../release/facts.js";
@@ -200,16 +199,6 @@ class EvictionRun {
 }
 
 const TAINT_MANAGER_MESSAGE = "Taint manager: deleting due to NoExecute taint";
-
-/** A pod with the DisruptionTarget condition. Pure. @returns the same pod if it has the condition */
-export function withDisruptionTarget(pod: PodObject, reason: string, message: string, nowMs: number): PodObject {
-  const type = "DisruptionTarget";
-  const before = findCondition(pod.status?.conditions, type);
-  if (before?.status === "True" && before.reason === reason && before.message === message) return pod;
-  const now = rfc3339(nowMs);
-  const condition = { type, status: "True", lastProbeTime: null, lastTransitionTime: now, reason, message };
-  return { ...pod, status: { ...pod.status, conditions: withCondition(pod.status?.conditions, condition, now) } };
-}
 
 function noExecuteTaints(node: NodeObject): readonly Taint[] {
   return (node.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");

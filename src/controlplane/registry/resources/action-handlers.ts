@@ -1,15 +1,13 @@
 import type { HealthCheck } from "../../../server/healthz.js";
-import type { Clock } from "../../../util/clock.js";
 import type { ActionHandler, ActionHandlers } from "../../apiserver/action.js";
 import type { AdmissionPlugin } from "../../auth/contracts.js";
 import { type ActionTarget, admitAction } from "./action-admission.js";
 import { componentStatuses } from "./component-statuses.js";
 import { bindingHandler } from "./pods/binding.js";
-import { evictPod } from "./pods/eviction.js";
+import { type EvictionDeps, evictionHandler } from "./pods/eviction.js";
 import { type TokenIssuer, tokenRequestHandler } from "./token-request.js";
 
-export interface ActionHandlerDeps {
-  readonly clock: Clock;
+export interface ActionHandlerDeps extends EvictionDeps {
   readonly tokens: TokenIssuer;
   /** read at each request */
   readonly admission: readonly AdmissionPlugin[];
@@ -18,7 +16,8 @@ export interface ActionHandlerDeps {
 }
 
 /** The handlers of all requests that are not plain reads and writes, except reviews, which auth handles. */
-export function createActionHandlers({ clock, tokens, admission, components }: ActionHandlerDeps): ActionHandlers {
+export function createActionHandlers(deps: ActionHandlerDeps): ActionHandlers {
+  const { clock, tokens, admission, components } = deps;
   const admitted =
     (target: ActionTarget, handler: ActionHandler): ActionHandler =>
     async (request) => {
@@ -30,7 +29,7 @@ export function createActionHandlers({ clock, tokens, admission, components }: A
   return new Map<string, ActionHandler>([
     ["POST bindings", binding],
     ["POST pods/binding", binding],
-    ["POST pods/eviction", admitted(pods("eviction", "Eviction"), evictPod)],
+    ["POST pods/eviction", admitted(pods("eviction", "Eviction"), evictionHandler(deps))],
     ["POST serviceaccounts/token", tokenRequestHandler({ clock, tokens, admission })],
     ["GET componentstatuses", componentStatuses(components)],
   ]);

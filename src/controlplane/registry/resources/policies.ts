@@ -1,11 +1,13 @@
 import type { V1PodDisruptionBudget, V1PriorityClass, V1RuntimeClass } from "@kubernetes/client-node";
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isDns1123Label } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Wire } from "../../../apimachinery/wire.js";
+import { factFor } from "../../../release/facts.js";
 import { isSet } from "../../../util/records.js";
 import type { Strategy } from "../definition.js";
 import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "./cells.js";
-import { forbidden, invalidValue, required } from "./field-errors.js";
+import { forbidden, invalidValue, notSupported, required } from "./field-errors.js";
 import { row, statusOf } from "./rows.js";
 import { specAndStatus } from "./stored.js";
 
@@ -13,11 +15,13 @@ import { specAndStatus } from "./stored.js";
 
 /** Mirrors ValidatePodDisruptionBudgetSpec in pkg/apis/policy/validation/validation.go. */
 function validateBudget({ spec }: Wire<V1PodDisruptionBudget>): FieldError[] {
-  const { minAvailable, maxUnavailable } = spec ?? {};
+  const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy: policy } = spec ?? {};
   if (isSet(minAvailable) && isSet(maxUnavailable)) {
     return [invalidValue("spec", "core.PodDisruptionBudgetSpec", "minAvailable and maxUnavailable cannot be both set")];
   }
-  return Object.entries({ minAvailable, maxUnavailable }).flatMap(([name, value]) => {
+  const isKnown = !isSet(policy) || EVICTION_POLICIES.includes(policy);
+  const unknown = isKnown ? [] : [notSupported("spec.unhealthyPodEvictionPolicy", policy, EVICTION_POLICIES)];
+  const amounts = Object.entries({ minAvailable, maxUnavailable }).flatMap(([name, value]) => {
     const field = `spec.${name}`;
     if (typeof value === "number" && value < 0) {
       return [invalidValue(field, value, "must be greater than or equal to 0")];
@@ -31,7 +35,19 @@ function validateBudget({ spec }: Wire<V1PodDisruptionBudget>): FieldError[] {
       ),
     ];
   });
+  return [...amounts, ...unknown];
 }
+
+/** Drops the policy that older releases do not know. Mirrors dropDisabledFields in pkg/registry/policy/poddisruptionbudget/strategy.go. */
+function dropDisabledFields(budget: KubeObject, kubeVersion: string): KubeObject {
+  const { spec } = budget as Wire<V1PodDisruptionBudget>;
+  const isKnown = factFor("pdbUnhealthyPodEvictionPolicy", kubeVersion);
+  if (isKnown || spec?.unhealthyPodEvictionPolicy === undefined) return budget;
+  const { unhealthyPodEvictionPolicy: _unknown, ...known } = spec;
+  return { ...budget, spec: known };
+}
+
+const EVICTION_POLICIES = ["AlwaysAllow", "IfHealthyBudget"];
 
 const NO_DISRUPTIONS = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
 
@@ -42,7 +58,13 @@ export const POD_DISRUPTION_BUDGETS = row(
   specAndStatus({
     counted: true,
     freshStatus: () => NO_DISRUPTIONS,
-    strategy: { allowUnconditionalUpdate: false, validate: validateBudget, validateUpdate: validateBudget },
+    strategy: {
+      allowUnconditionalUpdate: false,
+      prepareForCreate: (budget, { kubeVersion }) => dropDisabledFields(budget, kubeVersion),
+      prepareForUpdate: (budget, _old, { kubeVersion }) => dropDisabledFields(budget, kubeVersion),
+      validate: validateBudget,
+      validateUpdate: validateBudget,
+    },
   }),
   {
     shortNames: ["pdb"],

@@ -60,6 +60,7 @@ export class WorkloadStage implements AsyncDisposable {
     await Promise.all([
       import("../../../../src/controlplane/controllers/cronjob/cronjob-controller.js"),
       import("../../../../src/controlplane/controllers/daemon/daemon-controller.js"),
+      import("../../../../src/controlplane/controllers/disruption/disruption-controller.js"),
       import("../../../../src/controlplane/controllers/job/job-controller.js"),
       import("../../../../src/controlplane/controllers/replicaset/replica-set.js"),
       import("../../../../src/controlplane/controllers/replication/replication-controller.js"),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { KubeObject, Status } from "../../../../src/apimachinery/api/meta.js";
 import { createActionHandlers } from "../../../../src/controlplane/registry/resources/action-handlers.js";
+import { Trace } from "../../../../src/trace/trace.js";
 import { fields, items } from "../../../support/fields.js";
 import { MISSING_RECORDINGS, recorded } from "../../../support/recordings.js";
 import { contextOf, openTableLab, refusal, type TableLab } from "./table-lab.js";
@@ -20,6 +21,8 @@ async function openActionLab() {
   };
   const handlers = createActionHandlers({
     clock: lab.clock,
+    trace: new Trace(lab.clock),
+    kubeVersion: "1.25",
     tokens,
     admission: lab.admission,
     components: [],
@@ -99,62 +102,6 @@ describe.skipIf(MISSING_RECORDINGS !== undefined)("refused like by the real serv
     const got = await refusal(call("POST serviceaccounts/token", { name: "default", body }));
     assert.deepEqual(got, wanted("auth", "admin: token valid for too short a time"));
   });
-
-  test("an eviction that violates a budget, and one with another name", async () => {
-    const { lab, call } = await openActionLab();
-    await lab.create("poddisruptionbudgets", {
-      apiVersion: "policy/v1",
-      kind: "PodDisruptionBudget",
-      metadata: { name: "e2" },
-      spec: { minAvailable: 1, selector: { matchLabels: { app: "a" } } },
-    });
-    await createRunning(lab, "e2");
-    const got = await refusal(call("POST pods/eviction", { name: "e2", body: evictionOf("e2") }));
-    assert.deepEqual(got, wanted("pods", "eviction: refused by the budget"));
-    const other = await refusal(call("POST pods/eviction", { name: "e2", body: evictionOf("other") }));
-    assert.deepEqual(other, wanted("pods", "eviction: names differ"));
-  });
-});
-
-function evictionOf(name: string, deleteOptions?: Record<string, unknown>): unknown {
-  return { apiVersion: "policy/v1", kind: "Eviction", metadata: { name }, ...(deleteOptions ? { deleteOptions } : {}) };
-}
-
-async function createRunning(lab: TableLab, name: string): Promise<void> {
-  const pod = await createPod(lab, name, { nodeName: "n" });
-  const status = {
-    phase: "Running",
-    conditions: [{ type: "Ready", status: "True", lastProbeTime: null, lastTransitionTime: null }],
-  };
-  await lab.put("pods", name, { ...pod, status }, { subresource: "status" });
-}
-
-test("an eviction deletes with its grace period; a budget of one allows it with two healthy pods", async () => {
-  const { lab, call } = await openActionLab();
-  const spec = { minAvailable: "50%", selector: { matchLabels: { app: "a" } } };
-  await lab.create("poddisruptionbudgets", {
-    apiVersion: "policy/v1",
-    kind: "PodDisruptionBudget",
-    metadata: { name: "b" },
-    spec,
-  });
-  await createRunning(lab, "e1");
-  await createRunning(lab, "e2");
-  const answer = await call("POST pods/eviction", { name: "e1", body: evictionOf("e1", { gracePeriodSeconds: 3 }) });
-  assert.equal(answer.code, 201);
-  const pod = await lab.registry.store("pods").get("default", "e1");
-  assert.equal(pod.metadata.deletionGracePeriodSeconds, 3);
-  // The second pod is the last healthy one.
-  assert.equal((await refusal(call("POST pods/eviction", { name: "e2", body: evictionOf("e2") }))).code, 429);
-});
-
-test("an eviction whose body requests a dry run does not delete the pod", async () => {
-  const { lab, call } = await openActionLab();
-  await createRunning(lab, "e1");
-  const answer = await call("POST pods/eviction", { name: "e1", body: evictionOf("e1", { dryRun: ["All"] }) });
-  assert.equal(answer.code, 201);
-  const pod = await lab.registry.store("pods").get("default", "e1");
-  assert.equal(pod.metadata.deletionTimestamp, undefined);
 });
 
 test("a token request returns a token bound to its pod; not to a pod of another account or uid", async () => {

@@ -44,12 +44,11 @@ export interface WriteOptions {
 
 const NO_PLUGIN: AdmissionPlugin = { name: "none" };
 
-export async function openTableLab(trace?: Trace): Promise<TableLab> {
+export async function openTableLab(trace?: Trace, kubeVersion = "1.25"): Promise<TableLab> {
   const clock = new FakeClock();
   const random = new FakeRandom();
   const storage = new MemoryStorage({ clock });
   const admission: AdmissionPlugin[] = [];
-  const kubeVersion = "1.25";
   const definitions = resourcesFor(kubeVersion);
   const registry = createRegistry({
     storage,

@@ -1,41 +1,50 @@
-import type { V1Eviction, V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
-import { isPodPhaseTerminal, isPodReady, type V1PodStatus } from "../../../../apimachinery/api/pod.js";
-import { badRequest, internalError, type StatusError, statusError } from "../../../../apimachinery/errors.js";
-import { scaledValue } from "../../../../apimachinery/int-or-string.js";
+import type { V1Eviction } from "@kubernetes/client-node";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import { isPodPhaseTerminal, withDisruptionTarget } from "../../../../apimachinery/api/pod.js";
+import { badRequest, internalError, StatusError } from "../../../../apimachinery/errors.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
+import { factFor } from "../../../../release/facts.js";
+import type { Trace } from "../../../../trace/trace.js";
+import type { Clock } from "../../../../util/clock.js";
 import { defined } from "../../../../util/defined.js";
-import { isSet } from "../../../../util/records.js";
 import type { ActionHandler, ActionRequest } from "../../../apiserver/action.js";
+import { checkPreconditions } from "../../deletion-plan.js";
 import type { DeleteOptions } from "../../registry.js";
-import { matchesSelector } from "../selector.js";
 import { CREATED } from "./binding.js";
+import { API_SERVER, budgetOf, checkAndDecrement, isUnguarded, type Pod, stillProcessed } from "./disruption-budget.js";
 
-type Budget = Wire<V1PodDisruptionBudget>;
 type Eviction = Wire<V1Eviction>;
 
-const REFUSED = "Cannot evict pod as it would violate the pod's disruption budget.";
-const SEVERAL_BUDGETS =
-  "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+const UPSTREAM = { file: "pkg/registry/core/pod/storage/eviction.go", func: "Create, checkAndDecrement" };
+/** Mirrors EvictionsRetry, without its jitter. */
+const RETRY = { steps: 20, delayMs: 500 };
+
+export interface EvictionDeps {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly kubeVersion: string;
+}
 
 /**
- * Deletes a pod, unless that violates its disruption budget.
- *
- * Mirrors pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create). Differs: there is no disruption controller,
- * so the status of a budget is computed here, on demand.
+ * Deletes a pod if its disruption budget allows that. The budget has one disruption less until the disruption controller has seen
+ * that the pod ends. Mirrors pkg/registry/core/pod/storage/eviction.go (EvictionREST.Create).
+ * Differs: that a pod has several budgets is an HTTP status of 500, not only a code in a body that is 201.
  */
-export const evictPod: ActionHandler = async (request) => {
-  const { context, registry, namespace, name = "", body } = request;
-  if (body !== undefined && (body.metadata.name ?? "") !== name) {
-    throw badRequest("name in URL does not match name in Eviction object");
-  }
-  const dryRun = isDryRun(request);
-  const pod = (await registry.store("pods").get(namespace, name)) as Wire<V1Pod>;
-  if (!canIgnoreBudgets(pod)) await requireBudget(request, pod);
-  await registry
-    .store("pods")
-    .delete({ ...context, dryRun }, namespace, name, deleteOptions(body as Eviction | undefined));
-  return CREATED;
-};
+export function evictionHandler(deps: EvictionDeps): ActionHandler {
+  return async (request) => {
+    const { namespace, name = "", body } = request;
+    if (body !== undefined && (body.metadata.name ?? "") !== name) {
+      throw badRequest("name in URL does not match name in Eviction object");
+    }
+    const context = { ...request.context, dryRun: isDryRun(request) };
+    await new PodEviction(
+      deps,
+      { ...request, context, namespace, name },
+      deleteOptions(body as Eviction | undefined),
+    ).run();
+    return CREATED;
+  };
+}
 
 /** Both the query and the body can request a dry run: `kubectl drain` uses the body. Mirrors propagateDryRun. */
 function isDryRun({ context, body, query }: ActionRequest): boolean {
@@ -58,57 +67,97 @@ function deleteOptions(eviction: Eviction | undefined): DeleteOptions {
   });
 }
 
-/** A pod that does not run does not count for a budget. */
-function canIgnoreBudgets({ metadata, status }: Wire<V1Pod>): boolean {
-  return hasEnded(status) || status?.phase === "Pending" || metadata.deletionTimestamp !== undefined;
+class PodEviction {
+  constructor(
+    readonly deps: EvictionDeps,
+    readonly request: ActionRequest & { readonly name: string },
+    readonly options: DeleteOptions,
+  ) {}
+
+  async run(): Promise<void> {
+    const pod = await this.#deleteIfUnguarded();
+    if (pod === undefined) return;
+    const budget = await budgetOf(this.request.registry, pod);
+    if (budget === undefined) return this.#delete("it has no disruption budget", this.options);
+    if (!isUnguarded(pod, budget, this.deps.kubeVersion)) {
+      const { clock } = this.deps;
+      const why = await this.#retried(() =>
+        checkAndDecrement(this.request, pod, budget.metadata.name ?? "", clock.now()),
+      );
+      return this.#delete(why, this.options);
+    }
+    // It must not have become ready since.
+    const options = this.#hasVersion ? this.options : withVersion(this.options, pod);
+    try {
+      await this.#delete(`it is not ready, so disruption budget ${budget.metadata.name} does not guard it`, options);
+    } catch (error) {
+      throw isConflict(error) && !this.#hasVersion ? stillProcessed(budget) : error;
+    }
+  }
+
+  get #hasVersion(): boolean {
+    return this.options.preconditions?.resourceVersion !== undefined;
+  }
+
+  /** Deletes a pod that does not run, or ends already: it is disrupted anyhow. @returns any other pod */
+  #deleteIfUnguarded(): Promise<Pod | undefined> {
+    const attempt = async () => {
+      const { registry, namespace, name } = this.request;
+      const pod = (await registry.store("pods").get(namespace, name)) as Pod;
+      const { phase } = pod.status ?? {};
+      const isEnding = isPodPhaseTerminal(phase) || pod.metadata.deletionTimestamp !== undefined;
+      if (!isEnding && phase !== "Pending") return pod;
+      const options = isEnding || this.#hasVersion ? this.options : withVersion(this.options, pod);
+      await this.#delete(isEnding ? "it has ended or is ending" : "it does not run yet", options);
+      return undefined;
+    };
+    return this.#hasVersion ? attempt() : this.#retried(attempt);
+  }
+
+  /** Tries again after a conflict, 20 times at most. */
+  async #retried<T>(attempt: () => Promise<T>): Promise<T> {
+    for (let step = 1; ; step++) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isConflict(error) || step === RETRY.steps) throw error;
+        await this.deps.clock.sleep(RETRY.delayMs, this.request.context.signal);
+      }
+    }
+  }
+
+  async #delete(why: string, options: DeleteOptions): Promise<void> {
+    const { trace } = this.deps;
+    const { namespace, name, context } = this.request;
+    const what = `evict pod ${namespace}/${name}${context.dryRun === true ? " (dry run)" : ""}`;
+    const fact = { kind: "decision", what, why, upstream: UPSTREAM } as const;
+    const { id } = trace.emit(fact, { actor: "apiserver", level: 2 });
+    await trace.because({ causedBy: id }, () => this.#addConditionAndDelete(options));
+  }
+
+  /** Mirrors addConditionAndDeletePod (since v1.26). */
+  async #addConditionAndDelete(options: DeleteOptions): Promise<void> {
+    const { clock, kubeVersion } = this.deps;
+    const { context, registry, namespace, name } = this.request;
+    const pods = registry.store("pods");
+    if (context.dryRun === true || !factFor("podDisruptionConditions", kubeVersion)) {
+      await pods.delete(context, namespace, name, options);
+      return;
+    }
+    const { object } = await pods.update({ ...context, user: API_SERVER }, namespace, name, "status", (current) => {
+      const pod = current as Pod;
+      checkPreconditions(pods.definition, pod, options);
+      return withDisruptionTarget(pod, "EvictionByEvictionAPI", "Eviction API: evicting", clock.now());
+    });
+    const isVersioned = options.preconditions?.resourceVersion !== undefined;
+    await pods.delete(context, namespace, name, isVersioned ? withVersion(options, object) : options);
+  }
 }
 
-/** @throws StatusError 429 if the budget does not allow it */
-async function requireBudget({ registry, namespace }: ActionRequest, pod: Wire<V1Pod>): Promise<void> {
-  const budgets = await registry.store("poddisruptionbudgets.policy").list(namespace);
-  const [budget, another] = (budgets.items as readonly Budget[]).filter((one) =>
-    matchesSelector(one.spec?.selector, pod.metadata.labels),
-  );
-  if (budget === undefined) return;
-  if (another !== undefined) throw internalError(SEVERAL_BUDGETS);
-  const isKept = (budget.status?.observedGeneration ?? 0) >= (budget.metadata.generation ?? 1);
-  const pods = isKept ? [] : ((await registry.store("pods").list(namespace)).items as readonly Wire<V1Pod>[]);
-  const health = isKept ? keptHealth(budget) : countedHealth(budget, pods);
-  if (health.allowed <= 0) throw budgetExhausted(budget, health);
+function withVersion(options: DeleteOptions, { metadata: { resourceVersion } }: KubeObject): DeleteOptions {
+  return { ...options, preconditions: defined({ ...options.preconditions, resourceVersion }) };
 }
 
-interface Health {
-  readonly allowed: number;
-  readonly desired: number;
-  readonly current: number;
-}
-
-function keptHealth({ status }: Budget): Health {
-  return {
-    allowed: status?.disruptionsAllowed ?? 0,
-    desired: status?.desiredHealthy ?? 0,
-    current: status?.currentHealthy ?? 0,
-  };
-}
-
-/** Mirrors pkg/controller/disruption/disruption.go (getExpectedPodCount, countHealthyPods). */
-function countedHealth({ spec }: Budget, pods: readonly Wire<V1Pod>[]): Health {
-  const { selector, minAvailable, maxUnavailable } = spec ?? {};
-  const own = pods.filter((pod) => matchesSelector(selector, pod.metadata.labels) && !hasEnded(pod.status));
-  const expected = own.length;
-  const desired = isSet(maxUnavailable)
-    ? Math.max(0, expected - scaledValue(maxUnavailable, expected, true))
-    : scaledValue(minAvailable, expected, true);
-  const current = own.filter((pod) => pod.metadata.deletionTimestamp === undefined && isPodReady(pod)).length;
-  return { allowed: expected === 0 ? 0 : Math.max(0, current - desired), desired, current };
-}
-
-function hasEnded(status: V1PodStatus | undefined): boolean {
-  return isPodPhaseTerminal(status?.phase);
-}
-
-function budgetExhausted(budget: Budget, { desired, current }: Health): StatusError {
-  const name = budget.metadata.name ?? "";
-  const message = `The disruption budget ${name} needs ${desired} healthy pods and has ${current} currently`;
-  return statusError(429, "TooManyRequests", REFUSED, { causes: [{ reason: "DisruptionBudget", message }] });
+function isConflict(error: unknown): boolean {
+  return error instanceof StatusError && error.reason === "Conflict";
 }
