@@ -125,6 +125,7 @@ test("pull: two names of one content are one image with two names", async () => 
 const FAILURES = [
   ["registry.invalid/app", "Unknown", /no such host/],
   ["example.com/does-not-exist:1", "NotFound", /not found/],
+  ["foo:non-existent", "NotFound", /not found/],
 ] as const;
 for (const [name, code, message] of FAILURES) {
   test(`pull: ${name} fails with ${code}`, async () => {

@@ -16,7 +16,7 @@ const LAYERS = 4;
 
 /**
  * Simulates pulls, with progress in the trace. Names under the top-level domain `invalid` are unreachable, and names
- * that contain `does-not-exist` are not found, so that a pod alone can demonstrate ImagePullBackOff.
+ * that contain `does-not-exist` or `non-existent` are not found, so that a pod alone can demonstrate ImagePullBackOff.
  */
 export class Puller {
   readonly faults = new Map<string, PullFault>();
@@ -67,7 +67,7 @@ export class Puller {
   #faultFor(reference: Reference, full: string): PullFault["how"] | undefined {
     for (const { image, how } of this.faults.values()) if (full.includes(image)) return how;
     if (/(^|\.)invalid(:\d+)?$/.test(reference.domain)) return "unreachable";
-    return full.includes("does-not-exist") ? "not-found" : undefined;
+    return /does-not-exist|non-existent/.test(full) ? "not-found" : undefined;
   }
 
   #say(text: string): void {
