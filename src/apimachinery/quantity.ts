@@ -60,6 +60,13 @@ export function canonicalQuantity(quantity: unknown): string | undefined {
   return parsed === undefined ? undefined : canonical(parsed, NANO);
 }
 
+/** `a + b` in the format of `a`, or of `b` if `a` is 0. Mirrors Quantity.Add. @throws QuantityError */
+export function addQuantities(a: string, b: string): string {
+  const [first, second] = [parseQuantity(a), parseQuantity(b)];
+  const { format } = first.mantissa === 0n ? second : first;
+  return canonical({ ...first, format, mantissa: atScale(first, NANO) + atScale(second, NANO), scale: NANO }, NANO);
+}
+
 /** `from - amount` in the format of `from`, at least 0. Mirrors Quantity.Sub. @throws QuantityError */
 export function subtractQuantity(from: string, amount: string): string {
   const minuend = parseQuantity(from);

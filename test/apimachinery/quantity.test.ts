@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, expect, test } from "vitest";
 import {
+  addQuantities,
   canonicalQuantity,
   canonicalResourceQuantity,
   compareQuantities,
@@ -101,6 +102,17 @@ for (const [from, amount, want] of [
   ["50Mi", "100Mi", "0"],
 ] as const) {
   test(`${from} - ${amount} = ${want}`, () => assert.equal(subtractQuantity(from, amount), want));
+}
+
+for (const [a, b, want] of [
+  ["1", "500m", "1500m"],
+  ["512Mi", "512Mi", "1Gi"],
+  ["1Gi", "1G", "2073741824"],
+  ["0", "1Gi", "1Gi"],
+  ["1Gi", "0", "1Gi"],
+  ["1", "-2", "-1"],
+] as const) {
+  test(`${a} + ${b} = ${want}`, () => assert.equal(addQuantities(a, b), want));
 }
 
 test("a fraction of a binary unit keeps its precision", () => assert.equal(canonicalQuantity("1.0005Ki"), "1024512m"));

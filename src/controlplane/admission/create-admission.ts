@@ -3,6 +3,7 @@ import type { Random } from "../../util/random.js";
 import type { AdmissionPlugin } from "../auth/contracts.js";
 import type { AuthAdmission } from "../auth/create-auth.js";
 import type { Registry } from "../registry/registry.js";
+import { LimitRanger } from "./limitranger/limit-ranger.js";
 import { NamespaceLifecycle } from "./namespace-lifecycle.js";
 import { Priority } from "./priority.js";
 import { RuntimeClass } from "./runtime-class.js";
@@ -20,13 +21,14 @@ export interface AdmissionDeps {
 /**
  * The plugins that are enabled by default, in upstream's order.
  *
- * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: omits LimitRanger, ResourceQuota,
+ * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: omits ResourceQuota,
  * PodSecurity, the webhooks and the storage plugins, which need controllers or policies that a lab does not have.
  */
 export function createAdmission({ registry, clock, random, auth }: AdmissionDeps): AdmissionPlugin[] {
   return [
     auth.rbacEscalation,
     new NamespaceLifecycle(registry),
+    new LimitRanger(registry),
     new ServiceAccount({ registry, clock, random }),
     auth.nodeRestriction,
     taintNodesByCondition,
