@@ -162,7 +162,7 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
   const registry: Registry = createRegistry({ storage, clock, random, trace, admission, kubeVersion, definitions });
   const authDeps = { registry: () => registry, ca, clock, random, kubeVersion };
   const auth = createAuth(authDeps, { serviceAccountKeyType: keyTypeOf(options) });
-  admission.push(...traceAdmission(createAdmission({ registry, auth: auth.admission, clock, random }), trace));
+  admission.push(...traceAdmission(createAdmission({ registry, auth: auth.admission, clock, random, trace }), trace));
   await auth.ready();
   return { storage, registry, auth, admission };
 }

@@ -5,7 +5,7 @@ import { isQualifiedName } from "../api/names.js";
 const DEFAULT_NAMESPACE = "kubernetes.io/";
 const HUGE_PAGES = "hugepages-";
 /** In a quota, the prefix of what pods request. */
-const REQUESTS = "requests.";
+export const REQUESTS = "requests.";
 
 const CONTAINER_RESOURCES = ["cpu", "memory", "ephemeral-storage"];
 
@@ -44,12 +44,12 @@ export function isExtendedResource(name: string): boolean {
 }
 
 /** Mirrors IsHugePageResourceName. */
-function isHugePageResource(name: string): boolean {
+export function isHugePageResource(name: string): boolean {
   return name.startsWith(HUGE_PAGES);
 }
 
 /** Mirrors IsQuotaHugePageResourceName. */
-function isQuotaHugePageResource(name: string): boolean {
+export function isQuotaHugePageResource(name: string): boolean {
   return isHugePageResource(name) || name.startsWith(REQUESTS + HUGE_PAGES);
 }
 

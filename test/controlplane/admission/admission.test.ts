@@ -205,3 +205,18 @@ for (const name of ["default", "kube-system", "kube-public"]) {
     assert.equal(status.message, `namespaces "${name}" is forbidden: this namespace may not be deleted`);
   });
 }
+
+test("the plugins run in upstream's order", async () => {
+  const lab = await openTableLab();
+  const names = lab.admission.map(({ name }) => name).filter((name) => name !== "none");
+  assert.deepEqual(names, [
+    "NamespaceLifecycle",
+    "LimitRanger",
+    "ServiceAccount",
+    "TaintNodesByCondition",
+    "Priority",
+    "DefaultTolerationSeconds",
+    "RuntimeClass",
+    "ResourceQuota",
+  ]);
+});

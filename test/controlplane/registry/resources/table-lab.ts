@@ -44,8 +44,9 @@ export interface WriteOptions {
 
 const NO_PLUGIN: AdmissionPlugin = { name: "none" };
 
-export async function openTableLab(trace?: Trace, kubeVersion = "1.25"): Promise<TableLab> {
+export async function openTableLab(given?: Trace, kubeVersion = "1.25"): Promise<TableLab> {
   const clock = new FakeClock();
+  const trace = given ?? new Trace(clock);
   const random = new FakeRandom();
   const storage = new MemoryStorage({ clock });
   const admission: AdmissionPlugin[] = [];
@@ -54,7 +55,7 @@ export async function openTableLab(trace?: Trace, kubeVersion = "1.25"): Promise
     storage,
     clock,
     random,
-    trace: trace ?? new Trace(clock),
+    trace,
     admission,
     kubeVersion,
     definitions,
@@ -76,7 +77,7 @@ export async function openTableLab(trace?: Trace, kubeVersion = "1.25"): Promise
     certificateSigning: NO_PLUGIN,
     certificateSubjectRestriction: NO_PLUGIN,
   };
-  admission.push(...createAdmission({ registry, clock, random, auth }));
+  admission.push(...createAdmission({ registry, clock, random, trace, auth }));
 
   const definition = (resource: string, group?: string): ResourceDefinition => {
     const row = definitions.find((one) => one.resource === resource && (group === undefined || one.group === group));
