@@ -198,6 +198,12 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     load: async () => (await import("./ttlafterfinished/ttl-after-finished.js")).createTtlAfterFinishedController,
   },
   {
+    name: "resourcequota",
+    account: "resourcequota-controller",
+    startsWith: ["resourcequotas"],
+    load: async () => (await import("./resourcequota/resource-quota-controller.js")).createResourceQuotaController,
+  },
+  {
     name: "event-ttl",
     account: "event-ttl",
     make: (deps, _options, clientFor) => new EventTtlController({ ...deps, client: clientFor(API_SERVER) }),

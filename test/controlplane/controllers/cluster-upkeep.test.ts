@@ -57,6 +57,7 @@ test("controllers have upstream's names", async () => {
     "podgc",
     "replicaset",
     "replicationcontroller",
+    "resourcequota",
     "root-ca-cert-publisher",
     "serviceaccount",
     "statefulset",

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { decodeRequestBody } from "../../../../src/apimachinery/scheme/request.js";
 import { rfc3339 } from "../../../../src/apimachinery/time.js";
-import type { AdmissionAttributes } from "../../../../src/controlplane/auth/contracts.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../../src/controlplane/auth/contracts.js";
 import type { PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
 import type { LocalClient } from "../../../../src/controlplane/registry/registry.js";
 import { bindingHandler } from "../../../../src/controlplane/registry/resources/pods/binding.js";
@@ -33,6 +33,8 @@ const CONTAINER = { name: "app", image: "nginx" };
 export interface StageOptions {
   readonly kubeVersion?: string;
   readonly without?: readonly string[];
+  /** the API server's admission plugins that are part of the play; default: none */
+  readonly plugins?: (on: StoreHarness) => readonly AdmissionPlugin[];
 }
 
 export interface TemplateOptions {
@@ -66,6 +68,7 @@ export class WorkloadStage implements AsyncDisposable {
       import("../../../../src/controlplane/controllers/replication/replication-controller.js"),
       import("../../../../src/controlplane/controllers/deployment/deployment-controller.js"),
       import("../../../../src/controlplane/controllers/statefulset/stateful-set.js"),
+      import("../../../../src/controlplane/controllers/resourcequota/resource-quota-controller.js"),
       import("../../../../src/controlplane/controllers/ttlafterfinished/ttl-after-finished.js"),
     ]);
     const without = [...OTHERS, ...(options.without ?? [])];
@@ -74,8 +77,9 @@ export class WorkloadStage implements AsyncDisposable {
       const error = refuse.why?.(write);
       if (error !== undefined) throw error;
     };
-    const admission = [{ name: "Test", validate }];
+    const admission: AdmissionPlugin[] = [{ name: "Test", validate }];
     const on = await startOnStore({ ...options, without, admission, random: new SeededRandom() });
+    admission.push(...(options.plugins?.(on) ?? []));
     return new WorkloadStage(on, refuse);
   }
 
