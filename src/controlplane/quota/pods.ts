@@ -24,7 +24,10 @@ const NAMES = [COUNT, "pods", ...COMPUTE.flatMap((name) => [name, `requests.${na
 /** If a quota limits one of these, each container must specify it. */
 const REQUIRED = ["cpu", "memory"].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]);
 
-/** Measures pods: their number, requests and limits. Mirrors pkg/quota/v1/evaluator/core/pods.go (podEvaluator). */
+/**
+ * Measures pods: their number, requests and limits.
+ * Mirrors pkg/quota/v1/evaluator/core/pods.go (podEvaluator). Differs: sidecars count as other init containers do, also in later releases.
+ */
 export function podEvaluator(clock: { now(): number }): Evaluator {
   return {
     resource: "pods",

@@ -468,22 +468,64 @@ describe("under an impossible quota", () => {
     expect((after["status"] as { conditions?: unknown }).conditions).toBeUndefined();
   });
 
-  test("ten minutes of it cost few requests", async () => {
-    await using stage = await openStage();
-    await stage.create("resourcequotas", quota({ pods: "0" }));
-    await stage.create("replicasets.apps", replicaSet);
-    const before = only(stage.on.facts, "request").length;
-    await stage.pass(600);
-    const requests = only(stage.on.facts, "request").slice(before);
-    const counts: Record<string, number> = {};
-    for (const { method, path } of requests) {
-      const what = `${method} ${path.replace(/[^/]*\.[^/]*$/, "NAME")}`;
-      counts[what] = (counts[what] ?? 0) + 1;
-    }
-    expect(counts).toEqual({
-      "POST /api/v1/namespaces/default/pods": 15,
-      "POST /api/v1/namespaces/default/events": 8,
-      "PUT /api/v1/namespaces/default/events/NAME": 7,
-    });
+  const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "c", image: "x" }] } };
+  const jobTemplate = { ...template, spec: { ...template.spec, restartPolicy: "Never" } };
+  const workload = (apiVersion: string, kind: string, spec: object) => ({
+    apiVersion,
+    kind,
+    metadata: { name: "web" },
+    spec,
   });
+  const selector = { matchLabels: { app: "web" } };
+
+  const OF_PODS = { "POST pods": 15, "POST events": 8, "PUT events/NAME": 7 };
+  const ONE_EVENT = { "PUT events/NAME": 15 };
+  const deployment = workload("apps/v1", "Deployment", { replicas: 3, selector, template });
+  const statefulSet = (spec: object) =>
+    workload("apps/v1", "StatefulSet", { serviceName: "s", selector, template, ...spec });
+  const claims = [
+    { metadata: { name: "d" }, spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } },
+  ];
+
+  const LOOPS: readonly [without: string, object: object, want: Readonly<Record<string, number>>][] = [
+    ["pods", replicaSet, OF_PODS],
+    ["pods", workload("v1", "ReplicationController", { replicas: 3, template }), OF_PODS],
+    ["pods", deployment, OF_PODS],
+    ["count/replicasets.apps", deployment, { "POST replicasets": 15, ...ONE_EVENT }],
+    ["pods", statefulSet({}), { "POST pods": 15, ...ONE_EVENT }],
+    ["count/controllerrevisions.apps", statefulSet({}), { "POST controllerrevisions": 16 }],
+    [
+      "persistentvolumeclaims",
+      statefulSet({ volumeClaimTemplates: claims }),
+      { "POST persistentvolumeclaims": 15, "PUT events/NAME": 22 },
+    ],
+    [
+      "pods",
+      workload("batch/v1", "Job", { parallelism: 3, completions: 3, template: jobTemplate }),
+      { "POST pods": 4, "POST events": 4 },
+    ],
+    [
+      "count/jobs.batch",
+      workload("batch/v1", "CronJob", { schedule: "* * * * *", jobTemplate: { spec: { template: jobTemplate } } }),
+      { "POST jobs": 17, "POST events": 4, "PUT events/NAME": 13 },
+    ],
+  ];
+
+  for (const [without, object, want] of LOOPS) {
+    const { apiVersion, kind } = object as KubeObject;
+    test(`ten minutes of a ${kind} without ${without} cost few requests`, async () => {
+      await using stage = await openStage();
+      await stage.create("resourcequotas", quota({ [without]: "0" }));
+      const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [];
+      await stage.create([`${kind.toLowerCase()}s`, group].filter(Boolean).join("."), object);
+      const before = only(stage.on.facts, "request").length;
+      await stage.pass(600);
+      const counts: Record<string, number> = {};
+      for (const { method, path } of only(stage.on.facts, "request").slice(before)) {
+        const what = `${method} ${path.replace(/^.*\/default\//, "").replace(/\/[^/]+/, "/NAME")}`;
+        counts[what] = (counts[what] ?? 0) + 1;
+      }
+      expect(counts).toEqual(want);
+    });
+  }
 });
