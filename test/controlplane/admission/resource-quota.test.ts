@@ -446,9 +446,6 @@ test("the trace shows the numbers of each charge", async () => {
   await lab.create("pods", podWith({ requests: { cpu: "500m" } }));
   const charges = only(facts, "decision").filter(({ what }) => what.startsWith("charge"));
   expect(charges.map(({ what, why }) => [what, why])).toEqual([
-    [
-      "charge pods=1,requests.cpu=500m of pods to ResourceQuota default/q",
-      "pods 1 -> 2 of 2, requests.cpu 0 -> 500m of 2",
-    ],
+    ["charge create of pods default/p to ResourceQuota default/q", "pods 1 -> 2 of 2, requests.cpu 0 -> 500m of 2"],
   ]);
 });

@@ -82,7 +82,7 @@ function deltaUsage(attributes: AdmissionAttributes, evaluator: Evaluator): Amou
 }
 
 /** `cpu=1,pods=3` */
-export function prettyPrint(amounts: Amounts): string {
+function prettyPrint(amounts: Amounts): string {
   return Object.keys(amounts)
     .sort()
     .map((name) => `${name}=${amounts[name]}`)

@@ -3,11 +3,12 @@ import type { UserInfo } from "../../../server/authentication/user.js";
 import { currentScope, runInScope, type Scope } from "../../../trace/scope.js";
 import type { Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
+import { admittedName } from "../../auth/admission/refuse.js";
 import type { AdmissionAttributes } from "../../auth/contracts.js";
 import type { Evaluator, ResourceQuota } from "../../quota/evaluator.js";
 import { sameAmounts } from "../../quota/resources.js";
 import type { ResourceStore } from "../../registry/registry.js";
-import { type Charge, checkRequest, prettyPrint } from "./check-request.js";
+import { type Charge, checkRequest } from "./check-request.js";
 
 const FILE = "staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go";
 /** The `-v` level from which a terminal shows the API server's decision on each request. */
@@ -154,18 +155,20 @@ export class QuotaEvaluator {
     await this.deps.quotas.update(context, namespace, name, "status", () => quota, defined({ uid }));
   }
 
-  #report({ quota, requested, used }: Charge, { auditId, resource, dryRun }: AdmissionAttributes): void {
+  #report({ quota, requested, used }: Charge, attributes: AdmissionAttributes): void {
     const { trace } = this.deps;
     if (!trace.wants(LEVEL)) return;
     const { namespace, name } = quota.metadata;
     const { hard = {}, used: before = {} } = quota.status ?? {};
+    const { auditId, operation, resource, dryRun } = attributes;
+    const write = `${operation.toLowerCase()} of ${resource} ${namespace}/${admittedName(attributes)}`;
     const lines = Object.keys(requested)
       .sort()
       .map((one) => `${one} ${before[one] ?? 0} -> ${used[one]} of ${hard[one]}`);
     trace.emit(
       {
         kind: "decision",
-        what: `${dryRun ? "fit" : "charge"} ${prettyPrint(requested)} of ${resource} to ResourceQuota ${namespace}/${name}`,
+        what: dryRun ? `allow dry run of ${write}` : `charge ${write} to ResourceQuota ${namespace}/${name}`,
         why: lines.join(", "),
         upstream: { file: FILE, func: "CheckRequest" },
         ...defined({ auditId }),
