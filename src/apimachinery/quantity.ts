@@ -60,11 +60,11 @@ export function canonicalQuantity(quantity: unknown): string | undefined {
   return parsed === undefined ? undefined : canonical(parsed, NANO);
 }
 
-/** `a + b` in the format of `a`, or of `b` if `a` is 0. Mirrors Quantity.Add. @throws QuantityError */
-export function addQuantities(a: string, b: string): string {
-  const [first, second] = [parseQuantity(a), parseQuantity(b)];
-  const { format } = first.mantissa === 0n ? second : first;
-  return canonical({ ...first, format, mantissa: atScale(first, NANO) + atScale(second, NANO), scale: NANO }, NANO);
+/** The sum in the format of the first amount that is not 0. Mirrors Quantity.Add. @throws QuantityError */
+export function sumQuantities(amounts: readonly string[]): string {
+  const first = parseQuantity(amounts.find((amount) => !isZeroQuantity(amount)) ?? "0");
+  const mantissa = amounts.reduce((sum, amount) => sum + (nanoValue(amount) ?? 0n), 0n);
+  return canonical({ ...first, mantissa, scale: NANO }, NANO);
 }
 
 /** `from - amount` in the format of `from`, at least 0. Mirrors Quantity.Sub. @throws QuantityError */

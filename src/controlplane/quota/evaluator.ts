@@ -4,8 +4,9 @@ import type {
   V1ScopedResourceSelectorRequirement,
 } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { sumQuantities } from "../../apimachinery/quantity.js";
 import type { Wire } from "../../apimachinery/wire.js";
-import { type Amounts, addAmounts, maskAmounts } from "./resources.js";
+import type { Amounts } from "./resources.js";
 
 export type ResourceQuota = Wire<V1ResourceQuota>;
 export type ScopeRequirement = Wire<V1ScopedResourceSelectorRequirement>;
@@ -83,14 +84,16 @@ export function calculateUsage(
   objectsOf: (evaluator: Evaluator) => readonly KubeObject[],
 ): Record<string, string> {
   const limited = Object.keys(spec.hard ?? {});
-  let used: Record<string, string> = {};
+  const found = new Map<string, string[]>();
   for (const evaluator of evaluators) {
     const names = evaluator.matchingResources(limited);
-    let own: Record<string, string> = Object.fromEntries(names.map((name) => [name, "0"]));
-    for (const object of names.length === 0 ? [] : objectsOf(evaluator)) {
-      if (isInScope(evaluator, spec, object)) own = addAmounts(own, maskAmounts(evaluator.usage(object), names));
+    if (names.length === 0) continue;
+    for (const name of names) found.set(name, ["0", ...(found.get(name) ?? [])]);
+    for (const object of objectsOf(evaluator)) {
+      if (!isInScope(evaluator, spec, object)) continue;
+      const usage = evaluator.usage(object);
+      for (const name of names) if (usage[name] !== undefined) found.get(name)?.push(usage[name]);
     }
-    used = addAmounts(used, own);
   }
-  return used;
+  return Object.fromEntries([...found].map(([name, amounts]) => [name, sumQuantities(amounts)]));
 }

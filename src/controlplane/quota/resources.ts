@@ -1,9 +1,9 @@
 import {
-  addQuantities,
   compareQuantities,
   isZeroQuantity,
   signOfQuantity,
   subtractQuantity,
+  sumQuantities,
 } from "../../apimachinery/quantity.js";
 
 /** Amounts by resource. Mirrors k8s.io/apiserver/pkg/quota/v1/resources.go. */
@@ -21,7 +21,7 @@ export function addAmounts(a: Amounts, b: Amounts): Record<string, string> {
   const sum: Record<string, string> = { ...a };
   for (const [name, amount] of Object.entries(b)) {
     const before = sum[name];
-    sum[name] = before === undefined ? amount : addQuantities(before, amount);
+    sum[name] = before === undefined ? amount : sumQuantities([before, amount]);
   }
   return sum;
 }
