@@ -23,6 +23,8 @@ import { checkPausedConditions, isScalingEvent, syncRevision, syncSize, syncStat
 import type { Deployment } from "./util/deployment-util.js";
 
 const NAME = "deployment";
+/** Mirrors maxRetries: 5 ms to 82 s. */
+const MAX_RETRIES = 15;
 
 /**
  * Makes a ReplicaSet for each version of a Deployment's template, and moves the pods from the old ones to the newest.
@@ -45,7 +47,7 @@ class DeploymentRun {
     this.#deployments = reflectors.of<Deployment>(DEPLOYMENTS);
     this.#sets = reflectors.of<ReplicaSet>(REPLICA_SETS);
     this.#pods = reflectors.of<PodObject>("pods");
-    this.#queue = new WorkQueue(clock);
+    this.#queue = new WorkQueue(clock, { maxRetries: MAX_RETRIES });
     const recorder = deps.recorderFor("deployment-controller");
     this.#passDeps = { client, clock, trace, recorder, written: this.#written };
   }
