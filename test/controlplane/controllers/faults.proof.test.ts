@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { statusError } from "../../../src/apimachinery/errors.js";
 import type { Deployment } from "../../../src/controlplane/controllers/deployment/util/deployment-util.js";
 import { computeHash } from "../../../src/controlplane/controllers/support/compute-hash.js";
+import { controllerOf } from "../../../src/controlplane/controllers/support/controller-ref.js";
+import { settle } from "../../support/fake-clock.js";
 import { podTemplate, WorkloadStage } from "./support/workload-stage.js";
 
 const DEPLOYMENTS = "deployments.apps";
@@ -17,6 +19,28 @@ function workload(kind: string, spec: object = {}): object {
     spec: { replicas: 2, selector, template: podTemplate(), ...spec },
   };
 }
+
+test("10,000 pods with another owner's uid are not adopted, and go with a bounded number of requests", async () => {
+  const count = 10_000;
+  await using stage = await WorkloadStage.open();
+  await stage.create(REPLICA_SETS, workload("ReplicaSet"));
+  const reference = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "not-the-uid", controller: true };
+  const requests = stage.on.requests();
+  for (let i = 0; i < count; i++) {
+    const metadata = { name: `stray-${i}`, labels, ownerReferences: [reference] };
+    await stage.send("pods", { apiVersion: "v1", kind: "Pod", metadata, spec: podTemplate().spec });
+  }
+  // The time limit of the test ends it if they do not go.
+  while ((await stage.pods()).length > 2) await settle(500);
+  const pods = await stage.pods();
+  const { uid } = (await stage.get(REPLICA_SETS, "web")).metadata;
+  expect(pods.map((pod) => controllerOf(pod)?.uid)).toEqual([uid, uid]);
+  // The garbage collector looks at the owner and deletes the pod.
+  expect(stage.on.requests() - requests).toBeLessThanOrEqual(count * 2 + 10);
+  expect(stage.errors()).toEqual([]);
+  await stage.pass(3_600);
+  expect(stage.on.requests() - requests).toBeLessThanOrEqual(count * 2 + 10);
+}, 120_000);
 
 test("a Deployment whose names are taken finds a free one, with one creation for each", async () => {
   const taken = 30;

@@ -2,6 +2,8 @@ import type { KubeObject, OwnerReference } from "../../../apimachinery/api/meta.
 import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
+import { defined } from "../../../util/defined.js";
+import { remember } from "../../../util/lru.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";
@@ -46,6 +48,8 @@ class CollectorRun {
   readonly #recorder: EventRecorder;
   readonly #rows: readonly ResourceDefinition[];
   readonly #graph = new OwnerGraph();
+  /** Owners known to be gone: thousands of dependents cost one look at their owner. Mirrors absentOwnerCache. */
+  readonly #absentOwners = new Map<string, true>();
   readonly #toDelete: WorkQueue;
   readonly #toOrphan: WorkQueue;
 
@@ -109,7 +113,9 @@ class CollectorRun {
     this.#graph.remove(uid);
     this.#toDelete.cancel(uid);
     this.#toOrphan.cancel(uid);
-    for (const dependent of this.#graph.dependentsOf(uid)) this.#queue(dependent);
+    const dependents = this.#graph.dependentsOf(uid);
+    if (dependents.length > 0) remember(this.#absentOwners, absentOwnerKey(node), true);
+    for (const dependent of dependents) this.#queue(dependent);
     for (const owner of ownersOf(node)) this.#wakeWaitingOwner(owner.uid);
   }
 
@@ -181,8 +187,20 @@ class CollectorRun {
       return "unknown";
     }
     const where = row.namespaced ? namespace : undefined;
-    const object = await this.#deps.client.get(resourceKey(row), where, owner.name);
-    return object === undefined || object.metadata.uid !== owner.uid ? "absent" : { row, object };
+    const { name, uid } = owner;
+    const key = absentOwnerKey({
+      row,
+      object: {
+        apiVersion: owner.apiVersion,
+        kind: owner.kind,
+        metadata: { name, uid, ...defined({ namespace: where }) },
+      },
+    });
+    if (this.#absentOwners.has(key)) return "absent";
+    const object = await this.#deps.client.get(resourceKey(row), where, name);
+    if (object?.metadata.uid === uid) return { row, object };
+    remember(this.#absentOwners, key, true);
+    return "absent";
   }
 
   /** Mirrors reportInvalidNamespaceOwnerRef. */
@@ -273,6 +291,10 @@ class CollectorRun {
     const options = { propagationPolicy, ...preconditions };
     await trace.because(cause, () => client.delete(resourceKey(row), namespace, nameOf(object), options));
   }
+}
+
+function absentOwnerKey({ row, object }: GraphNode): string {
+  return `${resourceKey(row)} ${keyOf(object)} ${object.metadata.uid}`;
 }
 
 /** The policy that the object's own finalizers request; otherwise Background. */
