@@ -4,7 +4,15 @@ import type { Chance } from "./chance.js";
 
 export const DEPLOYMENTS = "deployments.apps";
 export const REPLICA_SETS = "replicasets.apps";
+export const STATEFUL_SETS = "statefulsets.apps";
 export const JOBS = "jobs.batch";
+/** with the kinds and groups of their objects */
+const RESOURCES: Readonly<Record<string, readonly [kind: string, apiVersion: string]>> = {
+  [DEPLOYMENTS]: ["Deployment", "apps/v1"],
+  [REPLICA_SETS]: ["ReplicaSet", "apps/v1"],
+  [STATEFUL_SETS]: ["StatefulSet", "apps/v1"],
+  [JOBS]: ["Job", "batch/v1"],
+};
 const NAMES = 4;
 const IMAGES = ["nginx:1", "nginx:2", "nginx:3", "nginx:4"];
 const SURGES = [1, 2, "50%"];
@@ -39,7 +47,7 @@ export class Clients {
   async act(): Promise<void> {
     const count = this.chance.below(4);
     const names = this.chance.shuffle(
-      [DEPLOYMENTS, REPLICA_SETS, JOBS].flatMap((resource) =>
+      Object.keys(RESOURCES).flatMap((resource) =>
         Array.from({ length: NAMES }, (_, i) => ({ resource, name: `${resource.slice(0, 3)}-${i}` })),
       ),
     );
@@ -72,20 +80,18 @@ export class Clients {
     const template = podTemplate({ labels, image });
     const spec: Spec = { replicas, selector: { matchLabels: labels }, template };
     if (resource === DEPLOYMENTS) spec["strategy"] = this.#strategy();
+    if (resource === STATEFUL_SETS) {
+      spec["serviceName"] = name;
+      spec["podManagementPolicy"] = this.chance.pick(["OrderedReady", "Parallel"]);
+    }
     const jobSpec = {
       completions: replicas,
       parallelism: 1 + this.chance.below(4),
       backoffLimit: 100,
       template: { ...template, spec: { ...template.spec, restartPolicy: "Never" } },
     };
-    const [group, version] = resource === JOBS ? ["batch", "v1"] : ["apps", "v1"];
-    const kind = { [DEPLOYMENTS]: "Deployment", [REPLICA_SETS]: "ReplicaSet", [JOBS]: "Job" }[resource];
-    const body = {
-      apiVersion: `${group}/${version}`,
-      kind,
-      metadata: { name },
-      spec: resource === JOBS ? jobSpec : spec,
-    };
+    const [kind, apiVersion] = RESOURCES[resource] ?? [];
+    const body = { apiVersion, kind, metadata: { name }, spec: resource === JOBS ? jobSpec : spec };
     await this.stage.send(resource, body);
     this.wanted.set(`${resource}/${name}`, { resource, name, replicas, image, isPaused: false });
   }
@@ -135,7 +141,7 @@ export class Clients {
       await this.stage.admin.delete("services", "default", name);
       return;
     }
-    const app = `${this.chance.pick(["dep", "rep"])}-${this.chance.below(NAMES)}`;
+    const app = `${this.chance.pick(["dep", "rep", "sta"])}-${this.chance.below(NAMES)}`;
     const spec = { selector: { app }, ports: [{ port: 80 }] };
     await this.stage.send("services", { apiVersion: "v1", kind: "Service", metadata: { name }, spec });
     this.#services.set(name, app);

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { isPodActive } from "../../../../src/controlplane/controllers/support/active-pods.js";
 import { controllerOf } from "../../../../src/controlplane/controllers/support/controller-ref.js";
-import type { PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
+import { nameOf, type PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
 import type { LocalClient, WatchItem } from "../../../../src/controlplane/registry/registry.js";
 import type { Clock } from "../../../../src/util/clock.js";
-import { DEPLOYMENTS, JOBS, REPLICA_SETS } from "./clients.js";
+import { DEPLOYMENTS, JOBS, REPLICA_SETS, STATEFUL_SETS } from "./clients.js";
 
 interface Change {
   readonly atMs: number;
@@ -36,7 +36,9 @@ export class History {
     readonly admin: LocalClient,
     readonly clock: Clock,
   ) {
-    this.#following = Promise.all([DEPLOYMENTS, REPLICA_SETS, JOBS, "pods"].map((one) => this.#follow(one)));
+    this.#following = Promise.all(
+      [DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, JOBS, "pods"].map((one) => this.#follow(one)),
+    );
   }
 
   async #follow(resource: string): Promise<void> {
@@ -101,7 +103,7 @@ class Replay {
     }
     if (isDeleted || owner === undefined) return;
     const size = (one: KubeObject | undefined) => (one as unknown as Workload | undefined)?.spec.replicas ?? 0;
-    if (resource === "pods" && before === undefined) this.#check(owner, this.#podsOf([owner]), atMs);
+    if (resource === "pods" && before === undefined) this.#check(owner, this.#takenBy(object, owner), atMs);
     if (resource === REPLICA_SETS && size(object) > size(before)) {
       this.#check(
         owner,
@@ -109,6 +111,12 @@ class Replay {
         atMs,
       );
     }
+  }
+
+  /** A StatefulSet makes up for a lost pod before it deletes those with higher ordinals, so only the new pod's ordinal counts. */
+  #takenBy(pod: KubeObject, owner: string): number {
+    if (controllerOf(pod)?.kind !== "StatefulSet") return this.#podsOf([owner]);
+    return Number(/\d+$/.exec(nameOf(pod))?.[0]) + 1;
   }
 
   checkPodsOfDeployments(atMs: number): void {

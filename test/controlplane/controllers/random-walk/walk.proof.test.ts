@@ -6,7 +6,7 @@ import type { EndpointSlice } from "../../../../src/controlplane/controllers/sup
 import { isTerminating, nameOf, type PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
 import { WorkloadStage } from "../support/workload-stage.js";
 import { Chance } from "./chance.js";
-import { Clients, DEPLOYMENTS, JOBS, REPLICA_SETS, type Wanted } from "./clients.js";
+import { Clients, DEPLOYMENTS, JOBS, REPLICA_SETS, STATEFUL_SETS, type Wanted } from "./clients.js";
 import { History } from "./history.js";
 import { Nodes } from "./nodes.js";
 
@@ -66,7 +66,7 @@ test.each(SEEDS)(
     expect(await endpointsOf(stage, clients.services)).toEqual(cluster.endpoints(clients.services));
     expect(stage.errors()).toEqual([]);
   },
-  120_000,
+  300_000,
 );
 
 /** `deployments.apps dep-1: 3 of nginx:2` */
@@ -79,26 +79,32 @@ class Cluster {
   private constructor(
     readonly deployments: readonly KubeObject[],
     readonly sets: readonly KubeObject[],
+    readonly statefulSets: readonly KubeObject[],
     readonly jobs: readonly KubeObject[],
     readonly pods: readonly PodObject[],
   ) {}
 
   static async read({ admin }: WorkloadStage): Promise<Cluster> {
-    const [deployments, sets, jobs] = await Promise.all(
-      [DEPLOYMENTS, REPLICA_SETS, JOBS].map((one) => admin.list(one, "default")),
+    const list = (resource: string) => admin.list(resource, "default");
+    const pods = await admin.list<PodObject>("pods", "default");
+    return new Cluster(
+      await list(DEPLOYMENTS),
+      await list(REPLICA_SETS),
+      await list(STATEFUL_SETS),
+      await list(JOBS),
+      pods,
     );
-    return new Cluster(deployments ?? [], sets ?? [], jobs ?? [], await admin.list<PodObject>("pods", "default"));
   }
 
   /** Objects without an owner that exists, and those that are on their way out. */
   lost(): string[] {
-    const uids = new Set([...this.deployments, ...this.sets, ...this.jobs].map(({ metadata }) => metadata.uid));
+    const owners = [...this.deployments, ...this.sets, ...this.statefulSets, ...this.jobs];
+    const uids = new Set(owners.map(({ metadata }) => metadata.uid));
     const hasOwner = (object: KubeObject) => uids.has(controllerOf(object)?.uid);
     const orphans = [...this.pods, ...this.sets.filter((set) => nameOf(set).startsWith("dep"))].filter(
       (object) => !hasOwner(object),
     );
-    const all = [...this.deployments, ...this.sets, ...this.jobs, ...this.pods];
-    return [...orphans, ...all.filter(isTerminating)].map((one) => `${one.kind} ${nameOf(one)}`);
+    return [...orphans, ...[...owners, ...this.pods].filter(isTerminating)].map((one) => `${one.kind} ${nameOf(one)}`);
   }
 
   /** Lines as `lineOf` makes them, of what is really there, where status and pods agree. */
@@ -106,6 +112,7 @@ class Cluster {
     return [
       ...this.deployments.map((one) => this.#line(DEPLOYMENTS, one, this.sets.filter(ownedBy(one)))),
       ...this.sets.filter((one) => controllerOf(one) === undefined).map((one) => this.#line(REPLICA_SETS, one, [one])),
+      ...this.statefulSets.map((one) => this.#line(STATEFUL_SETS, one, [one])),
       ...this.jobs.map(
         (one) => `${JOBS} ${nameOf(one)}: ${isComplete(one) ? "complete" : JSON.stringify(one["status"])}`,
       ),
