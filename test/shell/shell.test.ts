@@ -135,6 +135,10 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   ["trap 'echo got it' USR1; kill -USR1 $$; echo after", "got it\nafter\n"],
   // just-bash's commands
   ["printf 'b\\na\\nb\\n' | sort | uniq -c | sed 's/^ *//'", "1 a\n2 b\n"],
+  [
+    "echo 1.2.3 | awk -F. '{print $2}'; echo '1|2|3' | awk -F '|' '{print $3}'; echo 1aa2 | awk -Faa '{print $2}'",
+    "2\n3\n2\n",
+  ],
   ["echo 'a,b,c' | cut -d, -f2; echo abc | awk '{print toupper($0)}'; echo foobar | grep -o 'o*b'", "b\nABC\noob\n"],
   [
     "echo hi > /tmp/x1; cp /tmp/x1 /tmp/x2; mv /tmp/x2 /tmp/x3; cat /tmp/x3; find /tmp -name 'x*' | sort",

@@ -1,6 +1,7 @@
 import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Machine, Self } from "../process/process.js";
 import { readAll } from "../process/streams.js";
+import { awkArguments } from "../utility/awk-arguments.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
 import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
@@ -14,7 +15,9 @@ import type { Shell } from "./shell.js";
 export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
   const stdin = await readAll(self.stdin, self.signal, self);
-  const command = { text: name, args: self.argv.slice(1), stdin, env: self.env, cwd: self.cwd };
+  const given = self.argv.slice(1);
+  const args = name === "awk" ? awkArguments(given) : given;
+  const command = { text: name, args, stdin, env: self.env, cwd: self.cwd };
   const { stdout, stderr, exitCode } = await runOutside(command, self);
   self.memory.hold(stdout.length);
   await self.stdout.write(stdout, self.signal);
