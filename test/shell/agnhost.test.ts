@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, test } from "vitest";
 import type { Container } from "../../src/runtime/state/container.js";
 import { loadPrograms, RuntimeLab, stateOf } from "../runtime/lab.js";
+import { untilTrue } from "../support/fake-clock.js";
 
 let lab = new RuntimeLab();
 const folder = mkdtempSync(join(tmpdir(), "kubelab-agnhost-"));
@@ -174,4 +175,19 @@ test("logs-generator writes its lines at an even pace", async () => {
   );
   await lab.clock.advance(6_000);
   assert.equal(stateOf(container), "exited (0, Completed)");
+});
+
+test("porter serves a text per port, with TLS where the variable says so", async () => {
+  const envs = [
+    { key: "SERVE_PORT_80", value: "plain" },
+    { key: "SERVE_TLS_PORT_443", value: "<a>secured</a>" },
+  ];
+  const ported = lab.run({ image: { image: "agnhost" }, args: ["porter"], envs });
+  const client = lab.run({ image: { image: "agnhost" }, args: ["pause"] });
+  await untilTrue(() => lab.core.network.find(sandboxIp(ported))?.ports.list().length === 2);
+  const get = async (flags: string) => (await lab.sh(`curl ${flags}`, client)).stdout.toString();
+  assert.equal(await get(`-s http://${sandboxIp(ported)}`), "plain");
+  assert.match(await get(`-ski https://${sandboxIp(ported)}`), /text\/html[^]*\r\n\r\n<a>secured<\/a>$/);
+  const verified = await lab.sh(`curl -sS https://${sandboxIp(ported)}`, client);
+  assert.equal(verified.exitCode, 60, "it signed its certificate itself");
 });

@@ -32,7 +32,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
 /** One-letter flags of all subcommands. */
 const SHORTHANDS = { t: "log-lines-total", d: "run-duration" } as const;
 /** Flags without a separate value. */
-const BOOLEANS = ["tcp", "udp", "http", "close", "break_on_expected_content", "help"];
+const BOOLEANS = ["json-response", "tcp", "udp", "http", "close", "break_on_expected_content", "help"];
 
 /**
  * `agnhost SUBCOMMAND`: the program of the image that Kubernetes' end-to-end tests run in most of their pods.

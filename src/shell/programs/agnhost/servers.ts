@@ -1,5 +1,7 @@
+import { createSecureContext, type SecureContext } from "node:tls";
 import { resolvePath } from "../../fs/paths.js";
 import { listenTcp } from "../../net/listen.js";
+import { selfSignedContext } from "../../net/serving-certificate.js";
 import type { Connection } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { SIGTERM } from "../../process/signals.js";
@@ -7,7 +9,7 @@ import { print } from "../console.js";
 import { untilKilled, untilSignal } from "../system.js";
 import type { Flags } from "./flags.js";
 import { goLog } from "./go-log.js";
-import { bodyOf, listenAndServe, serve } from "./web.js";
+import { bodyOf, type Endpoint, listenAndServe, serve } from "./web.js";
 
 const HEALTHY_MS = 10_000;
 
@@ -98,14 +100,37 @@ export async function serveHostname(self: Self, flags: Flags): Promise<number> {
   return 0;
 }
 
-/** `porter`: each variable `SERVE_PORT_9001=text` serves its text on that port. Differs: no TLS and no SCTP. */
-export async function porter(self: Self): Promise<number> {
+/**
+ * `porter`: each variable `SERVE_PORT_9001=text` serves its text on that port, and `SERVE_TLS_PORT_9002=text` over TLS.
+ * Differs: no SCTP; the certificate is made here if `CERT_FILE` and `KEY_FILE` name none.
+ */
+export async function porter(self: Self, flags: Flags): Promise<number> {
+  const inJson = flags.isSet("json-response");
   for (const [name, value] of Object.entries(self.env)) {
-    const port = /^SERVE_PORT_(\d+)$/.exec(name)?.[1];
-    if (port !== undefined) serve(self, Number(port), ({ answer }) => answer(200, value));
+    const [, tls, port] = /^SERVE_(TLS_)?PORT_(\d+)$/.exec(name) ?? [];
+    if (port === undefined) continue;
+    const endpoint: Endpoint = ({ request, answer }) => {
+      if (!inJson) return answer(200, value, { "content-type": contentType(value) });
+      answer(200, JSON.stringify({ Method: request.method, Body: value }), { "content-type": "application/json" });
+    };
+    const context = tls === undefined ? undefined : await porterContext(self);
+    if (serve(self, Number(port), endpoint, context)) continue;
+    await goLog(self, `server on port "${port}" failed: listen tcp 0.0.0.0:${port}: bind: address already in use`);
   }
   await untilSignal(self, SIGTERM);
   return 0;
+}
+
+/** Go's server looks at the first bytes of an answer. */
+function contentType(text: string): string {
+  return /^\s*<(a|html|body|p|!doctype)\b/i.test(text) ? "text/html; charset=utf-8" : "text/plain; charset=utf-8";
+}
+
+function porterContext({ env, machine }: Self): Promise<SecureContext> | SecureContext {
+  const { CERT_FILE: certFile = "", KEY_FILE: keyFile = "" } = env;
+  if (certFile === "" || keyFile === "") return selfSignedContext(machine);
+  const { fs } = machine;
+  return createSecureContext({ cert: fs.readFile(certFile), key: fs.readFile(keyFile) });
 }
 
 const CLOSE_DELAY_MS = 500;

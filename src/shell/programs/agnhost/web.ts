@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { SecureContext } from "node:tls";
 import { onAbort } from "../../../util/abort.js";
 import { requestUrl } from "../../../util/request-url.js";
 import { listenTcp } from "../../net/listen.js";
@@ -22,9 +23,13 @@ export interface Exchange {
 /** Answers a request. An error becomes a 500. */
 export type Endpoint = (exchange: Exchange) => Promise<void> | void;
 
-/** Serves HTTP on a port of the pod until the process ends. @returns false if the port is in use */
-export function serve(self: Self, port: number, endpoint: Endpoint): boolean {
-  const server = serveHttp(self, (request, response) => respond(request, response, endpoint));
+/**
+ * Serves HTTP on a port of the pod until the process ends.
+ * @param tls for HTTPS
+ * @returns false if the port is in use
+ */
+export function serve(self: Self, port: number, endpoint: Endpoint, tls?: SecureContext): boolean {
+  const server = serveHttp(self, (request, response) => respond(request, response, endpoint), tls);
   if (listenTcp(self, port, server.listener) === undefined) return false;
   onAbort(self.signal, () => server.close());
   return true;
