@@ -15,6 +15,7 @@ import { stay } from "../cli/stay.js";
 import { lockFolder } from "../kubelet/certificate/folder-lock.js";
 import { DEFAULT_LOG_ROTATE_POLICY } from "../kubelet/logs/container-log-manager.js";
 import { openAdminKubeconfig } from "../testbed/admin-kubeconfig.js";
+import { isOwnServer } from "../testbed/cluster.js";
 import { openStore } from "../testbed/join.js";
 import { joinDefaults, planJoin, serverOf } from "../testbed/join-plan.js";
 import { type RunningNode, startNode } from "../testbed/node.js";
@@ -114,6 +115,8 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         ? undefined
         : await startHandler({ handler, random, clock, trace: traceOfNode(trace, plan.nodeName) }, options);
     const { port, cri, clusterDns, clusterDomain, manifestUrl } = options;
+    const server = serverOf(plan, target);
+    const isOwnCluster = target?.kind === "embedded" || (await isOwnServer(env, server));
     const manifestDir = options.manifestDir === undefined ? undefined : pathFrom(cwd, options.manifestDir);
     await using node = await startNode(
       { context, clock, trace },
@@ -123,7 +126,8 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         target,
         store,
         rotateServerCertificates: options.rotateServerCertificates === true,
-        networkFolder: networkFolder(env, serverOf(plan, target)),
+        networkFolder: networkFolder(env, server),
+        isOwnCluster,
         logRotatePolicy: { maxSize: options.containerLogMaxSize, maxFiles: options.containerLogMaxFiles },
         ...defined({ port, cri, clusterDns, clusterDomain, manifestUrl, manifestDir }),
         ...(virtual === undefined ? {} : { cri: virtual.endpoint, hooks: virtual.hooks, isSimulated: true }),
@@ -133,7 +137,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     // With --server there is no administrator's kubeconfig, so kubectl gets the node's own.
     const kubeconfig = target === undefined ? store.kubeconfigPath : admin.path;
     announceNode(trace, node, target !== undefined);
-    await using _proxy = startProxy({ clock, trace, random }, node, target, signal);
+    await using _proxy = startProxy({ clock, trace, random }, node, isOwnCluster ? target : undefined, signal);
     context.print(nodeResult(node, target?.kind ?? "server", kubeconfig));
     const pods = () => podsOf(node);
     const { runtime } = node;
@@ -149,14 +153,22 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   });
 }
 
-/** Only for a cluster of kubelab: the pods of a real one's other nodes cannot be reached from here. */
+/**
+ * Only for a cluster of kubelab: the pods of a real one's other nodes cannot be reached from here.
+ * @param target undefined: a real cluster, or one without an administrator who gives kube-proxy an identity
+ */
 function startProxy(
   deps: Ctx,
   node: RunningNode,
   target: Target | undefined,
   signal: AbortSignal,
 ): AsyncDisposable | undefined {
-  if (target === undefined || target.kind === "real" || node.runtime === undefined) return undefined;
+  if (node.runtime === undefined) return undefined;
+  if (target === undefined) {
+    const text = `No kube-proxy runs for ${node.nodeName}: its pods reach other pods of kubelab's nodes, but no Services.`;
+    deps.trace.emit({ kind: "note", text }, { actor: "proxy" });
+    return undefined;
+  }
   const identity = proxyIdentity(deps, target, signal);
   return startNodeProxy(deps, { node, kubeVersion: target.kubeVersion, identity }, signal);
 }

@@ -106,7 +106,8 @@ class KubeletBase {
  */
 export class Kubelet extends KubeletBase {
   readonly client = this.deps.agent.client;
-  readonly nodeIp = this.deps.agent.internalIp;
+  /** The address of pods in the network of the node. Mirrors GetNodeHostIPs. */
+  readonly nodeIp = this.deps.agent.addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
   readonly ctx = { clock: this.deps.clock, random: this.deps.random, trace: this.deps.trace, client: this.client };
 
   // Sources of pods, the node, services.

@@ -1,4 +1,4 @@
-import type { NodeObject, NodeStatus, Taint } from "../apimachinery/api/node.js";
+import type { NodeAddress, NodeObject, NodeStatus, Taint } from "../apimachinery/api/node.js";
 import { runCertificateManager } from "../client-go/certificate/manager.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
@@ -39,6 +39,8 @@ export interface NodeOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** the taints to register with, as `--register-with-taints`; default: none */
   readonly taints?: readonly Taint[];
+  /** besides its name, as a cloud provider would report them; default: this machine's loopback address */
+  readonly addresses?: readonly NodeAddress[];
 }
 
 /** Where the node's status comes from when this node also runs a container runtime. */
@@ -72,7 +74,7 @@ export class NodeAgent {
     const deps = { ...ctx, trace: traceOfNode(ctx.trace, nodeName) };
     this.deps = deps;
     this.client = new SwitchingClient(config, (one) => createClient(one, { ...deps, actor: "kubelet" }));
-    const machine = readMachineFacts(nodeName);
+    const machine = readMachineFacts(nodeName, options.addresses);
     this.#inputs = { nodeName, resources, machine, kubeletVersion: `v${kubeVersion}.0` };
     this.#events = new NodeEventRecorder({ ...deps, client: this.client }, { nodeName, kubeVersion });
     this.lease = new LeaseController({ ...deps, client: this.client }, options);
@@ -96,9 +98,9 @@ export class NodeAgent {
     return this.#lastHeartbeatMs;
   }
 
-  /** The node's address. */
-  get internalIp(): string {
-    return this.#inputs.machine.internalIp;
+  /** The node's addresses besides its name. */
+  get addresses(): readonly NodeAddress[] {
+    return this.#inputs.machine.addresses;
   }
 
   /** From now on the node's status includes what the kubelet's other parts report. Before, it is Ready. */

@@ -6,6 +6,7 @@ import type { ControlServer } from "../runtime/control/http.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
 import { planUnasked } from "../testbed/join-plan.js";
 import type { RunningNode } from "../testbed/node.js";
+import { claimNodeAddress } from "../testbed/node-address.js";
 import type { Target } from "../testbed/target.js";
 import { plainText, TerminalSink } from "../trace/terminal.js";
 import type { Trace } from "../trace/trace.js";
@@ -123,7 +124,10 @@ export class LabMachine {
     const { pullMs } = options.settings;
     const trace = traceOfNode(facts.openTrace(), name);
     const rootDir = join(folder, "runtime");
-    const network = { peers: { folder: join(options.folder, "network"), node: name } };
+    const networkFolder = join(options.folder, "network");
+    // Released with the lab's folder.
+    const { address } = await claimNodeAddress(networkFolder, name);
+    const network = { address, peers: { folder: networkFolder, node: name } };
     const runtime = await hostRuntime({ rootDir, clock, trace, traceLevel: 2, pullMs, network });
     const control = await serveControl(runtime.control, "127.0.0.1:0", trace);
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });

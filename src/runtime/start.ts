@@ -5,6 +5,7 @@ import { type CriHandlers, serveCri } from "../cri/server.js";
 import { SIGKILL } from "../shell/process/signals.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import type { Random } from "../util/random.js";
 import { SeededRandom } from "../util/seeded-random.js";
 import { makeTemporaryFolder } from "../util/temporary-folder.js";
@@ -51,6 +52,8 @@ export interface RuntimeOptions {
 }
 
 export interface NetworkOptions {
+  /** the node's address, at which pods and other nodes reach it; default: only the first one of its pods' range */
+  readonly address?: string;
   /** how other nodes of the cluster are found; undefined: there are none */
   readonly peers?: PeerOptions;
 }
@@ -113,7 +116,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
 async function openNetwork({ network, clock }: RuntimeCore, options: NetworkOptions, rootDir: string) {
   const socket = networkSocketIn(rootDir);
   const server = await serveNetwork(network, socket, clock);
-  if (options.peers !== undefined) network.join(new Peers(options.peers, socket));
+  if (options.peers !== undefined) network.join(new Peers(options.peers, socket, options.address));
   const close = async () => {
     network.peers?.close();
     await server.close();
@@ -143,6 +146,7 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
       podCidr: options.podCidr ?? DEFAULT_POD_CIDR,
       traceLevel: options.traceLevel ?? 1,
       memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY_BYTES,
+      ...defined({ nodeAddress: options.network?.address }),
     },
   );
   core.images.add(parseReference(PAUSE_IMAGE), true);

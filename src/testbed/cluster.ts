@@ -175,6 +175,16 @@ export async function runningClusterNames(env: ProcessContext["env"]): Promise<r
   return running;
 }
 
+/** Whether one of the clusters that run here has its API server at the address: `https://127.0.0.1:6443`. */
+export async function isOwnServer(env: ProcessContext["env"], server: string): Promise<boolean> {
+  const { host } = new URL(server);
+  for (const name of await clusterNames(env)) {
+    const state = await readClusterState(env, name);
+    if (state !== undefined && new URL(state.url).host === host && (await isRunning(state))) return true;
+  }
+  return false;
+}
+
 /**
  * Ends a cluster's process and waits for its end, which is after that of its nodes. Kills a process that does not end, and
  * removes its files.

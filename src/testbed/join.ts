@@ -1,4 +1,5 @@
 import type { CertificateSigningRequest } from "../apimachinery/api/certificates.js";
+import type { NodeAddress } from "../apimachinery/api/node.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { discoverCluster } from "../cluster-bootstrap/discovery.js";
 import type { BootstrapToken } from "../cluster-bootstrap/token.js";
@@ -43,6 +44,8 @@ export interface JoinSession {
   /** undefined with --server: nothing is known of the cluster but its address */
   readonly target: Target | undefined;
   readonly store: CertificateStore;
+  /** of the node besides its name; default: this machine's loopback address */
+  readonly addresses?: readonly NodeAddress[];
 }
 
 /** How long a controller may take to approve before the administrator does it: it needs some ms where it may. */
@@ -100,7 +103,7 @@ export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
       kubeVersion,
       resources: plan.resources,
       jitter: plan.jitter,
-      ...defined({ labels: plan.labels, taints: plan.taints }),
+      ...defined({ labels: plan.labels, taints: plan.taints, addresses: session.addresses }),
     },
   );
   try {

@@ -15,6 +15,8 @@ export interface NodeRuntimeOptions {
   readonly pullMs?: number;
   /** where the embedded runtimes of the cluster find one another: see `networkFolder`; undefined: there are no others */
   readonly networkFolder?: string;
+  /** of the node in the network of `networkFolder` */
+  readonly nodeAddress?: string;
 }
 
 /** A kubelet's connections to its container runtime. */
@@ -59,10 +61,11 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
 /** Its socket is in a folder of its own: paths of sockets are short. */
 async function startEmbeddedRuntime(
   { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
-  { pullMs, networkFolder }: Pick<NodeRuntimeOptions, "pullMs" | "networkFolder">,
+  { pullMs, networkFolder, nodeAddress }: Omit<NodeRuntimeOptions, "cri" | "machineRuntime">,
 ): Promise<HostedRuntime> {
   const { hostRuntime } = await import("../runtime/host/host.js");
   // The kubelet's facts are the story; the runtime's part in it is a detail.
-  const network = networkFolder === undefined ? {} : { peers: { folder: networkFolder, node: nodeName } };
+  const peers = networkFolder === undefined ? undefined : { folder: networkFolder, node: nodeName };
+  const network = defined({ peers, address: nodeAddress });
   return hostRuntime({ clock, trace, traceLevel: 2, network, ...defined({ pullMs }) });
 }

@@ -15,16 +15,19 @@ import { writeFileAtomic } from "../util/files.js";
 import type { NodeContext } from "./context.js";
 import { openStore, prepareNode } from "./join.js";
 import type { JoinPlan } from "./join-plan.js";
+import { addressesInNetwork, claimNodeAddress } from "./node-address.js";
 import { type NodeRuntimeOptions, openNodeRuntime } from "./node-runtime.js";
 import { PodNetworkDialer } from "./pod-network-dialer.js";
 import type { Target } from "./target.js";
 
-export interface StartNodeOptions extends NodeRuntimeOptions {
+export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress"> {
   /** name, folder of key and certificate, capacity, how it joins */
   readonly plan: JoinPlan;
   readonly kubeVersion: string;
   /** undefined with --server: nothing is known of the cluster but its address */
   readonly target: Target | undefined;
+  /** whether kubelab runs the cluster; default: unless the target is a real one, or unknown */
+  readonly isOwnCluster?: boolean;
   /** as `openStore` gave it; default: opened here */
   readonly store?: CertificateStore;
   /** pods' files and logs go below; default: the folder of the certificate */
@@ -76,16 +79,20 @@ export async function startNode(
   const close = () => opened.close();
   try {
     const store = options.store ?? (await openStore(plan));
+    const nodeAddress = options.machineRuntime?.nodeAddress ?? (await claimAddress(options, opened));
     const runtimeTrace = traceOfNode(trace, plan.nodeName);
     const opening = openNodeRuntime(
       { clock, trace: runtimeTrace, signal: context.signal, nodeName: plan.nodeName },
-      options,
+      { ...options, ...defined({ nodeAddress }) },
     );
     const settled = opening.catch(() => undefined);
     opened.defer(async () => (await settled)?.close());
     // A runtime that the user named must answer before the node joins; an embedded one starts meanwhile.
     if (options.cri !== undefined) await opening;
-    const prepared = await prepareNode({ context, clock, trace, plan, kubeVersion, target, store });
+    const prepared = await prepareNode({
+      ...{ context, clock, trace, plan, kubeVersion, target, store },
+      ...(nodeAddress !== undefined && isInOwnCluster(options) ? { addresses: addressesInNetwork(nodeAddress) } : {}),
+    });
     opened.defer(() => prepared.agent.close());
     const { runtime, cri, polling } = await opening;
     const rootDir = options.rootDir ?? plan.folder;
@@ -108,7 +115,7 @@ export async function startNode(
         machine:
           runtime === undefined && options.isSimulated !== true
             ? REAL_MACHINE
-            : await simulatedMachine(rootDir, plan.nodeName),
+            : await simulatedMachine(rootDir, plan.nodeName, nodeAddress),
         rotateServerCertificates: options.rotateServerCertificates === true,
         ...defined({
           port: options.port,
@@ -133,6 +140,22 @@ export async function startNode(
   }
 }
 
+/** Only the embedded runtimes of one cluster have a network of nodes. */
+async function claimAddress(
+  { cri, machineRuntime, networkFolder, plan }: StartNodeOptions,
+  opened: Disposables,
+): Promise<string | undefined> {
+  if (cri !== undefined || machineRuntime !== undefined || networkFolder === undefined) return undefined;
+  const { address, release } = await claimNodeAddress(networkFolder, plan.nodeName);
+  opened.defer(release);
+  return address;
+}
+
+/** A real cluster's API server reaches this kubelet at the machine's loopback address, if at all. */
+function isInOwnCluster({ isOwnCluster, target }: StartNodeOptions): boolean {
+  return isOwnCluster ?? (target !== undefined && target.kind !== "real");
+}
+
 function ownParts({ hooks }: StartNodeOptions, runtime: HostedRuntime | undefined) {
   const socket = runtime?.networkSocket;
   return defined({ hooks, dialer: socket === undefined ? undefined : new PodNetworkDialer(socket) });
@@ -145,8 +168,8 @@ const REAL_MACHINE: NodeMachine = {
 };
 
 /** Pods on the embedded runtime see a folder in place of this machine: the learner's files are none of their business. */
-async function simulatedMachine(rootDir: string, nodeName: string): Promise<NodeMachine> {
+async function simulatedMachine(rootDir: string, nodeName: string, address = "127.0.0.1"): Promise<NodeMachine> {
   const hostsFile = join(rootDir, "hosts");
-  await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n127.0.0.1\t${nodeName}\n`);
+  await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n${address}\t${nodeName}\n`);
   return { hostPaths: { kind: "below", root: join(rootDir, "host") }, hostsFile, resolvConf: "" };
 }

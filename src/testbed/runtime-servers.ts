@@ -83,7 +83,7 @@ export async function startRuntimeServers(
       ? undefined
       : await selfSignedServingPair(
           { clock, random, trace },
-          { certDirectory: folder, host: NODE_NAME, alternateIps: ["127.0.0.1"] },
+          { certDirectory: folder, host: NODE_NAME, addresses: ["127.0.0.1"] },
         );
     const auth = new KubeletAuth({ client, clock, trace }, { nodeName: NODE_NAME, clientCaPem: controlPlane.caPem });
     opened.defer(() => auth.close());

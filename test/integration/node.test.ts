@@ -64,7 +64,7 @@ suiteNeeding(["kubectl"], "kubelab node on a cluster and a runtime of its own", 
   test("describe node reads like one of a real node", async () => {
     const text = await kubectl("describe", "node", "node-1");
     expect(text).toMatch(/Ready\s+True\s.*KubeletReady\s+kubelet is posting ready status/);
-    expect(text).toMatch(/InternalIP:\s+127\.0\.0\.1/);
+    expect(text).toMatch(/InternalIP:\s+10\.240\.0\.2\s+ExternalDNS:\s+localhost/);
     expect(text).toMatch(/Container Runtime Version:\s+kubelab:\/\//);
     for (const reason of ["Starting", "NodeHasSufficientMemory", "NodeReady"]) {
       expect(text).toContain(reason);

@@ -187,7 +187,7 @@ test("porter serves a text per port, with TLS where the variable says so", async
   await untilTrue(() => lab.core.network.find(sandboxIp(ported))?.ports.list().length === 2);
   const get = async (flags: string) => (await lab.sh(`curl ${flags}`, client)).stdout.toString();
   assert.equal(await get(`-s http://${sandboxIp(ported)}`), "plain");
-  assert.match(await get(`-ski https://${sandboxIp(ported)}`), /text\/html[^]*\r\n\r\n<a>secured<\/a>$/);
+  assert.match(await get(`-ski https://${sandboxIp(ported)}`), /text\/html[\s\S]*\r\n\r\n<a>secured<\/a>$/);
   const verified = await lab.sh(`curl -sS https://${sandboxIp(ported)}`, client);
   assert.equal(verified.exitCode, 60, "it signed its certificate itself");
 });

@@ -15,9 +15,8 @@ export interface SelfSignedOptions {
   readonly certDirectory: string;
   /** the node's name, or its IP address */
   readonly host: string;
-  /** more addresses and names of the server */
-  readonly alternateIps?: readonly string[];
-  readonly alternateDns?: readonly string[];
+  /** more IP addresses and host names of the server */
+  readonly addresses?: readonly string[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -96,12 +95,12 @@ async function generateSelfSignedCertKey({ clock, random }: Ctx, options: SelfSi
   return { certificatePem: certificatePem + caPem, keyPem: privateKeyPem(key) };
 }
 
-function servingSans({ host, alternateIps = [], alternateDns = [] }: SelfSignedOptions): SubjectAltNames {
-  const isAddress = isIP(host) !== 0;
+function servingSans({ host, addresses = [] }: SelfSignedOptions): SubjectAltNames {
+  const all = [...new Set([host, ...addresses])];
   return {
     ...NO_SANS,
-    ip: isAddress ? [host, ...alternateIps] : alternateIps,
-    dns: isAddress ? alternateDns : [host, ...alternateDns],
+    ip: all.filter((address) => isIP(address) !== 0),
+    dns: all.filter((address) => isIP(address) === 0),
   };
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
+import type { NodeAddress } from "../../apimachinery/api/node.js";
 
 /** What the kubelet reports about its machine. */
 export interface MachineFacts {
@@ -10,7 +11,8 @@ export interface MachineFacts {
   /** as Go spells them: linux, amd64 */
   readonly operatingSystem: string;
   readonly architecture: string;
-  readonly internalIp: string;
+  /** besides its name */
+  readonly addresses: readonly NodeAddress[];
 }
 
 /**
@@ -24,10 +26,10 @@ const GO_ARCH: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
 /**
  * Mirrors pkg/kubelet/nodestatus/setters.go (MachineInfo, VersionInfo, NodeAddress), which read cAdvisor.
- * Differs: an id that cannot be read is the node's name, so that two nodes of one machine differ. The address is this
- * machine's loopback address, because the kubelet's server listens only there.
+ * Differs: an id that cannot be read is the node's name, so that two nodes of one machine differ.
+ * @param addresses default: this machine's loopback address, because the kubelet's server listens only there
  */
-export function readMachineFacts(nodeName: string): MachineFacts {
+export function readMachineFacts(nodeName: string, addresses: readonly NodeAddress[] = LOOPBACK): MachineFacts {
   return {
     machineId: nodeName,
     bootId: readLine("/proc/sys/kernel/random/boot_id") ?? nodeName,
@@ -35,9 +37,11 @@ export function readMachineFacts(nodeName: string): MachineFacts {
     osImage: osImage(),
     operatingSystem: NODE_OS,
     architecture: GO_ARCH[process.arch] ?? process.arch,
-    internalIp: "127.0.0.1",
+    addresses,
   };
 }
+
+const LOOPBACK: readonly NodeAddress[] = [{ type: "InternalIP", address: "127.0.0.1" }];
 
 function readLine(path: string): string | undefined {
   try {

@@ -108,10 +108,7 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
       ...amounts(allocatable(resources), EPHEMERAL_STORAGE.allocatable),
     },
     conditions,
-    addresses: [
-      { type: "InternalIP", address: machine.internalIp },
-      { type: "Hostname", address: nodeName },
-    ],
+    addresses: [...machine.addresses, { type: "Hostname", address: nodeName }],
     daemonEndpoints: { kubeletEndpoint: { Port: kubelet.kubeletPort } },
     nodeInfo: {
       machineID: machine.machineId,

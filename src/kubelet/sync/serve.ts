@@ -17,6 +17,9 @@ import { KubeletAuth, WEBHOOK_TTL_MS } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
 import { KUBELET_PORT, KubeletServer } from "../server/server.js";
 
+/** Nothing of kubelab can be reached from another machine. */
+const LISTEN_ADDRESS = "127.0.0.1";
+
 /** The kubelet's server, with its authentication and authorization. */
 export interface OpenServer {
   readonly port: number;
@@ -35,17 +38,18 @@ export interface OpenServer {
  * @throws LabError USAGE when the port is taken, BAD_FILE for a certificate that cannot be read or written
  */
 export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
-  const { podManager, statusManager, runtime, loop, options, nodeIp, ctx, client } = kubelet;
-  const { cri } = kubelet.deps;
+  const { podManager, statusManager, runtime, loop, options, ctx, client } = kubelet;
+  const { cri, agent } = kubelet.deps;
   const { clock, trace } = ctx;
   const { nodeName, rootDir, kubeVersion } = options;
+  const addresses = [LISTEN_ADDRESS, ...agent.addresses.map(({ address }) => address)];
   const folder = join(rootDir, "pki");
   // A folder of its own, because the client certificate's files have the same names.
   const store =
     options.rotateServerCertificates === true ? await openCertificateStore(join(folder, "serving")) : undefined;
   const pair =
     store === undefined
-      ? await selfSignedServingPair(ctx, { certDirectory: folder, host: nodeName, alternateIps: [nodeIp] })
+      ? await selfSignedServingPair(ctx, { certDirectory: folder, host: nodeName, addresses })
       : undefined;
   const host = new KubeletHost(
     {
@@ -58,14 +62,14 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
       trace,
       latestLoopEntryMs: () => loop.lastIterationMs,
     },
-    { nodeName, configuration: () => configurationOf(options, nodeIp, server.port) },
+    { nodeName, configuration: () => configurationOf(options, LISTEN_ADDRESS, server.port) },
   );
   const { caPem } = client.config;
   const auth = new KubeletAuth({ client, clock, trace }, { nodeName, ...defined({ clientCaPem: caPem }) });
   const listen = (port: number) =>
     KubeletServer.listen(
       { host, auth, clock, trace },
-      { address: nodeIp, port, transport: pair === undefined ? {} : { pair } },
+      { address: LISTEN_ADDRESS, port, transport: pair === undefined ? {} : { pair } },
     );
   const orAnother = (error: unknown) => {
     if (error instanceof LabError && error.code === "USAGE") return listen(0);
@@ -82,7 +86,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
     if (store === undefined) return Promise.resolve();
     const config = kubeletServerCertificate(
       { store, onCertificate: (fresh) => server.useCertificate(fresh) },
-      { nodeName, kubeVersion, addresses: [nodeName, nodeIp] },
+      { nodeName, kubeVersion, addresses: [nodeName, ...addresses] },
     );
     return runCertificateManager(ctx, config, signal);
   };

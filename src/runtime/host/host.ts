@@ -29,6 +29,8 @@ export interface HostedRuntime extends AsyncDisposable {
   readonly control: RemoteControl;
   /** path of the socket of the pods' network, unless it is not served */
   readonly networkSocket: string | undefined;
+  /** the node's address in the pods' network, if it was given one */
+  readonly nodeAddress: string | undefined;
   /** of its process; undefined until it runs again after a crash */
   readonly pid: number | undefined;
   /** Ends the process with all containers, and removes the temporary folder. Safe to call twice. */
@@ -71,6 +73,7 @@ export async function hostRuntime(options: HostOptions): Promise<HostedRuntime> 
   return {
     endpoint,
     control,
+    nodeAddress: options.network?.address,
     networkSocket: options.network === undefined ? undefined : networkSocketIn(rootDir),
     get pid() {
       return host.pid;

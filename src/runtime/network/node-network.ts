@@ -62,8 +62,11 @@ export class NodeNetwork implements Route {
   constructor(
     readonly deps: NodeNetworkDeps,
     readonly addresses: Addresses,
+    /** undefined: it has only that of the bridge */
+    readonly address?: string,
   ) {
-    this.host = new NetworkNamespace(() => [addresses.gateway], deps.clock, this, true);
+    const own = address === undefined ? [] : [address];
+    this.host = new NetworkNamespace(() => [...own, addresses.gateway], deps.clock, this, true);
     this.nat = new ServiceNat(deps);
   }
 
@@ -157,16 +160,21 @@ export class NodeNetwork implements Route {
     const { verdict } = decision;
     if (verdict.kind === "reject") return { flow, hop: { kind: "none", errno: "ECONNREFUSED", afterMs: 0 } };
     if (verdict.kind === "drop") return { flow, hop: { kind: "none", errno: "ETIMEDOUT", afterMs: SYN_TIMEOUT_MS } };
-    const sender = verdict.isMasqueraded ? { ip: this.addresses.gateway, port: from.port } : from;
+    const sender = verdict.isMasqueraded ? { ip: this.#masquerade(verdict.to), port: from.port } : from;
     const translated = { ...flow, from: sender, to: verdict.to };
     // No other endpoint can be this machine: not even one of the node's own loopback address.
     if (verdict.isControlPlane) return { flow: translated, hop: { kind: "machine" } };
     return { flow: translated, hop: this.#nextHop(translated) };
   }
 
+  /** The node's address on the way to an endpoint: that of the bridge for its own pods. Mirrors MASQUERADE of iptables. */
+  #masquerade({ ip }: SocketAddress): string {
+    return this.#pods.has(ip) ? this.addresses.gateway : (this.host.ip ?? this.addresses.gateway);
+  }
+
   #senderOf({ ip }: SocketAddress): "pods" | "node" | "outside" {
     if (this.host.owns(ip)) return "node";
-    return this.addresses.has(ip) || this.peers?.find(ip) !== undefined ? "pods" : "outside";
+    return this.addresses.has(ip) || this.peers?.findByPod(ip) !== undefined ? "pods" : "outside";
   }
 
   #report({ protocol, from, to }: Flow, { rule, verdict }: NatDecision): void {
@@ -174,7 +182,8 @@ export class NodeNetwork implements Route {
     if (!trace.wants(traceLevel)) return;
     const { service, address } = rule;
     const end = verdict.kind === "dnat" ? formatAddress(verdict.to) : `nowhere (${verdict.kind})`;
-    const sender = verdict.kind === "dnat" && verdict.isMasqueraded ? `, from now on as ${this.addresses.gateway}` : "";
+    const sender =
+      verdict.kind === "dnat" && verdict.isMasqueraded ? `, from now on as ${this.#masquerade(verdict.to)}` : "";
     const what = `${from.ip} to ${formatAddress(to)}/${protocol}: goes to ${end}${sender}`;
     const why = `${address} of ${service}: ${verdict.why}`;
     const upstream = { file: "pkg/proxy/iptables/proxier.go", func: "syncProxyRules" };

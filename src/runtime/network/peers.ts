@@ -18,6 +18,8 @@ export interface Peer {
   /** the path of its socket */
   readonly socket: string;
   readonly cidr: string;
+  /** of the node itself, if it has one besides those of `cidr` */
+  readonly address?: string;
   /** of its process */
   readonly pid: number;
 }
@@ -42,6 +44,8 @@ export class Peers {
     readonly options: PeerOptions,
     /** the path of this node's own socket */
     readonly socket: string,
+    /** this node's own */
+    readonly address?: string,
   ) {}
 
   get #file(): string {
@@ -58,13 +62,21 @@ export class Peers {
     const { folder } = this.options;
     makeFolderSync(folder, 0o700);
     const temporary = join(folder, `.${process.pid}.tmp`);
-    writeFileSync(temporary, JSON.stringify({ socket: this.socket, cidr, pid: process.pid }), { mode: 0o600 });
+    writeFileSync(temporary, JSON.stringify({ socket: this.socket, cidr, address: this.address, pid: process.pid }), {
+      mode: 0o600,
+    });
     // A rename changes the time of the folder, by which the others notice.
     renameSync(temporary, this.#file);
   }
 
-  /** The node whose pods have the address; undefined if there is none. */
+  /** The node that has the address, or whose pods have it; undefined if there is none. */
   find(ip: string): Peer | undefined {
+    this.#refresh();
+    return this.#entries.find(({ address }) => address === ip) ?? this.findByPod(ip);
+  }
+
+  /** The node whose pods' range has the address; undefined if there is none. */
+  findByPod(ip: string): Peer | undefined {
     this.#refresh();
     const address = addressNumber(ip);
     return this.#entries.find(({ base, size }) => address >= base && address < base + size);
@@ -102,10 +114,10 @@ export function listPeers(folder: string): readonly Peer[] {
 function readPeer(path: string, node: string): Peer | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-    const { socket, cidr, pid } = isRecord(value) ? value : {};
+    const { socket, cidr, pid, address } = isRecord(value) ? value : {};
     if (typeof socket !== "string" || typeof cidr !== "string" || typeof pid !== "number") return undefined;
     parseCidr(cidr);
-    return { node, socket, cidr, pid };
+    return { node, socket, cidr, pid, ...(typeof address === "string" ? { address } : {}) };
   } catch {
     return undefined;
   }

@@ -37,6 +37,8 @@ export interface CoreOptions {
   readonly traceLevel: 1 | 2 | 3 | 4;
   /** what the processes of all containers may hold together */
   readonly memoryBytes: number;
+  /** see NetworkOptions */
+  readonly nodeAddress?: string;
 }
 
 const TRUE: Condition = { isTrue: true, reason: "", message: "" };
@@ -72,7 +74,8 @@ export class RuntimeCore {
     this.time = new NanoTime(deps.clock);
     this.memory = new MemoryPool(options.memoryBytes);
     this.puller = new Puller({ clock: deps.clock, trace: deps.trace, images: this.images }, { pullMs: options.pullMs });
-    this.network = new NodeNetwork({ ...deps, traceLevel: options.traceLevel }, new Addresses(options.podCidr));
+    const { podCidr, traceLevel, nodeAddress } = options;
+    this.network = new NodeNetwork({ ...deps, traceLevel }, new Addresses(podCidr), nodeAddress);
     this.changes = new Changes(deps.trace, options.traceLevel);
   }
 

@@ -187,7 +187,7 @@ function fullName({ machine: { fs, hostname: name } }: Self): string {
 }
 
 function addressOf({ machine: { network } }: Self): string {
-  return network.isNode ? "127.0.0.1" : (network.ip ?? "127.0.0.1");
+  return network.ip ?? "127.0.0.1";
 }
 
 /** `whoami` */

@@ -51,7 +51,14 @@ describe("an API server that checks kubelets' serving certificates", () => {
     await context.load();
     const flags = { node: name, approve: "auto" as const, timeout: 60_000, cpu: "4", memory: "8Gi", pods: "9" };
     const plan = planJoin(flags, { home: folder, cwd: folder, canAsk: false });
-    const options = { plan, kubeVersion: "1.25", target, port: 0, rotateServerCertificates };
+    const options = {
+      plan,
+      kubeVersion: "1.25",
+      target,
+      port: 0,
+      rotateServerCertificates,
+      networkFolder: join(folder, "network"),
+    };
     return startNode({ context, clock, trace }, options);
   }
 
@@ -83,7 +90,7 @@ describe("an API server that checks kubelets' serving certificates", () => {
   test("refuses one that the kubelet signed itself, in upstream's words", async () => {
     await using node = await nodeWithPod("self", false);
     const { status, body } = await log("self");
-    const url = `${node.kubelet.url}/containerLogs/default/self/c`;
+    const url = `https://localhost:${new URL(node.kubelet.url).port}/containerLogs/default/self/c`;
     assert.deepEqual([status, body.message], [500, `Get "${url}": x509: certificate signed by unknown authority`]);
   });
 

@@ -35,14 +35,14 @@ describe("serving certificate, self-signed", () => {
   test("is HOST@TIME of HOST-ca@TIME, for a year; only the owner can read the key", async () => {
     const one = deps();
     const certDirectory = join(await folder(), "pki");
-    const pair = await selfSignedServingPair(one, { certDirectory, host: "n1", alternateIps: ["127.0.0.1"] });
+    const pair = await selfSignedServingPair(one, { certDirectory, host: "n1", addresses: ["127.0.0.1", "localhost"] });
     const blocks = decodePem(pair.certificatePem);
     assert.equal(blocks.length, 2);
     const seconds = Math.floor(one.clock.now() / 1000);
     const certificate = parseCertificatePem(pair.certificatePem);
     assert.equal(certificate.subject.commonName, `n1@${seconds}`);
     assert.equal(certificate.issuer.commonName, `n1-ca@${seconds}`);
-    assert.deepEqual([certificate.sans.dns, certificate.sans.ip], [["n1"], ["127.0.0.1"]]);
+    assert.deepEqual([certificate.sans.dns, certificate.sans.ip], [["n1", "localhost"], ["127.0.0.1"]]);
     assert.deepEqual(certificate.extendedKeyUsages, ["server auth"]);
     assert.equal(certificate.notAfterMs - certificate.notBeforeMs, 365 * 24 * HOUR_MS);
     assert.equal(certificate.notBeforeMs, seconds * 1000 - HOUR_MS);
@@ -83,8 +83,8 @@ describe("serving certificate, self-signed", () => {
   test("is made again when the node has another name or address", async () => {
     const one = deps();
     const certDirectory = await folder();
-    const make = (host: string, alternateIps: readonly string[]) =>
-      selfSignedServingPair(one, { certDirectory, host, alternateIps });
+    const make = (host: string, addresses: readonly string[]) =>
+      selfSignedServingPair(one, { certDirectory, host, addresses });
     const first = await make("n1", ["127.0.0.1", "10.0.0.1"]);
     assert.deepEqual(await make("n1", ["10.0.0.1"]), first, "it has that address");
     const moved = await make("n1", ["10.0.0.2"]);

@@ -20,7 +20,7 @@ const machine = {
   osImage: "o",
   operatingSystem: "linux",
   architecture: "amd64",
-  internalIp: "127.0.0.1",
+  addresses: [{ type: "InternalIP", address: "127.0.0.1" }],
 };
 
 function start() {

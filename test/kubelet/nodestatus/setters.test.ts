@@ -22,7 +22,7 @@ const inputs: StatusInputs = {
     osImage: "<osImage>",
     operatingSystem: "linux",
     architecture: "amd64",
-    internalIp: "192.0.2.2",
+    addresses: [{ type: "InternalIP", address: "192.0.2.2" }],
   },
   kubeletVersion: "v1.25.0",
   health: { problems: [RUNTIME_NOT_CHECKED] },

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { NamespaceMode } from "../../../src/cri/messages/enums.js";
 import { Peers } from "../../../src/runtime/network/peers.js";
 import { type NetworkServer, serveNetwork } from "../../../src/runtime/network/server.js";
 import type { Container } from "../../../src/runtime/state/container.js";
@@ -17,14 +18,17 @@ export class NetworkNode extends RuntimeLab {
   constructor(
     readonly folder: string,
     readonly node: string,
+    readonly address: string,
   ) {
-    super();
+    super({ network: { address } });
     this.socket = join(folder, `${node}.sock`);
   }
 
   async open(podCidr: string): Promise<void> {
     this.#server = await serveNetwork(this.core.network, this.socket, this.clock);
-    this.core.network.join(new Peers({ folder: join(this.folder, "peers"), node: this.node }, this.socket));
+    this.core.network.join(
+      new Peers({ folder: join(this.folder, "peers"), node: this.node }, this.socket, this.address),
+    );
     this.core.network.useCidr(podCidr);
   }
 
@@ -37,6 +41,12 @@ export class NetworkNode extends RuntimeLab {
     this.stop();
     this.core.network.peers?.close();
     await this.#server?.close();
+  }
+
+  /** The same in the node's own network. */
+  onHost(...args: string[]): Container {
+    const securityContext = { namespaceOptions: { network: NamespaceMode.NODE } };
+    return this.run({ image: AGNHOST, args }, this.sandbox({ linux: { securityContext } }));
   }
 
   /** As a process that is killed: its file stays, nothing answers. */
@@ -54,8 +64,8 @@ export function ipOf({ sandbox }: Container): string {
 /** Two nodes of one cluster. */
 export async function openTwoNodes() {
   const folder = mkdtempSync(join(tmpdir(), "net-"));
-  const a = new NetworkNode(folder, "a");
-  const b = new NetworkNode(folder, "b");
+  const a = new NetworkNode(folder, "a", "10.240.0.2");
+  const b = new NetworkNode(folder, "b", "10.240.0.3");
   await a.open("10.244.1.0/24");
   await b.open("10.244.2.0/24");
   const close = async () => {

@@ -150,7 +150,7 @@ test("the node's own network is at the bridge's address, for pods of all nodes",
     outgoing.release();
     incoming.release();
   });
-  assert.equal(host.ip, "10.244.2.1");
+  assert.equal(host.ip, "10.240.0.3");
   assert.equal(await text("nc 10.244.2.1 10256"), "healthy");
   assert.equal((await nodes.b.sh("nc 10.244.2.1 10256", server)).stdout.toString(), "healthy");
   assert.equal((await nodes.b.sh("nc 127.0.0.1 10256", server)).exitCode, 1, "a pod's loopback is its own");
@@ -162,7 +162,7 @@ test("the node reaches pods through the socket, as its kubelet does", async () =
   stream.write("GET /clientip HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   let answer = "";
   for await (const bytes of stream) answer += String(bytes);
-  assert.match(answer, /\r\n\r\n10\.244\.1\.1:\d+$/);
+  assert.match(answer, /\r\n\r\n10\.240\.0\.2:\d+$/);
   await assert.rejects(askPodNetwork(nodes.a.socket, { protocol: "tcp", to: `${ipOf(server)}:1` }, never), {
     code: "ECONNREFUSED",
   });
@@ -219,6 +219,18 @@ test("a connection ends with the server's process", async () => {
   assert.equal((await waiting).exitCode, 52);
 });
 
+test("a pod in its node's network is reached at the node's address, and calls others from there", async () => {
+  const onHost = nodes.b.onHost("netexec", "--http-port=9000");
+  await nodes.b.settle();
+  for (const address of ["10.240.0.3", "10.244.2.1"]) {
+    assert.ok((await text(`curl -s http://${address}:9000/clientip`)).startsWith(`${ipOf(client)}:`));
+  }
+  assert.equal((await sh("curl -sS http://10.240.0.2:9000")).exitCode, 7, "the other node");
+  assert.equal((await sh("curl -sS http://127.0.0.1:9000")).exitCode, 7, "a pod's loopback is its own");
+  const back = await sh(`curl -s http://${ipOf(server)}:8080/clientip; hostname -i`, onHost, nodes.b);
+  assert.match(back.stdout.toString(), /^10\.240\.0\.3:\d+10\.240\.0\.3\n$/);
+});
+
 test("a Service leads to endpoints on both nodes, and the trace says why", async () => {
   const other = nodes.a.agnhost("netexec");
   await nodes.a.settle();
@@ -247,12 +259,14 @@ test("a Service leads to endpoints on both nodes, and the trace says why", async
     (await text("curl -s http://10.96.0.9/clientip")).startsWith(`${ipOf(client)}:`),
     "a cluster IP keeps the client",
   );
-  for (const gateway of ["10.244.1.1", "10.244.2.1"]) {
-    assert.match(
-      await text(`curl -s http://${gateway}:30080/clientip`),
-      new RegExp(`^${gateway}:`),
-      "a node port does not",
-    );
+  const nodesOf = {
+    "10.244.1.1": /^(10\.244\.1\.1|10\.240\.0\.2):/,
+    "10.240.0.2": /^(10\.244\.1\.1|10\.240\.0\.2):/,
+    "10.244.2.1": /^(10\.244\.2\.1|10\.240\.0\.3):/,
+    "10.240.0.3": /^(10\.244\.2\.1|10\.240\.0\.3):/,
+  };
+  for (const [address, sender] of Object.entries(nodesOf)) {
+    assert.match(await text(`curl -s http://${address}:30080/clientip`), sender, "a node port does not");
   }
   assert.equal((await sh("curl -sS http://10.96.0.9:81")).exitCode, 7);
   const decisions = nodes.a.recorded.events.flatMap((event) => (event.kind === "decision" ? [event] : []));

@@ -35,8 +35,11 @@ export interface KubeletInfo {
   readonly scheme: "http" | "https";
 }
 
-/** kubeadm's `--kubelet-preferred-address-types`. */
-const PREFERRED_ADDRESS_TYPES = ["InternalIP", "ExternalIP", "Hostname"];
+/**
+ * `--kubelet-preferred-address-types`: kubeadm's, after ExternalDNS. The nodes of kubelab are in a network that this server is
+ * not in; from here, their kubelets are at `localhost`.
+ */
+const PREFERRED_ADDRESS_TYPES = ["ExternalDNS", "InternalIP", "ExternalIP", "Hostname"];
 /** Mirrors ports.KubeletPort: the default for nodes that report no port. */
 const DEFAULT_PORT = 10_250;
 
