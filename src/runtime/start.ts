@@ -117,7 +117,9 @@ async function openNetwork({ network, clock }: RuntimeCore, options: NetworkOpti
   const socket = networkSocketIn(rootDir);
   const server = await serveNetwork(network, socket, clock);
   if (options.peers !== undefined) network.join(new Peers(options.peers, socket, options.address));
+  const machine = network.openMachine();
   const close = async () => {
+    machine.closeAll();
     network.peers?.close();
     await server.close();
   };

@@ -76,7 +76,11 @@ function runtimeItself({ core, version }: CallDeps) {
 
 function sandboxCalls({ core, sandboxes }: CallDeps) {
   return {
-    runPodSandbox: ({ config, runtimeHandler }) => ({ podSandboxId: sandboxes.run(config, runtimeHandler).sandboxId }),
+    runPodSandbox: async ({ config, runtimeHandler }) => {
+      const sandbox = sandboxes.run(config, runtimeHandler);
+      await sandboxes.openHostPorts(sandbox);
+      return { podSandboxId: sandbox.sandboxId };
+    },
     stopPodSandbox: async ({ podSandboxId }, { signal }) => {
       const sandbox = core.sandboxes.find(podSandboxId);
       // Idempotent: a missing container counts as stopped.

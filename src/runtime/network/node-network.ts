@@ -7,7 +7,10 @@ import type { Clock } from "../../util/clock.js";
 import { type NetErrno, NetError } from "../../util/net-error.js";
 import type { Random } from "../../util/random.js";
 import type { Addresses } from "../state/addresses.js";
+import { HostPorts } from "./host-ports.js";
 import { connectMachine, sendMachine } from "./machine.js";
+import { MachinePorts } from "./machine-ports.js";
+import { listenerPorts, nodePorts } from "./node-ports.js";
 import type { Peer, Peers } from "./peers.js";
 import { type NatDecision, ServiceNat } from "./service-nat.js";
 import { connectionOf } from "./socket-connection.js";
@@ -55,6 +58,9 @@ export class NodeNetwork implements Route {
   /** the rules of Services */
   readonly nat: ServiceNat;
   readonly #pods = new Map<string, NetworkNamespace>();
+  /** of its pods */
+  readonly hostPorts = new HostPorts(() => this.#machinePorts);
+  #machinePorts: MachinePorts | undefined;
   /** undefined for a node that has no others */
   peers: Peers | undefined;
   #peerConnections = 0;
@@ -98,9 +104,22 @@ export class NodeNetwork implements Route {
     this.peers?.announce(cidr);
   }
 
+  /** Opens ports of this machine that lead into the network: host ports, node ports, and what the node itself listens on. */
+  openMachine(): MachinePorts {
+    const connect = (from: SocketAddress, to: SocketAddress, signal: AbortSignal) => this.connect(from, to, signal);
+    const exchange = (from: SocketAddress, to: SocketAddress, bytes: Buffer, signal: AbortSignal) =>
+      this.exchange("udp", from, to, bytes, signal);
+    const { clock, trace } = this.deps;
+    const machine = new MachinePorts({ clock, trace, inwards: { connect, exchange }, peers: () => this.peers });
+    this.#machinePorts = machine;
+    this.host.ports.onChange = () => void machine.replace("listeners", listenerPorts(this.host));
+    return machine;
+  }
+
   /** Replaces the rules of Services. */
   restore(table: RuleTable): void {
     this.nat.restore(table);
+    void this.#machinePorts?.replace("node ports", nodePorts(table, this.host.ip ?? ""));
   }
 
   connect(from: SocketAddress, to: SocketAddress, signal: AbortSignal): Promise<Connection> {
@@ -155,7 +174,7 @@ export class NodeNetwork implements Route {
     // Rules of Services name a port, which an echo request does not have.
     if (protocol === "icmp") return { flow, hop: this.#nextHop(flow) };
     const decision = this.nat.decide({ protocol, from, to, sender: this.#senderOf(from), isForNode });
-    if (decision === undefined) return { flow, hop: this.#nextHop(flow) };
+    if (decision === undefined) return this.#toHostPort(flow, protocol, isForNode);
     this.#report(flow, decision);
     const { verdict } = decision;
     if (verdict.kind === "reject") return { flow, hop: { kind: "none", errno: "ECONNREFUSED", afterMs: 0 } };
@@ -165,6 +184,12 @@ export class NodeNetwork implements Route {
     // No other endpoint can be this machine: not even one of the node's own loopback address.
     if (verdict.isControlPlane) return { flow: translated, hop: { kind: "machine" } };
     return { flow: translated, hop: this.#nextHop(translated) };
+  }
+
+  #toHostPort(flow: Flow, protocol: "tcp" | "udp", isForNode: boolean): { readonly flow: Flow; readonly hop: NextHop } {
+    const to = isForNode ? this.hostPorts.find(protocol, flow.to) : undefined;
+    const routed = to === undefined ? flow : { ...flow, to };
+    return { flow: routed, hop: this.#nextHop(routed) };
   }
 
   /** The node's address on the way to an endpoint: that of the bridge for its own pods. Mirrors MASQUERADE of iptables. */

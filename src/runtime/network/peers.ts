@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { sameJson } from "../../apimachinery/same-json.js";
 import { makeFolderSync } from "../../util/files.js";
 import { isRecord } from "../../util/records.js";
 import { addressNumber, parseCidr } from "../state/cidr.js";
@@ -20,6 +21,8 @@ export interface Peer {
   readonly cidr: string;
   /** of the node itself, if it has one besides those of `cidr` */
   readonly address?: string;
+  /** the ports of this machine that lead to it: `tcp 127.0.0.1:30080` */
+  readonly machinePorts?: readonly string[];
   /** of its process */
   readonly pid: number;
 }
@@ -39,6 +42,8 @@ const MAX_PEERS = 5_000;
 export class Peers {
   #entries: readonly Entry[] = [];
   #readMs = -1;
+  #cidr: string | undefined;
+  #ports: readonly string[] = [];
 
   constructor(
     readonly options: PeerOptions,
@@ -59,14 +64,39 @@ export class Peers {
 
   /** Lets the other nodes find this one's pods. @throws the file system's error */
   announce(cidr: string): void {
+    this.#cidr = cidr;
+    this.#write();
+  }
+
+  /** Lets the other nodes know which ports of this machine lead here. @throws the file system's error */
+  announcePorts(ports: readonly string[]): void {
+    if (sameJson(ports, this.#ports)) return;
+    this.#ports = ports;
+    if (this.#cidr !== undefined) this.#write();
+  }
+
+  #write(): void {
     const { folder } = this.options;
     makeFolderSync(folder, 0o700);
     const temporary = join(folder, `.${process.pid}.tmp`);
-    writeFileSync(temporary, JSON.stringify({ socket: this.socket, cidr, address: this.address, pid: process.pid }), {
+    const own = {
+      socket: this.socket,
+      cidr: this.#cidr,
+      address: this.address,
+      machinePorts: this.#ports,
+      pid: process.pid,
+    };
+    writeFileSync(temporary, JSON.stringify(own), {
       mode: 0o600,
     });
     // A rename changes the time of the folder, by which the others notice.
     renameSync(temporary, this.#file);
+  }
+
+  /** The node to which a port of this machine leads; undefined: to none, or to this one. */
+  holderOf(port: string): Peer | undefined {
+    this.#refresh();
+    return this.#entries.find(({ machinePorts = [], pid }) => machinePorts.includes(port) && isRunning(pid));
   }
 
   /** The node that has the address, or whose pods have it; undefined if there is none. */
@@ -114,10 +144,17 @@ export function listPeers(folder: string): readonly Peer[] {
 function readPeer(path: string, node: string): Peer | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-    const { socket, cidr, pid, address } = isRecord(value) ? value : {};
+    const { socket, cidr, pid, address, machinePorts } = isRecord(value) ? value : {};
     if (typeof socket !== "string" || typeof cidr !== "string" || typeof pid !== "number") return undefined;
     parseCidr(cidr);
-    return { node, socket, cidr, pid, ...(typeof address === "string" ? { address } : {}) };
+    return {
+      node,
+      socket,
+      cidr,
+      pid,
+      ...(typeof address === "string" ? { address } : {}),
+      ...(Array.isArray(machinePorts) ? { machinePorts: machinePorts.map(String) } : {}),
+    };
   } catch {
     return undefined;
   }

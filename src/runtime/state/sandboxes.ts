@@ -55,6 +55,20 @@ export class Sandboxes {
     return sandbox;
   }
 
+  /** Opens the host ports of a new sandbox. One that cannot be opened ends it. @throws RpcError */
+  async openHostPorts(sandbox: Sandbox): Promise<void> {
+    const { ip, config, metadata } = sandbox;
+    if (ip === undefined || config.portMappings.length === 0) return;
+    try {
+      await this.core.network.hostPorts.open(`${metadata.namespace}/${metadata.name}`, ip, config.portMappings);
+      // It can be gone by now.
+      if (sandbox.state === "not-ready") this.core.network.hostPorts.close(ip);
+    } catch (error) {
+      this.discard(sandbox);
+      throw error;
+    }
+  }
+
   #takeAddress(sandboxId: string): string {
     const { conditions, network } = this.core;
     const failed = `failed to setup network for sandbox "${sandboxId}"`;
@@ -84,6 +98,7 @@ export class Sandboxes {
 
   #releaseAddress({ ip }: Sandbox): void {
     if (ip === undefined) return;
+    this.core.network.hostPorts.close(ip);
     this.core.network.delete(ip);
     this.core.network.addresses.free(ip);
   }

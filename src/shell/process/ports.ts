@@ -54,6 +54,10 @@ class Bindings<L> {
   ports(): readonly number[] {
     return [...this.#byPort.keys()].sort((a, b) => a - b);
   }
+
+  addresses(): readonly SocketAddress[] {
+    return [...this.#byPort].flatMap(([port, bound]) => [...bound.keys()].map((ip) => ({ ip, port })));
+  }
 }
 
 /**
@@ -63,17 +67,20 @@ class Bindings<L> {
 export class Ports {
   readonly #tcp = new Bindings<Listener>();
   readonly #udp = new Bindings<DatagramListener>();
-  /** called after a TCP listener was added or removed */
+  /** called after a listener was added or removed */
   onChange: () => void = () => {};
   #openCount = 0;
 
   /** @param address default: all addresses @returns false if the UDP port is in use */
   listenUdp(port: number, listener: DatagramListener, address = ANY): boolean {
-    return this.#udp.add(port, address, listener);
+    const isFree = this.#udp.add(port, address, listener);
+    if (isFree) this.onChange();
+    return isFree;
   }
 
   closeUdp(port: number, address = ANY): void {
     this.#udp.delete(port, address);
+    this.onChange();
   }
 
   /**
@@ -117,6 +124,11 @@ export class Ports {
     const toClient = new Pipe(undefined, ended);
     listener({ incoming: toServer.reader, outgoing: toClient.writer, peer: from });
     return { incoming: toClient.reader, outgoing: toServer.writer, peer: to };
+  }
+
+  /** What the listeners are bound to; `0.0.0.0`: all addresses. */
+  bound(protocol: "tcp" | "udp"): readonly SocketAddress[] {
+    return (protocol === "tcp" ? this.#tcp : this.#udp).addresses();
   }
 
   /** The TCP ports with a listener. */

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Init } from "../../../src/apimachinery/protobuf/fields.js";
 import { NamespaceMode } from "../../../src/cri/messages/enums.js";
+import type { PodSandboxConfig } from "../../../src/cri/messages/sandbox.js";
+import type { MachinePorts } from "../../../src/runtime/network/machine-ports.js";
 import { Peers } from "../../../src/runtime/network/peers.js";
 import { type NetworkServer, serveNetwork } from "../../../src/runtime/network/server.js";
 import type { Container } from "../../../src/runtime/state/container.js";
@@ -13,6 +16,7 @@ const AGNHOST = { image: "agnhost" };
 /** A runtime whose network other nodes and its kubelet reach. */
 export class NetworkNode extends RuntimeLab {
   #server: NetworkServer | undefined;
+  #machine: MachinePorts | undefined;
   readonly socket: string;
 
   constructor(
@@ -30,6 +34,7 @@ export class NetworkNode extends RuntimeLab {
       new Peers({ folder: join(this.folder, "peers"), node: this.node }, this.socket, this.address),
     );
     this.core.network.useCidr(podCidr);
+    this.#machine = this.core.network.openMachine();
   }
 
   /** A pod with a subcommand of agnhost. */
@@ -39,8 +44,16 @@ export class NetworkNode extends RuntimeLab {
 
   async close(): Promise<void> {
     this.stop();
+    this.#machine?.closeAll();
     this.core.network.peers?.close();
     await this.#server?.close();
+  }
+
+  /** A pod with host ports, whose container runs a subcommand of agnhost. @throws RpcError */
+  async withHostPorts(mappings: Init<typeof PodSandboxConfig>["portMappings"], ...args: string[]): Promise<Container> {
+    const sandbox = this.sandbox({ portMappings: mappings });
+    await this.sandboxes.openHostPorts(sandbox);
+    return this.run({ image: AGNHOST, args }, sandbox);
   }
 
   /** The same in the node's own network. */
