@@ -15,6 +15,7 @@ import { BoundedFrequencyRunner } from "./bounded-frequency-runner.js";
 import { type Endpoint, type EndpointSlice, EndpointSliceCache } from "./endpoint-slice-cache.js";
 import { proxyRules } from "./iptables/proxier.js";
 import { type Service, ServiceChangeTracker, type ServicePort } from "./service.js";
+import { healthChecks, ServiceHealthServer } from "./service-health.js";
 
 const ENDPOINT_SLICES = { apiVersion: "discovery.k8s.io/v1", resource: "endpointslices" };
 /** Services of another proxy, and headless ones, need no rules. Mirrors the label selector in cmd/kube-proxy/app/server.go. */
@@ -45,7 +46,7 @@ export interface ProxyOptions {
  * kube-proxy: watches Services and EndpointSlices, and writes the rules of its node whenever they change.
  *
  * Mirrors cmd/kube-proxy/app/server.go (Run) and pkg/proxy/iptables/proxier.go. Differs: no conntrack entries to clear,
- * because a datagram is routed by itself; no server of its own for health and metrics.
+ * because a datagram is routed by itself; no server for its own health and metrics.
  */
 export class ProxyServer {
   readonly #services = new Map<string, ServicePort>();
@@ -55,6 +56,7 @@ export class ProxyServer {
   readonly #endpoints = new Map<string, ReadonlyMap<string, readonly Endpoint[]>>();
   readonly #synced = { services: false, endpoints: false };
   readonly #runner: BoundedFrequencyRunner;
+  readonly #health = new ServiceHealthServer();
   #zone = "";
   /** what the node has; undefined: unknown, because a write failed */
   #written: RuleTable | undefined = NO_RULES;
@@ -73,6 +75,7 @@ export class ProxyServer {
 
   /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    using _health = { [Symbol.dispose]: () => this.#health.close() };
     await allUntilOneEnds(signal, [
       (inner) =>
         this.#follow<Service>({ path: collectionPath(SERVICES), labelSelector: NOT_MINE }, this.#onServices, inner),
@@ -170,7 +173,9 @@ export class ProxyServer {
     const { kubeVersion, nodeName } = this.options;
     const all = new Map([...this.#endpoints.values()].flatMap((ports) => [...ports]));
     const usesTerminating = factFor("proxyTerminatingEndpoints", kubeVersion);
-    const table = proxyRules(this.#services, all, { zone: this.#zone, usesTerminating });
+    const ofServices = proxyRules(this.#services, all, { zone: this.#zone, usesTerminating });
+    const ofHealth = await this.#health.sync(healthChecks(this.#services, all));
+    const table = { rules: [...ofServices.rules, ...ofHealth] };
     if (this.#written !== undefined && sameJson(this.#written, table)) return true;
     const names = [...this.#changed].sort();
     this.#changed.clear();

@@ -6,7 +6,7 @@
 export type NetProtocol = "tcp" | "udp";
 
 /** The kind of address that a rule is about, for people. */
-export type RuleAddress = "cluster IP" | "node port" | "external IP" | "load balancer";
+export type RuleAddress = "cluster IP" | "node port" | "external IP" | "load balancer" | "health check";
 
 /** What happens to a packet. */
 export type Verdict =
@@ -24,6 +24,8 @@ export type Verdict =
       /** the endpoints are servers of the control plane, at the loopback address of this machine */
       readonly isControlPlane?: true;
     }
+  /** a program of the node listens there; `endpoint` is where on this machine: `127.0.0.1:40000` */
+  | { readonly kind: "listener"; readonly endpoint: string; readonly why: string }
   /** the client is told at once */
   | { readonly kind: "reject"; readonly why: string }
   /** the client waits */

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import type { KubeObject } from "../../src/apimachinery/api/meta.js";
 import { ProxyServer } from "../../src/kube-proxy/proxy-server.js";
 import type { RuleTable } from "../../src/netfilter/rules.js";
-import { FakeClock, FakeRandom, settle } from "../support/fake-clock.js";
+import { FakeClock, FakeRandom, settle, untilTrue } from "../support/fake-clock.js";
 import { MemoryClient } from "../support/memory-client.js";
 import { only, recordingTrace } from "../support/trace.js";
 import { service, slice } from "./objects.js";
@@ -70,6 +70,15 @@ test("kube-proxy writes the rules once it has all Services and endpoints, and as
   const selectors = lab.client.requests.map(({ query }) => query?.["labelSelector"] ?? query?.["fieldSelector"]);
   const notMine = "!service.kubernetes.io/service-proxy-name,!service.kubernetes.io/headless";
   assert.deepEqual(selectors.sort(), [notMine, notMine, "metadata.name=a"]);
+  await lab.end();
+});
+
+test("the health check of a load balancer's Service is a rule, which changes with its port only", async () => {
+  const spec = { type: "LoadBalancer", externalTrafficPolicy: "Local", healthCheckNodePort: 32_000 };
+  const lab = start({ services: [service(spec)], endpointslices: [slice(["10.0.0.1@a"])] });
+  await untilTrue(() => lab.written.length === 1);
+  const [rule] = lab.written[0]?.rules.filter(({ address }) => address === "health check") ?? [];
+  assert.deepEqual([rule?.service, rule?.port, rule?.verdict.kind], ["ns/web", 32_000, "listener"]);
   await lab.end();
 });
 

@@ -12,7 +12,7 @@ import { connectMachine, sendMachine } from "./machine.js";
 import { MachinePorts } from "./machine-ports.js";
 import { listenerPorts, nodePorts } from "./node-ports.js";
 import type { Peer, Peers } from "./peers.js";
-import { type NatDecision, ServiceNat } from "./service-nat.js";
+import { type NatDecision, parseEndpoint, ServiceNat } from "./service-nat.js";
 import { connectionOf } from "./socket-connection.js";
 
 /** A connection attempt or a datagram on its way. */
@@ -179,6 +179,8 @@ export class NodeNetwork implements Route {
     const { verdict } = decision;
     if (verdict.kind === "reject") return { flow, hop: { kind: "none", errno: "ECONNREFUSED", afterMs: 0 } };
     if (verdict.kind === "drop") return { flow, hop: { kind: "none", errno: "ETIMEDOUT", afterMs: SYN_TIMEOUT_MS } };
+    if (verdict.kind === "listener")
+      return { flow: { ...flow, to: parseEndpoint(verdict.endpoint) }, hop: { kind: "machine" } };
     const sender = verdict.isMasqueraded ? { ip: this.#masquerade(verdict.to), port: from.port } : from;
     const translated = { ...flow, from: sender, to: verdict.to };
     // No other endpoint can be this machine: not even one of the node's own loopback address.
@@ -206,7 +208,12 @@ export class NodeNetwork implements Route {
     const { trace, traceLevel } = this.deps;
     if (!trace.wants(traceLevel)) return;
     const { service, address } = rule;
-    const end = verdict.kind === "dnat" ? formatAddress(verdict.to) : `nowhere (${verdict.kind})`;
+    const end =
+      verdict.kind === "dnat"
+        ? formatAddress(verdict.to)
+        : verdict.kind === "listener"
+          ? verdict.endpoint
+          : `nowhere (${verdict.kind})`;
     const sender =
       verdict.kind === "dnat" && verdict.isMasqueraded ? `, from now on as ${this.#masquerade(verdict.to)}` : "";
     const what = `${from.ip} to ${formatAddress(to)}/${protocol}: goes to ${end}${sender}`;

@@ -116,7 +116,8 @@ export class ServiceNat {
   }
 }
 
-function parseEndpoint(endpoint: string): SocketAddress {
+/** `10.244.1.3:80` */
+export function parseEndpoint(endpoint: string): SocketAddress {
   const at = endpoint.lastIndexOf(":");
   return { ip: endpoint.slice(0, at), port: Number(endpoint.slice(at + 1)) };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { afterEach, beforeAll, beforeEach, test } from "vitest";
 import { Protocol } from "../../../src/cri/messages/enums.js";
@@ -167,6 +168,20 @@ test("a node port that another program of this machine has is reported once, and
   const answer = await nodes.a.sh(`curl -s http://10.240.0.2:${port}/hostname`, pod);
   assert.equal(answer.stdout.toString(), nameOf(pod));
   await release();
+});
+
+test("a health check port leads to the program that answers for the node", async () => {
+  const { port } = await machinePort();
+  const program = createHttpServer((_, response) => response.end("healthy")).listen(0, LOOPBACK);
+  await once(program, "listening");
+  const endpoint = `${LOOPBACK}:${(program.address() as AddressInfo).port}`;
+  const verdict = { kind: "listener", endpoint, why: "kube-proxy answers" } as const;
+  const rule = { service: "default/web", protocol: "tcp", address: "health check", port, verdict } as const;
+  restore(nodes.a, { rules: [rule] });
+  await untilAnswer(port, "healthy");
+  const pod = nodes.b.agnhost("pause");
+  assert.equal((await nodes.b.sh(`curl -s http://10.240.0.2:${port}`, pod)).stdout.toString(), "healthy");
+  program.close();
 });
 
 test("a connection that the client breaks off ends in the pod, and the pod's end reaches the client", async () => {
