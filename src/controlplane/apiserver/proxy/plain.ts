@@ -8,13 +8,14 @@ import { commonHeaders } from "../answer.js";
 import type { Exchange } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
 import { reportAsked } from "./report.js";
+import { LinkRewriter, type PageSource, rewriteUrl } from "./rewrite-links.js";
 import { askTarget, type UpgradeTarget } from "./upgrade.js";
 
 /**
  * Proxies a request to a kubelet, or through it to a pod, and returns the response.
  *
  * Mirrors net/http/httputil's ReverseProxy as k8s.io/apimachinery/pkg/util/proxy/{upgradeaware,transport}.go set it up.
- * Differs: links in HTML pages are not rewritten.
+ * Differs: links in compressed HTML pages are not rewritten.
  *
  * @throws StatusError 503 when the kubelet cannot be reached
  */
@@ -38,7 +39,7 @@ export async function proxyPlain(
     if (!(error instanceof BackendUnreachable)) throw error;
     throw unreachable(error.message);
   }
-  if (answer.type === "response") return passOn(exchange, answer.response);
+  if (answer.type === "response") return passOn(exchange, answer.response, sourceOf(exchange, target));
   answer.socket.destroy();
   throw unreachable("the backend upgraded a plain request");
 }
@@ -48,13 +49,31 @@ export function unreachable(why: string): Error {
   return statusError(503, "ServiceUnavailable", `error trying to reach service: ${why}`);
 }
 
-async function passOn(exchange: Exchange, answer: IncomingMessage): Promise<void> {
+/** Mirrors defaultProxyTransport in upgradeaware.go. */
+function sourceOf({ info, request }: Exchange, { info: kubelet, path, pod }: UpgradeTarget): PageSource {
+  const [pathname = ""] = path.split("?");
+  return {
+    host: pod === undefined ? kubelet.address : new URL(pod.url).host,
+    requestHost: request.headers.host ?? "",
+    pathPrepend: info.path.endsWith(pathname) ? info.path.slice(0, -pathname.length) : info.path,
+  };
+}
+
+async function passOn(exchange: Exchange, answer: IncomingMessage, source: PageSource): Promise<void> {
   const { response } = exchange;
+  const { location, "content-type": type = "", "content-encoding": encoding } = answer.headers;
+  const isPage = location === undefined && encoding === undefined && /^\s*text\/html\s*(;|$)/.test(type);
+  const headers = answerHeaders(answer.rawHeaders).flatMap((text, at, all) => {
+    const name = (at % 2 === 0 ? text : (all[at - 1] ?? "")).toLowerCase();
+    if (isPage && name === "content-length") return [];
+    return [at % 2 === 1 && name === "location" ? rewriteUrl(text, source) : text];
+  });
   exchange.began(answer.statusCode ?? 502);
-  response.writeHead(answer.statusCode ?? 502, [...commonHeaders(exchange), ...answerHeaders(answer.rawHeaders)]);
+  response.writeHead(answer.statusCode ?? 502, [...commonHeaders(exchange), ...headers]);
   response.flushHeaders();
   try {
-    await pipeline(answer, response);
+    if (isPage && exchange.method !== "HEAD") await pipeline(answer, new LinkRewriter(source), response);
+    else await pipeline(answer, response);
   } catch {
     // One side broke off, and the pipeline closed the other.
   }
