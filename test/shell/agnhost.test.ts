@@ -191,3 +191,20 @@ test("porter serves a text per port, with TLS where the variable says so", async
   const verified = await lab.sh(`curl -sS https://${sandboxIp(ported)}`, client);
   assert.equal(verified.exitCode, 60, "it signed its certificate itself");
 });
+
+test("guestbook: a replica has what is set at its primary, before and after it registers", async () => {
+  const primary = agnhost("guestbook", "--http-port", "6379");
+  await lab.settle();
+  const client = agnhost("pause");
+  const at = (target: Container, path: string) => curl(client, target, path, 6379);
+  assert.equal(await at(primary, "/set?key=messages&value=a%20b"), '{"message":"Updated"}');
+  const replica = agnhost("guestbook", `--replicaof=${sandboxIp(primary)}`, "--http-port=6379");
+  const output = lab.output(replica, "stderr");
+  await untilTrue(() => output().includes("Registered to node"));
+  assert.equal(await at(replica, "/get?key=messages"), '{"data":"a b"}');
+  assert.equal(await at(primary, "/set?key=messages&value=c"), '{"message":"Updated"}');
+  assert.equal(await at(replica, "/get"), '{"data":{"messages":"c"}}');
+  assert.equal(await at(primary, "/set?value=c"), "cannot set with empty key.\n");
+  assert.equal(await at(primary, "/guestbook?cmd=drop"), "unsupported cmd: 'drop'\n");
+  assert.match(await at(primary, "/guestbook?cmd=get&key=x"), /^encountered error: .*no such host/);
+});
