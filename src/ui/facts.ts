@@ -53,6 +53,11 @@ export function parseFacts(text: string): EmbeddedFact[] {
   return facts;
 }
 
+/** The lines that end within the first `maxChars` of a text that may still grow. */
+export function firstLines(text: string, maxChars: number): string {
+  return text.slice(0, text.lastIndexOf("\n", maxChars - 1) + 1);
+}
+
 /** @returns no bodies for those that a killed run cut off */
 export function parseBodies(json: string | undefined): Bodies {
   if (json === undefined) return {};

@@ -13,7 +13,7 @@ const POLICY = [
   "require-trusted-types-for 'script'",
 ];
 
-/** What comes before the lines of `factLine`. The program waits until the whole page is there. */
+/** What comes before the lines of `factLine`. The program begins while the browser reads them. */
 export const PAGE_HEAD = headOf(POLICY);
 
 /** The page of a running command: its facts come from the server of the page. */
@@ -21,7 +21,7 @@ export const LIVE_PAGE = headOf([...POLICY, "connect-src 'self'", "img-src data:
 
 function headOf(policy: readonly string[], isLive = false): string {
   return `<!doctype html>
-<html lang="en">
+<html lang="en"${isLive ? " data-live" : ""}>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy.join("; ")}">
@@ -29,9 +29,9 @@ function headOf(policy: readonly string[], isLive = false): string {
 <meta name="referrer" content="no-referrer">
 <title>kubelab${isLive ? "" : " trace"}</title>${isLive ? '\n<link rel="icon" href="data:,">' : ""}
 <style>${style}</style>
-<script type="module">${program}</script>
+<script type="module" async>${program}</script>
 </head>
-<body${isLive ? " data-live" : ""}>
+<body>
 <div id="page"></div>
 <div id="printed"></div>
 <script type="application/json" id="facts">

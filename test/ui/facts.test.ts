@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { TraceEvent } from "../../src/trace/events.js";
-import { factLine, parseBodies, parseFacts } from "../../src/ui/facts.js";
+import { factLine, firstLines, parseBodies, parseFacts } from "../../src/ui/facts.js";
 
 const HOSTILE = "</script><script>alert(1)</script><!-- \u2028\u2029 \t \n \u202e";
 const request: TraceEvent = {
@@ -38,4 +38,17 @@ test("facts: a line that a killed run cut off is left out, or loses its bodies",
   const [cut] = parseFacts(line.slice(0, -5));
   assert.equal(cut?.event.id, request.id);
   assert.deepEqual(parseBodies(cut?.bodies), {});
+});
+
+test("firstLines: whole lines only, also of a text that ends at the limit", () => {
+  const text = "one\ntwo\nthree\n";
+  const table = [
+    [3, ""],
+    [4, "one\n"],
+    [7, "one\n"],
+    [8, "one\ntwo\n"],
+    [100, text],
+  ] as const;
+  for (const [maxChars, want] of table) assert.equal(firstLines(text, maxChars), want, String(maxChars));
+  assert.equal(firstLines("no end", 100), "");
 });

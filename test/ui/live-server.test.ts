@@ -90,7 +90,7 @@ describe("the page", () => {
     assert.deepEqual([status, headers["content-type"]], [200, "text/html; charset=utf-8"]);
     assert.equal(headers["content-security-policy"], "frame-ancestors 'none'");
     assert.match(text, /default-src 'none';[^"]*connect-src 'self'/);
-    assert.match(text, /<body data-live>/);
+    assert.match(text, /<html lang="en" data-live>/);
   });
 
   const refused: readonly [string, string, Asking, number, RegExp][] = [

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import { test } from "vitest";
 import type { TraceEvent } from "../../src/trace/events.js";
@@ -261,6 +263,35 @@ browserSuite([], "a trace as a page", (suite) => {
     // 4000, 14000, 24000, 34000, 44000, 40000 to 40009, and the selected one.
     await page.getByRole("listbox", { name: "16 steps" }).waitFor();
     assert.deepEqual(complaints, []);
+  });
+
+  test("the first rows are shown while the browser reads the rest of a long file", async () => {
+    const facts = new PageFacts();
+    for (let i = 0; i < 2_000; i++) facts.add({ kind: "note", text: `fact-${i} ${"long ".repeat(20)}` });
+    const bytes = readFileSync(fileURLToPath(await write(facts.events)));
+    let rest = () => {};
+    const server = createServer((_request, response) => {
+      response.setHeader("content-type", "text/html");
+      const half = Math.floor(bytes.length * 0.8);
+      response.write(bytes.subarray(0, half));
+      rest = () => response.end(bytes.subarray(half));
+    });
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    try {
+      const { port } = server.address() as AddressInfo;
+      const page = await suite.newPage();
+      await page.goto(`http://127.0.0.1:${port}/`, { waitUntil: "commit" });
+      await page.getByRole("option", { name: /fact-3 / }).click();
+      assert.equal(await page.locator(".count").innerText(), "reading the file");
+      rest();
+      await page.getByText(/^2000 facts, /).waitFor();
+      assert.match(await selected(page), /^fact-3 /);
+      await page.keyboard.press("End");
+      assert.match(await selected(page), /^fact-1999 /);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   test("on paper, all steps are a table, and controls are left out", async () => {

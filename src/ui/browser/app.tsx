@@ -68,7 +68,7 @@ function Head({ state, live }: AppProps) {
           {note === undefined ? "a trace" : titleOf(note.event).replace(/^kubelab /, "")}
         </p>
         <p class="count" role="status">
-          {count}, {durationWords(story.endMs - story.startMs)}
+          {state.isReading.value ? "reading the file" : `${count}, ${durationWords(story.endMs - story.startMs)}`}
         </p>
         {live !== undefined && <LiveStatus live={live} />}
       </div>

@@ -43,6 +43,8 @@ export class PageState {
   story = new Story();
   /** the command runs: facts come while the page is open */
   readonly isLive: boolean;
+  /** the browser still reads the file: more facts will come */
+  readonly isReading = signal(false);
   /** grows with each change of the story */
   readonly revision = signal(0);
   readonly filter = signal<Filter>({ ...NO_FILTER, level: DEFAULT_LEVEL });
@@ -128,8 +130,17 @@ export class PageState {
     return { cluster: this.#moment.after(steps, steps.indexOf(after) + 1), after };
   });
 
-  /** The facts of a file. */
+  /** The first facts of a file, while the browser reads on. */
+  preview(facts: readonly EmbeddedFact[]): void {
+    this.isReading.value = true;
+    this.isFolding.value = false;
+    this.#take(facts);
+    this.show();
+  }
+
+  /** The facts of a file, also those that `preview` has shown. */
   load(facts: readonly EmbeddedFact[]): void {
+    this.isReading.value = false;
     // The first rows of a long list are shown before its repeats are found.
     this.isFolding.value = facts.length <= MAX_FOLDED_AT_ONCE;
     this.#take(facts);
