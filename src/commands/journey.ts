@@ -21,7 +21,7 @@ export function addJourneyCommand(command: Command, context: CliContext): void {
   addTargetOptions(addOutputOptions(command))
     .option("-f, --filename <file>", "its manifest, instead of a name", parsePath)
     .option("--delete", "delete it when it runs, and follow it until it is gone; a Deployment until its pods are")
-    .option("--explain", "add the reason and the upstream source of each step")
+    .option("--explain", "add one sentence and the upstream source to each step")
     .option("--timeout <duration>", "how long to wait for each of both", parseDuration, 60_000)
     .action(async (pod: string | undefined, options: JourneyOptions) => {
       const { runJourney } = await import("./journey/run.js");

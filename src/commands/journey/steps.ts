@@ -1,6 +1,7 @@
 import type { Actor, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph.js";
 import { factText, plainText } from "../../trace/terminal.js";
+import { CHANNEL, upstreamOf, whyOf } from "./explain.js";
 
 /** One step of an object's life. */
 export interface JourneyStep {
@@ -18,19 +19,6 @@ export interface JourneyStep {
   readonly upstream?: Upstream;
 }
 
-const WATCH = { file: "staging/src/k8s.io/client-go/tools/cache/reflector.go", func: "watchHandler" };
-const HANDLERS = "staging/src/k8s.io/apiserver/pkg/endpoints/handlers";
-/** The API server's handler of each method. */
-const REQUESTS: Readonly<Record<string, Upstream>> = {
-  POST: { file: `${HANDLERS}/create.go`, func: "createHandler" },
-  PUT: { file: `${HANDLERS}/update.go`, func: "UpdateResource" },
-  PATCH: { file: `${HANDLERS}/patch.go`, func: "PatchResource" },
-  DELETE: { file: `${HANDLERS}/delete.go`, func: "DeleteResource" },
-};
-const CRI: Readonly<Record<string, string>> = {
-  RuntimeService: "pkg/kubelet/cri/remote/remote_runtime.go",
-  ImageService: "pkg/kubelet/cri/remote/remote_image.go",
-};
 /** Calls that only look. */
 const LOOKING = /^(?:List|Version$|Status$|ImageStatus$|.*Status$)/;
 const TEXT = plainText({ width: () => 1_000, verbosity: 1, startMs: 0 });
@@ -82,6 +70,8 @@ function isTold(event: TraceEvent): boolean {
     case "event":
     case "error":
       return event.level <= 3;
+    case "note":
+      return CHANNEL.test(event.text);
     default:
       return false;
   }
@@ -114,56 +104,4 @@ function inOrder(places: ReadonlyMap<TraceEvent, Place>, a: TraceEvent, b: Trace
   const [one, other] = [places.get(a), places.get(b)];
   if (one === undefined || other === undefined) return 0;
   return one.atMs - other.atMs || one.depth - other.depth || a.seq - b.seq;
-}
-
-function whyOf(event: TraceEvent): string | undefined {
-  switch (event.kind) {
-    case "decision":
-      return event.why === "" ? undefined : event.why;
-    case "request":
-      return `${capitalised(who(event))} asks as ${event.identity}; the response took ${ms(event.durationMs)}.`;
-    case "rpc":
-      return `${capitalised(who(event))} asks the runtime at ${event.endpoint}; the response took ${ms(event.durationMs)}.`;
-    case "watch":
-      return `The watch that ${who(event)} holds open delivered this version.`;
-    case "state":
-      return event.version === undefined ? undefined : "Each watch of this resource gets an event with this version.";
-    default:
-      return undefined;
-  }
-}
-
-function ms(durationMs: number): string {
-  return `${durationMs.toFixed(0)} ms`;
-}
-
-function upstreamOf(event: TraceEvent): Upstream | undefined {
-  switch (event.kind) {
-    case "request":
-      return REQUESTS[event.method];
-    case "watch":
-      return WATCH;
-    case "rpc": {
-      const file = CRI[event.service];
-      return file === undefined ? undefined : { file, func: event.method };
-    }
-    case "step":
-    case "decision":
-    case "state":
-      return event.upstream;
-    default:
-      return undefined;
-  }
-}
-
-/** `the kubelet of node-1`, `the API server` */
-function who({ actor, instance }: TraceEvent): string {
-  if (actor === "user") return "the client";
-  if (actor === "apiserver") return "the API server";
-  if (instance === undefined) return `the ${actor}`;
-  return actor === "controller" ? `the controller ${instance}` : `the ${actor} of ${instance}`;
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

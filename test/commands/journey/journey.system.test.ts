@@ -11,6 +11,8 @@ interface Way {
     readonly because: number;
     readonly actor: string;
     readonly text: string;
+    readonly why?: string;
+    readonly upstream?: { readonly file: string; readonly func: string };
   }[];
 }
 
@@ -19,8 +21,10 @@ const RUNNING = [
   ["user", /^POST \/api\/v1\/namespaces\/default\/pods → 201/],
   ["apiserver", /^pods default\/web: stored/],
   ["scheduler", /^watch event ADDED pods default\/web$/],
+  ["scheduler", /^POST \S*\/pods\/web\/binding → 201/],
   ["apiserver", /^pods default\/web: stored/],
   ["kubelet", /^watch event ADDED pods default\/web$/],
+  ["kubelet", /^SyncLoop ADD source="api" pods=\[default\/web\]$/],
   ["kubelet", /^Sync pod default\/web$/],
   ["kubelet", /^RuntimeService\/RunPodSandbox → OK/],
   ["runtime", /^default\/web: sandbox none → ready$/],
@@ -54,6 +58,8 @@ function assertTold({ title, steps }: Way, want: readonly (readonly [string, Reg
   }
   const orphans = steps.filter(({ number, because }) => number > 1 && (because === 0 || because >= number));
   assert.deepEqual(orphans, [], title);
+  const unexplained = steps.filter(({ why, upstream }) => why === undefined || upstream === undefined);
+  assert.deepEqual(unexplained, [], title);
 }
 
 test("journey: a pod from the request to Running and until it is gone, each step caused by an earlier one", async () => {

@@ -77,7 +77,7 @@ test("each step has its reason and its source", async () => {
       ["The client asks as admin; the response took 2 ms.", "createHandler"],
       ["Each watch of this resource gets an event with this version.", undefined],
       ["The watch that the kubelet of n holds open delivered this version.", "watchHandler"],
-      [undefined, "syncPod"],
+      ["The worker brings the pod to what its spec asks for: volumes, images, sandbox, containers.", "syncPod"],
       ["The kubelet asks the runtime at unix:///x; the response took 1 ms.", "StartContainer"],
       ["The kubelet asks as admin; the response took 2 ms.", "PatchResource"],
       ["Each watch of this resource gets an event with this version.", undefined],

@@ -1,0 +1,142 @@
+import type { TraceEvent, Upstream } from "../../trace/events.js";
+
+/** Notes of the sync loop: each is something that came from one of its channels. */
+export const CHANNEL = /^SyncLoop (?:([A-Z]+) source=|\((PLEG)\): event for pod|\((probe)\) )/;
+
+const SYNC_LOOP = { file: "pkg/kubelet/kubelet.go", func: "syncLoopIteration" };
+const WATCH = { file: "staging/src/k8s.io/client-go/tools/cache/reflector.go", func: "watchHandler" };
+const RECORDER = { file: "staging/src/k8s.io/client-go/tools/record/event.go", func: "generateEvent" };
+const POD_CACHE = { file: "pkg/kubelet/container/cache.go", func: "Set" };
+const CRI_API = "staging/src/k8s.io/cri-api/pkg/apis/runtime/v1/api.proto";
+const HANDLERS = "staging/src/k8s.io/apiserver/pkg/endpoints/handlers";
+
+/** The API server's handler of each method. */
+const REQUESTS: Readonly<Record<string, Upstream>> = {
+  POST: { file: `${HANDLERS}/create.go`, func: "createHandler" },
+  PUT: { file: `${HANDLERS}/update.go`, func: "UpdateResource" },
+  PATCH: { file: `${HANDLERS}/patch.go`, func: "PatchResource" },
+  DELETE: { file: `${HANDLERS}/delete.go`, func: "DeleteResource" },
+};
+const CRI: Readonly<Record<string, string>> = {
+  RuntimeService: "pkg/kubelet/cri/remote/remote_runtime.go",
+  ImageService: "pkg/kubelet/cri/remote/remote_image.go",
+};
+/** What the runtime's states are called in its API. */
+const RUNTIME_STATES: Readonly<Record<string, string>> = {
+  sandbox: "PodSandboxState",
+  container: "ContainerState",
+  image: "PullImage",
+};
+
+/** What the functions of the kubelet are for. */
+const FUNCTIONS: Readonly<Record<string, string>> = {
+  UpdatePod: "Each pod has a worker of its own, which handles the pod's updates one after the other.",
+  syncPod: "The worker brings the pod to what its spec asks for: volumes, images, sandbox, containers.",
+  SetPodStatus: "The status manager keeps the newest status of each pod, and patches it into the API.",
+  startReflector: "The kubelet watches each ConfigMap and Secret as long as one of its pods needs it.",
+  GenerateMountVolumeFunc: "Containers start only when all volumes of their pod are mounted.",
+  WaitForUnmount: "The pod can be deleted only when its volumes are unmounted.",
+  SyncPod:
+    "The kubelet compares the spec with the sandbox and the containers of the runtime, and changes what differs.",
+  Relist: "PLEG lists the runtime's sandboxes and containers, and compares them with its previous list.",
+  syncTerminatingPod: "The worker stops all containers, and comes back until none runs.",
+  completeTerminating: "No container runs any more; the pod's volumes and directories are left.",
+  syncTerminatedPod: "The worker waits for the volumes to be unmounted, and reports the last status.",
+  completeTerminated: "The worker has nothing left to do for the pod.",
+};
+const STATES: Readonly<Record<string, string>> = {
+  sandbox: "The sandbox has the pod's network, which all its containers share.",
+  container: "The runtime has changed the container; the kubelet's cache has that after the next relist.",
+  image: "The runtime has the image; containers of other pods can use it as well.",
+};
+const CHANNELS: Readonly<Record<string, string>> = {
+  ADD: "The channel of config updates has a pod that is new on this node.",
+  UPDATE: "The channel of config updates has a pod whose spec or metadata changed.",
+  DELETE: "The channel of config updates has a pod that is to end gracefully.",
+  REMOVE: "The channel of config updates has a pod that the API no longer has.",
+  RECONCILE: "The channel of config updates has a pod of which only the status changed.",
+  PLEG: "The channel of PLEG has a container or a sandbox that changed: the pod's worker is to look at it.",
+  probe: "The channel of the probes has a new result: the pod's worker is to act on it.",
+};
+
+/** Why the step happened, or what it is for, in one sentence. */
+export function whyOf(event: TraceEvent): string | undefined {
+  switch (event.kind) {
+    case "decision":
+      return event.why === "" ? undefined : event.why;
+    case "request":
+      return `${capitalised(who(event))} asks as ${event.identity}; the response took ${ms(event.durationMs)}.`;
+    case "rpc":
+      return `${capitalised(who(event))} asks the runtime at ${event.endpoint}; the response took ${ms(event.durationMs)}.`;
+    case "watch":
+      return `The watch that ${who(event)} holds open delivered this version.`;
+    case "event":
+      return `${capitalised(who(event))} records an Event, which \`kubectl describe\` shows.`;
+    case "note":
+      return CHANNELS[
+        CHANNEL.exec(event.text)
+          ?.slice(1)
+          .find((name) => name !== undefined) ?? ""
+      ];
+    case "state":
+      return stateWhy(event);
+    case "step":
+      return event.actor === "kubelet" ? FUNCTIONS[event.upstream?.func ?? ""] : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function stateWhy({ actor, what, subject, version, upstream }: TraceEvent & { kind: "state" }): string | undefined {
+  if (version !== undefined) return "Each watch of this resource gets an event with this version.";
+  if (actor === "runtime") return STATES[what];
+  if (subject.startsWith("cache ")) return "Workers wait for the cache, which has the status of the last relist.";
+  return FUNCTIONS[upstream?.func ?? ""];
+}
+
+/** The upstream code that does the same. */
+export function upstreamOf(event: TraceEvent): Upstream | undefined {
+  switch (event.kind) {
+    case "request":
+      return REQUESTS[event.method];
+    case "watch":
+      return WATCH;
+    case "event":
+      return RECORDER;
+    case "note":
+      return SYNC_LOOP;
+    case "rpc": {
+      const file = CRI[event.service];
+      return file === undefined ? undefined : { file, func: event.method };
+    }
+    case "state":
+      return event.upstream ?? stateUpstream(event);
+    case "step":
+    case "decision":
+      return event.upstream;
+    default:
+      return undefined;
+  }
+}
+
+function stateUpstream({ actor, what, subject }: TraceEvent & { kind: "state" }): Upstream | undefined {
+  if (subject.startsWith("cache ")) return POD_CACHE;
+  const func = actor === "runtime" ? RUNTIME_STATES[what] : undefined;
+  return func === undefined ? undefined : { file: CRI_API, func };
+}
+
+function ms(durationMs: number): string {
+  return `${durationMs.toFixed(0)} ms`;
+}
+
+/** `the kubelet of node-1`, `the API server` */
+function who({ actor, instance }: TraceEvent): string {
+  if (actor === "user") return "the client";
+  if (actor === "apiserver") return "the API server";
+  if (instance === undefined) return `the ${actor}`;
+  return actor === "controller" ? `the controller ${instance}` : `the ${actor} of ${instance}`;
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

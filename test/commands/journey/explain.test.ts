@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { CHANNEL, upstreamOf, whyOf } from "../../../src/commands/journey/explain.js";
+import type { Fact, TraceEvent } from "../../../src/trace/events.js";
+import { fact } from "../../trace/facts.js";
+
+const ID = "0123456789abcdef";
+const note = (text: string): Fact => ({ kind: "note", text });
+const state = (subject: string, what: string): Fact => ({ kind: "state", subject, what, to: "ready" });
+
+const table: readonly [TraceEvent["actor"], Fact, RegExp | undefined, string | undefined][] = [
+  // actor, fact, sentence, upstream function
+  ["kubelet", note('SyncLoop ADD source="api" pods=[default/web]'), /new on this node/, "syncLoopIteration"],
+  ["kubelet", note('SyncLoop RECONCILE source="api" pods=[default/web]'), /only the status/, "syncLoopIteration"],
+  ["kubelet", note('SyncLoop (PLEG): event for pod pod="default/web" event=&{}'), /PLEG/, "syncLoopIteration"],
+  ["kubelet", note('SyncLoop (probe) probe="liveness" status="unhealthy"'), /probes/, "syncLoopIteration"],
+  ["kubelet", state("cache default/web", "now"), /Workers wait for the cache/, "Set"],
+  ["runtime", state("default/web", "sandbox"), /pod's network/, "PodSandboxState"],
+  ["runtime", state("default/web/nginx", "container"), /next relist/, "ContainerState"],
+  ["runtime", state("nginx:latest", "image"), /has the image/, "PullImage"],
+  ["kubelet", state("a file", "written"), undefined, undefined],
+  [
+    "scheduler",
+    { kind: "event", type: "Normal", reason: "Scheduled", message: "assigned", object: "Pod/web" },
+    /^The scheduler records an Event/,
+    "generateEvent",
+  ],
+];
+
+for (const [actor, what, why, func] of table) {
+  test(`explain: ${JSON.stringify(what).slice(0, 80)}`, () => {
+    const event = fact(ID, what, { actor });
+    if (why === undefined) assert.equal(whyOf(event), undefined);
+    else assert.match(whyOf(event) ?? "", why);
+    assert.equal(upstreamOf(event)?.func, func);
+  });
+}
+
+test("explain: what the sync loop ignores, and its periodic channels, are no steps of a life", () => {
+  for (const text of ["SyncLoop (PLEG): pod does not exist, ignore irrelevant event", "SyncLoop (SYNC) pods total=1"])
+    assert.equal(CHANNEL.test(text), false, text);
+});
