@@ -1,5 +1,6 @@
 import type { TraceEvent } from "./events.js";
 import { startMs, type TraceGraph } from "./graph.js";
+import { type RenamedNode, renamedNodes, renamer } from "./node-names.js";
 import { normalText } from "./normal-text.js";
 import { stepEnds } from "./step-ends.js";
 
@@ -21,6 +22,8 @@ export interface TimeDifference extends Pair {
 }
 
 export interface Comparison {
+  /** nodes that have another name in each run; their names are no difference */
+  readonly nodes: readonly RenamedNode[];
   readonly pairs: readonly Pair[];
   readonly onlyA: readonly TraceEvent[];
   readonly onlyB: readonly TraceEvent[];
@@ -37,12 +40,15 @@ const MIN_FACTOR = 1.5;
 
 /**
  * Aligns two runs by what happened: the same kind of fact, of the same actor, with the same text without generated names. Of facts
- * that happened several times, the first is compared with the first.
+ * that happened several times, the first is compared with the first; so is each node that only one of the runs has.
  */
 export function compareTraces(a: TraceGraph, b: TraceGraph): Comparison {
+  const nodes = renamedNodes(a, b);
+  const rename = renamer(nodes);
+  const textOfB = (text: string) => normalText(rename(text));
   const waiting = new Map<string, TraceEvent[]>();
   for (const event of b.inOrder()) {
-    const key = whatHappened(event);
+    const key = whatHappened(event, textOfB);
     const list = waiting.get(key);
     if (list === undefined) waiting.set(key, [event]);
     else list.push(event);
@@ -52,19 +58,19 @@ export function compareTraces(a: TraceGraph, b: TraceGraph): Comparison {
   const pairs: Pair[] = [];
   const onlyA: TraceEvent[] = [];
   for (const event of a.inOrder()) {
-    const other = waiting.get(whatHappened(event))?.pop();
+    const other = waiting.get(whatHappened(event, normalText))?.pop();
     if (other === undefined) onlyA.push(event);
     else pairs.push({ a: event, b: other });
   }
   const found = new Set(pairs.map((pair) => pair.b));
   const onlyB = b.inOrder().filter((event) => !found.has(event));
-  const fields = pairs.flatMap(fieldDifferences);
-  return { pairs, onlyA, onlyB, moved: movedPairs(pairs, b), fields, times: timeDifferences(pairs, a, b) };
+  const fields = pairs.flatMap((pair) => fieldDifferences(pair, textOfB));
+  return { nodes, pairs, onlyA, onlyB, moved: movedPairs(pairs, b), fields, times: timeDifferences(pairs, a, b) };
 }
 
-function whatHappened(event: TraceEvent): string {
+function whatHappened(event: TraceEvent, normal: (text: string) => string): string {
   const words = [event.kind, event.actor, ...identifying(event)];
-  return words.map((word) => normalText(word ?? "")).join("\n");
+  return words.map((word) => normal(word ?? "")).join("\n");
 }
 
 function identifying(event: TraceEvent): readonly (string | undefined)[] {
@@ -122,11 +128,11 @@ function reported(event: TraceEvent): Readonly<Record<string, string | number | 
   }
 }
 
-function fieldDifferences({ a, b }: Pair): FieldDifference[] {
+function fieldDifferences({ a, b }: Pair, textOfB: (text: string) => string): FieldDifference[] {
   const [before, after] = [reported(a), reported(b)];
   return Object.keys(before).flatMap((field) => {
     const [from, to] = [String(before[field] ?? "-"), String(after[field] ?? "-")];
-    return normalText(from) === normalText(to) ? [] : [{ a, b, field, from, to }];
+    return normalText(from) === textOfB(to) ? [] : [{ a, b, field, from, to }];
   });
 }
 

@@ -4,6 +4,8 @@ const GENERATED: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g, "TIME"],
   [/(node-csr-)[\w-]{43}/g, "$1HASH"],
   [/\b[a-z0-9]{6}\.(?:\*{4}|[a-z0-9]{16}\b)/g, "TOKEN"],
+  // The end of an Event's name looks like a token after six letters.
+  [/\.\*{4}/g, ".HASH"],
   [/(bootstrap-token-|system:bootstrap:|bootstrap token )[a-z0-9]{6}\b/g, "$1ID"],
   [/\b(?=[0-9a-f]*\d)[0-9a-f]{12,64}\b/g, "HASH"],
   // The letters of generateName, with a ReplicaSet's hash in front or without.

@@ -21,6 +21,7 @@ const GENERATED = [
   ["renew in 7m12s, took 12 ms", "renew in DURATION, took DURATION"],
   ["pods?resourceVersion=96&timeoutSeconds=411&watch=true", "pods?resourceVersion=N&timeoutSeconds=N&watch=true"],
   ["pod IP 10.244.1.17", "pod IP IP"],
+  ["events node-1.**** and node-1.18eaa84eef1d32f9", "events node-1.HASH and node-1.HASH"],
   ["kube-proxy and coredns stay", "kube-proxy and coredns stay"],
   ["Ready: 3 of 5 replicas, level 2", "Ready: 3 of 5 replicas, level 2"],
 ] as const;
@@ -45,7 +46,41 @@ test("compareTraces: the same facts with other ids, times and names are no diffe
     run("11111111-d820-4b11-bd6a-0ce98cb0fbde", 70),
   );
   assert.deepEqual([pairs.length, onlyA.length, onlyB.length], [3, 0, 0]);
-  assert.deepEqual(differences, { moved: [], fields: [], times: [] });
+  assert.deepEqual(differences, { nodes: [], moved: [], fields: [], times: [] });
+});
+
+test("compareTraces: a node with another name is the same node", () => {
+  const run = (node: string, ...more: readonly string[]) =>
+    TraceGraph.of(
+      [node, ...more].flatMap((instance, i) => [
+        note(`${i}a`, { atMs: i, actor: "kubelet", instance, text: `Register node ${instance}.` } as object),
+        request(`${i}b`, {
+          atMs: i,
+          path: `/nodes?fieldSelector=metadata.name%3D${instance}`,
+          actor: "kubelet",
+          instance,
+        }),
+        note(`${i}c`, {
+          atMs: i,
+          actor: "kubelet",
+          instance,
+          text: `mirror pod web-${instance}, Event ${instance}.18eaa84eef1d32f9`,
+        } as object),
+        note(`${i}d`, { atMs: i, text: `${instance}-neighbour and my.${instance} are others` } as object),
+      ]),
+    );
+  const { nodes, pairs, onlyA, onlyB, fields } = compareTraces(run("node-1"), run("kind-worker.local"));
+  assert.deepEqual(nodes, [{ a: "node-1", b: "kind-worker.local" }]);
+  assert.deepEqual([pairs.length, fields.length], [3, 0]);
+  assert.deepEqual(
+    [texts(onlyA), texts(onlyB)],
+    [
+      ["node-1-neighbour and my.node-1 are others"],
+      ["kind-worker.local-neighbour and my.kind-worker.local are others"],
+    ],
+  );
+  assert.deepEqual(compareTraces(run("node-1", "n2"), run("n3", "node-1")).nodes, [{ a: "n2", b: "n3" }]);
+  assert.deepEqual(compareTraces(run("node-1"), run("node-1", "n3")).nodes, []);
 });
 
 const ORDERS = [

@@ -37,7 +37,7 @@ export async function runDiff(context: CliContext, nameA: string, nameB: string,
 }
 
 function differences(a: Run, b: Run, comparison: Comparison, maxLines: number): string {
-  const { pairs, onlyA, onlyB, moved, fields, times } = comparison;
+  const { nodes, pairs, onlyA, onlyB, moved, fields, times } = comparison;
   const section = (title: string, lines: readonly string[]) => {
     if (lines.length === 0) return [];
     const more = lines.length > maxLines ? [`  ... and ${lines.length - maxLines} more: --all lists them`] : [];
@@ -48,6 +48,7 @@ function differences(a: Run, b: Run, comparison: Comparison, maxLines: number): 
   const isSame = onlyA.length + onlyB.length + moved.length + fields.length === 0;
   return [
     `${summary(a)}; ${summary(b)}; ${pairs.length} happened in both.`,
+    ...nodes.map((node) => `The node ${node.a} of the one is compared with ${node.b} of the other.`),
     ...(isSame ? ["They have the same facts, in the same order, with the same fields."] : []),
     ...section(
       `Only in ${a.name}`,

@@ -156,7 +156,7 @@ describe("the page", () => {
     const { page } = await serve(new FakeLab());
     const { status, headers, text } = await ask(page, "GET", "/");
     expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
-    expect(text).toContain("<body data-live>");
+    expect(text).toContain('<html lang="en" data-live>');
     expect((await ask(page, "GET", "/../etc/passwd")).status).toBe(404);
     expect((await ask(page, "GET", "/actions/%zz")).status).toBe(404);
     // Once read as a host without a name, and the end of the whole process.
