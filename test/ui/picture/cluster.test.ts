@@ -52,7 +52,7 @@ function clusterOf(facts: readonly Short[]): Cluster {
 /** `web@n1 in API Running syncing ready [app running]` */
 function wordsOf(cluster: Cluster): string[] {
   const nodes = [...cluster.nodes.values()].map((node) => {
-    const parts = [node.hasKubelet ? "kubelet" : "", node.hasRuntime ? "runtime" : ""];
+    const parts = [node.hasKubelet ? "kubelet" : "", node.hasRuntime ? "runtime" : "", node.hasProxy ? "proxy" : ""];
     const api = node.isInApi === undefined ? "" : node.isInApi ? "in API" : "not in API";
     return ["node", node.name, ...parts, api, node.ready, node.renewTime].filter(Boolean).join(" ");
   });
@@ -64,12 +64,24 @@ function wordsOf(cluster: Cluster): string[] {
     const words = [`pod ${pod.name}@${pod.node ?? ""}`, api, pod.phase, pod.worker, stateOf(pod.sandbox), pod.warning];
     return `${words.filter(Boolean).join(" ")} [${containers.join(", ")}]`;
   });
-  return [...nodes, ...pods];
+  return [...nodes, ...pods, ...[...cluster.services].map((name) => `service ${name}`)];
 }
 
 const table: readonly (readonly [title: string, facts: readonly Short[], words: readonly string[]])[] = [
   ["nothing is there before a fact reports it", [["user", {}, note]], []],
   ["a kubelet makes a node, which the API may not know", [["kubelet", N1, note]], ["node n1 kubelet"]],
+  ["a kube-proxy is a part of its node", [["proxy", N1, note]], ["node n1 proxy"]],
+  ["a kube-proxy without a name has no node", [["proxy", {}, note]], []],
+  [
+    "a Service is there from its creation to its deletion",
+    [
+      stored("services a/web"),
+      stored("services b/web"),
+      stored("services a/web", "resourceVersion 1"),
+      deleted("services b/web"),
+    ],
+    ["service a/web"],
+  ],
   [
     "a call shows that the node has a runtime",
     [["kubelet", N1, { kind: "rpc", service: "RuntimeService", method: "Version", endpoint: "", durationMs: 1 }]],

@@ -10,7 +10,7 @@ import { wireBetween } from "../../../src/ui/browser/picture/wire.js";
 import { Story } from "../../../src/ui/browser/story.js";
 import { titleOf } from "../../../src/ui/browser/words.js";
 import { factLine, parseFacts } from "../../../src/ui/facts.js";
-import { podFacts } from "../page-facts.js";
+import { PageFacts, podFacts } from "../page-facts.js";
 
 function podStory(): Story {
   const story = new Story();
@@ -52,6 +52,19 @@ for (const [thing, words, count] of things) {
     assert.equal(podStory().steps.filter((step) => concerns(step, thing)).length, count);
   });
 }
+
+test("things: a Service's steps are those of its Endpoints and slices too", () => {
+  const facts = new PageFacts();
+  const store = (subject: string) =>
+    facts.add({ kind: "state", subject, what: "stored", to: "1" }, { actor: "apiserver" });
+  for (const subject of ["services a/web", "endpoints a/web", "endpointslices a/web-x2x4z"]) store(subject);
+  for (const subject of ["services b/web", "endpointslices a/web-2-x2x4z", "pods a/web"]) store(subject);
+  const story = new Story();
+  story.add(facts.events.map((event) => ({ event, bodies: undefined })));
+  const thing: Thing = { kind: "service", name: "a/web" };
+  assert.equal(story.steps.filter((step) => concerns(step, thing)).length, 3);
+  assert.equal(thingWords(thing), "service a/web");
+});
 
 test("moment: forward, back, and after a late fact, it is the cluster of exactly those steps", () => {
   const { steps } = podStory();
@@ -145,7 +158,15 @@ for (const [{ tone, words }, wantTone, wantWords] of statuses) {
 }
 
 function nodeOf(ready: string | undefined) {
-  return { name: "n1", isInApi: true, hasKubelet: true, hasRuntime: true, ready, renewTime: undefined };
+  return {
+    name: "n1",
+    isInApi: true,
+    hasKubelet: true,
+    hasRuntime: true,
+    hasProxy: false,
+    ready,
+    renewTime: undefined,
+  };
 }
 
 test("things: each actor's key is that of its lane", () => {

@@ -41,11 +41,15 @@ export interface Node {
   isInApi: boolean | undefined;
   hasKubelet: boolean;
   hasRuntime: boolean;
+  hasProxy: boolean;
   /** `True (KubeletReady: ...)` */
   ready: string | undefined;
   /** of its Lease */
   renewTime: string | undefined;
 }
+
+/** What a node consists of besides its pods. */
+const PARTS = { kubelet: "hasKubelet", runtime: "hasRuntime", proxy: "hasProxy" } as const;
 
 /** The writes that the API server reported. */
 export interface Writes {
@@ -62,7 +66,9 @@ type InRuntime = Extract<ClusterChange, { readonly part: "sandbox" | "container"
 export class Cluster {
   readonly nodes = new Map<string, Node>();
   readonly pods = new Map<string, Pod>();
-  /** the API server, the user, the scheduler; kubelets and runtimes are parts of nodes */
+  /** `default/web` */
+  readonly services = new Set<string>();
+  /** the API server, the user, the scheduler; kubelets, runtimes and kube-proxies are parts of nodes */
   readonly actors = new Set<string>();
   /** that have reported something */
   readonly controllers = new Set<string>();
@@ -92,9 +98,10 @@ export class Cluster {
   }
 
   #actorAppears(actor: string, instance: string | undefined): void {
-    if (actor === "kubelet" || actor === "runtime") {
+    // A kube-proxy without a name has no node: `kubelab proxy` only shows the rules.
+    if (actor === "kubelet" || actor === "runtime" || (actor === "proxy" && instance !== undefined)) {
       const node = this.#node(instance ?? "");
-      const part = actor === "kubelet" ? "hasKubelet" : "hasRuntime";
+      const part = PARTS[actor];
       if (!node[part]) this.revision++;
       node[part] = true;
       return;
@@ -150,7 +157,10 @@ export class Cluster {
       const node = isInApi ? this.#node(name) : this.nodes.get(name);
       if (node === undefined) return;
       Object.assign(node, { isInApi }, isInApi ? {} : { ready: undefined, renewTime: undefined });
-      if (!isInApi && !node.hasKubelet && !node.hasRuntime) this.nodes.delete(name);
+      if (!isInApi && Object.values(PARTS).every((part) => !node[part])) this.nodes.delete(name);
+    } else if (resource === "services") {
+      if (isInApi) this.services.add(name);
+      else this.services.delete(name);
     }
   }
 
@@ -223,6 +233,7 @@ export class Cluster {
       isInApi: undefined,
       hasKubelet: false,
       hasRuntime: false,
+      hasProxy: false,
       ready: undefined,
       renewTime: undefined,
     };

@@ -10,6 +10,7 @@ export type Density = "cards" | "names" | "signs";
 
 /** More signs would not be told apart. */
 const MAX_PODS = 250;
+const MAX_SERVICES = 12;
 
 interface PartProps {
   readonly state: PageState;
@@ -53,7 +54,7 @@ function ThingButton({ state, thing, class: name, label, children }: ThingButton
   );
 }
 
-/** A node with its kubelet, its runtime and its pods. */
+/** A node with its kubelet, its runtime, its kube-proxy and its pods. */
 export function NodeBox({ state, node, pods, density }: PodsProps & { readonly node: Node }) {
   const { name } = node;
   const status = nodeStatus(node);
@@ -72,9 +73,34 @@ export function NodeBox({ state, node, pods, density }: PodsProps & { readonly n
       <div class="node-parts">
         {node.hasKubelet && <Part state={state} thing={{ kind: "kubelet", name }} />}
         {node.hasRuntime && <Part state={state} thing={{ kind: "runtime", name }} />}
+        {node.hasProxy && <Part state={state} thing={{ kind: "proxy", name }} />}
       </div>
       <Pods state={state} pods={pods} density={density} />
     </article>
+  );
+}
+
+/** The Services of the API. */
+export function Services({ state, names }: { readonly state: PageState; readonly names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <section class="services" aria-label={counted(names.length, "service")}>
+      <b>services</b>
+      <div class="containers">
+        {names.slice(0, MAX_SERVICES).map((name) => (
+          <ThingButton
+            key={name}
+            state={state}
+            thing={{ kind: "service", name }}
+            class="container"
+            label={`service ${name}`}
+          >
+            {name}
+          </ThingButton>
+        ))}
+        {names.length > MAX_SERVICES && <span class="sub">and {names.length - MAX_SERVICES} more</span>}
+      </div>
+    </section>
   );
 }
 

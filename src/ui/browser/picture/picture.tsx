@@ -6,7 +6,7 @@ import type { PageState } from "../state.js";
 import { secondsOf } from "../words.js";
 import type { Cluster, Pod } from "./cluster.js";
 import { Drawing, type Way } from "./drawing.js";
-import { type Density, NodeBox, Part, Pods } from "./parts.js";
+import { type Density, NodeBox, Part, Pods, Services } from "./parts.js";
 import { keyOf, type Thing } from "./things.js";
 
 /** More nodes would need more room than there is. */
@@ -72,6 +72,7 @@ function ClusterField({ state, cluster }: { readonly state: PageState; readonly 
       <div class="plane">
         {cluster.actors.has("apiserver") && <Part state={state} thing={thing("apiserver")} />}
         {hasStorage(cluster) && <Part state={state} thing={thing("storage")} words={writeWords(cluster)} />}
+        <Services state={state} names={[...cluster.services].sort(BY_NAME.compare)} />
       </div>
       <div class="nodes">
         {nodes.slice(0, MAX_NODES).map((node) => (
@@ -111,7 +112,7 @@ function densityOf({ pods }: Cluster, byNode: ReadonlyMap<string | undefined, re
   return [...byNode.values()].every(({ length }) => length <= MAX_NAMED) ? "names" : "signs";
 }
 
-/** Everything speaks with the API server, and a kubelet with its runtime. */
+/** Everything speaks with the API server, and a kubelet with its runtime as well. */
 function waysOf(cluster: Cluster): Way[] {
   const hub = keyOf(thing("apiserver"));
   const ways: Way[] = (["user", "scheduler", "controller", "storage"] as const).map((kind) => [
@@ -120,7 +121,7 @@ function waysOf(cluster: Cluster): Way[] {
   ]);
   for (const { name } of cluster.nodes.values()) {
     const kubelet = keyOf({ kind: "kubelet", name });
-    ways.push([kubelet, hub], [kubelet, keyOf({ kind: "runtime", name })]);
+    ways.push([kubelet, hub], [kubelet, keyOf({ kind: "runtime", name })], [keyOf({ kind: "proxy", name }), hub]);
   }
   return ways;
 }

@@ -14,9 +14,10 @@ export interface Thing {
     | "proxy"
     | "runtime"
     | "node"
+    | "service"
     | "pod"
     | "container";
-  /** the node's, the pod's (`default/web`) or the container's (`default/web/app`); empty if there is only one */
+  /** the node's, the service's or the pod's (`default/web`) or the container's (`default/web/app`); empty if there is only one */
   readonly name: string;
 }
 
@@ -32,6 +33,8 @@ export function thingWords({ kind, name }: Thing): string {
       return "API server";
     case "controller":
       return "controllers";
+    case "proxy":
+      return name === "" ? "kube-proxy" : `kube-proxy ${name}`;
     case "container": {
       const at = name.lastIndexOf("/");
       return `container ${name.slice(at + 1)} of ${name.slice(0, at)}`;
@@ -58,6 +61,8 @@ export function concerns(step: Step, thing: Thing): boolean {
             (change.part === "object" && change.resource === "nodes" && change.name === name),
         )
       );
+    case "service":
+      return changesOf(event).some((change) => change.part === "object" && isOfService(change, name));
     case "pod":
       return (
         event.pod === name ||
@@ -82,8 +87,14 @@ export function isWrite({ event }: Step): boolean {
   return event.actor === "apiserver" && event.kind === "state" && (event.what === "stored" || event.what === "deleted");
 }
 
+/** Slices of endpoints have the name of their Service and a suffix. */
+function isOfService({ resource, name }: { readonly resource: string; readonly name: string }, of: string): boolean {
+  if (resource === "endpointslices") return name.slice(0, name.lastIndexOf("-")) === of;
+  return (resource === "services" || resource === "endpoints") && name === of;
+}
+
 function nodeOf(lane: Step["target"]): string | undefined {
-  return lane !== undefined && (lane.actor === "kubelet" || lane.actor === "runtime")
+  return lane !== undefined && (lane.actor === "kubelet" || lane.actor === "runtime" || lane.actor === "proxy")
     ? (lane.instance ?? "")
     : undefined;
 }
