@@ -19,6 +19,8 @@ const AUTHORIZATION = new RegExp(`\\b(Authorization(?::|%3A)${SPACE}*(?:Bearer|B
 /** In lower case, a plain word after it is prose: "bearer token". */
 const BEARER = new RegExp(`\\b(Bearer${SPACE}+|bearer${SPACE}+(?![a-z]+\\b(?![.~+/=_-])))[A-Za-z0-9._~+/=-]+`, "g");
 const URL_PASSWORD = /(:\/\/[^\s/:@]+:)[^\s/@]+@/g;
+/** The same in a query. A `/` of the password would be escaped twice. */
+const ENCODED_URL_PASSWORD = /(%3A%2F%2F[^\s/&%]+%3A)(?:(?!%2F|%40)[^\s/&])+%40/gi;
 /** a character of a value */
 const VALUE = "[^\\s\"'&;,]";
 /** `--token=x`, `DB_PASSWORD=x`, in a query also `--token%3Dx` */
@@ -29,7 +31,7 @@ const FLAG_BEGINNING = /(?:^|[^\w-])--?[\w-]*$/;
 const MAX_FLAG_LENGTH = 64;
 /** Most texts have nothing of all this. */
 const CANDIDATE = new RegExp(
-  `\\.[a-z0-9]{16}|PRIVATE KEY|LS0tLS1CRUdJTiB|eyJ|authorization|bearer|@|${SECRET_NAME_ENDING}(?:=|%3D|${SPACE}|&command=)`,
+  `\\.[a-z0-9]{16}|PRIVATE KEY|LS0tLS1CRUdJTiB|eyJ|authorization|bearer|@|%40|${SECRET_NAME_ENDING}(?:=|%3D|${SPACE}|&command=)`,
   "i",
 );
 
@@ -44,6 +46,7 @@ export function redactText(text: string): string {
     .replace(AUTHORIZATION, `$1${MASK}`)
     .replace(BEARER, `$1${MASK}`)
     .replace(URL_PASSWORD, `$1${MASK}@`)
+    .replace(ENCODED_URL_PASSWORD, `$1${MASK}%40`)
     .replace(ASSIGNMENT, `$1${MASK}`)
     .replace(FLAG, (match, name: string, at: number, whole: string) => (isFlag(whole, at) ? `${name}${MASK}` : match));
 }

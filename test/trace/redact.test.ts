@@ -23,6 +23,11 @@ const texts = [
     "postgres://me:s3cr3t@db/x?password=s3cr3t&a=b",
     "postgres://me:****@db/x?password=****&a=b",
   ],
+  [
+    "a password in a URL goes from a query",
+    "POST /exec?command=wget&command=http%3A%2F%2Fme%3As3cr3t%40db%3A1%2F&x=a%40b",
+    "POST /exec?command=wget&command=http%3A%2F%2Fme%3A****%40db%3A1%2F&x=a%40b",
+  ],
   ["basic authentication goes", "-H 'Authorization: Basic bWU6cw=='", "-H 'Authorization: Basic ****'"],
   [
     "names of flags pass",
