@@ -75,7 +75,7 @@ function arithmeticOf(script: ScriptNode): ArithExpr {
 /**
  * just-bash's parser loops forever, and takes all memory, for some unfinished texts such as `$(( $x`. Only
  * the time limit of `node:vm` ends such a loop.
- * @returns a parser with a time limit, which reports a timeout as an unfinished text
+ * @returns a parser with a time limit
  */
 function bounded(parse: (text: string) => ScriptNode): (text: string) => ScriptNode {
   const inside: { parse?: () => ScriptNode } = createContext({});
@@ -91,7 +91,8 @@ function bounded(parse: (text: string) => ScriptNode): (text: string) => ScriptN
         if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
         const { user, system } = process.cpuUsage(before);
         const hadTime = (user + system) / 1000 > timeout / 2;
-        if (hadTime || attempt === MAX_PARSE_ATTEMPTS) throw new Error("unterminated quote, expansion or command");
+        if (!hadTime && attempt < MAX_PARSE_ATTEMPTS) continue;
+        throw new Error(`not parsed in ${timeout} ms: a quote, an expansion or a command may be unterminated`);
       }
     }
   };
