@@ -87,6 +87,21 @@ for (const [name, config, graceS, afterS, want] of STOPS) {
   });
 }
 
+for (const kill of ["kill -9 1", "kill 1", "kill -s KILL 1", "env kill -9 1"]) {
+  test(`${kill} in a container: the first process of a namespace ignores it`, async () => {
+    const container = lab.run({ command: ["sleep", "600"] });
+    await lab.sh(kill, container);
+    assert.equal(stateOf(container), "running");
+  });
+}
+
+test("kill -9 in the pod's PID namespace ends a container's process, which is not the first", async () => {
+  const container = lab.run({ command: ["sleep", "600"], ...sharedPids });
+  await lab.sh("kill -9 2", container);
+  await lab.settle();
+  assert.equal(stateOf(container), "exited (137, Error)");
+});
+
 test("stop: the stop signal is sent once, however often the call is repeated", async () => {
   const container = lab.run(sh("trap 'echo term' TERM; while :; do sleep 1; done"));
   await lab.settle();

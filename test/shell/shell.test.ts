@@ -144,6 +144,9 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
     "echo hi > /tmp/x1; cp /tmp/x1 /tmp/x2; mv /tmp/x2 /tmp/x3; cat /tmp/x3; find /tmp -name 'x*' | sort",
     "hi\n/tmp/x1\n/tmp/x3\n",
   ],
+  // jobs
+  ["sleep 9 & jobs -p | wc -l; kill $(jobs -p); wait $!; echo $?", "1\n143\n"],
+  ["sleep 9 & (jobs -p); kill $!", ""],
   // errors
   ["if true", "", 2],
   ["echo 'open", "", 2],
@@ -165,6 +168,7 @@ const BASH_SCRIPTS: typeof SCRIPTS = [
 
 /** what a shell prints on stderr before it ends */
 const ERRORS: readonly (readonly [string, RegExp])[] = [
+  ["echo $(( $x", /^sh: syntax error: not parsed in \d+ ms: a quote, an expansion or a command may be unterminated\n$/],
   ["a=(1 2)", /^sh: syntax error: unexpected "\("\n$/],
   [
     "yes : | head -n 600000 > /tmp/long; sh /tmp/long",

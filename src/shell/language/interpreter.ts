@@ -8,6 +8,7 @@ import { type Terminal, terminalOf } from "../process/terminal.js";
 import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode } from "./ast.js";
 import { runCompound } from "./compound.js";
 import type { JobControl } from "./job-control.js";
+import { showsJobs } from "./jobs.js";
 import type { ShellLanguage } from "./language.js";
 import { redirect } from "./redirect.js";
 import type { ForkOptions, Shell } from "./shell.js";
@@ -192,6 +193,7 @@ export class Interpreter implements Shell {
         ...(pipe === undefined ? {} : { stdout: pipe.writer }),
         ...(pipe !== undefined && pipeline.pipeStderr?.[index] === true ? { stderr: pipe.writer } : {}),
         ...(this.jobControl === undefined ? {} : { group: children[0]?.group ?? "new" }),
+        command,
       });
       children.push(child);
       stdin?.release();
@@ -214,6 +216,7 @@ export class Interpreter implements Shell {
 
   fork(body: (shell: Shell) => Promise<number>, options: ForkOptions = {}): Process {
     const state = this.state.fork();
+    if (showsJobs(options.command)) for (const job of this.state.jobs.values()) state.addJob(job);
     const stdin = options.stdin ?? this.source(0);
     const stdout = options.stdout ?? this.sink(1);
     const stderr = options.stderr ?? this.sink(2);
@@ -309,8 +312,16 @@ export class Interpreter implements Shell {
   /** The stdout of a command, for `$(command)`. */
   async substitute(body: ScriptNode): Promise<string> {
     const stdout = new HeldSink(this.self.memory);
-    const child = this.fork(async (shell) => shell.runScript(body), { stdout });
+    const child = this.fork(async (shell) => shell.runScript(body), { stdout, command: onlyCommandOf(body) });
     this.state.lastStatus = exitCodeOf(await child.exited);
     return stdout.take();
   }
+}
+
+/** The command of a script that has no other. */
+function onlyCommandOf({ statements }: ScriptNode): CommandNode | undefined {
+  const [statement, ...others] = statements;
+  const [pipeline, ...more] = statement?.pipelines ?? [];
+  const isOnly = others.length + more.length === 0 && pipeline?.commands.length === 1;
+  return isOnly ? pipeline.commands[0] : undefined;
 }

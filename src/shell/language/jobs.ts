@@ -1,5 +1,6 @@
 import { exitCodeOf } from "../process/process.js";
 import { parseSignal, SIGTERM, signalName } from "../process/signals.js";
+import type { CommandNode } from "./ast.js";
 import { quote } from "./quote.js";
 import type { Shell } from "./shell.js";
 import { ShellError } from "./state.js";
@@ -68,15 +69,23 @@ export async function kill(args: readonly string[], shell: Shell): Promise<numbe
     if (process === undefined) {
       await shell.complain(`kill: can't kill pid ${arg}: No such process`);
       status = 1;
-    } else if (signal !== 0) process.kill(signal);
+    } else if (signal !== 0) process.signalFromInside(signal);
   }
   return status;
 }
 
-/** `jobs` */
-export async function jobs(_args: readonly string[], shell: Shell): Promise<number> {
+/** `jobs [-p]` */
+export async function jobs(args: readonly string[], shell: Shell): Promise<number> {
   for (const [pid, job] of shell.state.jobs) {
-    if (job.status === undefined) await shell.print(`[${pid}] Running   ${job.argv.join(" ")}\n`);
+    if (job.status !== undefined) continue;
+    await shell.print(args.includes("-p") ? `${pid}\n` : `[${pid}] Running   ${job.argv.join(" ")}\n`);
   }
   return 0;
+}
+
+/** Whether a subshell runs only `jobs`, which then shows its parent's: `kill $(jobs -p)`. Mirrors forkchild in busybox's shell/ash.c. */
+export function showsJobs(command: CommandNode | undefined): boolean {
+  if (command?.type !== "SimpleCommand") return false;
+  const [first, ...others] = command.name?.parts ?? [];
+  return first?.type === "Literal" && first.value === "jobs" && others.length === 0;
 }

@@ -13,6 +13,8 @@ export interface ForkOptions {
   /** signals that it ignores */
   readonly ignores?: readonly number[];
   readonly group?: number | "new";
+  /** what it runs, if that is one command */
+  readonly command?: CommandNode | undefined;
 }
 
 /** A running shell, as its builtins and compound commands see it. */

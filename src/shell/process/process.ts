@@ -264,7 +264,7 @@ export class Process {
   }
 
   /**
-   * Sends a signal.
+   * Sends a signal, as the node does.
    *
    * As in the kernel, SIGKILL always ends the process, and the first process of a PID namespace ignores every other
    * signal without a handler. That is why `sleep` as a container's command survives SIGTERM.
@@ -282,6 +282,14 @@ export class Process {
       return;
     }
     if (!this.#isInit && endsByDefault(signal)) this.#finish({ kind: "signaled", signal });
+  }
+
+  /**
+   * Sends a signal, as a process of the same container does: the first process of a PID namespace ignores even SIGKILL.
+   * Mirrors kernel/signal.c (sig_task_ignored).
+   */
+  signalFromInside(signal: number): void {
+    if (!(this.#isInit && signal === SIGKILL)) this.kill(signal);
   }
 
   /** Ends the process with a given result, for actions of the kernel or the learner. */

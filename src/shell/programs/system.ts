@@ -281,7 +281,7 @@ export async function kill(self: Self): Promise<number> {
     if (process === undefined) {
       await complain(self, `can't kill pid ${arg}: No such process`);
       code = 1;
-    } else process.kill(signal);
+    } else process.signalFromInside(signal);
   }
   return code;
 }
