@@ -4,6 +4,7 @@ import { addOutputOptions, addUiOption, parsePort, parseSpeed } from "../cli/opt
 import { type NodeLabels, runningCluster, runningClusterNames, stopCluster } from "../testbed/cluster.js";
 import type { ClusterState } from "../testbed/cluster-state.js";
 import { DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { note, printRunning } from "./cluster/running.js";
 import { bringUp, type UpOptions } from "./cluster/up.js";
@@ -28,6 +29,10 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
     .option("--nodes <count>", "start with node-1 to node-<count>, which run pods", parseNodes, 0)
     .option(
+      "--with-system-pods",
+      "show the control plane, kube-proxy and DNS as pods, as kubeadm lays them out, with a control-plane node",
+    )
+    .option(
       "--node-labels <labels>",
       "labels of the nodes: disk=ssd,size=big for all, node-2:zone=b for one; can be repeated",
       collectNodeLabels,
@@ -38,11 +43,14 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
       "verify nodes' serving certificates, as kube-apiserver does with --kubelet-certificate-authority: logs and exec then need `kubelab node --rotate-server-certificates`",
     )
     .option("--speed <factor>", "run its clock this many times as fast (default: 1)", parseSpeed)
-    .action((options: UpOptions) => bringUp(context, options));
+    .action(({ withSystemPods: systemPods, ...options }: UpOptions & { withSystemPods?: boolean }) =>
+      bringUp(context, { ...options, ...defined({ systemPods }) }),
+    );
   addExamples(
     up,
     "kubelab cluster up",
     "kubelab cluster up --detach --nodes 3",
+    "kubelab cluster up --nodes 2 --with-system-pods",
     "kubelab cluster up --nodes 2 --node-labels node-1:zone=a --node-labels node-2:zone=b",
     "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
   );

@@ -4,7 +4,7 @@ import { bootstrapPolicy } from "./auth/policy/bootstrap-policy.js";
 import type { ResourceDefinition } from "./registry/definition.js";
 import { resourceKeys } from "./registry/keys.js";
 import { timestamp } from "./registry/object-meta.js";
-import { dnsIdentityObjects, dnsService } from "./registry/resources/cluster-dns.js";
+import { type DnsPorts, dnsIdentityObjects, dnsServices } from "./registry/resources/cluster-dns.js";
 import {
   authenticationConfigMap,
   defaultNamespaceObjects,
@@ -26,8 +26,8 @@ export interface InitialObjectsDeps extends WriteDeps {
   readonly withKubeadmJoin: boolean;
   /** PEM; absent: the cluster does not publish the CA of client certificates */
   readonly clientCaPem?: string;
-  /** adds the account of the cluster's name server; default false */
-  readonly withClusterDns?: boolean;
+  /** adds the account and the services of the cluster's name server */
+  readonly clusterDns?: DnsPorts | undefined;
 }
 
 /**
@@ -36,14 +36,16 @@ export interface InitialObjectsDeps extends WriteDeps {
  * Differs: writes straight into the storage, without admission and validation, because start-up must stay short.
  */
 export async function writeInitialObjects(deps: InitialObjectsDeps): Promise<void> {
-  const { clientCaPem } = deps;
+  const { clientCaPem, clusterDns } = deps;
   const authentication = clientCaPem === undefined ? [] : [authenticationConfigMap(clientCaPem)];
   await writeObjects(deps, [
     ...systemObjects(),
     ...authentication,
     ...bootstrapPolicy(deps),
     ...defaultNamespaceObjects(),
-    ...(deps.withClusterDns === true ? [...dnsIdentityObjects(), dnsService()] : []),
+    ...(clusterDns === undefined
+      ? []
+      : [...dnsIdentityObjects(), ...dnsServices(clusterDns).map(({ service }) => service)]),
   ]);
 }
 

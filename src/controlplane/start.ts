@@ -27,7 +27,7 @@ import { createRegistry } from "./registry/create-registry.js";
 import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
 import { createActionHandlers } from "./registry/resources/action-handlers.js";
-import { COREDNS_USER, dnsEndpoints, dnsService } from "./registry/resources/cluster-dns.js";
+import { COREDNS_USER, dnsServices } from "./registry/resources/cluster-dns.js";
 import { bindingHandler } from "./registry/resources/pods/binding.js";
 import { resourcesFor } from "./registry/table.js";
 import { createBinder } from "./scheduler/binder.js";
@@ -67,7 +67,7 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
   const apiService = apiServerService(host, apiServer.port);
   const kubernetesService = likeRecorded === true ? undefined : await keepService(deps, apiService);
   if (clusterDns !== undefined) {
-    await writeService(deps, { service: dnsService(), endpoints: dnsEndpoints(DEFAULT_HOST, clusterDns) });
+    for (const own of dnsServices(clusterDns)) await writeService(deps, own);
   }
   const url = `https://${host}:${apiServer.port}`;
   controllers = runControllers(options, identities.ca, parts, url);
@@ -153,7 +153,7 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
     kubeVersion,
     withKubeadmJoin,
     clientCaPem,
-    withClusterDns: options.clusterDns !== undefined,
+    clusterDns: options.clusterDns,
   });
   // Clients cannot read revisions of a half-made cluster.
   storage.compactReads(await storage.currentRevision());

@@ -433,5 +433,15 @@ export const FACTS = {
     ["1.30", "WebSocket v5"],
   ),
   translateStreamCloseWebsocketRequests: gate("TranslateStreamCloseWebsocketRequests", ["1.25", false], ["1.30", true]),
+  coreDnsVersion: word(
+    "CoreDNSVersion",
+    "cmd/kubeadm/app/constants/constants.go",
+    ["1.25", "v1.9.3"],
+    ["1.27", "v1.10.1"],
+    ["1.29", "v1.11.1"],
+    ["1.32", "v1.11.3"],
+    ["1.33", "v1.12.0"],
+    ["1.34", "v1.12.1"],
+  ),
   portForwardWebsockets: gate("PortForwardWebsockets", ["1.25", false], ["1.31", true]),
 } as const satisfies Record<string, ReleaseFact<unknown>>;

@@ -1,6 +1,6 @@
 import { rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type NodeObject, nodeCondition } from "../apimachinery/api/node.js";
+import { type NodeObject, nodeCondition, type Taint } from "../apimachinery/api/node.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
 import { collectionPath, NODES } from "../client-go/rest/paths.js";
@@ -10,6 +10,7 @@ import type { Trace } from "../trace/trace.js";
 import { quieterTrace } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";
 import { inParallel } from "../util/concurrency.js";
+import { defined } from "../util/defined.js";
 import { isAbortError, messageOf } from "../util/errors.js";
 import { Administrator } from "./administrator.js";
 import type { NodeContext } from "./context.js";
@@ -18,15 +19,25 @@ import type { RunningNode } from "./node.js";
 import { proxyIdentity, startNodeProxy } from "./node-proxy.js";
 import type { Target } from "./target.js";
 
+/** A node that starts with its cluster. */
+export interface NodeSpec {
+  readonly name: string;
+  /** what it registers with beside the default labels */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints?: readonly Taint[];
+  /** of its static pods */
+  readonly manifestDir?: string;
+}
+
 export interface ClusterNodesOptions {
-  readonly count: number;
-  /** what a node registers with beside the default labels */
-  readonly labelsOf: (nodeName: string) => Readonly<Record<string, string>>;
+  readonly specs: readonly NodeSpec[];
   readonly target: Target;
   /** where each node keeps its key, certificate and kubeconfig, in a folder of its name */
   readonly folder: string;
   /** see `networkFolder` */
   readonly networkFolder: string;
+  /** when the nodes have registered: what else the cluster begins with */
+  readonly onRegistered?: (deps: Ctx) => Promise<void>;
 }
 
 /** What nodes do is shown beside the requests, from -v 2: `kubelab bootstrap` and `kubelab node` explain it. */
@@ -37,7 +48,7 @@ const STARTS_AT_A_TIME = 3;
 const READY_POLL_MS = 100;
 
 /**
- * Joins `node-1` to `node-N` over HTTPS, as `kubelab node` does: a bootstrap token (one for all, deleted when the last has
+ * Joins the nodes over HTTPS, as `kubelab node` does: a bootstrap token (one for all, deleted when the last has
  * joined), a signed certificate each, a kubelet with an embedded runtime. Resolves when all are Ready; they run
  * until the result is disposed of.
  * @throws LabError when one of them cannot start
@@ -45,11 +56,9 @@ const READY_POLL_MS = 100;
 export async function startNodes(
   context: NodeContext,
   { clock, trace }: { readonly clock: Clock; readonly trace: Trace },
-  { count, labelsOf, target, folder, networkFolder }: ClusterNodesOptions,
+  { specs, target, folder, networkFolder, onRegistered }: ClusterNodesOptions,
 ): Promise<AsyncDisposable> {
   const { startNode } = await import("./node.js");
-  await rm(folder, { recursive: true, force: true });
-  const names = Array.from({ length: count }, (_, i) => `node-${i + 1}`);
   const quiet = quieterTrace(trace, QUIET_LEVEL);
   const administrator = new Administrator(target, { clock, trace: quiet, random: context.random });
   const nodes: RunningNode[] = [];
@@ -64,18 +73,19 @@ export async function startNodes(
   };
   try {
     const token = await administrator.makeToken("the nodes of this cluster", "auto", JOIN_TIMEOUT_MS);
-    await inParallel(names, STARTS_AT_A_TIME, async (nodeName) => {
-      const plan = planUnasked(nodeName, join(folder, nodeName), token, labelsOf(nodeName));
+    await inParallel(specs, STARTS_AT_A_TIME, async ({ name: nodeName, labels, taints, manifestDir }) => {
+      const plan = { ...planUnasked(nodeName, join(folder, nodeName), token, labels), ...defined({ taints }) };
       const { kubeVersion } = target;
       const node = await startNode(
         { context, clock, trace: quiet },
-        { plan, kubeVersion, target, port: 0, networkFolder },
+        { plan, kubeVersion, target, port: 0, networkFolder, ...defined({ manifestDir }) },
       );
       nodes.push(node);
       node.done.catch((error: unknown) => report(trace, nodeName, error));
     });
     await administrator.tidyUp();
     const deps = { clock, trace: quiet, random: context.random };
+    await onRegistered?.(deps);
     await untilReady(target, deps, context.signal);
     // Not before: nothing needs it yet, and the cluster is ready without it.
     const identity = proxyIdentity(deps, target, context.signal);

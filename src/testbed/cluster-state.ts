@@ -28,6 +28,8 @@ export interface ClusterState {
   readonly clock?: ClockReading;
   /** how many nodes it keeps Ready by itself: `node-1`, `node-2`, … */
   readonly nodes: number;
+  /** it has a control-plane node, and its components as pods; absent: no */
+  readonly systemPods?: boolean;
   /** absent: it takes any kubelet's certificate */
   readonly verifyKubelets?: boolean;
 }

@@ -1,10 +1,13 @@
+import { rm } from "node:fs/promises";
 import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../client-go/rest/client.js";
+import type { Ctx } from "../trace/ctx.js";
 import type { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
+import type { NodeSpec } from "./cluster-nodes.js";
 import {
   type ClusterState,
   clusterKubeconfig,
@@ -36,6 +39,8 @@ export interface ClusterOptions {
   /** how many nodes are joined and kept Ready */
   readonly nodes: number;
   readonly nodeLabels?: readonly NodeLabels[];
+  /** a control-plane node with its static pods, CoreDNS and kube-proxy; see `createSystemPods` */
+  readonly systemPods?: boolean;
   /** the API server checks kubelets' certificates with the cluster's CA */
   readonly verifyKubelets?: boolean;
 }
@@ -61,7 +66,7 @@ export async function runCluster(
   options: ClusterOptions,
   onReady: (state: ClusterState) => void,
 ): Promise<void> {
-  const { name, port, kubeVersion, speed = 1, nodes: count, verifyKubelets = false } = options;
+  const { name, port, kubeVersion, speed = 1, nodes: count, systemPods, verifyKubelets = false } = options;
   const { env, random, signal } = context;
   const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
   await using controlPlane = await startEmbeddedControlPlane({
@@ -71,6 +76,7 @@ export async function runCluster(
     kubeVersion,
     port,
     verifyKubelets,
+    dnsInPods: systemPods === true,
   });
   const { admin, url } = controlPlane;
   const state: ClusterState = {
@@ -84,6 +90,7 @@ export async function runCluster(
     ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
     nodes: count,
     ...(verifyKubelets ? { verifyKubelets } : {}),
+    ...(systemPods === true ? { systemPods } : {}),
   };
   await using _nodes = await startClusterNodes({ context, clock, trace }, state, admin, options.nodeLabels);
   await writeClusterFiles(env, state, admin);
@@ -111,19 +118,27 @@ export async function writeClusterFiles(
 /** The nodes that the cluster starts with; they end before the control plane does. */
 async function startClusterNodes(
   { context, clock, trace }: ClusterDeps,
-  { name, url, kubeVersion, nodes: count }: ClusterState,
+  { name, url, kubeVersion, nodes: count, systemPods }: ClusterState,
   admin: RestConfig,
   nodeLabels: readonly NodeLabels[] = [],
 ): Promise<AsyncDisposable | undefined> {
-  if (count === 0) return undefined;
+  if (count === 0 && systemPods !== true) return undefined;
   const { startNodes } = await import("./cluster-nodes.js");
   const close = async () => {};
   const description = `cluster ${name} at ${url}`;
   const target = { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close } as const;
   const labelsOf = (nodeName: string) =>
     Object.assign({}, ...nodeLabels.filter(({ node = nodeName }) => node === nodeName).map(({ labels }) => labels));
-  const folders = { folder: clusterNodesFolder(context.env, name), networkFolder: networkFolder(context.env, url) };
-  return startNodes(context, { clock, trace }, { count, labelsOf, target, ...folders });
+  const workers = Array.from({ length: count }, (_, i) => `node-${i + 1}`);
+  const specs: NodeSpec[] = workers.map((one) => ({ name: one, labels: labelsOf(one) }));
+  const folder = clusterNodesFolder(context.env, name);
+  await rm(folder, { recursive: true, force: true });
+  const options = { specs, target, folder, networkFolder: networkFolder(context.env, url) };
+  if (systemPods !== true) return startNodes(context, { clock, trace }, options);
+  const { controlPlaneNode, createSystemPods } = await import("./system-pods/start.js");
+  specs.unshift(await controlPlaneNode(folder, target));
+  const onRegistered = (deps: Ctx) => createSystemPods(deps, target, context.signal);
+  return startNodes(context, { clock, trace }, { ...options, onRegistered });
 }
 
 /** Reports that the state of a killed cluster was removed. */

@@ -7,12 +7,17 @@ import { Disposables } from "../util/disposables.js";
 
 const CLUSTER_DOMAIN = "cluster.local";
 
+export interface EmbeddedOptions extends Omit<ControlPlaneOptions, "clusterDns"> {
+  /** pods answer as `kube-dns`, and ask the name server; default: it answers itself */
+  readonly dnsInPods?: boolean;
+}
+
 /**
  * Starts an embedded control plane with a name server for its services. The name server is loaded, and begins to watch, with the
  * first query.
  * @throws LabError as `startControlPlane`
  */
-export async function startEmbeddedControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promise<ControlPlane> {
   const open = new Disposables();
   try {
     const opening = openDnsSockets();
@@ -20,7 +25,8 @@ export async function startEmbeddedControlPlane(options: ControlPlaneOptions): P
     const sockets = await opening;
     open.defer(() => sockets.close());
     const { udpPort, tcpPort } = sockets;
-    const controlPlane = await startControlPlane({ ...options, clusterDns: { udpPort, tcpPort } });
+    const clusterDns = { udpPort, tcpPort, behindPods: options.dnsInPods === true };
+    const controlPlane = await startControlPlane({ ...options, clusterDns });
     open.defer(() => controlPlane.close());
     const dns = new FirstQueryServer(options, () => controlPlane.dnsCredentials());
     open.defer(() => dns.close());

@@ -1,10 +1,9 @@
-import { isSuccess, refusal } from "../client-go/rest/answers.js";
-import type { KubeClient, RestConfig } from "../client-go/rest/client.js";
+import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
-import { identityInWords } from "../client-go/rest/identity.js";
 import { collectionPath, objectPath } from "../client-go/rest/paths.js";
 import type { Ctx } from "../trace/ctx.js";
 import { defined } from "../util/defined.js";
+import { createUnlessThere } from "./create-unless-there.js";
 
 const NAME = "kube-proxy";
 const NAMESPACE = "kube-system";
@@ -53,10 +52,4 @@ export async function createProxyIdentity(deps: Ctx, admin: RestConfig, signal: 
     token: answer.status.token,
     ...defined({ caPem, tlsServerName, insecureSkipTlsVerify, proxyAgent }),
   };
-}
-
-async function createUnlessThere(client: KubeClient, path: string, body: object, signal: AbortSignal): Promise<void> {
-  const answer = await client.request({ method: "POST", path, body, signal });
-  const isThere = answer.status === 409;
-  if (!isThere && !isSuccess(answer)) throw refusal(answer, `POST ${path}`, identityInWords(client.config));
 }

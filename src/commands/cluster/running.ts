@@ -21,7 +21,11 @@ export function printRunning(
   nodes?: readonly NodeLine[],
 ): void {
   const speed = state.speed === 1 ? "" : `, time runs ${state.speed}x`;
-  const count = state.nodes === 0 ? "" : `, with ${countNodes(state)}`;
+  const parts = [
+    ...(state.systemPods === true ? ["a control-plane node"] : []),
+    ...(state.nodes === 0 ? [] : [countNodes(state)]),
+  ];
+  const count = parts.length === 0 ? "" : `, with ${parts.join(" and ")}`;
   note(
     context,
     `cluster ${state.name} ${what}: v${state.kubeVersion} at ${state.url}${count}${speed} (pid ${state.pid})`,
@@ -44,12 +48,13 @@ export function printIfSame(
   running: ClusterState,
   options: ClusterOptions & { readonly trace?: string; readonly ui?: number | true },
 ): void {
-  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels } = options;
+  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods } = options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
   const differences = [
     kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
     speed !== undefined && speed !== running.speed && `at speed ${running.speed}`,
     verifyKubelets === true && running.verifyKubelets !== true && "without --verify-kubelets",
+    systemPods === true && running.systemPods !== true && "without --with-system-pods",
     nodeLabels !== undefined && "and its nodes have registered without these --node-labels",
     trace !== undefined && "and began without this --trace",
     ui !== undefined && "and began without --ui",

@@ -104,7 +104,8 @@ async function bringUpDetached(context: CliContext, given: UpOptions): Promise<v
   const logFile = clusterLog(context.env, name);
   await makeClustersFolder(context.env);
   using _line = context.progress(`starting cluster ${name} in the background`);
-  const timeoutS = READY_TIMEOUT_S + given.nodes * READY_TIMEOUT_PER_NODE_S;
+  const nodes = given.nodes + (given.systemPods === true ? 1 : 0);
+  const timeoutS = READY_TIMEOUT_S + nodes * READY_TIMEOUT_PER_NODE_S;
   const outcome = await startDetached(context, {
     args: ["cluster", "up", "-v", "0", ...flagsOf(given, trace)],
     logFile,
@@ -139,7 +140,7 @@ function didNotStart(name: string, why: string, hint: string, exitCode?: number 
 
 /** @param trace path of the file that the cluster's own process writes */
 function flagsOf(options: ClusterOptions, trace: string | undefined): string[] {
-  const { name, port, kubeVersion, speed, nodes, nodeLabels = [], verifyKubelets } = options;
+  const { name, port, kubeVersion, speed, nodes, nodeLabels = [], systemPods, verifyKubelets } = options;
   return [
     ...["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)],
     ...nodeLabels.flatMap(({ node, labels }) => {
@@ -148,6 +149,7 @@ function flagsOf(options: ClusterOptions, trace: string | undefined): string[] {
         .join(",");
       return ["--node-labels", node === undefined ? text : `${node}:${text}`];
     }),
+    ...(systemPods === true ? ["--with-system-pods"] : []),
     ...(verifyKubelets === true ? ["--verify-kubelets"] : []),
     ...(trace === undefined ? [] : ["--trace", trace]),
     ...(speed === undefined ? [] : ["--speed", String(speed)]),

@@ -9,7 +9,7 @@ import { serviceChain } from "./chains.js";
  * The Services whose endpoints are servers of the control plane. In a cluster of kubelab they listen on this machine's
  * loopback address, which the API server accepts from no other client.
  */
-const CONTROL_PLANE_SERVICES = ["default/kubernetes", "kube-system/kube-dns"];
+const CONTROL_PLANE_SERVICES = ["default/kubernetes", "kube-system/kube-dns", "kube-system/kubelab-name-server"];
 
 /**
  * The rules of a node for all Services.

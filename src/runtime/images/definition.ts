@@ -3,6 +3,7 @@ import busybox from "../../../fixtures/images/busybox.json" with { type: "json" 
 import criTools from "../../../fixtures/images/cri-tools.json" with { type: "json" };
 import dnsutils from "../../../fixtures/images/dnsutils.json" with { type: "json" };
 import httpd from "../../../fixtures/images/httpd.json" with { type: "json" };
+import kubernetes from "../../../fixtures/images/kubernetes.json" with { type: "json" };
 import nettool from "../../../fixtures/images/nettool.json" with { type: "json" };
 import nginx from "../../../fixtures/images/nginx.json" with { type: "json" };
 import pause from "../../../fixtures/images/pause.json" with { type: "json" };
@@ -39,6 +40,7 @@ const DEFINITIONS: readonly ImageDefinition[] = [
   busybox,
   dnsutils,
   httpd,
+  ...kubernetes,
   nettool,
   nginx,
   pause,

@@ -59,6 +59,21 @@ export async function pause(self: Self): Promise<number> {
   return 0;
 }
 
+/**
+ * A component of the cluster that kubelab runs outside of containers: the container stands for it in the list of pods. Reports
+ * so, and ends on a signal.
+ */
+export async function component(self: Self): Promise<number> {
+  const name = self.argv[0]?.split("/").at(-1);
+  const where = self.env["KUBELAB_RUNS_IN"] ?? "another process";
+  await print(
+    self,
+    `${name} of this cluster runs in ${where}, not in this container: it goes on when the container ends.\n`,
+  );
+  await untilSignal(self, SIGTERM, SIGINT);
+  return 0;
+}
+
 /** The default command of images without a description: reports that it runs, and ends on a signal. */
 export async function app(self: Self): Promise<number> {
   await print(

@@ -7,6 +7,7 @@ import { brctl, ip, ipcs, nnp, pgrep, sysctl } from "./kernel.js";
 import { seq } from "./seq.js";
 import {
   app,
+  component,
   entrypoint,
   env,
   fail,
@@ -43,6 +44,7 @@ const dig: Program = async (self) => (await import("./net/dig.js")).dig(self);
 const getent: Program = async (self) => (await import("./net/lookup-programs.js")).getent(self);
 const ping: Program = async (self) => (await import("./net/lookup-programs.js")).ping(self);
 const netcat: Program = async (self) => (await import("./net/nc.js")).netcat(self);
+const coredns: Program = async (self) => (await import("./coredns.js")).coredns(self);
 const stress: Program = async (self) => (await import("./stress.js")).stress(self);
 
 const agnhost: Program = async (self) => (await import("./agnhost/agnhost.js")).agnhost(self);
@@ -65,6 +67,8 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["getent", getent],
   ["ping", ping],
   ["stress", stress],
+  ["coredns", coredns],
+  ["component", component],
   ["app", app],
   ["agnhost", agnhost],
   ["nnp", nnp],
@@ -135,6 +139,8 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
           "curl",
           "dig",
           "stress",
+          "coredns",
+          "component",
           "app",
           "agnhost",
           "nnp",

@@ -4,10 +4,16 @@ import { clusterIpService } from "./system-objects.js";
 
 /** kubeadm's address of the name server. */
 const DNS_IP = "10.96.0.10";
+/** where the name server listens */
+const HOST = "127.0.0.1";
 const NAMESPACE = "kube-system";
 const NAME = "kube-dns";
 const ACCOUNT = "coredns";
 const ROLE = "system:coredns";
+const DNS_PORTS = [
+  { name: "dns", protocol: "UDP", port: 53, targetPort: 53 },
+  { name: "dns-tcp", protocol: "TCP", port: 53, targetPort: 53 },
+];
 
 /** Whom the API server takes the cluster's name server for. */
 export const COREDNS_USER = {
@@ -15,10 +21,24 @@ export const COREDNS_USER = {
   organization: ["system:serviceaccounts", `system:serviceaccounts:${NAMESPACE}`],
 } as const;
 
-/** Where the name server listens on 127.0.0.1. */
+/** The cluster's name server. */
 export interface DnsPorts {
+  /** on 127.0.0.1 */
   readonly udpPort: number;
   readonly tcpPort: number;
+  /** pods answer as `kube-dns`, and ask it */
+  readonly behindPods?: boolean;
+}
+
+/** The service through which the name server is reached, with its endpoints; and `kube-dns`, which may be the same. */
+export function dnsServices(
+  ports: DnsPorts,
+): readonly { readonly service: KubeObject; readonly endpoints: readonly KubeObject[] }[] {
+  if (ports.behindPods !== true) return [{ service: dnsService(false), endpoints: dnsEndpoints(NAME, ports) }];
+  return [
+    { service: nameServerService(), endpoints: dnsEndpoints(NAME_SERVER.name, ports) },
+    { service: dnsService(true), endpoints: [] },
+  ];
 }
 
 /** The name server's account and its rights. Mirrors cmd/kubeadm/app/phases/addons/dns/manifests.go. */
@@ -33,45 +53,54 @@ export function dnsIdentityObjects(): KubeObject[] {
 
 /**
  * The service that pods get as their name server.
- * Mirrors cmd/kubeadm/app/phases/addons/dns/manifests.go (DNSService). Differs: it has no selector and no metrics, because no pod
- * answers but a server of the cluster itself.
+ * Mirrors cmd/kubeadm/app/phases/addons/dns/manifests.go (DNSService). Differs: no port of metrics, which no server has here.
+ * @param inPods pods with kubeadm's label answer; else a server of the cluster itself does, and the service has no selector
  */
-export function dnsService(): KubeObject {
+function dnsService(inPods: boolean): KubeObject {
+  const { spec, ...rest } = clusterIpService(DNS_IP, DNS_PORTS);
+  const labels = { "k8s-app": NAME, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS" };
   return {
     kind: "Service",
     apiVersion: "v1",
-    metadata: {
-      name: NAME,
-      namespace: NAMESPACE,
-      labels: { "k8s-app": NAME, "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS" },
-    },
-    ...clusterIpService(DNS_IP, [
-      { name: "dns", protocol: "UDP", port: 53, targetPort: 53 },
-      { name: "dns-tcp", protocol: "TCP", port: 53, targetPort: 53 },
-    ]),
+    metadata: { name: NAME, namespace: NAMESPACE, labels },
+    spec: inPods ? { ...spec, selector: { "k8s-app": NAME } } : spec,
+    ...rest,
   };
 }
 
-/** The real sockets behind the service: Endpoints, and their slice. */
-export function dnsEndpoints(ip: string, { udpPort, tcpPort }: DnsPorts): readonly KubeObject[] {
+/** Where pods that answer as `kube-dns` find the server that knows the names. */
+const NAME_SERVER = { name: "kubelab-name-server", ip: "10.96.0.11" } as const;
+
+/** The service of the cluster's own name server, beside `kube-dns` of pods. */
+function nameServerService(): KubeObject {
+  return {
+    kind: "Service",
+    apiVersion: "v1",
+    metadata: { name: NAME_SERVER.name, namespace: NAMESPACE },
+    ...clusterIpService(NAME_SERVER.ip, DNS_PORTS),
+  };
+}
+
+/** The real sockets behind a service: Endpoints, and their slice. */
+function dnsEndpoints(name: string, { udpPort, tcpPort }: DnsPorts): readonly KubeObject[] {
   const ports = [
     { name: "dns", port: udpPort, protocol: "UDP" },
     { name: "dns-tcp", port: tcpPort, protocol: "TCP" },
   ];
-  const base = { name: NAME, namespace: NAMESPACE };
+  const base = { name, namespace: NAMESPACE };
   return [
     {
       kind: "Endpoints",
       apiVersion: "v1",
       metadata: { ...base, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
-      subsets: [{ addresses: [{ ip }], ports }],
+      subsets: [{ addresses: [{ ip: HOST }], ports }],
     },
     {
       kind: "EndpointSlice",
       apiVersion: "discovery.k8s.io/v1",
-      metadata: { ...base, generation: 1, labels: { "kubernetes.io/service-name": NAME } },
+      metadata: { ...base, generation: 1, labels: { "kubernetes.io/service-name": name } },
       addressType: "IPv4",
-      endpoints: [{ addresses: [ip], conditions: { ready: true } }],
+      endpoints: [{ addresses: [HOST], conditions: { ready: true } }],
       ports,
     },
   ];

@@ -1,0 +1,63 @@
+import { join } from "node:path";
+import { createClient } from "../../client-go/rest/create-client.js";
+import { collectionPath, NODES, objectPath, SERVICES } from "../../client-go/rest/paths.js";
+import type { Ctx } from "../../trace/ctx.js";
+import { makeFolder, writeFileAtomic } from "../../util/files.js";
+import { stringify } from "../../util/yaml.js";
+import type { NodeSpec } from "../cluster-nodes.js";
+import { createUnlessThere } from "../create-unless-there.js";
+import type { Target } from "../target.js";
+import { addons } from "./addons.js";
+import { controlPlanePods } from "./static-pods.js";
+
+const ROLE = "node-role.kubernetes.io/control-plane";
+const NAME = "control-plane";
+/** the service of the server that knows the names */
+const NAME_SERVER = "kubelab-name-server";
+const SYSTEM_SERVICES = { ...SERVICES, namespace: "kube-system" };
+
+/**
+ * Writes the manifests of the control plane's static pods.
+ * @param folder of the cluster's nodes
+ * @returns the node that runs them, as `kubeadm init` makes it. Mirrors InitConfiguration's default taint.
+ */
+export async function controlPlaneNode(folder: string, { admin, kubeVersion }: Target): Promise<NodeSpec> {
+  const manifestDir = join(folder, `${NAME}-manifests`);
+  await makeFolder(manifestDir, 0o700);
+  for (const pod of controlPlanePods({ kubeVersion, url: admin.server, runsIn: whereItRuns() })) {
+    await writeFileAtomic(join(manifestDir, `${pod.metadata?.name}.yaml`), stringify(pod));
+  }
+  return { name: NAME, labels: {}, taints: [{ key: ROLE, effect: "NoSchedule" }], manifestDir };
+}
+
+/**
+ * What `kubeadm init` does once its node has registered: labels it, and creates CoreDNS and kube-proxy.
+ * Mirrors cmd/kubeadm/app/phases/markcontrolplane/markcontrolplane.go and addons.
+ * @throws LabError REFUSED
+ */
+export async function createSystemPods(deps: Ctx, { admin, kubeVersion }: Target, signal: AbortSignal): Promise<void> {
+  await using client = createClient(admin, { ...deps, actor: "user" });
+  const labels = { [ROLE]: "", "node.kubernetes.io/exclude-from-external-load-balancers": "" };
+  await client.expect({
+    method: "PATCH",
+    path: objectPath(NODES, NAME),
+    contentType: "application/strategic-merge-patch+json",
+    body: { metadata: { labels } },
+    signal,
+  });
+  const path = objectPath(SYSTEM_SERVICES, NAME_SERVER);
+  const { spec } = await client.expect<{ readonly spec: { readonly clusterIP: string } }>({
+    method: "GET",
+    path,
+    signal,
+  });
+  for (const { resource, object } of addons({ kubeVersion, nameServer: spec.clusterIP, runsIn: whereItRuns() })) {
+    const { apiVersion, metadata } = object;
+    const collection = collectionPath({ apiVersion, resource, namespace: metadata.namespace ?? "" });
+    await createUnlessThere(client, collection, object, signal);
+  }
+}
+
+function whereItRuns(): string {
+  return `process ${process.pid} of this machine`;
+}
