@@ -491,7 +491,7 @@ describe("under an impossible quota", () => {
     ["pods", replicaSet, OF_PODS],
     ["pods", workload("v1", "ReplicationController", { replicas: 3, template }), OF_PODS],
     ["pods", deployment, OF_PODS],
-    ["count/replicasets.apps", deployment, { "POST replicasets": 15, ...ONE_EVENT }],
+    ["count/replicasets.apps", deployment, { "POST replicasets": 14, "PUT events/NAME": 14 }],
     ["pods", statefulSet({}), { "POST pods": 15, ...ONE_EVENT }],
     ["count/controllerrevisions.apps", statefulSet({}), { "POST controllerrevisions": 16 }],
     [
