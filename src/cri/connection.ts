@@ -1,8 +1,9 @@
 import { type Client, connectivityState, type ServiceError } from "@grpc/grpc-js";
 import type { Clock, Timer } from "../util/clock.js";
+import { grpcCode } from "../util/grpc-codes.js";
 import type { Endpoint } from "./endpoint.js";
 import { openGrpcClient } from "./grpc-client.js";
-import { grpcCode, type RpcFailure, rpcFailure } from "./status.js";
+import { type RpcFailure, rpcFailure } from "./status.js";
 
 /** pkg/kubelet/cri/remote/remote_runtime.go (baseBackoffDelay, maxBackoffDelay, minConnectionTimeout) */
 const BASE_BACKOFF_DELAY_MS = 100;

@@ -3,8 +3,9 @@ import { Encoded, type FieldTable, type InitFields } from "../apimachinery/proto
 import type { Trace } from "../trace/trace.js";
 import { parseTraceparent, TRACEPARENT } from "../trace/traceparent.js";
 import { isAbortError, messageOf } from "../util/errors.js";
+import { GRPC_CODES } from "../util/grpc-codes.js";
 import type { AnyRpc } from "./rpc.js";
-import { GRPC_CODES, RpcError } from "./status.js";
+import { RpcError } from "./status.js";
 
 /** What a handler gets besides the request. */
 export interface CallContext {

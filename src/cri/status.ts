@@ -1,35 +1,9 @@
 import type { LabErrorCode } from "../util/errors.js";
 import { LabError } from "../util/errors.js";
-
-/** The status codes of gRPC, by number, in Go's spelling, as a kubelet's log prints them after `code =`. */
-export const GRPC_CODES = [
-  "OK",
-  "Canceled",
-  "Unknown",
-  "InvalidArgument",
-  "DeadlineExceeded",
-  "NotFound",
-  "AlreadyExists",
-  "PermissionDenied",
-  "ResourceExhausted",
-  "FailedPrecondition",
-  "Aborted",
-  "OutOfRange",
-  "Unimplemented",
-  "Internal",
-  "Unavailable",
-  "DataLoss",
-  "Unauthenticated",
-] as const;
-export type GrpcCode = (typeof GRPC_CODES)[number];
+import type { GrpcCode } from "../util/grpc-codes.js";
 
 /** What the kubelet accepts; gRPC's own default is 4 MB. pkg/kubelet/cri/remote/utils.go (maxMsgSize). */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-
-/** Codes that gRPC does not define count as Unknown. */
-export function grpcCode(number: number): GrpcCode {
-  return GRPC_CODES[number] ?? "Unknown";
-}
 
 /** Why a call has no response. A value, because most callers continue without one. */
 export interface RpcFailure {

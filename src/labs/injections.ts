@@ -1,9 +1,9 @@
-import { GRPC_CODES, type GrpcCode } from "../cri/status.js";
 import { MessageError } from "../i18n/message-error.js";
 import type { ContainerSnapshot, RemoteControl, SandboxSnapshot } from "../runtime/control/control.js";
 import { PULL_FAULTS } from "../runtime/images/pull-fault.js";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
+import { GRPC_CODES, type GrpcCode } from "../util/grpc-codes.js";
 import type { InjectionArguments } from "./environment.js";
 import type { LabMachine, LabNodes } from "./nodes.js";
 

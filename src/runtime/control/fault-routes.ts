@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { GRPC_CODES, type GrpcCode } from "../../cri/status.js";
 import { defined } from "../../util/defined.js";
+import { GRPC_CODES, type GrpcCode } from "../../util/grpc-codes.js";
 import { nearest } from "../../util/nearest.js";
 import { PULL_FAULTS } from "../images/pull-fault.js";
 import { BadRequest, shown, suggestion } from "./bad-request.js";

@@ -1,9 +1,10 @@
 import type { CallContext } from "../../cri/served-call.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../cri/services.js";
-import { type GrpcCode, RpcError } from "../../cri/status.js";
+import { RpcError } from "../../cri/status.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
+import type { GrpcCode } from "../../util/grpc-codes.js";
 import { nearest } from "../../util/nearest.js";
 import { suggestion } from "./bad-request.js";
 

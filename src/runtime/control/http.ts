@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type GrpcCode, RpcError } from "../../cri/status.js";
+import { RpcError } from "../../cri/status.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import type { GrpcCode } from "../../util/grpc-codes.js";
 import { listenProblem } from "../../util/listen-problem.js";
 import { nearest } from "../../util/nearest.js";
 import { checkOrigin } from "../../util/origin-check.js";
