@@ -8,6 +8,7 @@ import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { note, printRunning } from "./cluster/running.js";
 import { bringUp, type UpOptions } from "./cluster/up.js";
+import { addEtcdOptions } from "./etcd-options.js";
 import { addExamples } from "./examples.js";
 import { parseNodeLabels } from "./node/flags.js";
 
@@ -24,7 +25,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
       DEFAULT_CLUSTER,
     );
 
-  const up = addUiOption(named("up", "start a cluster; Ctrl-C ends it"))
+  const up = addEtcdOptions(addUiOption(named("up", "start a cluster; Ctrl-C ends it")))
     .option("--port <port>", "port of the API server; 0: a free one", parsePort, 0)
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
     .option("--nodes <count>", "start with node-1 to node-<count>, which run pods", parseNodes, 0)
@@ -52,6 +53,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     "kubelab cluster up --detach --nodes 3",
     "kubelab cluster up --nodes 2 --with-system-pods",
     "kubelab cluster up --nodes 2 --node-labels node-1:zone=a --node-labels node-2:zone=b",
+    "kubelab cluster up --etcd http://127.0.0.1:2379",
     "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
   );
   named("down", "end a running cluster").action(({ name }: { name: string }) => bringDown(context, name));

@@ -1,18 +1,12 @@
-import {
-  createApiServerCertificate,
-  createAuthority,
-  createClientCertificate,
-  EMBEDDED_CA_UNIT,
-  type KeyPair,
-} from "../pki/authority.js";
+import { createApiServerCertificate, createClientCertificate, type KeyPair } from "../pki/authority.js";
 import type { CertificateAuthority } from "../pki/issue.js";
 import type { UserInfo } from "../server/authentication/user.js";
 import type { HealthCheck } from "../server/healthz.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { listenProblem } from "../util/listen-problem.js";
 import { createAdmission } from "./admission/create-admission.js";
 import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
-import { checkStorage } from "./apiserver/health.js";
 import { createConnecters } from "./apiserver/proxy/connecters.js";
 import { KubeletConnections } from "./apiserver/proxy/kubelet-connection.js";
 import { traceAdmission } from "./apiserver/trace-admission.js";
@@ -22,8 +16,10 @@ import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
 import { controllerChecks, type RunningControllers, startControllers } from "./controllers/create-controllers.js";
 import { writeInitialObjects } from "./initial-objects.js";
+import { type ClusterState, keyTypeOf, openState } from "./open-state.js";
 import { apiServerService, keepService, writeService } from "./reconcilers/service-reconciler.js";
 import { createRegistry } from "./registry/create-registry.js";
+import type { ResourceDefinition } from "./registry/definition.js";
 import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
 import { createActionHandlers } from "./registry/resources/action-handlers.js";
@@ -32,6 +28,7 @@ import { bindingHandler } from "./registry/resources/pods/binding.js";
 import { resourcesFor } from "./registry/table.js";
 import { createBinder } from "./scheduler/binder.js";
 import { MemoryStorage } from "./storage/memory.js";
+import type { Storage } from "./storage/storage.js";
 
 const DEFAULT_HOST = "127.0.0.1" as const;
 /** The administrator, as kubeadm names it. */
@@ -44,7 +41,7 @@ const ALL = "*";
 /**
  * Starts an embedded control plane: storage, API server, controllers. The API server is ready when it resolves; the
  * controllers' first objects (service accounts, the CA's config map, cluster-info) follow right after.
- * @throws LabError USAGE when the port is taken
+ * @throws LabError USAGE when the port is taken; as `openState`
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   // Facts of servers and controllers belong to no step of the caller.
@@ -52,13 +49,25 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const identities = await createIdentities(options);
-  const parts = await createParts(options, identities.ca);
+  const definitions = resourcesFor(options.kubeVersion);
+  const state = await openState(options, definitions);
+  try {
+    return await startOn(options, state, definitions);
+  } catch (error) {
+    await state.storage.close();
+    throw error;
+  }
+}
+
+async function startOn(
+  options: ControlPlaneOptions,
+  state: ClusterState,
+  definitions: readonly ResourceDefinition[],
+): Promise<ControlPlane> {
+  const identities = await createIdentities(options, state.ca);
+  const parts = await createParts(options, state, definitions);
   let controllers: RunningControllers | undefined;
-  const components = [
-    ...controllerChecks(() => controllers),
-    { name: "storage", check: () => checkStorage(parts.storage) },
-  ];
+  const components = [...controllerChecks(() => controllers), ...parts.storage.health.components];
   const apiServer = await listen(options, identities, parts, components);
   const { host = DEFAULT_HOST, clock, random } = options;
   const { storage, registry } = parts;
@@ -110,15 +119,11 @@ interface Identities {
   readonly admin: KeyPair;
 }
 
-async function createIdentities({
-  clock,
-  random,
-  host = DEFAULT_HOST,
-  likeRecorded,
-}: ControlPlaneOptions): Promise<Identities> {
+async function createIdentities(
+  { clock, random, host = DEFAULT_HOST }: ControlPlaneOptions,
+  ca: CertificateAuthority,
+): Promise<Identities> {
   const deps = { clock, random };
-  const unit = likeRecorded ? {} : { organizationalUnit: [EMBEDDED_CA_UNIT] };
-  const ca = await createAuthority(deps, { commonName: "kubernetes", ...unit, keyType: keyTypeOf({ likeRecorded }) });
   const [serving, admin] = await Promise.all([
     createApiServerCertificate(ca, deps, host === DEFAULT_HOST ? {} : { sans: { ip: [host] } }),
     createClientCertificate(ca, deps, ADMIN),
@@ -126,23 +131,20 @@ async function createIdentities({
   return { ca, serving, admin };
 }
 
-/** kubeadm uses RSA keys. Generating one takes longer than the rest of the start. */
-function keyTypeOf({ likeRecorded }: { readonly likeRecorded?: boolean | undefined }): "ec" | "rsa" {
-  return likeRecorded === true ? "rsa" : "ec";
-}
-
 interface Parts {
-  readonly storage: MemoryStorage;
+  readonly storage: Storage;
   readonly registry: Registry;
   readonly auth: Auth;
   readonly admission: readonly AdmissionPlugin[];
 }
 
 /** Everything behind the API server's socket, including a new cluster's objects. */
-async function createParts(options: ControlPlaneOptions, ca: CertificateAuthority): Promise<Parts> {
-  const { clock, random, trace, kubeVersion, watchBacklog } = options;
-  const storage = new MemoryStorage({ clock }, { watchBacklog });
-  const definitions = resourcesFor(kubeVersion);
+async function createParts(
+  options: ControlPlaneOptions,
+  { storage, ca, serviceAccountKeyPem }: ClusterState,
+  definitions: readonly ResourceDefinition[],
+): Promise<Parts> {
+  const { clock, random, trace, kubeVersion } = options;
   const withKubeadmJoin = options.likeRecorded !== true;
   const clientCaPem = ca.certificatePem;
   await writeInitialObjects({
@@ -156,12 +158,15 @@ async function createParts(options: ControlPlaneOptions, ca: CertificateAuthorit
     clusterDns: options.clusterDns,
   });
   // Clients cannot read revisions of a half-made cluster.
-  storage.compactReads(await storage.currentRevision());
+  if (storage instanceof MemoryStorage) storage.compactReads(await storage.currentRevision());
   // Admission plugins read the registry, and the registry runs them, so the registry is passed lazily.
   const admission: AdmissionPlugin[] = [];
   const registry: Registry = createRegistry({ storage, clock, random, trace, admission, kubeVersion, definitions });
   const authDeps = { registry: () => registry, ca, clock, random, kubeVersion };
-  const auth = createAuth(authDeps, { serviceAccountKeyType: keyTypeOf(options) });
+  const auth = createAuth(authDeps, {
+    serviceAccountKeyType: keyTypeOf(options),
+    ...defined({ serviceAccountKeyPem }),
+  });
   admission.push(...traceAdmission(createAdmission({ registry, auth: auth.admission, clock, random, trace }), trace));
   await auth.ready();
   return { storage, registry, auth, admission };
@@ -208,7 +213,7 @@ async function listen(
 function runControllers(
   options: ControlPlaneOptions,
   ca: CertificateAuthority,
-  { registry, auth }: Parts,
+  { storage, registry, auth }: Parts,
   serverUrl: string,
 ): RunningControllers | undefined {
   const { clock, random, trace, kubeVersion, withoutControllers, clusterSigningDurationMs } = options;
@@ -222,7 +227,8 @@ function runControllers(
   return startControllers(
     { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions, clientFor, binderFor },
     {
-      ...(withoutControllers === undefined ? {} : { without: withoutControllers }),
+      // A storage with leases deletes events itself.
+      without: [...(withoutControllers ?? []), ...(storage.hasLeases ? ["event-ttl"] : [])],
       ...(clusterSigningDurationMs === undefined ? {} : { clusterSigningDurationMs }),
     },
   );

@@ -30,6 +30,8 @@ export interface ClusterState {
   readonly nodes: number;
   /** it has a control-plane node, and its components as pods; absent: no */
   readonly systemPods?: boolean;
+  /** the servers of the etcd that has its state; absent: in memory */
+  readonly etcd?: readonly string[];
   /** absent: it takes any kubelet's certificate */
   readonly verifyKubelets?: boolean;
 }

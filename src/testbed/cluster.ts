@@ -1,10 +1,12 @@
 import { rm } from "node:fs/promises";
 import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../client-go/rest/client.js";
+import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
 import type { Ctx } from "../trace/ctx.js";
 import type { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
+import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
 import type { NodeSpec } from "./cluster-nodes.js";
@@ -43,6 +45,8 @@ export interface ClusterOptions {
   readonly systemPods?: boolean;
   /** the API server checks kubelets' certificates with the cluster's CA */
   readonly verifyKubelets?: boolean;
+  /** keeps the cluster there; default: in memory */
+  readonly etcd?: EtcdConfig;
 }
 
 export interface ClusterDeps {
@@ -59,14 +63,14 @@ const STOP_TIMEOUT_MS = 5000;
 /**
  * Runs the control plane and its nodes in this process until the signal aborts.
  * @param onReady called when other processes can connect
- * @throws LabError USAGE when the port is taken
+ * @throws LabError USAGE when the port is taken; CLUSTER_UNREACHABLE, CLUSTER_NOT_TRUSTED when etcd does not answer
  */
 export async function runCluster(
   { context, clock, trace }: ClusterDeps,
   options: ClusterOptions,
   onReady: (state: ClusterState) => void,
 ): Promise<void> {
-  const { name, port, kubeVersion, speed = 1, nodes: count, systemPods, verifyKubelets = false } = options;
+  const { name, port, kubeVersion, speed = 1, nodes: count, systemPods, verifyKubelets = false, etcd } = options;
   const { env, random, signal } = context;
   const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
   await using controlPlane = await startEmbeddedControlPlane({
@@ -77,6 +81,7 @@ export async function runCluster(
     port,
     verifyKubelets,
     dnsInPods: systemPods === true,
+    ...defined({ etcd }),
   });
   const { admin, url } = controlPlane;
   const state: ClusterState = {
@@ -89,6 +94,7 @@ export async function runCluster(
     speed,
     ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
     nodes: count,
+    ...defined({ etcd: etcd?.servers }),
     ...(verifyKubelets ? { verifyKubelets } : {}),
     ...(systemPods === true ? { systemPods } : {}),
   };

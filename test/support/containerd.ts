@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -9,6 +8,7 @@ import { type CriClient, createCriClient } from "../../src/cri/remote/create-cri
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { LabError } from "../../src/util/errors.js";
+import { freePort } from "./free-port.js";
 import { busyboxImage } from "./oci-image.js";
 
 const run = promisify(execFile);
@@ -195,12 +195,4 @@ async function removeSandboxes({ runtime }: CriClient): Promise<void> {
     await runtime.stopPodSandbox(id, signal);
     await runtime.removePodSandbox(id, signal);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -6,6 +6,7 @@ const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
   "busybox-static": ["sh", "-c", "/bin/busybox true && ! ldd /bin/busybox"],
   chromium: ["/usr/bin/chromium", "--version"],
   containerd: ["sh", "-c", "containerd --version && runc --version && ctr --version"],
+  etcd: ["sh", "-c", "etcd --version && etcdctl version"],
   kubectl: ["kubectl", "version", "--client"],
   openssl: ["openssl", "version"],
   python3: ["python3", "--version"],

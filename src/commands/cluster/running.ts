@@ -42,13 +42,12 @@ function countNodes({ nodes }: ClusterState): string {
   return nodes === 0 ? "no nodes" : `${nodes} ${nodes === 1 ? "node" : "nodes"}`;
 }
 
+/** What a running cluster is compared with. */
+export type ComparableOptions = ClusterOptions & { readonly trace?: string; readonly ui?: number | true };
+
 /** Prints a cluster that runs already. @throws LabError USAGE when it differs from the options */
-export function printIfSame(
-  context: CliContext,
-  running: ClusterState,
-  options: ClusterOptions & { readonly trace?: string; readonly ui?: number | true },
-): void {
-  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods } = options;
+export function printIfSame(context: CliContext, running: ClusterState, options: ComparableOptions): void {
+  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods, etcd } = options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
   const differences = [
     kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
@@ -58,6 +57,7 @@ export function printIfSame(
     nodeLabels !== undefined && "and its nodes have registered without these --node-labels",
     trace !== undefined && "and began without this --trace",
     ui !== undefined && "and began without --ui",
+    etcd !== undefined && etcd.servers.join() !== running.etcd?.join() && stateOf(running),
     port !== 0 && !running.url.endsWith(`:${port}`) && `at ${running.url}`,
     wantsOtherNodes && `with ${countNodes(running)}, not ${nodes}`,
   ].filter((one) => one !== false);
@@ -71,4 +71,8 @@ export function printIfSame(
     `cluster ${running.name} is running already, ${differences.join(", ")}`,
     `End it first (\`kubelab cluster down\`), or give this one a --name of its own.${more}`,
   );
+}
+
+function stateOf({ etcd }: ClusterState): string {
+  return etcd === undefined ? "with its state in memory" : `with its state in etcd at ${etcd.join(", ")}`;
 }

@@ -8,9 +8,10 @@ import { type Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LAB_ERRORS, LabError } from "../../util/errors.js";
-import { note, printIfSame, printRunning } from "./running.js";
+import { type EtcdOptions, etcdConfig, etcdFlags } from "../etcd-options.js";
+import { type ComparableOptions, note, printIfSame, printRunning } from "./running.js";
 
-export interface UpOptions extends ClusterOptions {
+export interface UpOptions extends Omit<ClusterOptions, "etcd">, EtcdOptions {
   readonly detach?: boolean;
   readonly verbosity?: Level;
   /** a file for the trace of the cluster's own process */
@@ -28,8 +29,8 @@ const READY_TIMEOUT_PER_NODE_S = 2;
  */
 export async function bringUp(context: CliContext, given: UpOptions): Promise<void> {
   checkNodeLabels(given);
-  if (given.detach === true) return bringUpDetached(context, given);
-  const options = { ...given, kubeVersion: parseKubeVersion(given.kubeVersion) };
+  const options = clusterOptions(given);
+  if (given.detach === true) return bringUpDetached(context, given, options);
   const claim = await claimClusterName(context, options.name, (text) => note(context, text));
   if ("running" in claim) return printIfSame(context, claim.running, options);
   await using _lock = claim.lock;
@@ -82,7 +83,13 @@ async function showCluster(
   });
 }
 
-async function bringUpDetached(context: CliContext, given: UpOptions): Promise<void> {
+/** @throws LabError USAGE for an unknown release, or files for etcd without etcd */
+function clusterOptions({ etcd, ...given }: UpOptions): ComparableOptions {
+  const state = etcdConfig({ ...given, ...defined({ etcd }) });
+  return { ...given, kubeVersion: parseKubeVersion(given.kubeVersion), ...defined({ etcd: state }) };
+}
+
+async function bringUpDetached(context: CliContext, given: UpOptions, options: ComparableOptions): Promise<void> {
   const { name, verbosity = 1, ui } = given;
   if (ui !== undefined) {
     const hint = "Leave out --detach: the cluster then runs in this terminal.";
@@ -97,7 +104,7 @@ async function bringUpDetached(context: CliContext, given: UpOptions): Promise<v
   const printRunningIfSame = async () => {
     const running = await findRunning();
     if (running === undefined) return false;
-    printIfSame(context, running, { ...given, kubeVersion: parseKubeVersion(given.kubeVersion) });
+    printIfSame(context, running, options);
     return true;
   };
   if (await printRunningIfSame()) return;
@@ -132,16 +139,23 @@ async function bringUpDetached(context: CliContext, given: UpOptions): Promise<v
   throw new LabError("FAILED", `cluster ${name} ended as soon as it was ready`, "Start it again.");
 }
 
-/** @param exitCode of the cluster's process: its usage error is one of this command */
+/** @param exitCode of the cluster's process: its usage error is one of this command, and etcd that does not answer is a target that it does not reach */
 function didNotStart(name: string, why: string, hint: string, exitCode?: number | null): LabError {
-  const code = exitCode === LAB_ERRORS.USAGE.exitCode ? "USAGE" : "FAILED";
+  const { USAGE, CLUSTER_UNREACHABLE } = LAB_ERRORS;
+  const code =
+    exitCode === USAGE.exitCode
+      ? "USAGE"
+      : exitCode === CLUSTER_UNREACHABLE.exitCode
+        ? "CLUSTER_UNREACHABLE"
+        : "FAILED";
   return new LabError(code, `cluster ${name} did not start: ${why}`, hint);
 }
 
 /** @param trace path of the file that the cluster's own process writes */
-function flagsOf(options: ClusterOptions, trace: string | undefined): string[] {
+function flagsOf(options: UpOptions, trace: string | undefined): string[] {
   const { name, port, kubeVersion, speed, nodes, nodeLabels = [], systemPods, verifyKubelets } = options;
   return [
+    ...etcdFlags(options),
     ...["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)],
     ...nodeLabels.flatMap(({ node, labels }) => {
       const text = Object.entries(labels)

@@ -29,7 +29,7 @@ export interface ApiServerDeps {
   /** `1.25` */
   readonly kubeVersion: string;
   readonly registry: Registry;
-  readonly storage: Pick<Storage, "get">;
+  readonly storage: Pick<Storage, "health">;
   readonly auth: Pick<Auth, "authenticator" | "authorizer" | "tokens" | "views">;
   readonly actions: ActionHandlers;
   readonly connecters: Connecters;

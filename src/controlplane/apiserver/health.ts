@@ -1,17 +1,12 @@
-import { type HealthCheck, runCheck, runChecks } from "../../server/healthz.js";
+import { runCheck, runChecks } from "../../server/healthz.js";
 import type { ObjectView } from "../auth/object-view.js";
-import type { Storage } from "../storage/storage.js";
+import type { ServerCheck, Storage } from "../storage/storage.js";
 import { writeBody, writePageNotFound, writeText } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 
-interface ServerCheck extends HealthCheck {
-  /** only /readyz runs this check */
-  readonly readyOnly?: boolean;
-}
-
 /** What the checks look at. */
 export interface HealthSubjects {
-  readonly storage: Pick<Storage, "get">;
+  readonly storage: Pick<Storage, "health">;
   /** the copies of objects that authorization reads */
   readonly views: readonly Pick<ObjectView, "resource" | "isFollowing">[];
   /** aborts when the server begins to close */
@@ -19,21 +14,16 @@ export interface HealthSubjects {
 }
 
 /**
- * Differs from kube-apiserver v1.25: only checks that can fail. `storage` replaces etcd and etcd-readiness; there is no log
+ * Differs from kube-apiserver v1.25: only checks that can fail. `storage` replaces etcd and etcd-readiness for a cluster in memory; there is no log
  * check and there are no post-start hooks, because what those do is done here before the server listens.
  */
 export function healthChecks({ storage, views, closing }: HealthSubjects): ServerCheck[] {
   return [
     { name: "ping" },
-    { name: "storage", check: () => checkStorage(storage) },
+    ...storage.health.checks,
     { name: "informer-sync", check: () => checkInformers(views), readyOnly: true },
     { name: "shutdown", check: () => closing.throwIfAborted(), readyOnly: true },
   ];
-}
-
-/** Reads a key. Mirrors newETCD3HealthCheck in k8s.io/apiserver/pkg/storage/storagebackend/factory/etcd3.go. */
-export async function checkStorage(storage: HealthSubjects["storage"]): Promise<void> {
-  await storage.get("/registry/health");
 }
 
 /** Mirrors informerSync.Check in k8s.io/apiserver/pkg/server/healthz/healthz.go. */

@@ -10,7 +10,7 @@ import { asController, retryReporter, type SharedDeps } from "./support/shared-d
  * Deletes events an hour after their last change.
  *
  * Differs: upstream stores events under an etcd lease of `--event-ttl` (staging/src/k8s.io/apiserver/pkg/storage/etcd3/
- * store.go, ttlOpts), and etcd deletes them; the embedded store has no leases.
+ * store.go, ttlOpts), and etcd deletes them; the store in memory has no leases. On etcd this controller does not run.
  */
 export class EventTtlController implements Controller {
   readonly name = "event-ttl";

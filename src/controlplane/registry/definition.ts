@@ -40,6 +40,8 @@ export interface ResourceDefinition {
   readonly storedAs?: StoredAs;
   /** Makes what runs around the writes of a registry's objects: services allocate addresses. */
   createHooks?(deps: HookDeps): StoreHooks;
+  /** ms after the last write until a storage with leases deletes the object. Mirrors TTLFunc. @param kubeVersion `1.25` */
+  timeToLiveMs?(kubeVersion: string): number;
   /** DELETE returns the object instead of a Status (pods, namespaces, serviceaccounts, …) */
   readonly deleteReturnsObject?: boolean;
 }

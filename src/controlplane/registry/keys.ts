@@ -11,6 +11,7 @@ const SPECIAL_PREFIXES: Readonly<Record<string, string>> = {
   endpoints: "services/endpoints",
   replicationcontrollers: "controllers",
   ingresses: "ingress",
+  customresourcedefinitions: "apiextensions.k8s.io/customresourcedefinitions",
 };
 
 /** The storage keys of one resource. */

@@ -4,7 +4,7 @@ import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { Random } from "../../util/random.js";
 import type { AdmissionPlugin } from "../auth/contracts.js";
-import type { Storage, StoredEntry } from "../storage/storage.js";
+import type { Storage, StoredEntry, WriteOptions } from "../storage/storage.js";
 import { AdmissionChains } from "./admission-chain.js";
 import type { ResourceDefinition, StoredAs, StrategyContext } from "./definition.js";
 import { type ResourceKeys, resourceKeys } from "./keys.js";
@@ -34,6 +34,8 @@ export interface StoreCore extends StoreDeps {
   readonly selector: Selector;
   readonly chains: AdmissionChains;
   readonly hooks: StoreHooks | undefined;
+  /** the options of each write */
+  readonly writing: WriteOptions;
   /** the object of an entry, in this row's kind */
   read(entry: StoredEntry): KubeObject;
   /** converts a stored object to this row's kind */
@@ -44,6 +46,7 @@ export interface StoreCore extends StoreDeps {
 /** @param storing the row whose keys are used if `definition` is a view of it */
 export function storeCore(deps: StoreDeps, definition: ResourceDefinition, storing: ResourceDefinition): StoreCore {
   const show = definition.storedAs === undefined ? (stored: KubeObject) => stored : converted(definition.storedAs);
+  const ttlMs = storing.timeToLiveMs?.(deps.kubeVersion);
   return {
     ...deps,
     definition,
@@ -51,6 +54,7 @@ export function storeCore(deps: StoreDeps, definition: ResourceDefinition, stori
     selector: new Selector(definition),
     chains: new AdmissionChains(deps.admission, definition),
     hooks: definition.createHooks?.(deps),
+    writing: ttlMs === undefined ? {} : { ttlSeconds: ttlMs / 1000 },
     show,
     read: (entry) => show(entry.object),
     toStored: definition.storedAs?.toStored ?? ((object) => object),

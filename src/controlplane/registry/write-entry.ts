@@ -11,7 +11,7 @@ const FILE = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.g
 
 /** @returns undefined if the key exists already */
 export async function createEntry(core: StoreCore, key: string, object: KubeObject): Promise<StoredEntry | undefined> {
-  return report(core, "Create", await core.storage.create(key, core.toStored(object)));
+  return report(core, "Create", await core.storage.create(key, core.toStored(object), core.writing));
 }
 
 /** @returns undefined if `entry` is no longer the current one */
@@ -20,7 +20,8 @@ export async function updateEntry(
   entry: StoredEntry,
   object: KubeObject,
 ): Promise<StoredEntry | undefined> {
-  return report(core, "Update", await core.storage.update(entry.key, core.toStored(object), entry.modRevision), entry);
+  const stored = core.toStored(object);
+  return report(core, "Update", await core.storage.update(entry.key, stored, entry.modRevision, core.writing), entry);
 }
 
 /** @returns the last object with the version of its deletion; undefined if `entry` is no longer the current one */

@@ -10,6 +10,7 @@ import {
   type ListResult,
   type Storage,
   type StorageEvent,
+  type StorageHealth,
   type StoredEntry,
   type WatchBacklog,
 } from "./storage.js";
@@ -46,6 +47,9 @@ interface WeighedEntry extends StoredEntry {
  */
 export class MemoryStorage implements Storage {
   readonly watchBacklog: WatchBacklog;
+  /** It answers as long as the process does. */
+  readonly health: StorageHealth = { checks: [{ name: "storage" }], components: [{ name: "storage" }] };
+  readonly hasLeases = false;
   readonly #entries = new Map<string, WeighedEntry>();
   readonly #keys = new SortedKeys();
   readonly #histories = new Map<string, EventHistory>();

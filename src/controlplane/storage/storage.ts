@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { HealthCheck } from "../../server/healthz.js";
 
 /** How many unread changes one watcher can have before it is disconnected. */
 export interface WatchBacklog {
@@ -18,15 +19,23 @@ export interface WatchBacklog {
  */
 export interface Storage {
   readonly watchBacklog: WatchBacklog;
+  readonly health: StorageHealth;
+  /** Whether it deletes keys whose time to live has passed. */
+  readonly hasLeases: boolean;
   /** The newest revision; 1 on an empty store. */
   currentRevision(): Promise<number>;
   get(key: string): Promise<{ readonly entry: StoredEntry | undefined; readonly revision: number }>;
   /** Entries whose key begins with `prefix`, sorted by key. */
   list(prefix: string, options?: ListRange): Promise<ListResult>;
   /** @returns undefined when the key already exists */
-  create(key: string, object: KubeObject): Promise<StoredEntry | undefined>;
+  create(key: string, object: KubeObject, options?: WriteOptions): Promise<StoredEntry | undefined>;
   /** @returns undefined when the key's modification revision is not `expectedRevision` */
-  update(key: string, object: KubeObject, expectedRevision: number): Promise<StoredEntry | undefined>;
+  update(
+    key: string,
+    object: KubeObject,
+    expectedRevision: number,
+    options?: WriteOptions,
+  ): Promise<StoredEntry | undefined>;
   /**
    * The deletion event carries the last object with the deletion's revision as its resourceVersion.
    * @returns undefined when the key's modification revision is not `expectedRevision`
@@ -42,6 +51,25 @@ export interface Storage {
   /** Drops history up to and including `revision`: exact reads and watches of older revisions get CompactedError. */
   compact(revision: number): Promise<void>;
   close(): Promise<void>;
+}
+
+/** How the API server reports the health of its storage. */
+export interface StorageHealth {
+  /** behind /healthz, /livez and /readyz */
+  readonly checks: readonly ServerCheck[];
+  /** its rows in componentstatuses */
+  readonly components: readonly HealthCheck[];
+}
+
+/** A check of the API server's own health. */
+export interface ServerCheck extends HealthCheck {
+  /** only /readyz runs this check */
+  readonly readyOnly?: boolean;
+}
+
+export interface WriteOptions {
+  /** deletes the key after at least this many seconds without another write, if the storage has leases */
+  readonly ttlSeconds?: number | undefined;
 }
 
 export interface StoredEntry {

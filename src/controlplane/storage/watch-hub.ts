@@ -58,6 +58,13 @@ export class WatchHub {
     return { queue: subscriber.queue, leave: () => group.delete(subscriber) };
   }
 
+  /** Ends the watches of a resource. */
+  fail(resourcePrefix: string, error: unknown): void {
+    const group = this.#byResource.get(resourcePrefix) ?? [];
+    for (const { queue } of group) queue.fail(error);
+    this.#byResource.delete(resourcePrefix);
+  }
+
   close(): void {
     this.#isClosed = true;
     for (const group of this.#byResource.values()) {

@@ -5,20 +5,25 @@ import { startAuth } from "../auth/fixtures.js";
 import { Face } from "./support.js";
 
 const WORKING: HealthSubjects = {
-  storage: { get: async () => ({ entry: undefined, revision: 1 }) },
+  storage: { health: { checks: [{ name: "storage", check: async () => {} }], components: [] } },
   views: [{ resource: "pods", isFollowing: true }],
   closing: new AbortController().signal,
 };
 
 /** Each check with a subject that fails. `ping` only proves that the server answers. */
 const BROKEN: Readonly<Record<string, [Partial<HealthSubjects>, string]>> = {
-  storage: [{ storage: { get: () => Promise.reject(new Error("the disk is gone")) } }, "the disk is gone"],
+  storage: [{ storage: brokenStorage() }, "the disk is gone"],
   "informer-sync": [
     { views: [...WORKING.views, { resource: "roles", isFollowing: false }] },
     "1 informers not started yet: [roles]",
   ],
   shutdown: [{ closing: AbortSignal.abort(new Error("the server closes")) }, "the server closes"],
 };
+
+function brokenStorage(): HealthSubjects["storage"] {
+  const check = () => Promise.reject(new Error("the disk is gone"));
+  return { health: { checks: [{ name: "storage", check }], components: [] } };
+}
 
 test("every check except ping fails when its subject fails, and passes otherwise", async () => {
   const checks = healthChecks(WORKING);

@@ -3,6 +3,7 @@ import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isDns1123Subdomain, isQualifiedName } from "../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../apimachinery/errors.js";
 import type { Wire } from "../../../apimachinery/wire.js";
+import { factFor } from "../../../release/facts.js";
 import type { Strategy, TableDefinition } from "../definition.js";
 import { column, NAME_COLUMN, nameOf, since, timeMs } from "./cells.js";
 import { invalidValue, required } from "./field-errors.js";
@@ -125,6 +126,7 @@ export const EVENTS = row("v1", "Event", "events", strategy, {
   shortNames: ["ev"],
   selectableFields,
   table: { columns: COLUMNS, cells: eventCells },
+  timeToLiveMs: (kubeVersion) => factFor("eventTtl", kubeVersion),
 });
 
 /** [name in events.k8s.io/v1, name in v1] of the fields that differ. Mirrors pkg/apis/events/v1/conversion.go. */

@@ -1,0 +1,78 @@
+import { createAuthority, EMBEDDED_CA_UNIT } from "../pki/authority.js";
+import type { CertificateAuthority } from "../pki/issue.js";
+import { generatePrivateKey, privateKeyPem } from "../pki/keys.js";
+import { defined } from "../util/defined.js";
+import type { ControlPlaneOptions } from "./control-plane.js";
+import type { ResourceDefinition } from "./registry/definition.js";
+import type { EtcdConfig } from "./storage/etcd/config.js";
+import type { ClusterIdentity } from "./storage/etcd/identity.js";
+import { MemoryStorage } from "./storage/memory.js";
+import type { Storage } from "./storage/storage.js";
+
+/** What a cluster is made of before its API server starts. */
+export interface ClusterState {
+  readonly storage: Storage;
+  readonly ca: CertificateAuthority;
+  /** undefined: a key is generated for the first token */
+  readonly serviceAccountKeyPem?: string;
+}
+
+/**
+ * A new cluster in memory, or the one that etcd has.
+ * @throws LabError as `openEtcd`
+ */
+export async function openState(
+  options: ControlPlaneOptions,
+  definitions: readonly ResourceDefinition[],
+): Promise<ClusterState> {
+  const { etcd, clock, watchBacklog } = options;
+  if (etcd !== undefined) return openInEtcd(options, etcd, definitions);
+  return { storage: new MemoryStorage({ clock }, { watchBacklog }), ca: await makeAuthority(options) };
+}
+
+/** Loads what a cluster in memory does not need. */
+async function openInEtcd(
+  options: ControlPlaneOptions,
+  etcd: EtcdConfig,
+  definitions: readonly ResourceDefinition[],
+): Promise<ClusterState> {
+  const { trace, watchBacklog } = options;
+  const [{ openEtcd }, { kindsByKey }] = await Promise.all([
+    import("./storage/etcd/open.js"),
+    import("./storage/etcd/kind-of-key.js"),
+  ]);
+  const { storage, identity } = await openEtcd(
+    etcd,
+    {
+      kindOf: kindsByKey(definitions),
+      makeIdentity: () => makeIdentity(options),
+      report: (message) => trace.emit({ kind: "error", message }, { actor: "apiserver", level: 0 }),
+    },
+    defined({ watchBacklog }),
+  );
+  const { caCertificatePem: certificatePem, caKeyPem, serviceAccountKeyPem } = identity;
+  return { storage, ca: { certificatePem, privateKeyPem: caKeyPem }, serviceAccountKeyPem };
+}
+
+async function makeIdentity(options: ControlPlaneOptions): Promise<ClusterIdentity> {
+  const ca = await makeAuthority(options);
+  const key = await generatePrivateKey(keyTypeOf(options));
+  return {
+    caCertificatePem: ca.certificatePem,
+    caKeyPem: ca.privateKeyPem,
+    serviceAccountKeyPem: privateKeyPem(key),
+  };
+}
+
+function makeAuthority({ clock, random, likeRecorded }: ControlPlaneOptions): Promise<CertificateAuthority> {
+  const unit = likeRecorded === true ? {} : { organizationalUnit: [EMBEDDED_CA_UNIT] };
+  return createAuthority(
+    { clock, random },
+    { commonName: "kubernetes", ...unit, keyType: keyTypeOf({ likeRecorded }) },
+  );
+}
+
+/** kubeadm uses RSA keys. Generating one takes longer than the rest of the start. */
+export function keyTypeOf({ likeRecorded }: { readonly likeRecorded?: boolean | undefined }): "ec" | "rsa" {
+  return likeRecorded === true ? "rsa" : "ec";
+}

@@ -1,0 +1,102 @@
+import { withResourceVersion } from "../resource-version.js";
+import type { StoredEntry } from "../storage.js";
+import type { StorageCodec } from "./codec.js";
+import { UndecodableError } from "./errors.js";
+import type { KeyValue } from "./messages.js";
+
+/** An entry of etcd, with the length of its value. */
+export interface DecodedEntry extends StoredEntry {
+  readonly bytes: number;
+}
+
+interface Known {
+  readonly entry: DecodedEntry;
+  /** the version before: the next watch event has it as the previous one */
+  readonly before: DecodedEntry | undefined;
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Decodes values, each version of a key once: a list, the watch event and the writer share one object. Keeps the newest versions
+ * of the keys that were read or written last.
+ * Differs: upstream decodes each value that it reads; its watch cache takes most reads.
+ */
+export class DecodedValues {
+  readonly #known = new Map<string, Known>();
+  #bytes = 0;
+
+  constructor(
+    readonly codec: StorageCodec,
+    /** told of each value that cannot be read, once per version */
+    readonly reportUndecodable: (error: UndecodableError) => void,
+    readonly maxBytes = MAX_BYTES,
+  ) {}
+
+  /** @throws UndecodableError */
+  async one(kv: KeyValue): Promise<DecodedEntry> {
+    await this.codec.prepare([kv]);
+    return this.#entry(kv);
+  }
+
+  /** Leaves out the values that cannot be read, and reports them. */
+  async all(kvs: readonly KeyValue[]): Promise<readonly DecodedEntry[]> {
+    await this.codec.prepare(kvs);
+    return kvs.flatMap((kv) => this.tryOne(kv) ?? []);
+  }
+
+  /** undefined and a report for a value that cannot be read. It must have been prepared. */
+  tryOne(kv: KeyValue): DecodedEntry | undefined {
+    try {
+      return this.#entry(kv);
+    } catch (error) {
+      if (!(error instanceof UndecodableError)) throw error;
+      this.reportUndecodable(error);
+      return undefined;
+    }
+  }
+
+  #entry(kv: KeyValue): DecodedEntry {
+    const key = kv.key.toString();
+    const modRevision = Number(kv.modRevision);
+    const known = this.find(key, modRevision);
+    if (known !== undefined) return known;
+    const object = withResourceVersion(this.codec.decode(key, kv.value), modRevision);
+    const entry = { key, object, createRevision: Number(kv.createRevision), modRevision, bytes: kv.value.length };
+    this.add(entry);
+    return entry;
+  }
+
+  /** The version of the key, if it is kept. */
+  find(key: string, modRevision: number): DecodedEntry | undefined {
+    const known = this.#known.get(key);
+    if (known?.entry.modRevision === modRevision) return known.entry;
+    return known?.before?.modRevision === modRevision ? known.before : undefined;
+  }
+
+  /** Keeps a version, unless a newer one is kept. */
+  add(entry: DecodedEntry): void {
+    const known = this.#known.get(entry.key);
+    if (known !== undefined && known.entry.modRevision >= entry.modRevision) return;
+    this.#remove(entry.key);
+    this.#known.set(entry.key, { entry, before: known?.entry });
+    this.#bytes += entry.bytes;
+    for (const oldest of this.#known.keys()) {
+      if (this.#bytes <= this.maxBytes) break;
+      this.#remove(oldest);
+    }
+  }
+
+  /** After the deletion of a key. */
+  drop(key: string, revision: number): void {
+    const known = this.#known.get(key);
+    if (known !== undefined && known.entry.modRevision <= revision) this.#remove(key);
+  }
+
+  #remove(key: string): void {
+    const known = this.#known.get(key);
+    if (known === undefined) return;
+    this.#known.delete(key);
+    this.#bytes -= known.entry.bytes;
+  }
+}

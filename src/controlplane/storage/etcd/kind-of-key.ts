@@ -1,0 +1,17 @@
+import type { ResourceDefinition } from "../../registry/definition.js";
+import { resourceKeys } from "../../registry/keys.js";
+import type { KindOfKey } from "./codec.js";
+
+/** The kinds of all keys: by the first two parts of a key, or the first three (`/registry/services/specs/`). */
+export function kindsByKey(definitions: readonly ResourceDefinition[]): KindOfKey {
+  const byPrefix = new Map<string, ResourceDefinition>();
+  for (const definition of definitions) {
+    const isStored = definition.virtual !== true && definition.storedAs === undefined;
+    if (isStored) byPrefix.set(resourceKeys(definition).resourcePrefix, definition);
+  }
+  return (key) => {
+    const second = key.indexOf("/", key.indexOf("/", 1) + 1);
+    const third = key.indexOf("/", second + 1);
+    return byPrefix.get(key.slice(0, second + 1)) ?? byPrefix.get(key.slice(0, third + 1));
+  };
+}

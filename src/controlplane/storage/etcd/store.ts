@@ -1,0 +1,244 @@
+import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { HealthCheck } from "../../../server/healthz.js";
+import { withResourceVersion } from "../resource-version.js";
+import {
+  CompactedError,
+  type ListRange,
+  type ListResult,
+  type Storage,
+  type StorageEvent,
+  type StorageHealth,
+  type StoredEntry,
+  type WatchBacklog,
+  type WriteOptions,
+} from "../storage.js";
+import type { EtcdClient } from "./client.js";
+import type { StorageCodec } from "./codec.js";
+import { Compactor } from "./compactor.js";
+import { type DecodedEntry, DecodedValues } from "./decoded-values.js";
+import { asAnswer, EtcdError, type UndecodableError } from "./errors.js";
+import { WatchFeeds } from "./feeds.js";
+import { LeaseManager } from "./lease-manager.js";
+import { CompareTarget, type RequestOp, type TxnResponse } from "./messages.js";
+import { prefixRange, prefixRangeAfter } from "./ranges.js";
+import { COMPACT, RANGE, TXN } from "./rpcs.js";
+
+/** Mirrors requestTimeoutUpperBound in k8s.io/apiserver/pkg/endpoints/handlers/rest.go. */
+const REQUEST_TIMEOUT_MS = 34_000;
+/** Mirrors DefaultHealthcheckTimeout. */
+const HEALTH_TIMEOUT_MS = 2_000;
+/** Mirrors DefaultCompactInterval. */
+const COMPACTION_INTERVAL_MS = 5 * 60_000;
+const HEALTH_KEY = { key: Buffer.from("/registry/health") };
+const DEFAULT_BACKLOG: WatchBacklog = { changes: 10_000, bytes: 16 * 1024 * 1024 };
+
+export interface EtcdStorageOptions {
+  readonly watchBacklog?: Partial<WatchBacklog> | undefined;
+  /** how long a request waits for etcd */
+  readonly requestTimeoutMs?: number;
+  readonly healthTimeoutMs?: number;
+  /** 0: never */
+  readonly compactionIntervalMs?: number;
+}
+
+export interface EtcdStorageDeps {
+  /** closed with the storage */
+  readonly client: EtcdClient;
+  readonly codec: StorageCodec;
+  /** gets what no request is told: a value that cannot be read, a compaction that failed */
+  readonly report: (problem: string) => void;
+}
+
+/**
+ * The cluster's state in etcd. Several processes can use the same etcd at a time, also a kube-apiserver.
+ * Mirrors k8s.io/apiserver/pkg/storage/etcd3/store.go.
+ *
+ * Requests throw StatusError when etcd does not answer or refuses: 504 or 500 with its words.
+ */
+export class EtcdStorage implements Storage {
+  readonly watchBacklog: WatchBacklog;
+  readonly health: StorageHealth;
+  readonly hasLeases = true;
+  readonly #client: EtcdClient;
+  readonly #values: DecodedValues;
+  readonly #feeds: WatchFeeds;
+  readonly #leases: LeaseManager;
+  readonly #closed = new AbortController();
+  readonly #compacting: Promise<void>;
+  readonly #timeoutMs: number;
+  #newestRevision = 1;
+
+  constructor(
+    readonly deps: EtcdStorageDeps,
+    options: EtcdStorageOptions = {},
+  ) {
+    const { requestTimeoutMs = REQUEST_TIMEOUT_MS, healthTimeoutMs = HEALTH_TIMEOUT_MS } = options;
+    this.#timeoutMs = requestTimeoutMs;
+    this.watchBacklog = { ...DEFAULT_BACKLOG, ...options.watchBacklog };
+    this.#client = deps.client;
+    this.#values = new DecodedValues(deps.codec, ({ message }: UndecodableError) => deps.report(message));
+    const watching = { client: this.#client, values: this.#values };
+    this.#feeds = new WatchFeeds(watching, () => this.#newestRevision, this.watchBacklog);
+    this.#leases = new LeaseManager(this.#client, requestTimeoutMs);
+    this.health = this.#healthChecks(healthTimeoutMs);
+    const { compactionIntervalMs = COMPACTION_INTERVAL_MS } = options;
+    const compactor = new Compactor(this.#client, requestTimeoutMs);
+    const failed = ({ message }: EtcdError) => deps.report(`compaction failed: ${message}`);
+    this.#compacting =
+      compactionIntervalMs === 0 ? Promise.resolve() : compactor.run(compactionIntervalMs, failed, this.#closed.signal);
+  }
+
+  /** Mirrors newETCD3HealthCheck and newETCD3ReadyCheck in storagebackend/factory/etcd3.go, and the rows of componentstatus/rest.go. */
+  #healthChecks(timeoutMs: number): StorageHealth {
+    const check = async () => {
+      await this.#client.call(RANGE, HEALTH_KEY, { timeoutMs, isRetried: false });
+    };
+    const checks = [
+      { name: "etcd", check },
+      { name: "etcd-readiness", check, readyOnly: true },
+    ];
+    const components = this.#client.endpoints.map((endpoint, index): HealthCheck => {
+      const ask = () => this.#client.callAt(endpoint, RANGE, HEALTH_KEY, this.#client.clock.now() + timeoutMs);
+      return { name: `etcd-${index}`, check: async () => void (await ask()) };
+    });
+    return { checks, components };
+  }
+
+  async currentRevision(): Promise<number> {
+    return revisionOf(await this.#range({ ...HEALTH_KEY, countOnly: true }));
+  }
+
+  async get(key: string): Promise<{ readonly entry: StoredEntry | undefined; readonly revision: number }> {
+    const response = await this.#range({ key: Buffer.from(key) });
+    const [kv] = response.kvs;
+    const entry = kv === undefined ? undefined : await this.#values.one(kv);
+    return { entry, revision: revisionOf(response) };
+  }
+
+  async list(prefix: string, { limit = 0, afterKey, atRevision = 0 }: ListRange = {}): Promise<ListResult> {
+    let range = afterKey === undefined ? prefixRange(prefix) : prefixRangeAfter(prefix, afterKey);
+    let revision = atRevision;
+    for (;;) {
+      const response = await this.#range({ ...range, limit: Math.max(0, limit), revision });
+      const { kvs, count } = response;
+      // All chunks are read at the revision of the first one.
+      if (revision === 0) revision = revisionOf(response);
+      const entries = await this.#values.all(kvs);
+      const remainingCount = Number(count) - kvs.length;
+      const last = kvs.at(-1);
+      // A chunk of values that cannot be read does not end the list.
+      if (entries.length > 0 || remainingCount === 0 || last === undefined)
+        return { entries, revision, remainingCount };
+      range = prefixRangeAfter(prefix, last.key.toString());
+    }
+  }
+
+  async create(key: string, object: KubeObject, options?: WriteOptions): Promise<StoredEntry | undefined> {
+    return this.#put(key, object, 0, options);
+  }
+
+  async update(
+    key: string,
+    object: KubeObject,
+    expectedRevision: number,
+    options?: WriteOptions,
+  ): Promise<StoredEntry | undefined> {
+    return this.#put(key, object, expectedRevision, options);
+  }
+
+  /** @param expectedRevision 0: the key does not exist */
+  async #put(
+    key: string,
+    object: KubeObject,
+    expectedRevision: number,
+    { ttlSeconds = 0 }: WriteOptions = {},
+  ): Promise<StoredEntry | undefined> {
+    const value = this.deps.codec.encode(object);
+    const lease = ttlSeconds === 0 ? 0n : await this.#asked(this.#leases.leaseFor(ttlSeconds));
+    const known = this.#values.find(key, expectedRevision);
+    // The previous value is only sent when the revision of its creation is not known.
+    const prevKv = expectedRevision !== 0 && known === undefined;
+    const requestPut = { key: Buffer.from(key), value, lease, prevKv };
+    const response = await this.#txn(key, expectedRevision, { requestPut });
+    if (!response.succeeded) return undefined;
+    const modRevision = revisionOf(response);
+    const created = known?.createRevision ?? response.responses[0]?.responsePut?.prevKv?.createRevision;
+    const entry: DecodedEntry = {
+      key,
+      object: withResourceVersion(object, modRevision),
+      createRevision: Number(created ?? modRevision),
+      modRevision,
+      bytes: value.length,
+    };
+    this.#values.add(entry);
+    return entry;
+  }
+
+  async delete(key: string, expectedRevision: number): Promise<StoredEntry | undefined> {
+    const known = this.#values.find(key, expectedRevision);
+    const requestDeleteRange = { key: Buffer.from(key), prevKv: known === undefined };
+    const response = await this.#txn(key, expectedRevision, { requestDeleteRange });
+    if (!response.succeeded) return undefined;
+    const previous = response.responses[0]?.responseDeleteRange?.prevKvs[0];
+    const last = known ?? (previous === undefined ? undefined : await this.#values.one(previous));
+    if (last === undefined) return undefined;
+    const modRevision = revisionOf(response);
+    this.#values.drop(key, modRevision);
+    return { ...last, object: withResourceVersion(last.object, modRevision), modRevision };
+  }
+
+  /** If the key's revision is the expected one, does `success`; reads the key otherwise, if there may be one. */
+  #txn(key: string, modRevision: number, success: RequestOp): Promise<TxnResponse> {
+    const bytes = Buffer.from(key);
+    const failure = modRevision === 0 ? [] : [{ requestRange: { key: bytes } }];
+    const compare = [{ target: CompareTarget.MOD, key: bytes, modRevision }];
+    return this.#seen(this.#client.call(TXN, { compare, success: [success], failure }, { timeoutMs: this.#timeoutMs }));
+  }
+
+  #range(request: Parameters<typeof RANGE.request.encode>[0]) {
+    return this.#seen(this.#client.call(RANGE, request, { timeoutMs: this.#timeoutMs }), Number(request.revision ?? 0));
+  }
+
+  /** Remembers the newest revision. */
+  async #seen<T extends { readonly header: { readonly revision: bigint } | undefined }>(
+    response: Promise<T>,
+    askedRevision = 0,
+  ): Promise<T> {
+    const value = await this.#asked(response, askedRevision);
+    this.#newestRevision = Math.max(this.#newestRevision, revisionOf(value));
+    return value;
+  }
+
+  /** @throws StatusError, CompactedError */
+  async #asked<T>(response: Promise<T>, askedRevision = 0): Promise<T> {
+    try {
+      return await response;
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error;
+      if (error.isCompacted) throw new CompactedError(askedRevision, askedRevision + 1);
+      throw asAnswer(error);
+    }
+  }
+
+  watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<StorageEvent> {
+    return this.#feeds.watch(prefix, afterRevision, signal);
+  }
+
+  async compact(revision: number): Promise<void> {
+    const compacting = this.#asked(this.#client.call(COMPACT, { revision }, { timeoutMs: this.#timeoutMs }), revision);
+    await compacting.catch((error: unknown) => {
+      // Another server has been faster.
+      if (!(error instanceof CompactedError)) throw error;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await Promise.all([this.#feeds.close(), this.#compacting]);
+    this.#client.close();
+  }
+}
+
+function revisionOf({ header }: { readonly header: { readonly revision: bigint } | undefined }): number {
+  return Number(header?.revision ?? 0);
+}

@@ -1,0 +1,39 @@
+import { EtcdClient } from "../../../../src/controlplane/storage/etcd/client.js";
+import { type KindOfKey, StorageCodec } from "../../../../src/controlplane/storage/etcd/codec.js";
+import type { EtcdConfig } from "../../../../src/controlplane/storage/etcd/config.js";
+import { openEndpoints } from "../../../../src/controlplane/storage/etcd/endpoints.js";
+import { EtcdStorage, type EtcdStorageOptions } from "../../../../src/controlplane/storage/etcd/store.js";
+import { TestEtcd } from "../../../support/etcd.js";
+
+export interface OpenedStorage {
+  readonly storage: EtcdStorage;
+  /** what the storage reported */
+  readonly problems: string[];
+}
+
+/** Kinds are only checked below this prefix. */
+export const TYPED_PREFIX = "/registry/configmaps/";
+const CONFIG_MAP = { group: "", version: "v1", kind: "ConfigMap", schema: "ConfigMap" };
+
+export const kindOf: KindOfKey = (key) => (key.startsWith(TYPED_PREFIX) ? CONFIG_MAP : undefined);
+
+export async function openStorage(config: EtcdConfig, options: EtcdStorageOptions = {}): Promise<OpenedStorage> {
+  const problems: string[] = [];
+  const report = (problem: string) => void problems.push(problem);
+  const client = new EtcdClient(await openEndpoints(config));
+  const storage = new EtcdStorage({ client, codec: new StorageCodec(kindOf), report }, options);
+  return { storage, problems };
+}
+
+/** A storage with an etcd of its own. */
+export async function openOwnEtcd(
+  options: EtcdStorageOptions = {},
+): Promise<OpenedStorage & { readonly etcd: TestEtcd; stop(): Promise<void> }> {
+  const etcd = await TestEtcd.start();
+  const opened = await openStorage({ servers: [etcd.url] }, options);
+  const stop = async () => {
+    await opened.storage.close();
+    await etcd.stop();
+  };
+  return { ...opened, etcd, stop };
+}

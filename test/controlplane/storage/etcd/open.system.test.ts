@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { EtcdConfig } from "../../../../src/controlplane/storage/etcd/config.js";
+import { openEtcd } from "../../../../src/controlplane/storage/etcd/open.js";
+import { createApiServerCertificate, createAuthority, createClientCertificate } from "../../../../src/pki/authority.js";
+import { SystemClock } from "../../../../src/util/clock.js";
+import { LabError } from "../../../../src/util/errors.js";
+import { SystemRandom } from "../../../../src/util/random.js";
+import { TestEtcd } from "../../../support/etcd.js";
+import { suiteNeeding } from "../../../support/requirements.js";
+
+let made = 0;
+
+function open(config: EtcdConfig) {
+  const pem = (what: string) => `-----BEGIN ${what} ${++made}-----`;
+  const makeIdentity = async () => ({
+    caCertificatePem: pem("CA"),
+    caKeyPem: pem("CA KEY"),
+    serviceAccountKeyPem: pem("KEY"),
+  });
+  return openEtcd(config, { kindOf: () => undefined, makeIdentity, report: () => {} }, {}, 5_000);
+}
+
+async function failure(config: EtcdConfig): Promise<string> {
+  const error = await open(config).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return error instanceof LabError ? `${error.code} ${error.message}` : String(error);
+}
+
+test("etcd that does not answer is named; a configuration that cannot work is refused", async () => {
+  const refused = "No connection established: connect ECONNREFUSED 127.0.0.1:1";
+  const table: [EtcdConfig, string][] = [
+    [{ servers: ["http://127.0.0.1:1"] }, `CLUSTER_UNREACHABLE etcd does not answer: http://127.0.0.1:1: ${refused}`],
+    [
+      { servers: ["http://127.0.0.1:1", "https://127.0.0.1:1"] },
+      `CLUSTER_UNREACHABLE etcd does not answer: http://127.0.0.1:1: ${refused}; https://127.0.0.1:1: ${refused}`,
+    ],
+    [{ servers: [] }, "USAGE no etcd server is named"],
+    [{ servers: ["127.0.0.1:2379"] }, 'USAGE "127.0.0.1:2379" is not the address of an etcd server'],
+    [{ servers: ["http://127.0.0.1:1/x"] }, 'USAGE "http://127.0.0.1:1/x" is not the address of an etcd server'],
+    [{ servers: ["http://127.0.0.1:1"], caFile: "/ca" }, "USAGE etcd's certificates are of no use with http://"],
+    [
+      { servers: ["https://127.0.0.1:1"], certFile: "/cert" },
+      "USAGE etcd's client certificate needs its key, and the key its certificate",
+    ],
+    [{ servers: ["https://127.0.0.1:1"], caFile: "/no/ca" }, "BAD_FILE cannot read /no/ca: no such file or folder"],
+  ];
+  for (const [config, message] of table) expect(await failure(config)).toBe(message);
+});
+
+suiteNeeding(["etcd"], "opening etcd", () => {
+  test("the first control plane makes the cluster's identity, the next ones find it", async () => {
+    const etcd = await TestEtcd.start();
+    try {
+      const config = { servers: [etcd.url] };
+      const opened = await Promise.all([open(config), open(config)]);
+      opened.push(await open(config));
+      expect(new Set(opened.map(({ identity }) => JSON.stringify(identity))).size).toBe(1);
+      for (const { storage } of opened) await storage.close();
+      await etcd.ctl("put", "/kubelab/identity", "{}");
+      expect(await failure(config)).toBe(
+        "BAD_FILE etcd's key /kubelab/identity does not have the cluster's CA and keys",
+      );
+    } finally {
+      await etcd.stop();
+    }
+  });
+
+  test("TLS: with its CA and a client certificate; another CA or no certificate is refused", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "kubelab-etcd-tls-"));
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text, { mode: 0o600 });
+      return join(folder, name);
+    };
+    const deps = { clock: new SystemClock(), random: new SystemRandom() };
+    const ca = await createAuthority(deps, { commonName: "etcd-ca" });
+    const other = await createAuthority(deps, { commonName: "other-ca" });
+    const serving = await createApiServerCertificate(ca, deps, { commonName: "etcd" });
+    const client = await createClientCertificate(ca, deps, { commonName: "root", organization: [] });
+    const caFile = file("ca.pem", ca.certificatePem);
+    const own = {
+      certFile: file("client.pem", client.certificatePem),
+      keyFile: file("client.key", client.privateKeyPem),
+    };
+    const etcd = await TestEtcd.start({
+      certFile: file("server.pem", serving.certificatePem),
+      keyFile: file("server.key", serving.privateKeyPem),
+      clientCaFile: caFile,
+    });
+    try {
+      const servers = [etcd.url];
+      const { storage } = await open({ servers, caFile, ...own });
+      expect(await storage.currentRevision()).toBeGreaterThan(0);
+      await storage.close();
+      const refused = `CLUSTER_NOT_TRUSTED etcd does not answer: ${etcd.url}: `;
+      expect(await failure({ servers, caFile: file("other.pem", other.certificatePem), ...own })).toContain(refused);
+      expect(await failure({ servers, ...own })).toContain(refused);
+      expect(await failure({ servers, caFile })).toMatch(/CLUSTER_(?:NOT_TRUSTED|UNREACHABLE) etcd does not answer/);
+    } finally {
+      await etcd.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
