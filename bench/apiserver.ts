@@ -2,8 +2,9 @@
 //
 // Without --kubeconfig it measures the embedded control plane, each round a new one in a process of its own. With it, any
 // cluster: it makes the namespace kubelab-bench, works in it and takes it away. --pid N,M are that server's processes on this
-// machine, for memory and CPU. --rounds N: the table shows medians. --cpu-prof DIR profiles the embedded server; --cli FILE is
-// another build of it, to compare two.
+// machine, for memory and CPU. --etcd URL: the embedded control plane keeps its state there, and each round continues the same
+// cluster. --rounds N: the table shows medians. --cpu-prof DIR profiles the embedded server; --cli FILE is another build of it,
+// to compare two.
 //
 // A round does all work several times (--passes) on one server: the first pass is shown beside the last, which counts, because
 // a server that has just been started still has its code compiled; creating a pod takes 12,000 pods to cost what it will.
@@ -16,6 +17,7 @@ import { median, printTable, spread } from "./measure.js";
 const { values: flags } = parseArgs({
   options: {
     kubeconfig: { type: "string" },
+    etcd: { type: "string" },
     pid: { type: "string", default: "" },
     rounds: { type: "string", default: "3" },
     passes: { type: "string", default: "4" },
@@ -46,9 +48,10 @@ interface Round {
 }
 
 function openTarget(): Promise<BenchTarget> {
-  const { kubeconfig, pid, cli, "cpu-prof": profileFolder } = flags;
+  const { kubeconfig, pid, cli, etcd, "cpu-prof": profileFolder } = flags;
   if (kubeconfig !== undefined) return runningTarget(kubeconfig, pid.split(",").map(Number).filter(Boolean));
-  return embeddedTarget(cli, profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`]);
+  const nodeOptions = profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
+  return embeddedTarget(cli, nodeOptions, etcd === undefined ? [] : ["--etcd", etcd]);
 }
 
 async function round(): Promise<Round> {
@@ -129,7 +132,8 @@ function memoryOf(label: string, values: readonly (number | undefined)[]): strin
 const rounds: Round[] = [];
 for (let i = 0; i < Number(flags.rounds); i++) rounds.push(await round());
 
-const what = flags.kubeconfig === undefined ? "embedded control plane, in memory" : `cluster of ${flags.kubeconfig}`;
+const state = flags.etcd === undefined ? "in memory" : `on etcd at ${flags.etcd}`;
+const what = flags.kubeconfig === undefined ? `embedded control plane, ${state}` : `cluster of ${flags.kubeconfig}`;
 process.stdout.write(
   `${what}; ${CONNECTIONS} clients, medians of ${rounds.length} rounds; real: kube-apiserver 1.25 + etcd on two cores\n\n`,
 );
