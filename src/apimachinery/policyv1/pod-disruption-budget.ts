@@ -19,7 +19,7 @@ export function withDisruptionAllowed(status: PodDisruptionBudgetStatus, nowMs: 
   return setCondition(status, status.disruptionsAllowed > 0 ? "SufficientPods" : "InsufficientPods", "", nowMs);
 }
 
-/** The status of a budget that could not be computed: it allows nothing. Mirrors failSafe in pkg/controller/disruption/disruption.go. */
+/** The status of a budget that could not be computed: it allows nothing. */
 export function withSyncFailed(
   status: PodDisruptionBudgetStatus,
   message: string,
