@@ -223,12 +223,7 @@ export class Interpreter implements Shell {
     state.descriptors.set(0, { source: stdin });
     state.descriptors.set(1, { sink: stdout });
     state.descriptors.set(2, { sink: stderr });
-    const program: Program = async (self) => {
-      for (const signal of options.ignores ?? []) self.onSignal(signal, "ignore");
-      await self.turn(UNITS_PER_FORK);
-      const shell = new Interpreter(self, state, this.language);
-      return shell.toTheEnd(() => body(shell));
-    };
+    const program = childProgram(body, state, this.language, options.ignores);
     const { argv, pid: parentPid, machine } = this.self;
     const group = options.group === undefined ? {} : { group: options.group };
     let child: Process;
@@ -316,6 +311,21 @@ export class Interpreter implements Shell {
     this.state.lastStatus = exitCodeOf(await child.exited);
     return stdout.take();
   }
+}
+
+/** A forked shell. It has no reference to its parent, which may end long before it. */
+function childProgram(
+  body: (shell: Shell) => Promise<number>,
+  state: ShellState,
+  language: ShellLanguage,
+  ignores: readonly number[] = [],
+): Program {
+  return async (self) => {
+    for (const signal of ignores) self.onSignal(signal, "ignore");
+    await self.turn(UNITS_PER_FORK);
+    const shell = new Interpreter(self, state, language);
+    return shell.toTheEnd(() => body(shell));
+  };
 }
 
 /** The command of a script that has no other. */

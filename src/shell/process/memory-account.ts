@@ -202,6 +202,7 @@ export class HeldMemory {
   #bytes = 0;
   #reportedBytes = 0;
   #isOver = false;
+  #kill: () => void;
   readonly #onEnd: (() => void)[] = [];
   readonly #shared: (() => number)[] = [];
 
@@ -209,9 +210,14 @@ export class HeldMemory {
   constructor(
     readonly account: MemoryAccount,
     readonly pid: number,
-    readonly kill: () => void,
+    kill: () => void,
   ) {
+    this.#kill = kill;
     account.join(this);
+  }
+
+  kill(): void {
+    this.#kill();
   }
 
   get bytes(): number {
@@ -285,12 +291,14 @@ export class HeldMemory {
     else this.#onEnd.push(run);
   }
 
-  /** The process has ended. */
+  /** The process has ended. Its children may still refer to this object, so it lets go of the process and its shell. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.account.leave(this);
-    for (const run of this.#onEnd) run();
+    for (const run of this.#onEnd.splice(0)) run();
+    this.#shared.length = 0;
+    this.#kill = () => {};
     if (this.#bytes !== 0) this.account.release(this.#bytes);
     if (this.#reportedBytes !== 0) this.account.report(-this.#reportedBytes, this);
     this.#bytes = 0;
