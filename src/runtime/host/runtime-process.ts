@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { RpcError } from "../../cri/status.js";
 import { SystemClock, type Timer } from "../../util/clock.js";
 import { residentBytes } from "../../util/resident-memory.js";
+import { crashReason } from "./crash-reason.js";
 import {
   type ControlCall,
   fromErrorMessage,
@@ -168,7 +169,7 @@ export class RuntimeProcess {
       return `ran out of memory (its heap is limited to ${this.maxHeapMb} MB)`;
     }
     if (signal !== null) return `was killed (${signal})`;
-    const error = /^\w*Error: .*$/m.exec(this.#stderr)?.[0];
+    const error = crashReason(this.#stderr);
     return error === undefined ? `ended with exit code ${code}` : `crashed: ${error}`;
   }
 }
