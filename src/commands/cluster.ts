@@ -49,10 +49,8 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     );
   addExamples(
     up,
-    "kubelab cluster up",
     "kubelab cluster up --detach --nodes 3",
-    "kubelab cluster up --nodes 2 --with-system-pods",
-    "kubelab cluster up --nodes 2 --node-labels node-1:zone=a --node-labels node-2:zone=b",
+    "kubelab cluster up --nodes 2 --with-system-pods --node-labels node-1:disk=ssd",
     "kubelab cluster up --etcd http://127.0.0.1:2379",
     "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
   );

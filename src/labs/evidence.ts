@@ -14,7 +14,9 @@ export type Sight =
   /** objects that may have gone: `pods default/` */
   | { readonly goneFrom: string }
   /** a pattern in what a command printed */
-  | { readonly pattern: string; readonly facts: () => readonly TraceEvent[] };
+  | { readonly pattern: string; readonly facts: () => readonly TraceEvent[] }
+  /** what the cluster reported while a user's program ran */
+  | { readonly meanwhile: () => readonly TraceEvent[] };
 
 /** The facts that decided a verdict: how it began, and what led to what the check saw. */
 export interface Evidence {
@@ -52,13 +54,14 @@ export function sightOfList(path: string, counted: readonly unknown[], items: re
 }
 
 /** A text that was found in what a command has printed. */
-export function sightOfText(pattern: string, { facts }: CommandResult): readonly Sight[] {
-  return facts === undefined ? [] : [{ pattern, facts }];
+export function sightOfText(pattern: string, { facts, meanwhile }: CommandResult): readonly Sight[] {
+  if (facts !== undefined) return [{ pattern, facts }];
+  return meanwhile === undefined ? [] : [{ meanwhile }];
 }
 
 /**
- * Finds the fact behind each sight: what stored the version that the check saw, the deletion, or the first fact whose line has the
- * text. The latest of them decided, with the chain of causes that led to it.
+ * Finds the fact behind each sight: what stored the version that the check saw, the deletion, the first fact whose line has the
+ * text, or the API server's last answer to a program. The latest of them decided, with the chain of causes that led to it.
  * @param events the facts of the lab
  * @returns undefined if none of them is known
  */
@@ -70,15 +73,24 @@ export function evidenceFor(sights: readonly Sight[], events: readonly TraceEven
   if (latest === undefined) return undefined;
   const chain = graph.chainOf(latest);
   const facts = mostTelling(chain);
+  // A request's start is computed from rounded times: an effect can seem to begin before it.
   const [firstMs = 0] = facts.map(startMs);
-  return { facts, afterMs: facts.map((one) => startMs(one) - firstMs), count: chain.length };
+  return { facts, afterMs: facts.map((one) => Math.max(0, startMs(one) - firstMs)), count: chain.length };
 }
 
 function factOf(sight: Sight, graph: TraceGraph): TraceEvent | undefined {
   if ("version" in sight) return graph.causeOf({ causedBy: sight.version });
   if ("gone" in sight) return lastDeletion(graph, (subject) => subject === sight.gone);
   if ("goneFrom" in sight) return lastDeletion(graph, (subject) => subject.startsWith(sight.goneFrom));
+  if ("meanwhile" in sight) return lastAnswer(graph, sight.meanwhile());
   return sight.facts().find((event) => findIn(renderEvent(event, 0, WIDE).join("\n"), sight.pattern) !== undefined);
+}
+
+/** The API server's last answer to kubectl: what it decided, or the request. */
+function lastAnswer(graph: TraceGraph, meanwhile: readonly TraceEvent[]): TraceEvent | undefined {
+  const request = meanwhile.findLast((one) => one.kind === "request" && /\(kubectl\b/.test(one.identity ?? ""));
+  if (request === undefined) return undefined;
+  return graph.effectsOf(request).findLast(({ kind }) => kind === "decision") ?? request;
 }
 
 function lastDeletion(graph: TraceGraph, isMeant: (subject: string) => boolean): TraceEvent | undefined {

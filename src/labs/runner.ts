@@ -8,6 +8,8 @@ export interface CommandResult {
   readonly stderr: string;
   /** what the command reported, the last facts if there are many; undefined for a program of its own */
   readonly facts?: () => readonly TraceEvent[];
+  /** of such a program: what the lab's cluster reported until its end; undefined for a command that reports itself */
+  readonly meanwhile?: () => readonly TraceEvent[];
 }
 
 export type OutputListener = (stream: "stdout" | "stderr", text: string) => void;

@@ -119,7 +119,14 @@ export class LabRunner implements CommandRunner {
   }
 
   #inShell(line: string, onOutput: OutputListener | undefined): KeptCommand {
-    const record = new Recording(onOutput);
+    const { facts } = this.deps;
+    const first = facts.count;
+    let last: number | undefined;
+    const meanwhile = () => {
+      const seen = facts.since(first);
+      return last === undefined ? seen : seen.slice(0, Math.max(0, seen.length - (facts.count - last)));
+    };
+    const record = new Recording(onOutput, undefined, meanwhile);
     // A new process group, so that everything that the line started ends with it.
     const child = spawn("sh", ["-c", line], {
       cwd: this.deps.folder,
@@ -136,7 +143,10 @@ export class LabRunner implements CommandRunner {
         record.add("stderr", `${error.message}\n`);
         resolve(record.end(EXIT_NOT_FOUND));
       });
-      child.once("close", (code, signal) => resolve(record.end(code ?? (signal === "SIGINT" ? 130 : 143))));
+      child.once("close", (code, signal) => {
+        last = facts.count;
+        resolve(record.end(code ?? (signal === "SIGINT" ? 130 : 143)));
+      });
     });
     return {
       get result() {
@@ -183,6 +193,7 @@ class Recording {
   constructor(
     readonly onOutput: OutputListener | undefined,
     readonly facts?: () => readonly TraceEvent[],
+    readonly meanwhile?: () => readonly TraceEvent[],
   ) {}
 
   add(stream: "stdout" | "stderr", text: string): void {
@@ -197,8 +208,8 @@ class Recording {
   }
 
   get result(): CommandResult {
-    const { facts } = this;
-    return { code: this.#code, stdout: this.#stdout, stderr: this.#stderr, ...defined({ facts }) };
+    const { facts, meanwhile } = this;
+    return { code: this.#code, stdout: this.#stdout, stderr: this.#stderr, ...defined({ facts, meanwhile }) };
   }
 }
 

@@ -26,7 +26,7 @@ function cluster() {
       one.kind === "state" ? `${one.subject} ${one.what}` : "what" in one && one.what,
     );
   };
-  return { facts, trace, decide, store, texts };
+  return { facts, trace, emit, decide, store, texts };
 }
 
 const pod = (uid: string, resourceVersion: string) => ({ metadata: { uid, resourceVersion } });
@@ -49,6 +49,27 @@ describe("the fact behind what a check saw", () => {
     ]);
     assert.equal(texts(sightOf(pod("u", "9"))), undefined);
     assert.equal(texts(sightOf({})), undefined);
+  });
+
+  test("of what kubectl printed, the API server's last answer to it: what it decided, or the request", async () => {
+    const { facts, emit, decide, texts } = cluster();
+    const ask = (path: string, agent: string) => {
+      const identity = `kubernetes-admin (${agent})`;
+      const request = { kind: "request", method: "GET", path, server: "https://h", identity, status: 200 } as const;
+      return emit({ ...request, durationMs: 1, auditId: "a" }, { actor: "user", level: 3 });
+    };
+    const kubectl = "kubectl/v1.32.0 (linux/amd64)";
+    const reviewed = await ask("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", kubectl);
+    await decide("apiserver", "allow it", reviewed.id);
+    const count = facts.count;
+    await ask("/api/v1/nodes", kubectl);
+    await ask("/api/v1/pods", "kubelet/v1.25.0");
+    const sights = (from: number, to?: number) =>
+      sightOfText("yes", { code: 0, stdout: "yes", stderr: "", meanwhile: () => facts.since(from).slice(0, to) });
+    assert.deepEqual(texts(sights(0, count))?.at(-1), "allow it");
+    const { facts: [last] = [] } = evidenceFor(sights(count), facts.since()) ?? {};
+    assert.equal(last?.kind === "request" && last.path, "/api/v1/nodes");
+    assert.equal(texts(sights(facts.count)), undefined);
   });
 
   test("of an object that is gone, its last deletion", async () => {
