@@ -180,26 +180,16 @@ export class Process {
     for (const stream of this.streams) stream.retain();
     this.memory = new HeldMemory(machine.memory, this.pid, () => this.kill(SIGKILL));
     if (!this.#isAllocated(BASE_BYTES + (options.argumentBytes ?? 0))) return;
-    this.#start(program, this.#self(machine, options));
-  }
-
-  /** Not in the constructor, whose closures outlive the program: each would keep `program` and `self` in memory. */
-  #start(program: Program, self: Self): void {
-    // Later, once the process table has it: `ps` lists itself.
-    queueMicrotask(() => void this.#run(program, self));
-  }
-
-  #self(machine: Machine, { argv, env, cwd, pid, stdin, stdout, stderr }: ProcessOptions): Self {
     const signal = () => this.#signal();
     const isOver = () => this.#status !== undefined;
     const stopIfOver = () => {
       if (isOver()) throw KILLED;
     };
-    return {
-      argv,
-      env,
-      cwd,
-      pid,
+    const self: Self = {
+      argv: options.argv,
+      env: options.env,
+      cwd: options.cwd,
+      pid: options.pid,
       stdin,
       stdout,
       stderr,
@@ -217,6 +207,8 @@ export class Process {
         for (const [signal, handler] of this.#handlers) if (handler !== "ignore") this.#handlers.delete(signal);
       },
     };
+    // Later, once the process table has it: `ps` lists itself.
+    queueMicrotask(() => void this.#run(program, self));
   }
 
   #isAllocated(bytes: number): boolean {
