@@ -203,7 +203,7 @@ export class HeldMemory {
   #reportedBytes = 0;
   #isOver = false;
   #kill: () => void;
-  readonly #onEnd: (() => void)[] = [];
+  readonly #onEnd = new Set<() => void>();
   readonly #shared: (() => number)[] = [];
 
   /** @param kill ends the process at once, as SIGKILL does */
@@ -285,10 +285,11 @@ export class HeldMemory {
     this.#shared.push(bytes);
   }
 
-  /** @param run releases what the process shares with others, when it ends */
-  onEnd(run: () => void): void {
+  /** @param run releases what the process shares with others, when it ends; disposing the result takes it back */
+  onEnd(run: () => void): Disposable {
     if (this.#isOver) run();
-    else this.#onEnd.push(run);
+    else this.#onEnd.add(run);
+    return { [Symbol.dispose]: () => this.#onEnd.delete(run) };
   }
 
   /** The process has ended. Its children may still refer to this object, so it lets go of the process and its shell. */
@@ -296,7 +297,8 @@ export class HeldMemory {
     if (this.#isOver) return;
     this.#isOver = true;
     this.account.leave(this);
-    for (const run of this.#onEnd.splice(0)) run();
+    for (const run of this.#onEnd) run();
+    this.#onEnd.clear();
     this.#shared.length = 0;
     this.#kill = () => {};
     if (this.#bytes !== 0) this.account.release(this.#bytes);

@@ -179,10 +179,11 @@ export class CollectingSink implements ByteSink {
   release(): void {}
 }
 
-/** Collects the output of `$(command)` in the memory of its shell. */
+/** Collects the output of `$(command)` in the memory of its shell, until that ends: the command may run longer. */
 export class HeldSink implements ByteSink {
   readonly #parts: Uint8Array[] = [];
   #length = 0;
+  #link: Disposable | undefined;
 
   constructor(readonly memory: HeldMemory) {}
 
@@ -191,6 +192,7 @@ export class HeldSink implements ByteSink {
     const kept = dropZeros(Buffer.from(bytes));
     this.memory.requireText(this.#length + kept.length);
     this.memory.hold(kept.length);
+    this.#link ??= this.memory.onEnd(() => this.#drop());
     this.#parts.push(kept);
     this.#length += kept.length;
   }
@@ -199,9 +201,15 @@ export class HeldSink implements ByteSink {
   take(): string {
     const text = Buffer.concat(this.#parts).toString();
     this.memory.release(this.#length);
+    this.#link?.[Symbol.dispose]();
+    this.#link = undefined;
+    this.#drop();
+    return text;
+  }
+
+  #drop(): void {
     this.#parts.length = 0;
     this.#length = 0;
-    return text;
   }
 
   retain(): void {}
