@@ -23,11 +23,13 @@ export function explain(profile: Profile, key: string, result: ScheduleResult): 
   return { kind: "decision", what, why: parts.join("; "), upstream: UPSTREAM };
 }
 
-/** `TaintToleration + NodeAffinity + ...: node-2 300+0+91+99 = 490, node-1 ...`, the best first. */
+/** `TaintToleration + NodeAffinity + ...: node-2 300+0+91+99 = 490, node-1 ...`, the best first; equal ones leave the choice to chance. */
 function scores(profile: Profile, all: readonly NodeScore[]): string {
   const sorted = [...all].sort((a, b) => b.total - a.total);
   const each = sorted.map(({ nodeName, byPlugin, total }) => `${nodeName} ${byPlugin.join("+")} = ${total}`);
-  return `scores of ${profile.scores.map(({ name }) => name).join(" + ")}: ${listed(each)}`;
+  const best = sorted.filter(({ total }) => total === sorted[0]?.total).length;
+  const chance = best > 1 ? `; chance chose among the ${best} best` : "";
+  return `scores of ${profile.scores.map(({ name }) => name).join(" + ")}: ${listed(each)}${chance}`;
 }
 
 /** One text for each plugin and reason: `TaintToleration filtered node-1, node-2: node(s) had ...`. */

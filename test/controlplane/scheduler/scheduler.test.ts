@@ -150,6 +150,20 @@ describe("the choice of a node", () => {
     assert.ok(only(lab.facts, "decision").every(({ actor }) => actor === "scheduler"));
   });
 
+  test.each([
+    { cpus: ["4", "4"], says: /; chance chose among the 2 best$/ },
+    { cpus: ["4", "4", "1"], says: /; chance chose among the 2 best$/ },
+    { cpus: ["4", "1"], says: /^(?!.*chance)/ },
+  ])("the trace says when chance chose: nodes with $cpus CPUs", async ({ cpus, says }) => {
+    await using lab = await Lab.open();
+    for (const [i, cpu] of cpus.entries()) {
+      await lab.addNode(makeNode(`n${i}`, { allocatable: { cpu, memory: "4Gi", pods: "10" } }));
+    }
+    await lab.addPod(makePod("p", requesting({ cpu: "500m" })));
+    await lab.nodeOf("p");
+    assert.match(lab.decisions().join("\n"), says);
+  });
+
   test("a preferred label outweighs free resources, and a PreferNoSchedule taint outweighs both", async () => {
     await using lab = await Lab.open();
     await lab.addNode(makeNode("ssd", { labels: { disk: "ssd" } }));
