@@ -16,7 +16,10 @@ export function explain(profile: Profile, key: string, result: ScheduleResult): 
   } else {
     if (result.outcome === "fits") {
       what = `${key} goes to ${result.nodeName}`;
-      parts.push(result.scores.length === 0 ? "it is the only node that fits" : scores(profile, result.scores));
+      const unchecked = result.allNodes - result.feasible.length - result.rejections.size;
+      const alone = unchecked === 0 ? "it is the only node that fits" : "it fits";
+      parts.push(result.scores.length === 0 ? alone : scores(profile, result.scores));
+      if (unchecked > 0) parts.push(`nodes not checked: ${unchecked} of ${result.allNodes}`);
     }
     parts.push(...filtered(result.rejections));
   }

@@ -19,6 +19,7 @@ export type ScheduleResult =
       readonly outcome: "fits";
       readonly nodeName: string;
       readonly feasible: readonly string[];
+      readonly allNodes: number;
       /** empty if only one node fits, because there is nothing to compare */
       readonly scores: readonly NodeScore[];
       readonly rejections: ReadonlyMap<string, Rejection>;
@@ -61,9 +62,10 @@ export class Algorithm {
     const names = feasible.map(({ name }) => name);
     const [first] = names;
     if (first === undefined) return { outcome: "no-fit", allNodes: all.length, rejections };
-    if (names.length === 1) return { outcome: "fits", nodeName: first, feasible: names, scores: [], rejections };
+    const found = { outcome: "fits", feasible: names, allNodes: all.length, rejections } as const;
+    if (names.length === 1) return { ...found, nodeName: first, scores: [] };
     const scores = this.#prioritize(pod, feasible, all);
-    return { outcome: "fits", nodeName: this.#selectHost(scores), feasible: names, scores, rejections };
+    return { ...found, nodeName: this.#selectHost(scores), scores };
   }
 
   /** @returns the nodes that the filters check, or why there are none */

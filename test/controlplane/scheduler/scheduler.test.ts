@@ -164,6 +164,16 @@ describe("the choice of a node", () => {
     assert.match(lab.decisions().join("\n"), says);
   });
 
+  test("the trace counts the nodes that were not checked, because the pod names its node", async () => {
+    await using lab = await Lab.open();
+    for (const name of ["n1", "n2", "n3"]) await lab.addNode(makeNode(name));
+    const nodeSelectorTerms = [{ matchFields: [{ key: "metadata.name", operator: "In" as const, values: ["n2"] }] }];
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } };
+    await lab.addPod(makePod("p", { affinity: { nodeAffinity } }));
+    assert.equal(await lab.nodeOf("p"), "n2");
+    assert.deepEqual(lab.decisions(), ["default/p goes to n2: it fits; nodes not checked: 2 of 3"]);
+  });
+
   test("a preferred label outweighs free resources, and a PreferNoSchedule taint outweighs both", async () => {
     await using lab = await Lab.open();
     await lab.addNode(makeNode("ssd", { labels: { disk: "ssd" } }));
