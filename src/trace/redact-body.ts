@@ -1,6 +1,6 @@
 import { isRecord } from "../util/records.js";
 import { MASK, redactText } from "./redact-text.js";
-import { KINDS_BY_PATH, OBJECT_ANNOTATIONS, SECRET_FIELDS, SECRET_KEYS } from "./secret-fields.js";
+import { FIELDS_OF_SECRETS, KINDS_BY_PATH, OBJECT_ANNOTATIONS, SECRET_FIELDS, SECRET_KEYS } from "./secret-fields.js";
 
 /** Called for each value that was masked because of its field; `object` is the object of a known kind around it. */
 export type OnSecret = (value: string, key: string, object: unknown) => void;
@@ -57,11 +57,19 @@ function redactValue(value: unknown, place: Place): unknown {
 function enter(value: Readonly<Record<string, unknown>>, place: Place): Place {
   const kind = typeof value["kind"] === "string" ? value["kind"] : "";
   const own = PATHS_BY_KIND.get(kind);
-  if (own !== undefined) return { ...place, paths: own, object: value };
+  if (own !== undefined)
+    return { ...place, paths: kind === "Secret" ? [...own, ...unknownFields(value)] : own, object: value };
   // Items of a typed list name no kind.
   const items = PATHS_BY_KIND.get(kind.replace(/List$/, ""));
   if (items !== undefined) return { ...place, paths: items.map((path) => ["items", "*", ...path]) };
   return place.paths.some(([first]) => first === "data") ? { ...place, object: value } : place;
+}
+
+/** Fields that a Secret does not have: a value whose field is misspelt is as secret. */
+function unknownFields(secret: Readonly<Record<string, unknown>>): readonly Steps[] {
+  return Object.keys(secret)
+    .filter((key) => !FIELDS_OF_SECRETS.has(key))
+    .map((key) => [key]);
 }
 
 function below(place: Place, key: string): Place {

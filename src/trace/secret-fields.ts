@@ -21,6 +21,17 @@ export const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** The fields of a Secret: what any other field has is hidden. */
+export const FIELDS_OF_SECRETS: ReadonlySet<string> = new Set([
+  "apiVersion",
+  "kind",
+  "metadata",
+  "type",
+  "immutable",
+  "data",
+  "stringData",
+]);
+
 /** Keys whose string values are secret in any object. */
 export const SECRET_KEYS: ReadonlySet<string> = new Set([
   "token",

@@ -61,6 +61,16 @@ test("redact: masks values of Secrets at any depth; other data stays", () => {
     items: [{ data: { a: "****" } }],
   });
   assert.deepEqual(redactBody({ type: "ADDED", object: secret }), { type: "ADDED", object: masked });
+  // A misspelt field is refused, and its value is as secret.
+  assert.deepEqual(redactBody({ ...secret, stringdata: { b: "c" } }), { ...masked, stringdata: { b: "****" } });
+  const path = "/api/v1/namespaces/default/secrets";
+  const status = { kind: "Status", message: "not found", reason: "NotFound" };
+  const table = {
+    kind: "Table",
+    columnDefinitions: [{ name: "Name" }],
+    rows: [{ cells: ["s"], object: { kind: "Pod" } }],
+  };
+  for (const other of [status, table]) assert.deepEqual(redactBody(other, path), other);
   assert.deepEqual(redactBody({ kind: "ConfigMap", data: { a: "b" } }), { kind: "ConfigMap", data: { a: "b" } });
 });
 
