@@ -119,6 +119,10 @@ export class KubectlStory {
       await this.proxy.answered(({ path }) => path.includes("watch=true"));
       stop.abort();
     }
+    if (command.name === "wait --for=delete") {
+      await this.proxy.answered(({ path }) => path.includes("watch=true"));
+      await this.#finalizers("del", null);
+    }
     const ended = await running;
     return { ...ended, summary: this.proxy.take().map(asSummary) };
   }
@@ -128,7 +132,9 @@ export class KubectlStory {
       case "apply changed":
         return this.#manifest("ap", "ap", { more: "1" });
       case "delete --wait=false":
-        return this.#pod("del");
+        await this.#pod("del");
+        // It goes when kubectl waits for it, however late that is.
+        return this.#finalizers("del", ["kubelab.test/wait"]);
       case "delete --force --grace-period=0":
         return this.#pod("del2");
       case "delete completed pod":
@@ -151,6 +157,12 @@ export class KubectlStory {
     const path = "/api/v1/namespaces/default/pods";
     await this.client.expect({ method: "POST", path, body: podManifest(name) });
     await this.#phase(name, "Running");
+  }
+
+  async #finalizers(name: string, finalizers: readonly string[] | null): Promise<void> {
+    const path = `/api/v1/namespaces/default/pods/${name}`;
+    const contentType = "application/merge-patch+json";
+    await this.client.expect({ method: "PATCH", path, body: { metadata: { finalizers } }, contentType });
   }
 
   async #phase(name: string, phase: string): Promise<void> {
