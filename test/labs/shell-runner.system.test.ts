@@ -50,7 +50,7 @@ const runner = new LabRunner({
   isColoured: false,
   graceMs: 50,
 });
-/** What nobody has asked about the end of yet is dead all the same. */
+/** A process that has ended is a zombie until its parent asks: it is dead too. */
 function isAlive(pid: string): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));

@@ -85,7 +85,7 @@ export class QuotaEvaluator {
 
   /**
    * Decides about the waiters in order, each after those before it, then writes the quotas that changed. Those who wait for a quota that
-   * somebody else has changed meanwhile are decided again, by the quotas that were not written.
+   * another client has changed meanwhile are decided again, by the quotas that were not written.
    */
   async #checkQuotas(quotas: readonly ResourceQuota[], batch: readonly Waiter[], retries: number): Promise<void> {
     let running = quotas;
@@ -128,7 +128,7 @@ export class QuotaEvaluator {
     }
   }
 
-  /** @returns the quotas that somebody else has changed, with the last error; undefined if all were written */
+  /** @returns the quotas that another client has changed, with the last error; undefined if all were written */
   async #writeChanged(
     before: readonly ResourceQuota[],
     after: readonly ResourceQuota[],

@@ -1,6 +1,5 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { NodeObject } from "../../../apimachinery/api/node.js";
-import { isPodReady } from "../../../apimachinery/api/pod.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
 import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import { Backoff } from "../../../client-go/backoff.js";
@@ -10,6 +9,7 @@ import { WorkQueue } from "../../../client-go/workqueue.js";
 import { matchesSelector } from "../../registry/resources/selector.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
+import { availableAfterMs } from "../support/active-pods.js";
 import { ControllerExpectations } from "../support/controller-expectations.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";
@@ -153,11 +153,9 @@ class DaemonSetsRun {
     }
     this.#updateOwned(previous, pod);
     const owner = this.#ownerOf(pod);
-    const { minReadySeconds = 0 } = owner?.spec ?? {};
-    if (owner !== undefined && minReadySeconds > 0 && !isPodReady(previous) && isPodReady(pod)) {
-      // One more second, because the time of a condition has no fraction.
-      this.#queue.addAfter(keyOf(owner), (minReadySeconds + 1) * 1000);
-    }
+    if (owner === undefined) return;
+    const delayMs = availableAfterMs(previous, pod, owner.spec?.minReadySeconds);
+    if (delayMs !== undefined) this.#queue.addAfter(keyOf(owner), delayMs);
   }
 
   #deletePod(pod: PodObject): void {

@@ -1,12 +1,11 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
-import { isPodReady } from "../../../apimachinery/api/pod.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { matchesSelector } from "../../registry/resources/selector.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
-import { choosePodsToDelete, isPodActive } from "../support/active-pods.js";
+import { availableAfterMs, choosePodsToDelete, isPodActive } from "../support/active-pods.js";
 import { UidTrackingControllerExpectations } from "../support/controller-expectations.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";
@@ -130,11 +129,8 @@ class ReplicaSetRun {
     const owner = this.#ownerOf(pod);
     if (owner === undefined) return;
     this.#queue.add(keyOf(owner));
-    const minReadySeconds = owner.spec?.minReadySeconds ?? 0;
-    if (minReadySeconds > 0 && !isPodReady(previous) && isPodReady(pod)) {
-      // One more second, because the time of a condition has no fraction.
-      this.#queue.addAfter(keyOf(owner), (minReadySeconds + 1) * 1000);
-    }
+    const delayMs = availableAfterMs(previous, pod, owner.spec?.minReadySeconds);
+    if (delayMs !== undefined) this.#queue.addAfter(keyOf(owner), delayMs);
   }
 
   #deletePod(pod: PodObject): void {

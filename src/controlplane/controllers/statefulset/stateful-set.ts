@@ -1,10 +1,10 @@
-import { isPodReady } from "../../../apimachinery/api/pod.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { matchesSelector } from "../../registry/resources/selector.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
+import { availableAfterMs } from "../support/active-pods.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";
 import { ControllerHistory } from "../support/history/controller-history.js";
@@ -92,7 +92,7 @@ class StatefulSetRun {
     else this.#addOrphan(pod);
   }
 
-  /** Somebody may adopt it. Mirrors getStatefulSetsForPod. */
+  /** It may be adopted. Mirrors getStatefulSetsForPod. */
   #addOrphan({ metadata }: PodObject): void {
     for (const set of this.#sets.list()) {
       if (set.metadata.namespace !== metadata.namespace) continue;
@@ -110,11 +110,8 @@ class StatefulSetRun {
     const owner = this.#ownerOf(pod);
     if (owner === undefined) return;
     this.#queue.add(keyOf(owner));
-    const minReadySeconds = owner.spec?.minReadySeconds ?? 0;
-    if (minReadySeconds > 0 && !isPodReady(previous) && isPodReady(pod)) {
-      // One more second, because the time of a condition has no fraction.
-      this.#queue.addAfter(keyOf(owner), (minReadySeconds + 1) * 1000);
-    }
+    const delayMs = availableAfterMs(previous, pod, owner.spec?.minReadySeconds);
+    if (delayMs !== undefined) this.#queue.addAfter(keyOf(owner), delayMs);
   }
 
   async #sync(key: string): Promise<void> {

@@ -130,3 +130,13 @@ function deletionCostOf({ metadata }: PodObject): number {
   const cost = Number(text);
   return Math.abs(cost) <= 2_147_483_648 ? cost : 0;
 }
+
+/**
+ * When to look again at a pod that has just become ready: then it counts as available.
+ * @returns ms; undefined if it has not, or if ready pods are available at once
+ */
+export function availableAfterMs(previous: PodObject, pod: PodObject, minReadySeconds = 0): number | undefined {
+  if (minReadySeconds <= 0 || isPodReady(previous) || !isPodReady(pod)) return undefined;
+  // One more second, because the time of a condition has no fraction.
+  return (minReadySeconds + 1) * 1000;
+}

@@ -31,7 +31,7 @@ const OPTIONS: ChannelOptions = {
 
 /**
  * Makes a client for each server. Nothing is sent yet.
- * @throws LabError USAGE for an address that is none, or TLS files without https; BAD_FILE
+ * @throws LabError USAGE for a text that is no address, or TLS files without https; BAD_FILE
  */
 export async function openEndpoints(config: EtcdConfig): Promise<readonly EtcdEndpoint[]> {
   const targets = config.servers.map(parseServer);

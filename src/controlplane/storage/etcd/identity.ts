@@ -18,7 +18,7 @@ const KEY = "/kubelab/identity";
 /**
  * The identity that etcd has, or else the one that `make` makes: all control planes of an etcd have the same.
  * Differs: kubeadm keeps these files in /etc/kubernetes/pki, and they are copied to each control plane.
- * @throws LabError BAD_FILE for a value that is none; StatusError
+ * @throws LabError BAD_FILE for a value that is no identity; StatusError
  */
 export async function sharedIdentity(
   client: EtcdClient,
