@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addUiOption, parsePort, parseSpeed } from "../cli/options.js";
-import { type NodeLabels, runningCluster, runningClusterNames, stopCluster } from "../testbed/cluster.js";
-import type { ClusterState } from "../testbed/cluster-state.js";
-import { DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
+import { type NodeLabels, runningCluster, stopCluster } from "../testbed/cluster.js";
+import { type ClusterState, runningClusterNames } from "../testbed/cluster-state.js";
+import { clusterToJoin, DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { note, printRunning } from "./cluster/running.js";
@@ -17,13 +17,10 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
   cluster.description(
     "Runs the embedded control plane on loopback. Other kubelab commands without a target flag join it; kubectl reaches it with the kubeconfig that `up` writes.",
   );
+  const command = (name: string, description: string) =>
+    addOutputOptions(cluster.command(name).description(description));
   const named = (name: string, description: string) =>
-    addOutputOptions(cluster.command(name).description(description)).option(
-      "--name <name>",
-      "name of the cluster",
-      parseName,
-      DEFAULT_CLUSTER,
-    );
+    command(name, description).option("--name <name>", "name of the cluster", parseName, DEFAULT_CLUSTER);
 
   const up = addEtcdOptions(addUiOption(named("up", "start a cluster; Ctrl-C ends it")))
     .option("--port <port>", "port of the API server; 0: a free one", parsePort, 0)
@@ -55,9 +52,9 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
   );
   named("down", "end a running cluster").action(({ name }: { name: string }) => bringDown(context, name));
-  named("status", "show whether a cluster runs, its address and its nodes").action(({ name }: { name: string }) =>
-    printStatus(context, name),
-  );
+  command("status", "show whether a cluster runs, its address and its nodes")
+    .option("--name <name>", "name of the cluster (default: the one that other commands join)", parseName)
+    .action(({ name }: { name?: string }) => printStatus(context, name));
 }
 
 /** @throws LabError FAILED when it does not run; TIMED_OUT when it does not end */
@@ -74,7 +71,8 @@ async function bringDown(context: CliContext, name: string): Promise<void> {
 }
 
 /** @throws LabError FAILED when it does not run: scripts look at the exit code */
-async function printStatus(context: CliContext, name: string): Promise<void> {
+async function printStatus(context: CliContext, given: string | undefined): Promise<void> {
+  const name = given ?? (await clusterToJoin(context.env)) ?? DEFAULT_CLUSTER;
   const state = await requireRunning(context, name, `Start it: ${upCommand(name)}`);
   const { clock, trace } = context.session({});
   const { loadKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");

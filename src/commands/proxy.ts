@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addPlainOptions } from "../cli/options.js";
-import { runningClusterNames } from "../testbed/cluster.js";
-import { readClusterState } from "../testbed/cluster-state.js";
+import { readClusterState, runningClusterNames } from "../testbed/cluster-state.js";
 import { readNodeRules } from "../testbed/node-rules.js";
 import { networkFolder } from "../testbed/state-folder.js";
 import { LabError } from "../util/errors.js";

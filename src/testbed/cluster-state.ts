@@ -158,3 +158,13 @@ function canConnect(url: URL): Promise<boolean> {
     socket.once("error", () => answer(false));
   });
 }
+
+/** The names of the clusters that run. */
+export async function runningClusterNames(env: Env): Promise<readonly string[]> {
+  const running: string[] = [];
+  for (const name of await clusterNames(env)) {
+    const state = await readClusterState(env, name);
+    if (state !== undefined && (await isRunning(state))) running.push(name);
+  }
+  return running;
+}

@@ -186,16 +186,6 @@ export async function runningCluster(
   return undefined;
 }
 
-/** The names of the clusters that run. */
-export async function runningClusterNames(env: ProcessContext["env"]): Promise<readonly string[]> {
-  const running: string[] = [];
-  for (const name of await clusterNames(env)) {
-    const state = await readClusterState(env, name);
-    if (state !== undefined && (await isRunning(state))) running.push(name);
-  }
-  return running;
-}
-
 /** Whether one of the clusters that run here has its API server at the address: `https://127.0.0.1:6443`. */
 export async function isOwnServer(env: ProcessContext["env"], server: string): Promise<boolean> {
   const { host } = new URL(server);

@@ -6,7 +6,7 @@ import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
 import type { Random } from "../util/random.js";
-import { type ClusterState, clusterNames, isRunning, readClusterState } from "./cluster-state.js";
+import { type ClusterState, clusterNames, isRunning, readClusterState, runningClusterNames } from "./cluster-state.js";
 import type { ProcessContext } from "./context.js";
 
 /** Which cluster to use. */
@@ -137,7 +137,7 @@ interface RunningClusters {
  */
 async function findRunningCluster(env: Env, options: TargetOptions): Promise<RunningClusters> {
   let passedBy: ClusterState | undefined;
-  const wanted = options.cluster ?? (env["KUBELAB_CLUSTER"] || undefined);
+  const wanted = options.cluster ?? clusterOf(env);
   const names = wanted === undefined ? preferDefault(await clusterNames(env)) : [wanted];
   for (const name of names) {
     const state = await readClusterState(env, name);
@@ -155,6 +155,15 @@ async function findRunningCluster(env: Env, options: TargetOptions): Promise<Run
   }
   const hint = `Leave out the flag, or start a cluster of your own with it: ${upCommand("NAME", options)}`;
   throw new LabError("USAGE", `cluster ${wanted} ${conflictOf(passedBy, options)}`, hint);
+}
+
+/** The name of the cluster that a command without flags joins. @returns undefined if none runs */
+export async function clusterToJoin(env: Env): Promise<string | undefined> {
+  return clusterOf(env) ?? preferDefault(await runningClusterNames(env))[0];
+}
+
+function clusterOf(env: Env): string | undefined {
+  return env["KUBELAB_CLUSTER"] || undefined;
 }
 
 /** `runs at speed 1, but --speed 10 was given` @returns undefined if the cluster fits the flags */

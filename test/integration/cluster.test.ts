@@ -172,6 +172,11 @@ suiteNeeding(["kubectl"], "kubelab cluster up --detach --nodes 2", () => {
     );
   });
 
+  test("status without a name shows the cluster that other commands join, as in a lab's second terminal", async () => {
+    const asked = new CliProcess(home, ["cluster", "status"], { KUBELAB_CLUSTER: "lab" });
+    assert.match((await asked.ended).stderr, /no cluster named lab is running/);
+  });
+
   test("killed with -9 it leaves a stale state file, which the next command recognises", async () => {
     const { pid } = await status();
     process.kill(pid, "SIGKILL");

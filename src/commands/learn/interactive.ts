@@ -87,7 +87,7 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
         await showPicture(env, session);
         break;
       case HINT:
-        session.hint();
+        if (session.hint() === false) env.context.streams.stderr.write(`${env.say("noMoreHints")}\n`);
         break;
       case LOOK:
       case WAIT:

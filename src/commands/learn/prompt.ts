@@ -48,10 +48,15 @@ export async function choose(
   }
   if (isPlain(env)) return chooseByNumber(env, message, choices);
   // Loads this prompt alone, because all of inquirer takes longer to load than the rest of the menu.
-  const { default: select, Separator } = await import("@inquirer/select");
+  const [{ default: select, Separator }, { makeTheme }] = await Promise.all([
+    import("@inquirer/select"),
+    import("@inquirer/core"),
+  ]);
   const items = choices.map((one) => ("heading" in one ? new Separator(one.heading) : one));
   const help = [env.say("keysHelp"), ...keys.map((one) => one.help)].join("");
-  const theme = { style: { keysHelpTip: () => help } };
+  // A tick behind a chosen answer would look like a verdict.
+  const { idle } = makeTheme({}).prefix as { readonly idle: string };
+  const theme = { prefix: idle, style: { keysHelpTip: () => help } };
   const { signal, ...streams } = promptContext(env);
   const cancel = new AbortController();
   const context = { ...streams, signal: AbortSignal.any([signal, cancel.signal]), clearPromptOnDone: false };

@@ -13,6 +13,11 @@ export interface RenderOptions {
   readonly unicode: boolean;
 }
 
+/** A command as a shell shows it: the lines of its here-document have no prompt. */
+function typedLines(command: string): string[] {
+  return `$ ${command}`.split("\n");
+}
+
 /** Wider text is hard to read. */
 const MAX_WIDTH = 90;
 
@@ -51,7 +56,7 @@ export class LabRenderer {
       case "text":
         return message.markdown.trim() === "" ? [] : renderMarkdown(message.markdown, chalk, this.#width);
       case "command": {
-        const lines = message.line.split("\n").map((line) => `    ${chalk.cyan(`$ ${line}`)}`);
+        const lines = typedLines(message.line).map((line) => `    ${chalk.cyan(line)}`);
         const isElsewhere = message.where === "elsewhere";
         if (!isElsewhere && !message.isNoticed) return ["", ...lines];
         const where = say(isElsewhere ? "runElsewhere" : "runHereOrElsewhere");
@@ -60,7 +65,7 @@ export class LabRenderer {
       case "done-elsewhere":
         return ["", ...wrap(say("doneElsewhere"), this.#width)];
       case "running":
-        return ["", ...message.line.split("\n").map((line) => chalk.dim(`$ ${line}`))];
+        return ["", ...typedLines(message.line).map((line) => chalk.dim(line))];
       case "exit":
         return message.code === 0 ? [] : [chalk.yellow(say("exitCode", { code: message.code }))];
       case "question":

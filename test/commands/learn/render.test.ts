@@ -61,3 +61,8 @@ describe("the facts that decided a verdict", () => {
     assert.equal(lines({ kind: "evidence", facts, afterMs, count: 20 }, true)[0], "what decided it, 3 of 20 facts:");
   });
 });
+
+test("the lines of a here-document have no prompt: they can be copied", () => {
+  const message: LabMessage = { kind: "running", line: "kubectl apply -f - <<EOF\nkind: Pod\nEOF" };
+  assert.deepEqual(lines(message, true), ["$ kubectl apply -f - <<EOF", "kind: Pod", "EOF"]);
+});
