@@ -87,6 +87,7 @@ export function addCapacityOptions(command: Command): Command {
     .option("--cpu <quantity>", "CPU capacity that the node reports", "100")
     .option("--memory <quantity>", "memory capacity that the node reports", "32Gi")
     .option("--pods <number>", "pod capacity that the node reports", "110")
+    .option("--disk <quantity>", "disk capacity that the node reports", "100Gi")
     .optionsGroup("");
 }
 

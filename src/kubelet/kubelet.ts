@@ -16,6 +16,8 @@ import { PodCache } from "./container/cache.js";
 import type { PodStatus } from "./container/runtime.js";
 import type { ServiceObject } from "./envvars/service-env.js";
 import { ApiPodEventRecorder } from "./events/pod-recorder.js";
+import { ImageGcManager } from "./images/image-gc-manager.js";
+import { checkImageGcPolicy, DEFAULT_IMAGE_GC_POLICY } from "./images/image-gc-policy.js";
 import { generateApiPodStatus } from "./kubelet-pods/api-pod-status.js";
 import { PodObjectManagers } from "./kubelet-pods/pod-objects.js";
 import { ReasonCache } from "./kubelet-pods/reason-cache.js";
@@ -45,10 +47,12 @@ import { BasicWorkQueue } from "./podworkers/work-queue.js";
 import { ProbeManager } from "./prober/manager.js";
 import { NetworkDialer, PortForwardDialer, type ProbeDialer } from "./prober/probe-dialer.js";
 import { Prober } from "./prober/prober.js";
+import { imageFsStats } from "./stats/image-fs-stats.js";
 import { StatusManager } from "./status/manager.js";
 import { ActiveDeadline } from "./sync/active-deadline.js";
 import { ContainerDeletor } from "./sync/container-deletor.js";
 import { PodDeletionSafety } from "./sync/deletion-safety.js";
+import { ContainerGc } from "./sync/garbage-collection.js";
 import { handlePodCleanups } from "./sync/housekeeping.js";
 import { NodeImages } from "./sync/node-images.js";
 import { PodCidr } from "./sync/pod-cidr.js";
@@ -202,6 +206,16 @@ export class Kubelet extends KubeletBase {
   readonly runtimeUp = new RuntimeUp({ ...this.ctx, runtime: this.runtime, state: this.runtimeState });
   readonly podCidr = new PodCidr({ ...this.ctx, runtime: this.runtime });
   readonly images = new NodeImages({ ...this.ctx, runtime: this.runtime });
+  readonly containerGc = new ContainerGc({ runtime: this.runtime, sourcesReady: this.sourcesReady });
+  readonly imageGc = new ImageGcManager(
+    {
+      ...this.ctx,
+      runtime: this.runtime,
+      agent: this.deps.agent,
+      imageFsStats: (signal) => imageFsStats({ ...this.options.machine, runtime: this.runtime }, signal),
+    },
+    checkImageGcPolicy(this.options.imageGcPolicy ?? DEFAULT_IMAGE_GC_POLICY),
+  );
   readonly logManager = new ContainerLogManager(
     { ...this.ctx, runtimeService: (this.deps.polling ?? this.deps.cri).runtime },
     {

@@ -1,4 +1,6 @@
+import type { GetDirFsInfo } from "./cadvisor/fs-info.js";
 import type { PodCache } from "./container/cache.js";
+import type { ImageGcPolicy } from "./images/image-gc-policy.js";
 import type { LogRotatePolicy } from "./logs/container-log-manager.js";
 import type { NodeResources } from "./nodestatus/resources.js";
 import type { HostPaths } from "./volumes/host-path.js";
@@ -11,6 +13,8 @@ export interface NodeMachine {
   readonly hostsFile: string;
   /** upstream `/etc/resolv.conf`; empty: no file */
   readonly resolvConf: string;
+  /** how large the file systems are that hold images and pods */
+  readonly getDirFsInfo: GetDirFsInfo;
 }
 
 /** The part of the pod cache that pod workers read. */
@@ -39,4 +43,6 @@ export interface KubeletOptions {
   readonly expirationSeconds?: number;
   /** default: 10 MiB, 5 files */
   readonly logRotatePolicy?: LogRotatePolicy;
+  /** default: from 85 % down to 80 %, images older than 2 min */
+  readonly imageGcPolicy?: ImageGcPolicy;
 }

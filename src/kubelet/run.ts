@@ -6,7 +6,7 @@ import { isAbortError, messageOf } from "../util/errors.js";
 import { Kubelet, type KubeletDeps } from "./kubelet.js";
 import type { KubeletOptions } from "./options.js";
 import { KUBELET_PORT } from "./server/server.js";
-import { collectGarbage } from "./sync/garbage-collection.js";
+import { startGarbageCollection } from "./sync/garbage-collection.js";
 import { podSources } from "./sync/pod-sources.js";
 import { type OpenServer, openServer } from "./sync/serve.js";
 import { isStaticPod } from "./types/pod-update.js";
@@ -130,8 +130,8 @@ class KubeletRun {
       (signal) => kubelet.services.run(signal),
       (signal) => kubelet.objectManagers.run(signal),
       (signal) => kubelet.images.run(signal),
-      (signal) =>
-        collectGarbage({ ...kubelet.deps, runtime: kubelet.runtime, sourcesReady: kubelet.sourcesReady }, signal),
+      (signal) => kubelet.imageGc.run(signal),
+      (signal) => this.#collectGarbage(signal),
       (signal) => kubelet.logManager.run(signal),
       (signal) => this.#keepNode(signal),
       ...(rotate === undefined ? [] : [(signal: AbortSignal) => kubelet.ctx.trace.detached(() => rotate(signal))]),
@@ -178,6 +178,14 @@ class KubeletRun {
       return isStaticPod(pod) && podManager.getMirrorPodByPod(pod) === undefined;
     });
     handlers.handlePodSyncs(withoutMirror);
+  }
+
+  #collectGarbage(signal: AbortSignal): Promise<void> {
+    const { deps, containerGc, imageGc } = this.kubelet;
+    const { trace, clock, agent } = deps;
+    // A high threshold of 100 % turns the collection of images off.
+    const images = imageGc.policy.highThresholdPercent === 100 ? {} : { imageGc };
+    return startGarbageCollection({ trace, clock, agent, containerGc, ...images }, signal);
   }
 
   async #keepNode(signal: AbortSignal): Promise<void> {

@@ -57,6 +57,7 @@ export interface JoinOptions extends TargetOptions {
   readonly cpu: string;
   readonly memory: string;
   readonly pods: string;
+  readonly disk?: string;
   readonly jitter?: boolean;
   readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly registerWithTaints?: readonly Taint[];

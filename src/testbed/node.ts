@@ -1,8 +1,10 @@
 import { join } from "node:path";
 import type { CriClient } from "../cri/remote/create-cri-client.js";
+import { getDirFsInfo } from "../kubelet/cadvisor/fs-info.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import type { KubeletHooks } from "../kubelet/kubelet.js";
 import type { LogRotatePolicy } from "../kubelet/logs/container-log-manager.js";
+import { diskBytes } from "../kubelet/nodestatus/resources.js";
 import type { NodeMachine } from "../kubelet/options.js";
 import { type RunningKubelet, startKubelet } from "../kubelet/run.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
@@ -18,6 +20,7 @@ import type { JoinPlan } from "./join-plan.js";
 import { addressesInNetwork, claimNodeAddress } from "./node-address.js";
 import { type NodeRuntimeOptions, openNodeRuntime } from "./node-runtime.js";
 import { PodNetworkDialer } from "./pod-network-dialer.js";
+import { simulatedDisk } from "./simulated-disk.js";
 import type { Target } from "./target.js";
 
 export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress"> {
@@ -115,7 +118,7 @@ export async function startNode(
         machine:
           runtime === undefined && options.isSimulated !== true
             ? REAL_MACHINE
-            : await simulatedMachine(rootDir, plan.nodeName, nodeAddress),
+            : await simulatedMachine(rootDir, plan, cri, nodeAddress),
         rotateServerCertificates: options.rotateServerCertificates === true,
         ...defined({
           port: options.port,
@@ -165,11 +168,22 @@ const REAL_MACHINE: NodeMachine = {
   hostPaths: { kind: "real" },
   hostsFile: "/etc/hosts",
   resolvConf: "/etc/resolv.conf",
+  getDirFsInfo,
 };
 
 /** Pods on the embedded runtime see a folder in place of this machine: the learner's files are none of their business. */
-async function simulatedMachine(rootDir: string, nodeName: string, address = "127.0.0.1"): Promise<NodeMachine> {
+async function simulatedMachine(
+  rootDir: string,
+  { nodeName, resources }: JoinPlan,
+  cri: CriClient,
+  address = "127.0.0.1",
+): Promise<NodeMachine> {
   const hostsFile = join(rootDir, "hosts");
   await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n${address}\t${nodeName}\n`);
-  return { hostPaths: { kind: "below", root: join(rootDir, "host") }, hostsFile, resolvConf: "" };
+  return {
+    hostPaths: { kind: "below", root: join(rootDir, "host") },
+    hostsFile,
+    resolvConf: "",
+    getDirFsInfo: simulatedDisk(cri.images, diskBytes(resources)),
+  };
 }

@@ -139,7 +139,7 @@ function imageCalls() {
     imageStatus: ({ image }) => ({ image: { id: image?.image ?? "", repoTags: [image?.image ?? ""], size: 1 } }),
     pullImage: ({ image }) => ({ imageRef: image?.image ?? "" }),
     removeImage: () => ({}),
-    imageFsInfo: () => ({}),
+    imageFsInfo: () => ({ imageFilesystems: [{ fsId: { mountpoint: "/" }, usedBytes: { value: 0 } }] }),
   } satisfies Handlers<typeof IMAGE_SERVICE>;
 }
 

@@ -10,7 +10,7 @@ import type { HandlerOptions } from "../../virtual/open-handler.js";
 export interface NodeCommandOptions
   extends TargetOptions,
     HandlerOptions,
-    Pick<JoinOptions, "cpu" | "memory" | "pods" | "server" | "token" | "caCertHash"> {
+    Pick<JoinOptions, "cpu" | "memory" | "pods" | "disk" | "server" | "token" | "caCertHash"> {
   readonly name: string;
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
@@ -31,12 +31,12 @@ export interface NodeCommandOptions
 
 /** The flags about joining. */
 export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
-  const { name, cpu, memory, pods, rootDir, server, token, caCertHash, nodeLabels, registerWithTaints } = options;
+  const { name, cpu, memory, pods, disk, rootDir, server, token, caCertHash, nodeLabels, registerWithTaints } = options;
   const own = { node: name, cpu, memory, pods, approve: "auto", timeout: JOIN_TIMEOUT_MS } as const;
   return {
     ...targetOptions(options),
     ...own,
-    ...defined({ dir: rootDir, server, token, caCertHash, nodeLabels, registerWithTaints }),
+    ...defined({ disk, dir: rootDir, server, token, caCertHash, nodeLabels, registerWithTaints }),
   };
 }
 

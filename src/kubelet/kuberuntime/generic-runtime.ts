@@ -126,6 +126,10 @@ export interface KubeGenericRuntime extends Runtime {
   updatePodCidr(podCidr: string, signal: AbortSignal): Promise<void>;
 
   listImages(signal: AbortSignal): Promise<readonly RuntimeImage[]>;
+  /** The IDs of the images of all containers, dead ones included. Differs: upstream reads them from GetPods. */
+  listUsedImages(signal: AbortSignal): Promise<readonly string[]>;
+  /** @returns the ID of an image that is present; empty: it is not */
+  getImageRef(image: string, signal: AbortSignal): Promise<string>;
   removeImage(image: string, signal: AbortSignal): Promise<void>;
   imageFsInfo(signal: AbortSignal): Promise<ImageFsInfoResponse>;
 }

@@ -177,6 +177,16 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
     }));
   }
 
+  async listUsedImages(signal: AbortSignal): Promise<readonly string[]> {
+    const containers = answered(await this.#context.runtimeService.listContainers(undefined, signal));
+    return containers.map(({ imageRef }) => imageRef);
+  }
+
+  async getImageRef(image: string, signal: AbortSignal): Promise<string> {
+    const spec = { image, annotations: {} };
+    return answered(await this.#context.imageService.imageStatus(spec, false, signal)).image?.id ?? "";
+  }
+
   async removeImage(image: string, signal: AbortSignal): Promise<void> {
     answered(await this.#context.imageService.removeImage({ image }, signal));
   }

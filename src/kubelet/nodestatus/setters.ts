@@ -3,7 +3,7 @@ import { withCondition } from "../../apimachinery/api/pod.js";
 import { isExtendedResource } from "../../apimachinery/corev1/resource-names.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import type { MachineFacts } from "./machine.js";
-import { allocatable, EPHEMERAL_STORAGE, type NodeResources } from "./resources.js";
+import { allocatable, type NodeResources, resourceList } from "./resources.js";
 
 /** What decides a node's status apart from the machine: whether its runtime and network work. */
 export interface NodeHealth {
@@ -88,14 +88,11 @@ export function initialNode(inputs: StatusInputs, { labels, taints = [] }: Regis
  */
 export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeStatus {
   const { nodeName, machine, kubeletVersion, resources, kubelet = NO_KUBELET } = inputs;
-  const amounts = ({ cpu, memory, pods }: NodeResources, disk: string) => {
-    return { cpu, "ephemeral-storage": disk, memory, pods };
-  };
   let conditions = before.conditions ?? [];
   for (const condition of ownConditions(inputs)) conditions = setCondition(conditions, condition, inputs.nowMs);
   const capacity: Readonly<Record<string, string>> = {
     ...before.capacity,
-    ...amounts(resources, EPHEMERAL_STORAGE.capacity),
+    ...resourceList(resources),
   };
   const isOffered = ([name]: readonly [string, string]) => capacity[name] !== undefined || !isExtendedResource(name);
   return {
@@ -105,7 +102,7 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
       ...Object.fromEntries(Object.entries(before.allocatable ?? {}).filter(isOffered)),
       // Also what an administrator has added: extended resources of the node.
       ...capacity,
-      ...amounts(allocatable(resources), EPHEMERAL_STORAGE.allocatable),
+      ...resourceList(allocatable(resources)),
     },
     conditions,
     addresses: [...machine.addresses, { type: "Hostname", address: nodeName }],

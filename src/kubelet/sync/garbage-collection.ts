@@ -1,38 +1,96 @@
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
+import { allUntilOneEnds } from "../../util/concurrency.js";
 import { messageOf } from "../../util/errors.js";
 import { DEFAULT_GC_POLICY, type KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
 
 /** Mirrors ContainerGCPeriod in pkg/kubelet/kubelet.go. */
 export const CONTAINER_GC_PERIOD_MS = 60_000;
+/** Mirrors ImageGCPeriod in pkg/kubelet/kubelet.go. */
+const IMAGE_GC_PERIOD_MS = 300_000;
 
 export interface GarbageCollectionDeps {
-  readonly runtime: Pick<KubeGenericRuntime, "garbageCollect">;
-  readonly sourcesReady: { allReady(): boolean };
+  readonly containerGc: Pick<ContainerGc, "garbageCollect">;
+  /** undefined: images are not collected, as with a high threshold of 100 % */
+  readonly imageGc?: { garbageCollect(signal: AbortSignal): Promise<void> };
   readonly agent: { recordEvent(type: "Normal" | "Warning", reason: string, message: string): void };
   readonly clock: Clock;
   readonly trace: Trace;
 }
 
+/** Mirrors realContainerGC in pkg/kubelet/container/container_gc.go. */
+export class ContainerGc {
+  constructor(
+    readonly deps: {
+      readonly runtime: Pick<KubeGenericRuntime, "garbageCollect">;
+      readonly sourcesReady: { allReady(): boolean };
+    },
+    readonly policy = DEFAULT_GC_POLICY,
+  ) {}
+
+  /** Removes dead containers beyond the policy, unused sandboxes and logs of deleted pods. @throws Error */
+  garbageCollect(signal: AbortSignal): Promise<void> {
+    return this.deps.runtime.garbageCollect(this.policy, this.deps.sourcesReady.allReady(), false, signal);
+  }
+
+  /** Removes also the containers of terminated pods that still exist: the node is short of disk space. @throws Error */
+  deleteAllUnusedContainers(signal: AbortSignal): Promise<void> {
+    return this.deps.runtime.garbageCollect(this.policy, this.deps.sourcesReady.allReady(), true, signal);
+  }
+}
+
 /**
- * Removes dead containers, unused sandboxes and logs of deleted pods, once a minute.
+ * Collects containers once a minute and images every five minutes, until `signal` aborts.
  *
- * Mirrors StartGarbageCollection in pkg/kubelet/kubelet.go and pkg/kubelet/container/container_gc.go.
- * Differs: images are never collected, because the node has no disk of its own that could fill up.
+ * Mirrors StartGarbageCollection in pkg/kubelet/kubelet.go. A single failure of the image collection records no event:
+ * the file system may not have been measured yet.
  * @throws the signal's reason
  */
-export async function collectGarbage(deps: GarbageCollectionDeps, signal: AbortSignal): Promise<never> {
-  const { runtime, sourcesReady, agent, trace } = deps;
+export async function startGarbageCollection(deps: GarbageCollectionDeps, signal: AbortSignal): Promise<void> {
+  const { containerGc, imageGc } = deps;
+  await allUntilOneEnds(signal, [
+    (inner) => until(deps, CONTAINER_GC_PERIOD_MS, () => collectContainers(deps, containerGc, inner), inner),
+    ...(imageGc === undefined ? [] : [(inner: AbortSignal) => collectImages(deps, imageGc, inner)]),
+  ]);
+}
+
+async function collectContainers(
+  { trace, agent }: GarbageCollectionDeps,
+  containerGc: GarbageCollectionDeps["containerGc"],
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await containerGc.garbageCollect(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = messageOf(error);
+    trace.emit({ kind: "error", message: `Container garbage collection failed: ${message}` }, { actor: "kubelet" });
+    agent.recordEvent("Warning", "ContainerGCFailed", message);
+  }
+}
+
+async function collectImages(
+  deps: GarbageCollectionDeps,
+  imageGc: NonNullable<GarbageCollectionDeps["imageGc"]>,
+  signal: AbortSignal,
+): Promise<never> {
+  const { trace, agent } = deps;
+  let hasFailed = false;
   const round = async () => {
     try {
-      await runtime.garbageCollect(DEFAULT_GC_POLICY, sourcesReady.allReady(), false, signal);
+      await imageGc.garbageCollect(signal);
+      hasFailed = false;
     } catch (error) {
       signal.throwIfAborted();
       const message = messageOf(error);
-      trace.emit({ kind: "error", message: `Container garbage collection failed: ${message}` }, { actor: "kubelet" });
-      agent.recordEvent("Warning", "ContainerGCFailed", message);
+      const what = hasFailed
+        ? "Image garbage collection failed multiple times in a row"
+        : "Image garbage collection failed once. Stats initialization may not have completed yet";
+      trace.emit({ kind: "error", message: `${what}: ${message}` }, { actor: "kubelet", level: hasFailed ? 1 : 2 });
+      if (hasFailed) agent.recordEvent("Warning", "ImageGCFailed", message);
+      hasFailed = true;
     }
   };
-  return until(deps, CONTAINER_GC_PERIOD_MS, round, signal);
+  return until(deps, IMAGE_GC_PERIOD_MS, round, signal);
 }

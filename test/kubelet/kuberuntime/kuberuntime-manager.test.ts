@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
+import { only } from "../../support/trace.js";
 import { openLab, podOf, refOf, signal } from "./lab.js";
 
 test("kill pod: all containers end, then the sandbox; twice is fine", async () => {
@@ -61,6 +62,18 @@ test("collection: of each container one dead stays, of pods that are gone nothin
   assert.deepEqual(await lab.lab.manager.getPods(true, signal), []);
   assert.deepEqual(readdirSync(join(lab.folder, "logs")), []);
   assert.deepEqual(readdirSync(join(lab.folder, "links")), []);
+  const removals = only(lab.facts, "decision").filter(({ upstream }) => upstream?.file.endsWith("kuberuntime_gc.go"));
+  const name = pod.metadata.uid;
+  assert.deepEqual(
+    removals.map(({ what, why }) => `${what.replace(/ [0-9a-f]{64}/, "")}: ${why}`),
+    [
+      `remove dead container (app of pod ${name}): of each container of a pod, the newest 1 dead ones are kept`,
+      `remove dead container (app of pod ${name}): of each container of a pod, the newest 1 dead ones are kept`,
+      `remove dead container (app of pod ${name}): its pod is over`,
+      "remove sandbox: it is not ready, has no container, and its pod is over or has a newer one",
+      `remove pod logs directory default_${pod.metadata.name}_${name}: its pod is gone`,
+    ],
+  );
 });
 
 test("manager: streams, commands, images and status come from the runtime", async () => {
@@ -76,7 +89,11 @@ test("manager: streams, commands, images and status come from the runtime", asyn
   const command = await lab.drive(manager.runInContainer(id, ["sh", "-c", "echo out; exit 4"], 0, signal));
   assert.deepEqual([command.output.toString(), command.exitCode], ["out\n", 4]);
   assert.match(await manager.getContainerLogPath(id, signal), /app\/0\.log$/);
-  assert.ok((await manager.listImages(signal)).some(({ repoTags }) => repoTags[0]?.includes("busybox")));
+  const busybox = (await manager.listImages(signal)).find(({ repoTags }) => repoTags[0]?.includes("busybox"));
+  assert.ok(busybox !== undefined);
+  assert.deepEqual(await manager.listUsedImages(signal), [busybox.id]);
+  assert.equal(await manager.getImageRef("busybox", signal), busybox.id);
+  assert.equal(await manager.getImageRef("absent", signal), "");
   assert.deepEqual(
     (await manager.status(signal)).map(({ type }) => type),
     ["RuntimeReady", "NetworkReady"],

@@ -132,7 +132,8 @@ describe("resources", () => {
     ["50Mi", "0"],
   ] as const) {
     test(`of ${memory} pods may use ${want}: 100Mi stay free`, () => {
-      assert.deepEqual(allocatable({ cpu: "2", memory, pods: "1" }), { cpu: "2", memory: want, pods: "1" });
+      const rest = { cpu: "2", pods: "1" };
+      assert.deepEqual(allocatable({ ...rest, memory, disk: "50Gi" }), { ...rest, memory: want, disk: "45Gi" });
     });
   }
   for (const [flag, text, want] of [
@@ -144,6 +145,7 @@ describe("resources", () => {
     ["memory", "1024Mi", "1Gi"],
     ["memory", "1048576", "1048576"],
     ["memory", "1000M", "1G"],
+    ["disk", "2048Mi", "2Gi"],
     ["pods", "0110", "110"],
     ["pods", "0", "0"],
   ] as const) {
@@ -157,6 +159,8 @@ describe("resources", () => {
     ["cpu", "-1"],
     ["memory", "32 GB"],
     ["memory", "Gi"],
+    ["disk", "0"],
+    ["disk", "much"],
     ["pods", "1.5"],
   ] as const) {
     test(`--${flag} ${JSON.stringify(value)} is a usage error that names the flag`, () => {

@@ -4,9 +4,12 @@ import { join } from "node:path";
 import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
 import { type CriClient, createCriClient } from "../../../src/cri/remote/create-cri-client.js";
+import type { ImageGcPolicy } from "../../../src/kubelet/images/image-gc-policy.js";
 import { NodeAgent } from "../../../src/kubelet/node.js";
+import { diskBytes, type NodeResources } from "../../../src/kubelet/nodestatus/resources.js";
 import { type RunningKubelet, startKubelet } from "../../../src/kubelet/run.js";
 import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
+import { simulatedDisk } from "../../../src/testbed/simulated-disk.js";
 import { Trace } from "../../../src/trace/trace.js";
 import type { Clock } from "../../../src/util/clock.js";
 import { LabError } from "../../../src/util/errors.js";
@@ -25,7 +28,8 @@ export interface LabNodeDeps {
 
 export interface LabNodeOptions {
   readonly kubeVersion?: string;
-  readonly resources?: { readonly cpu: string; readonly memory: string; readonly pods: string };
+  readonly resources?: NodeResources;
+  readonly imageGcPolicy?: ImageGcPolicy;
   readonly manifestDir?: string;
   /** ms that a pull takes; default 10 */
   readonly pullMs?: number;
@@ -78,7 +82,7 @@ export class LabNode {
   /** Starts a kubelet, which finds what the one before it has left. @param signal ends it as Ctrl-C does */
   async start(signal: AbortSignal = new AbortController().signal): Promise<RunningKubelet> {
     const { deps, options, rootDir } = this;
-    const { kubeVersion = "1.25", resources = RESOURCES, manifestDir } = options;
+    const { kubeVersion = "1.25", resources = RESOURCES, manifestDir, imageGcPolicy } = options;
     const agent = new NodeAgent(this.config, deps, { nodeName: NODE_NAME, kubeVersion, resources });
     this.#agent = agent;
     const cri = await this.#connect(deps.trace);
@@ -91,7 +95,13 @@ export class LabNode {
         resources,
         rootDir,
         port: 0,
-        machine: { hostPaths: { kind: "below", root: join(rootDir, "host") }, hostsFile: "/etc/hosts", resolvConf: "" },
+        machine: {
+          hostPaths: { kind: "below", root: join(rootDir, "host") },
+          hostsFile: "/etc/hosts",
+          resolvConf: "",
+          getDirFsInfo: simulatedDisk(cri.images, diskBytes(resources)),
+        },
+        ...(imageGcPolicy === undefined ? {} : { imageGcPolicy }),
         ...(manifestDir === undefined ? {} : { manifestDir }),
       },
       signal,

@@ -3,13 +3,12 @@ import type { NodeObject } from "../../../src/apimachinery/api/node.js";
 import type { V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { ActiveDeadline } from "../../../src/kubelet/sync/active-deadline.js";
 import { PodDeletionSafety } from "../../../src/kubelet/sync/deletion-safety.js";
-import { collectGarbage } from "../../../src/kubelet/sync/garbage-collection.js";
 import { toNodeImages } from "../../../src/kubelet/sync/node-images.js";
 import { PodCidr } from "../../../src/kubelet/sync/pod-cidr.js";
 import { ReclaimedPods } from "../../../src/kubelet/sync/reclaimed-pods.js";
 import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, START_MS, settle } from "../../support/fake-clock.js";
-import { only, recordingTrace } from "../../support/trace.js";
+import { recordingTrace } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "../podworkers/pods.js";
 
 const { signal } = new AbortController();
@@ -158,32 +157,4 @@ test("the runtime gets the node's addresses once, and again after a failure or a
   isBroken = false;
   for (const range of ["10.0.1.0/24", "10.0.1.0/24", "10.0.2.0/24"]) await cidr.update(node(range), signal);
   expect(told).toEqual(["10.0.1.0/24", "10.0.1.0/24", "10.0.2.0/24"]);
-});
-
-test("garbage is collected each minute; a failure is an event, and the next minute tries again", async () => {
-  const clock = new FakeClock();
-  const { trace, events } = recordingTrace(clock);
-  const asked: boolean[] = [];
-  const recorded: string[] = [];
-  const stop = new AbortController();
-  const deps = {
-    runtime: {
-      garbageCollect: async (_policy: object, allSourcesReady: boolean) => {
-        asked.push(allSourcesReady);
-        if (asked.length === 2) throw new Error("busy");
-      },
-    },
-    sourcesReady: { allReady: () => asked.length > 0 },
-    agent: { recordEvent: (_type: string, reason: string) => void recorded.push(reason) },
-    clock,
-    trace,
-  };
-  const done = collectGarbage(deps, stop.signal);
-  await clock.advance(120_000);
-  expect(asked).toEqual([false, true, true]);
-  expect(recorded).toEqual(["ContainerGCFailed"]);
-  expect(only(events, "error")[0]?.message).toBe("Container garbage collection failed: busy");
-  stop.abort();
-  await expect(done).rejects.toThrow();
-  expect(clock.sleeping).toBe(0);
 });
