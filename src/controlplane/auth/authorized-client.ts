@@ -59,9 +59,9 @@ export function authorizedClient(client: LocalClient, deps: AuthorizedDeps): Loc
     });
   return {
     user,
-    async get(resource, namespace, name) {
-      await check({ verb: "get", resource, namespace, name });
-      return client.get(resource, namespace, name);
+    async get(resource, namespace, name, subresource) {
+      await check({ verb: "get", resource, subresource, namespace, name });
+      return client.get(resource, namespace, name, subresource);
     },
     async list(resource, namespace, options) {
       await check({ verb: "list", resource, namespace });

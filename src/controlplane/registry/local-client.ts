@@ -2,6 +2,10 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { LocalClient, Registry, RequestContext, ResourceStore, WatchItem } from "./registry.js";
+import { type Scale, scaleNotFound, scaleOf, withScale } from "./resources/scale.js";
+
+/** the subresource that has a kind of its own */
+const SCALE = "scale";
 
 /**
  * The cluster for a controller in this process: the stores, with admission, as one user.
@@ -13,8 +17,15 @@ export function createLocalClient(registry: Registry, user: UserInfo): LocalClie
   const context = (): RequestContext => ({ user, warnings: [] });
   return {
     user,
-    get: <T extends KubeObject>(resource: string, namespace: string | undefined, name: string) =>
-      orUndefined(registry.store(resource).get(namespace, name) as Promise<T>),
+    async get<T extends KubeObject>(
+      resource: string,
+      namespace: string | undefined,
+      name: string,
+      subresource?: string,
+    ) {
+      const object = await orUndefined(registry.store(resource).get(namespace, name));
+      return (subresource === SCALE && object !== undefined ? scaleOf(object) : object) as T | undefined;
+    },
     list: async <T extends KubeObject>(...[resource, namespace, options]: Parameters<LocalClient["list"]>) =>
       (await registry.store(resource).list(namespace, options)).items as readonly T[],
     create: <T extends KubeObject>(resource: string, namespace: string | undefined, object: KubeObject) =>
@@ -23,6 +34,7 @@ export function createLocalClient(registry: Registry, user: UserInfo): LocalClie
       const { namespace, name = "", uid } = object.metadata;
       const options = uid === undefined ? {} : { uid };
       const store = registry.store(resource);
+      if (subresource === SCALE) return (await updateScale(store, context(), object)) as T;
       return (await store.update(context(), namespace, name, subresource, () => object, options)).object as T;
     },
     modify: <T extends KubeObject>(...[resource, namespace, name, change, subresource]: ModifyParameters<T>) =>
@@ -34,6 +46,16 @@ export function createLocalClient(registry: Registry, user: UserInfo): LocalClie
     reflect: <T extends KubeObject>(resource: string, signal: AbortSignal) =>
       listAndWatch<T>(registry.store(resource), signal),
   };
+}
+
+/** The scale is a view of the workload, which is what is stored. */
+async function updateScale(store: ResourceStore, context: RequestContext, scale: Scale): Promise<Scale> {
+  const { namespace, name = "" } = scale.metadata;
+  const transform = (current: KubeObject | undefined) => {
+    if (current === undefined) throw scaleNotFound(store.definition, name);
+    return withScale(current, scale);
+  };
+  return scaleOf((await store.update(context, namespace, name, undefined, transform)).object);
 }
 
 async function* listAndWatch<T extends KubeObject>(

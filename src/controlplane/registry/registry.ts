@@ -118,10 +118,12 @@ export type WatchItem<T extends KubeObject = KubeObject> = Cause &
 export interface LocalClient {
   /** the user this client acts as, for example `system:serviceaccount:kube-system:node-controller` */
   readonly user: UserInfo;
+  /** @param subresource `scale`: the answer is the workload's Scale */
   get<T extends KubeObject = KubeObject>(
     resource: string,
     namespace: string | undefined,
     name: string,
+    subresource?: string,
   ): Promise<T | undefined>;
   list<T extends KubeObject = KubeObject>(
     resource: string,
@@ -133,7 +135,7 @@ export interface LocalClient {
     namespace: string | undefined,
     object: KubeObject,
   ): Promise<T>;
-  /** Optimistic: the resourceVersion of `object` must be current. */
+  /** Optimistic: the resourceVersion of `object` must be current. @param subresource with `scale`, `object` is a Scale */
   update<T extends KubeObject = KubeObject>(resource: string, object: KubeObject, subresource?: string): Promise<T>;
   /** Read-modify-write with retries; `change` returns the same object to skip the write. @returns undefined if gone */
   modify<T extends KubeObject = KubeObject>(

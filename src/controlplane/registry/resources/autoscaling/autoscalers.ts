@@ -9,8 +9,6 @@ import { specAndStatus } from "../stored.js";
 import { hpaFromV1, hpaToV1 } from "./conversion.js";
 import { validateHpa, validateHpaStatus } from "./validation.js";
 
-/** Autoscalers are stored; no controller here reads metrics. */
-
 type Hpa = Wire<V2HorizontalPodAutoscaler>;
 
 /** The store passes objects of both versions. */
