@@ -22,3 +22,21 @@ export function goDuration(ms: number): string {
   const hours = Math.trunc(minutes / 60);
   return `${sign}${hours === 0 ? "" : `${hours}h`}${minutes % 60}m${seconds}s`;
 }
+
+const NANOS: Readonly<Record<string, number>> = {
+  ns: 1,
+  us: 1e3,
+  µs: 1e3,
+  ms: 1e6,
+  s: 1e9,
+  m: 6e10,
+  h: 3.6e12,
+};
+
+/** `1m20s`, `1.5h`, `0` in ms. Mirrors time.ParseDuration, without signs. @returns undefined if it is not a duration */
+export function parseGoDuration(text: string): number | undefined {
+  if (text === "0") return 0;
+  const parts = [...text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join("") !== text) return undefined;
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (NANOS[unit ?? ""] ?? 0), 0) / 1e6;
+}

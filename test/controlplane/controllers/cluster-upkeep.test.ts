@@ -52,6 +52,7 @@ test("controllers have upstream's names", async () => {
     "endpointslicemirroring",
     "event-ttl",
     "garbagecollector",
+    "horizontalpodautoscaling",
     "job",
     "namespace",
     "nodeipam",

@@ -11,6 +11,7 @@ import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
 import { messageOf } from "../../../util/errors.js";
+import { labelSelectorText } from "../support/label-selector-text.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import type { OwnWrites } from "../support/own-writes.js";
 import type { SharedDeps } from "../support/shared-deps.js";
@@ -70,14 +71,7 @@ function expectedPods(
 }
 
 function unmanagedText({ spec }: PodDisruptionBudget): string {
-  const { matchLabels = {}, matchExpressions = [] } = spec?.selector ?? {};
-  const labels = Object.entries(matchLabels).sort(([a], [b]) => (a < b ? -1 : 1));
-  const shownLabels = labels.map(([key, value]) => `${key}: ${value},`).join("");
-  const expressions = matchExpressions.map(
-    ({ key, operator, values = [] }) =>
-      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(" ")}],},`,
-  );
-  const selector = `&LabelSelector{MatchLabels:map[string]string{${shownLabels}},MatchExpressions:[]LabelSelectorRequirement{${expressions.join("")}},}`;
+  const selector = labelSelectorText(spec?.selector ?? {});
   return `Pods selected by this PodDisruptionBudget (selector: ${selector}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
 }
 

@@ -3,7 +3,7 @@ import { RbacAuthorizer } from "../../../../src/controlplane/auth/authorization/
 import { UnionAuthorizer } from "../../../../src/controlplane/auth/authorization/union.js";
 import { authorizedClient } from "../../../../src/controlplane/auth/authorized-client.js";
 import type { AdmissionPlugin } from "../../../../src/controlplane/auth/contracts.js";
-import { startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
+import { type ControllersDeps, startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
 import { writeInitialObjects } from "../../../../src/controlplane/initial-objects.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
 import { createLocalClient } from "../../../../src/controlplane/registry/local-client.js";
@@ -44,6 +44,8 @@ export async function startOnStore(
     without?: readonly string[];
     random?: FakeRandom;
     admission?: readonly AdmissionPlugin[];
+    /** the API server over HTTPS; default: it cannot be reached */
+    connect?: ControllersDeps["connect"];
   } = {},
 ): Promise<StoreHarness> {
   const clock = new FakeClock();
@@ -91,6 +93,7 @@ export async function startOnStore(
         },
         serverUrl: SERVER_URL,
         definitions: registry.definitions,
+        connect: options.connect ?? (() => Promise.reject(new Error("no HTTPS here"))),
       },
       // The signer needs a CA with a key, which takes longer than the rest of a test. It has separate tests.
       { without: options.without ?? ["csrsigning"] },

@@ -2,6 +2,7 @@ import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { decodeRequestBody } from "../../../../src/apimachinery/scheme/request.js";
 import { rfc3339 } from "../../../../src/apimachinery/time.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../../../src/controlplane/auth/contracts.js";
+import type { ControllersDeps } from "../../../../src/controlplane/controllers/create-controllers.js";
 import type { PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
 import type { LocalClient } from "../../../../src/controlplane/registry/registry.js";
 import { bindingHandler } from "../../../../src/controlplane/registry/resources/pods/binding.js";
@@ -33,6 +34,7 @@ const CONTAINER = { name: "app", image: "nginx" };
 export interface StageOptions {
   readonly kubeVersion?: string;
   readonly without?: readonly string[];
+  readonly connect?: ControllersDeps["connect"];
   /** the API server's admission plugins that are part of the play; default: none */
   readonly plugins?: (on: StoreHarness) => readonly AdmissionPlugin[];
 }
@@ -64,6 +66,7 @@ export class WorkloadStage implements AsyncDisposable {
       import("../../../../src/controlplane/controllers/daemon/daemon-controller.js"),
       import("../../../../src/controlplane/controllers/disruption/disruption-controller.js"),
       import("../../../../src/controlplane/controllers/job/job-controller.js"),
+      import("../../../../src/controlplane/controllers/podautoscaler/horizontal.js"),
       import("../../../../src/controlplane/controllers/replicaset/replica-set.js"),
       import("../../../../src/controlplane/controllers/replication/replication-controller.js"),
       import("../../../../src/controlplane/controllers/deployment/deployment-controller.js"),

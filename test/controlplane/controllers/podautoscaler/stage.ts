@@ -1,0 +1,178 @@
+import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
+import { parseLabelSelector } from "../../../../src/apimachinery/label-selector.js";
+import { rfc3339 } from "../../../../src/apimachinery/time.js";
+import type { KubeClient, KubeRequest, KubeResponse } from "../../../../src/client-go/rest/client.js";
+import type { Hpa } from "../../../../src/controlplane/controllers/podautoscaler/status.js";
+import type { PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
+import { WorkloadStage } from "../support/workload-stage.js";
+
+export const AUTOSCALERS = "horizontalpodautoscalers.autoscaling";
+const NAMESPACE = /^\/apis\/metrics\.k8s\.io\/v1beta1\/namespaces\/([^/]+)\/pods$/;
+
+type Usage = Readonly<Record<string, string>>;
+
+/** The API metrics.k8s.io: every running pod uses the same, unless a test says otherwise. */
+export class FakeMetrics implements KubeClient {
+  readonly config = { server: "https://127.0.0.1:6443" };
+  readonly paths: string[] = [];
+  isClosed = false;
+  /** of each container */
+  usage: Usage = { cpu: "100m", memory: "64Mi" };
+  readonly byPod = new Map<string, Usage>();
+  readonly without = new Set<string>();
+  windowMs = 15_000;
+  answer: KubeResponse | undefined;
+
+  constructor(readonly stage: () => WorkloadStage) {}
+
+  async request<T>({ path, query }: KubeRequest): Promise<KubeResponse<T>> {
+    const selector = String(query?.["labelSelector"]);
+    this.paths.push(`${path}?labelSelector=${selector}`);
+    const answer = this.answer ?? { status: 200, headers: {}, body: await this.#list(path, selector) };
+    return answer as KubeResponse<T>;
+  }
+
+  async #list(path: string, selector: string) {
+    const matches = parseLabelSelector(selector);
+    const namespace = NAMESPACE.exec(path)?.[1];
+    const { admin, on } = this.stage();
+    const pods = await admin.list<PodObject>("pods", namespace);
+    const items = pods.flatMap(({ metadata, spec, status }) => {
+      const { name = "" } = metadata;
+      if (status?.phase !== "Running" || this.without.has(name) || !matches(metadata.labels)) return [];
+      const usage = this.byPod.get(name) ?? this.usage;
+      const containers = (spec?.containers ?? []).map((container) => ({ name: container.name, usage }));
+      const timestamp = rfc3339(on.clock.now());
+      return [{ metadata: { name, namespace }, timestamp, window: `${this.windowMs / 1000}s`, containers }];
+    });
+    return { kind: "PodMetricsList", apiVersion: "metrics.k8s.io/v1beta1", metadata: {}, items };
+  }
+
+  expect(): never {
+    throw new Error("not needed");
+  }
+
+  watch(): never {
+    throw new Error("not needed");
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+interface WorkloadOptions {
+  readonly replicas?: number;
+  readonly requests?: Usage;
+  readonly containers?: readonly string[];
+}
+
+/** An autoscaler's world: workloads with pods that run, and the metrics of their use. */
+export class AutoscalerStage implements AsyncDisposable {
+  private constructor(
+    readonly workloads: WorkloadStage,
+    readonly metrics: FakeMetrics,
+  ) {}
+
+  static async open(kubeVersion = "1.25"): Promise<AutoscalerStage> {
+    let opened: WorkloadStage | undefined;
+    const metrics = new FakeMetrics(() => opened as WorkloadStage);
+    opened = await WorkloadStage.open({ kubeVersion, connect: async () => metrics });
+    return new AutoscalerStage(opened, metrics);
+  }
+
+  /** A Deployment whose pods have run for ten minutes. */
+  async deploy({
+    replicas = 2,
+    requests = { cpu: "200m", memory: "128Mi" },
+    containers = ["app"],
+  }: WorkloadOptions = {}) {
+    const labels = { app: "web" };
+    const spec = { containers: containers.map((name) => ({ name, image: "nginx", resources: { requests } })) };
+    const template = { metadata: { labels }, spec };
+    await this.workloads.create("deployments.apps", {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "web" },
+      spec: { replicas, selector: { matchLabels: labels }, template },
+    });
+    await this.start();
+  }
+
+  /** Plays the kubelet for new pods. @param ageMs how long ago they started */
+  async start(ageMs = 600_000): Promise<void> {
+    const starting = (await this.workloads.pods()).filter(({ spec }) => (spec?.nodeName ?? "") === "");
+    await this.workloads.start(starting);
+    await this.workloads.setStatus(starting, { startTime: rfc3339(this.workloads.on.clock.now() - ageMs) });
+  }
+
+  async autoscale(spec: object = {}, name = "web"): Promise<void> {
+    await this.workloads.create(AUTOSCALERS, {
+      apiVersion: "autoscaling/v2",
+      kind: "HorizontalPodAutoscaler",
+      metadata: { name },
+      spec: {
+        scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
+        minReplicas: 1,
+        maxReplicas: 10,
+        metrics: [cpu(50)],
+        ...spec,
+      },
+    });
+  }
+
+  /** Lets `count` sync periods pass; new pods start, and ended ones go. */
+  async sync(count = 1): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      await this.workloads.pass(15);
+      await this.workloads.settle();
+      await this.start();
+      await this.workloads.endTerminating();
+    }
+  }
+
+  async hpa(name = "web"): Promise<Hpa> {
+    return this.workloads.get<Hpa>(AUTOSCALERS, name);
+  }
+
+  async replicas(resource = "deployments.apps"): Promise<number> {
+    const workload = await this.workloads.get<KubeObject>(resource, "web");
+    return (workload["spec"] as { replicas: number }).replicas;
+  }
+
+  /** `2->4 SucceededRescale True:ValidMetricFound False:DesiredWithinRange` */
+  async status(name = "web"): Promise<string> {
+    const { status } = await this.hpa(name);
+    const shown = (type: string) => {
+      const { status: is, reason } = status?.conditions?.find((one) => one.type === type) ?? {};
+      return is === undefined ? "-" : `${is}:${reason}`;
+    };
+    const conditions = ["AbleToScale", "ScalingActive", "ScalingLimited"].map(shown);
+    return [`${status?.currentReplicas ?? "-"}->${status?.desiredReplicas}`, ...conditions].join(" ");
+  }
+
+  /** `Warning FailedGetScale …`: the autoscalers' events */
+  events(): string[] {
+    return this.workloads.events().filter((one) => /Rescale|Metric|GetScale|UpdateStatus|Selector/.test(one));
+  }
+
+  decisions(): string[] {
+    return this.workloads.decisions().filter((one) => one.startsWith("scale Deployment/"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.workloads[Symbol.asyncDispose]();
+  }
+}
+
+export function cpu(averageUtilization: number): object {
+  return { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization } } };
+}
+
+export function memoryValue(averageValue: string): object {
+  return { type: "Resource", resource: { name: "memory", target: { type: "AverageValue", averageValue } } };
+}
