@@ -8,10 +8,15 @@ import { findIn } from "./match.js";
 import type { CommandResult } from "./runner.js";
 import type { LeafCheck } from "./schema.js";
 
+interface Seen {
+  readonly seen: string;
+  readonly sights?: readonly Sight[];
+  /** `seen` only describes a command, or output that a pattern did not match */
+  readonly isRaw?: boolean;
+}
+
 /** The result of a check, localized; renderers may put `wants ` and `sees ` in front. */
-export type Verdict =
-  | { readonly ok: true; readonly seen: string; readonly sights?: readonly Sight[] }
-  | { readonly ok: false; readonly seen: string; readonly want: string; readonly sights?: readonly Sight[] };
+export type Verdict = (Seen & { readonly ok: true }) | (Seen & { readonly ok: false; readonly want: string });
 
 /** The read-only view that checks have. */
 export interface CheckView {
@@ -48,7 +53,7 @@ async function commandVerdict(
     matches === undefined
       ? say("commandWant", { command, code: exit })
       : say("commandWantText", { command, code: exit, pattern: matches });
-  return { ok: false, seen: code === exit ? said(say, command, stdout + stderr) : seen, want };
+  return { ok: false, seen: code === exit ? said(say, command, stdout + stderr) : seen, want, isRaw: true };
 }
 
 /** Checks a command's output. @param output the lab's `output`, whose pattern is `matches` */
@@ -61,7 +66,7 @@ export function outputVerdict(
   if (result === undefined) return { ok: false, seen: say("outputNone", { name }), want };
   const text = streamOf(result, stream);
   const found = findIn(text, pattern);
-  if (found === undefined) return { ok: false, seen: said(say, name, text), want };
+  if (found === undefined) return { ok: false, seen: said(say, name, text), want, isRaw: true };
   return { ok: true, seen: found, sights: sightOfText(pattern, result) };
 }
 

@@ -114,6 +114,7 @@ export function translationProblems(lab: LabOutline, en: LabText, zh: LabText, s
       ...((first.afterwards === "") === (second.afterwards === "")
         ? []
         : [{ near, message: say("labUnequalAfterwards", { id }) }]),
+      ...((first.goal === "") === (second.goal === "") ? [] : [{ near, message: say("labUnequalGoal", { id }) }]),
     ];
   });
 }

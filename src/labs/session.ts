@@ -18,7 +18,7 @@ import { chooseValues, fillAll } from "./variables.js";
 /** The time limit and interval for checking the outcomes of a prediction, in ms of the wall clock. */
 const SETTLE_MS = 2000;
 const SETTLE_AGAIN_MS = 100;
-const NO_TEXT: StepText = { title: "", body: "", choices: {}, hints: [], afterwards: "" };
+const NO_TEXT: StepText = { title: "", body: "", choices: {}, hints: [], goal: "", afterwards: "" };
 
 export interface SessionOptions {
   readonly language: Language;
@@ -276,8 +276,10 @@ export class LabSession implements AsyncDisposable {
   }
 
   async #verdict(check: CheckStep["check"], signal: AbortSignal): Promise<boolean> {
-    const onWaiting: Waiting = ({ seen, want }, leftMs) =>
-      this.#emit({ kind: "waiting", seen, want, leftMs, mayStop: true });
+    const onWaiting: Waiting = (verdict, leftMs) => {
+      const { seen, want } = this.#inWords(verdict);
+      this.#emit({ kind: "waiting", seen, want: want ?? "", leftMs, mayStop: true });
+    };
     this.#patience = new AbortController();
     const verdict = await this.runs.check(check, signal, onWaiting, this.#patience.signal);
     this.#tell(verdict);
@@ -285,9 +287,16 @@ export class LabSession implements AsyncDisposable {
   }
 
   #tell(verdict: Verdict): void {
-    const { sights: _sights, ...told } = verdict;
-    this.#emit({ kind: "verdict", ...told });
+    this.#emit({ kind: "verdict", ...this.#inWords(verdict) });
     if (verdict.ok) this.#showEvidence(verdict);
+  }
+
+  /** The author's sentence for the step's goal replaces what only describes a command or a pattern. */
+  #inWords(verdict: Verdict): { readonly ok: boolean; readonly seen: string; readonly want?: string } {
+    const { ok, seen, isRaw = false } = verdict;
+    const { goal } = this.stepText;
+    if (ok) return { ok, seen: goal === "" ? seen : goal };
+    return { ok, seen: goal !== "" && isRaw ? "" : seen, want: goal === "" ? verdict.want : goal };
   }
 
   #showEvidence({ sights = [] }: Verdict): void {

@@ -8,6 +8,8 @@ export interface StepText {
   readonly choices: Readonly<Record<string, string>>;
   /** ordered from a nudge to the answer */
   readonly hints: readonly string[];
+  /** what is true when the step is done, in one sentence: the verdict of its check. "": the check says what it saw */
+  readonly goal: string;
   /** shown when the step is done */
   readonly afterwards: string;
 }
@@ -53,6 +55,7 @@ interface Section {
  * Text ...
  * ### choices      - a: text
  * ### hints        1. text
+ * ### goal         text
  * ### afterwards   text
  *
  * ## debrief
@@ -92,7 +95,7 @@ function parseTop(top: Section | undefined, problems: TextProblem[], say: Say) {
 
 function parseStep(title: string, section: Section, problems: TextProblem[], say: Say): StepText {
   const [body, ...parts] = split(section.body, "### ");
-  const step = { title, body: body?.body.trim() ?? "", choices: {}, hints: [] as string[], afterwards: "" };
+  const step = { title, body: body?.body.trim() ?? "", choices: {}, hints: [] as string[], goal: "", afterwards: "" };
   for (const part of parts) {
     const line = section.line + part.line;
     switch (part.heading.trim()) {
@@ -101,6 +104,9 @@ function parseStep(title: string, section: Section, problems: TextProblem[], say
         break;
       case "hints":
         step.hints = items(part.body, /^(\d+)\.(?:\s+|$)/).map(([, hint]) => hint);
+        break;
+      case "goal":
+        step.goal = part.body.trim().replaceAll(/\s*\n\s*/g, " ");
         break;
       case "afterwards":
         step.afterwards = part.body.trim();

@@ -6,14 +6,21 @@ import type { LabMessage } from "../../src/labs/message.js";
 import { LabSession } from "../../src/labs/session.js";
 import { Trace } from "../../src/trace/trace.js";
 import { MemoryPlace } from "../support/memory-place.js";
-import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
+import { TINY_EN, TINY_YAML, TINY_ZH, tinyLab } from "../support/tiny-lab.js";
 
 const signal = new AbortController().signal;
 
-async function begin(options: { done?: readonly string[]; yaml?: string; language?: "en" | "zh" } = {}) {
+async function begin(
+  options: {
+    done?: readonly string[];
+    yaml?: string;
+    language?: "en" | "zh";
+    texts?: Parameters<typeof tinyLab>[1];
+  } = {},
+) {
   const environment = new MemoryPlace();
   const messages: LabMessage[] = [];
-  const session = new LabSession(await tinyLab(options.yaml ?? TINY_YAML), environment, {
+  const session = new LabSession(await tinyLab(options.yaml ?? TINY_YAML, options.texts), environment, {
     language: options.language ?? "en",
     seed: 1,
     done: options.done ?? [],
@@ -78,6 +85,22 @@ describe("what a step needs before it is done", () => {
       assert.equal(session.step?.id, ["look", "join", "lines", "guess", "back"][done.length]);
     });
   }
+  test("the author's sentence for the goal is the verdict, instead of a command and its exit code", async () => {
+    const yaml = TINY_YAML.replace(
+      'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
+      "check: { command: kubelab look }",
+    );
+    const texts = {
+      "en.md": TINY_EN.replace("## debrief", "### goal\n{{node}} is back\n\n## debrief"),
+      "zh.md": TINY_ZH.replace("## debrief", "### goal\n{{node}} 回来了\n\n## debrief"),
+    };
+    const done = ["look", "join", "lines", "guess"];
+    const { session, take } = await begin({ yaml, texts, done });
+    take();
+    await session.look(false, signal);
+    assert.deepEqual(take(), [{ kind: "verdict", ok: false, seen: "", want: "draco is back" }]);
+  });
+
   test("a check that waits says what it waits for, then what it saw", async () => {
     const { session, kinds } = await begin({ done: ["look", "join", "lines", "guess"] });
     kinds();

@@ -130,8 +130,8 @@ export function compileTiny(files: LabFiles = {}, name = "07-tiny"): Promise<Com
 }
 
 /** @throws Error with the lab's errors */
-export async function tinyLab(yaml = TINY_YAML): Promise<Lab> {
-  const { lab, problems } = await compileTiny({ "lab.yaml": yaml });
+export async function tinyLab(yaml = TINY_YAML, texts: Omit<LabFiles, "lab.yaml"> = {}): Promise<Lab> {
+  const { lab, problems } = await compileTiny({ "lab.yaml": yaml, ...texts });
   if (lab === undefined) throw new Error(problems.map(({ line, message }) => `${line}: ${message}`).join("\n"));
   return lab;
 }

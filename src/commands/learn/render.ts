@@ -119,7 +119,7 @@ export class LabRenderer {
     return [
       "",
       ...this.#marked(false, say("checkFailed")),
-      ...line("checkSees", seen),
+      ...(seen === "" ? [] : line("checkSees", seen)),
       ...line("checkWants", want ?? ""),
     ];
   }
