@@ -7,7 +7,7 @@ import type { ResourceDefinition } from "./registry/definition.js";
 import type { EtcdConfig } from "./storage/etcd/config.js";
 import type { ClusterIdentity } from "./storage/etcd/identity.js";
 import { MemoryStorage } from "./storage/memory.js";
-import type { Storage } from "./storage/storage.js";
+import type { OnPublished, Storage } from "./storage/storage.js";
 
 /** What a cluster is made of before its API server starts. */
 export interface ClusterState {
@@ -19,15 +19,17 @@ export interface ClusterState {
 
 /**
  * A new cluster in memory, or the one that etcd has.
+ * @param onPublished told of each change that watches get
  * @throws LabError as `openEtcd`
  */
 export async function openState(
   options: ControlPlaneOptions,
   definitions: readonly ResourceDefinition[],
+  onPublished: OnPublished,
 ): Promise<ClusterState> {
   const { etcd, clock, watchBacklog } = options;
-  if (etcd !== undefined) return openInEtcd(options, etcd, definitions);
-  return { storage: new MemoryStorage({ clock }, { watchBacklog }), ca: await makeAuthority(options) };
+  if (etcd !== undefined) return openInEtcd(options, etcd, definitions, onPublished);
+  return { storage: new MemoryStorage({ clock }, { watchBacklog, onPublished }), ca: await makeAuthority(options) };
 }
 
 /** Loads what a cluster in memory does not need. */
@@ -35,6 +37,7 @@ async function openInEtcd(
   options: ControlPlaneOptions,
   etcd: EtcdConfig,
   definitions: readonly ResourceDefinition[],
+  onPublished: OnPublished,
 ): Promise<ClusterState> {
   const { trace, watchBacklog } = options;
   const [{ openEtcd }, { kindsByKey }] = await Promise.all([
@@ -48,7 +51,7 @@ async function openInEtcd(
       makeIdentity: () => makeIdentity(options),
       report: (message) => trace.emit({ kind: "error", message }, { actor: "apiserver", level: 0 }),
     },
-    defined({ watchBacklog }),
+    defined({ watchBacklog, onPublished }),
   );
   const { caCertificatePem: certificatePem, caKeyPem, serviceAccountKeyPem } = identity;
   return { storage, ca: { certificatePem, privateKeyPem: caKeyPem }, serviceAccountKeyPem };

@@ -8,9 +8,9 @@ import { LabError } from "../util/errors.js";
 import { listenProblem } from "../util/listen-problem.js";
 import { createAdmission } from "./admission/create-admission.js";
 import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
+import { DispatchReport } from "./apiserver/dispatch-report.js";
 import { createConnecters } from "./apiserver/proxy/connecters.js";
 import { KubeletConnections } from "./apiserver/proxy/kubelet-connection.js";
-import { traceAdmission } from "./apiserver/trace-admission.js";
 import { authorizedClient } from "./auth/authorized-client.js";
 import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
@@ -51,9 +51,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 
 async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
   const definitions = resourcesFor(options.kubeVersion);
-  const state = await openState(options, definitions);
+  const dispatches = new DispatchReport(options.trace);
+  const state = await openState(options, definitions, (event, watches) => dispatches.published(event, watches));
   try {
-    return await startOn(options, state, definitions);
+    return await startOn(options, state, definitions, dispatches);
   } catch (error) {
     await state.storage.close();
     throw error;
@@ -64,12 +65,13 @@ async function startOn(
   options: ControlPlaneOptions,
   state: ClusterState,
   definitions: readonly ResourceDefinition[],
+  dispatches: DispatchReport,
 ): Promise<ControlPlane> {
   const identities = await createIdentities(options, state.ca);
   const parts = await createParts(options, state, definitions);
   let controllers: RunningControllers | undefined;
   const components = [...controllerChecks(() => controllers), ...parts.storage.health.components];
-  const apiServer = await listen(options, identities, parts, components);
+  const apiServer = await listen(options, identities, { ...parts, dispatches }, components);
   const { host = DEFAULT_HOST, clock, random } = options;
   const { storage, registry } = parts;
   const deps = { storage, registry, clock, random, trace: options.trace };
@@ -168,7 +170,7 @@ async function createParts(
     serviceAccountKeyType: keyTypeOf(options),
     ...defined({ serviceAccountKeyPem }),
   });
-  admission.push(...traceAdmission(createAdmission({ registry, auth: auth.admission, clock, random, trace }), trace));
+  admission.push(...createAdmission({ registry, auth: auth.admission, clock, random, trace }));
   await auth.ready();
   return { storage, registry, auth, admission };
 }
@@ -176,7 +178,7 @@ async function createParts(
 async function listen(
   options: ControlPlaneOptions,
   { ca, serving }: Identities,
-  { storage, registry, auth, admission }: Parts,
+  { storage, registry, auth, admission, dispatches }: Parts & { readonly dispatches: DispatchReport },
   components: readonly HealthCheck[],
 ): Promise<ApiServer & { readonly plainPort?: number }> {
   const { clock, random, trace, kubeVersion, host = DEFAULT_HOST, port = 0 } = options;
@@ -191,7 +193,7 @@ async function listen(
     ...(options.allowKubeletAddresses === undefined ? {} : { allowKubeletAddresses: options.allowKubeletAddresses }),
   });
   const connecters = createConnecters({ connections, clock, random, trace, kubeVersion });
-  const deps = { clock, random, trace, kubeVersion, registry, storage, auth, actions, connecters };
+  const deps = { clock, random, trace, kubeVersion, registry, storage, auth, actions, connecters, dispatches };
   const apiServer = createApiServer(deps);
   try {
     const { plainHttpPort } = options;

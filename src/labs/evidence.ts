@@ -90,8 +90,19 @@ function factOf(sight: Sight, graph: TraceGraph): TraceEvent | undefined {
 function lastAnswer(graph: TraceGraph, meanwhile: readonly TraceEvent[]): TraceEvent | undefined {
   const request = meanwhile.findLast((one) => one.kind === "request" && /\(kubectl\b/.test(one.identity ?? ""));
   if (request === undefined) return undefined;
-  return graph.effectsOf(request).findLast(({ kind }) => kind === "decision") ?? request;
+  const isDecision = (one: TraceEvent) =>
+    one.kind === "decision" && (one.upstream === undefined || DECIDING.has(one.upstream.func));
+  return graph.effectsOf(request).findLast(isDecision) ?? request;
 }
+
+/** Stages of a request that can refuse it. */
+const DECIDING = new Set([
+  "WithAuthentication",
+  "WithImpersonation",
+  "WithAuthorization",
+  "chainAdmissionHandler.Admit",
+  "chainAdmissionHandler.Validate",
+]);
 
 function lastDeletion(graph: TraceGraph, isMeant: (subject: string) => boolean): TraceEvent | undefined {
   return graph.events.findLast((one) => one.kind === "state" && one.what === "deleted" && isMeant(one.subject));

@@ -15,6 +15,7 @@ const isTexts: Check = (value) => Array.isArray(value) && value.every(isText);
 const isUpstream: Check = (value) => isRecord(value) && isText(value["file"]) && isText(value["func"]);
 const isConstant: Check = (value) =>
   isRecord(value) && isText(value["name"]) && isText(value["value"]) && optional(isText)(value["release"]);
+const isChange: Check = (value) => isRecord(value) && isText(value["op"]) && isText(value["path"]);
 const isAnything: Check = () => true;
 const optional =
   (check: Check): Check =>
@@ -70,6 +71,7 @@ const FIELDS: { readonly [Kind in Fact["kind"]]: Fields<Omit<FactOf<Kind>, "kind
     what: isText,
     why: isText,
     constants: optional(listOf(isConstant)),
+    changes: optional(listOf(isChange)),
     upstream: optional(isUpstream),
     auditId: optional(isText),
   },

@@ -111,7 +111,8 @@ function reported(event: TraceEvent): Readonly<Record<string, string | number | 
       return { instance, code: event.code, outcome: event.outcome };
     case "decision": {
       const constants = event.constants?.map(({ name, value }) => `${name} = ${value}`).join(", ");
-      return { instance, pod, why: event.why, constants };
+      const changes = event.changes?.map(({ op, path, value }) => `${op} ${path} ${JSON.stringify(value)}`).join(", ");
+      return { instance, pod, why: event.why, constants, changes };
     }
     case "state":
       return { instance, pod, from: event.from, to: event.to };

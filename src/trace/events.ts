@@ -85,6 +85,15 @@ export interface RpcFact {
   readonly responseBody?: unknown;
 }
 
+/** What a part of a server changed in an object: one operation of a JSON patch (RFC 6902). */
+export interface Change {
+  readonly op: "add" | "remove" | "replace";
+  /** a JSON pointer: `/spec/containers/0/image` */
+  readonly path: string;
+  /** redacted; absent for `remove` */
+  readonly value?: unknown;
+}
+
 /** A decision: what, why, and based on which constants. */
 export interface DecisionFact {
   readonly kind: "decision";
@@ -92,6 +101,8 @@ export interface DecisionFact {
   readonly what: string;
   readonly why: string;
   readonly constants?: readonly Constant[];
+  /** what it changed in an object */
+  readonly changes?: readonly Change[];
   readonly upstream?: Upstream;
   /** the request that an API server decided about */
   readonly auditId?: string;

@@ -1,6 +1,6 @@
 import { Chalk, type ChalkInstance } from "chalk";
 import { type Clock, SystemClock } from "../util/clock.js";
-import type { Actor, Constant, TraceEvent, Upstream } from "./events.js";
+import type { Actor, Change, Constant, TraceEvent, Upstream } from "./events.js";
 import { Fold } from "./fold.js";
 import { tableLines } from "./table.js";
 import { printable, shortenLists, shortenWords, wrap } from "./text.js";
@@ -201,6 +201,7 @@ function content(event: TraceEvent, arrow: string, { chalk, verbosity }: Termina
         details: (width) => [
           ...(event.why === "" ? [] : [event.why]),
           ...constantLines(event.constants),
+          ...changeLines(event.changes, verbosity),
           ...upstreamLines(event.upstream, width),
         ],
       };
@@ -288,6 +289,25 @@ function constantLines(constants: readonly Constant[] | undefined): string[] {
       .map(({ name, value, release }) => `${name} = ${value}${release === undefined ? "" : ` (${release})`}`)
       .join(", "),
   ];
+}
+
+const MAX_VALUE_LENGTH = 60;
+
+/** `add /spec/nodeName "n1", /spec/hostNetwork true`: one line for operations of one kind. */
+function changeLines(changes: readonly Change[] = [], verbosity: Level): string[] {
+  const byOp = new Map<string, string[]>();
+  for (const { op, path, value } of changes) {
+    const texts = byOp.get(op) ?? [];
+    texts.push(value === undefined ? path : `${path} ${valueText(value, verbosity)}`);
+    byOp.set(op, texts);
+  }
+  return [...byOp].map(([op, texts]) => `${op} ${texts.join(", ")}`);
+}
+
+/** JSON, whose end is left out where bodies are. */
+function valueText(value: unknown, verbosity: Level): string {
+  const text = JSON.stringify(value);
+  return verbosity >= 4 || text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH)}...`;
 }
 
 /** One colour per actor helps the eye; the name works without colour. */

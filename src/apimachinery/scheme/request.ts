@@ -80,12 +80,12 @@ export function decodeText(
     if (!isDecodingError(error)) throw error;
     throw fail(problemsOf(type, value).error ?? error.message);
   }
-  if (validation === "Ignore") return { object, warnings: [] };
+  if (validation === "Ignore") return { object, warnings: [], sent: value };
   const unknown = walk.unknown ? problemsOf(type, value).unknownFields : [];
   const duplicates = countKeysInText(text) === walk.keys ? [] : duplicateFields(text);
   const strictErrors = [...yamlErrors, ...unknown, ...duplicates].slice(0, MAX_STRICT_ERRORS);
   if (validation === "Strict" && strictErrors.length > 0) throw fail(strictDecodingError(strictErrors));
-  return { object, warnings: strictErrors };
+  return { object, warnings: strictErrors, sent: value };
 }
 
 export function strictDecodingError(strictErrors: readonly string[]): string {

@@ -26,6 +26,8 @@ export interface DecodedBody {
   readonly object: KubeObject;
   /** texts for `Warning: 299` headers, under fieldValidation=Warn: `unknown field "spec.x"`, `duplicate field "y"` */
   readonly warnings: readonly string[];
+  /** the body's value as it was sent, without defaults */
+  readonly sent?: unknown;
 }
 
 export type ScalarType =

@@ -5,6 +5,7 @@ import { gzip } from "node:zlib";
 import type { Status } from "../../apimachinery/api/meta.js";
 import { StatusError, statusError } from "../../apimachinery/errors.js";
 import { messageOf } from "../../util/errors.js";
+import type { Stage } from "../registry/stages.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, negotiateForError, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 import { discardBody } from "./read-body.js";
@@ -17,6 +18,11 @@ import { warningHeaders } from "./warnings.js";
 const CHUNKED_ABOVE_BYTES = 2048;
 /** Upstream compresses bodies of at least this size when the client accepts gzip. */
 const GZIP_ABOVE_BYTES = 128 * 1024;
+
+const WRITE_OBJECT = {
+  file: "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/writers.go",
+  func: "WriteObjectNegotiated",
+};
 
 const gzipAsync = promisify(gzip);
 
@@ -63,8 +69,24 @@ export async function writeBody(
   if (isChunked) all.push("Transfer-Encoding", "chunked");
   else all.push("Content-Length", String(length));
   if (response.destroyed || response.headersSent) return;
+  exchange.report?.(answerStage(exchange, code, length, contentType));
   response.writeHead(code, all);
   response.end(body);
+}
+
+/** What a response is, for the trace. @param bytes before compression */
+export function answerStage(
+  { accept, warnings }: Exchange,
+  code: number,
+  bytes: number,
+  contentType = "nothing",
+): Stage {
+  const warned = warnings.length === 0 ? "" : `; Warning: ${warnings.join("; ")}`;
+  return {
+    what: `answer ${code}: ${bytes} bytes of ${contentType}`,
+    why: `${accept === undefined ? "the client names no format" : `Accept: ${accept}`}${warned}`,
+    upstream: WRITE_OBJECT,
+  };
 }
 
 /** The headers that every response has, as a flat list. */

@@ -11,6 +11,7 @@ import { AggregatedDiscovery } from "./aggregated-discovery.js";
 import { Appliers } from "./apply.js";
 import type { Connecters } from "./connect.js";
 import { Discovery } from "./discovery.js";
+import type { DispatchReport } from "./dispatch-report.js";
 import { Filters } from "./filters.js";
 import type { RequestHandlerDeps } from "./handler.js";
 import { Health, healthChecks } from "./health.js";
@@ -31,6 +32,7 @@ export interface ApiServerDeps {
   readonly registry: Registry;
   readonly storage: Pick<Storage, "health">;
   readonly auth: Pick<Auth, "authenticator" | "authorizer" | "tokens" | "views">;
+  readonly dispatches: DispatchReport;
   readonly actions: ActionHandlers;
   readonly connecters: Connecters;
 }
@@ -71,15 +73,15 @@ export function createApiServer(deps: ApiServerDeps): {
 }
 
 /** Mirrors InsecureServingInfo, which upstream had until 1.24 (`--insecure-port`). */
-function unsecured({ auth, trace }: ApiServerDeps): Filters {
+function unsecured({ auth }: ApiServerDeps): Filters {
   const user = { username: "system:unsecured", groups: ["system:masters", "system:authenticated"] };
   const how = "it came over plain HTTP, where every client has all rights";
   const authenticate = async () => ({ outcome: "authenticated" as const, user, how });
-  return new Filters({ authenticator: { authenticate }, authorizer: auth.authorizer, trace });
+  return new Filters({ authenticator: { authenticate }, authorizer: auth.authorizer });
 }
 
 function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestHandlerDeps {
-  const { clock, random, trace, kubeVersion, registry, auth, actions, connecters } = deps;
+  const { clock, random, trace, kubeVersion, registry, auth, actions, connecters, dispatches } = deps;
   const routes = new Routes(registry);
   const counters = new Metrics();
   const info = versionInfo(kubeVersion);
@@ -92,10 +94,11 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
     trace,
     counters,
     appliers: new Appliers(),
+    dispatches,
     closing,
     routes,
     presenter: new Presenter(new Serializer(), clock),
-    filters: new Filters({ authenticator: auth.authenticator, authorizer: auth.authorizer, trace }),
+    filters: new Filters({ authenticator: auth.authenticator, authorizer: auth.authorizer }),
     aggregated: new AggregatedDiscovery(routes, factFor("aggregatedDiscovery", kubeVersion)),
     discovery: new Discovery(routes, isAtLeast(kubeVersion, "1.27")),
     health: new Health(healthChecks({ storage: deps.storage, views: auth.views, closing })),

@@ -2,10 +2,22 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { statusError } from "../../apimachinery/errors.js";
 import { decodeDeleteOptions, decodeRequestBody } from "../../apimachinery/scheme/request.js";
 import type { DecodedBody, FieldValidation, KindRef } from "../../apimachinery/scheme/schema.js";
+import type { Change } from "../../trace/events.js";
+import { isRecord } from "../../util/records.js";
+import { changesBetween, type ReportStage } from "../registry/stages.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, OBJECT_TYPES, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 import { groupVersionName } from "./routes.js";
 import type { Converted } from "./yaml.js";
+
+const CODEC = {
+  file: "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go",
+  func: "NegotiateInputSerializer",
+};
+const DEFAULTER = {
+  file: "staging/src/k8s.io/apimachinery/pkg/runtime/serializer/versioning/versioning.go",
+  func: "codec.Decode",
+};
 
 /**
  * Decodes the object in a request's body. Unknown fields become warnings of the response.
@@ -17,13 +29,48 @@ import type { Converted } from "./yaml.js";
 export async function decodeInto(
   exchange: Exchange,
   bytes: Buffer,
-  kind: KindRef,
+  kind: KindOfResource,
   validation: FieldValidation,
 ): Promise<KubeObject> {
-  const { object, warnings } = await decodeBody(exchange.request.headers["content-type"], bytes, kind, validation);
+  const { object, warnings, sent } = await decodeBody(
+    exchange.request.headers["content-type"],
+    bytes,
+    kind,
+    validation,
+  );
   if (validation === "Warn") exchange.warnings.push(...warnings);
   if (mediaTypeOf(exchange.request.headers["content-type"]) !== JSON_TYPE) exchange.bodies?.sent(bytes, object);
-  return withKind(object, kind);
+  const decoded = withKind(object, kind);
+  if (exchange.report !== undefined)
+    reportDecoding(exchange, exchange.report, { bytes, kind, warnings, sent, decoded });
+  return decoded;
+}
+
+/** What a resource's row says of its kind. */
+type KindOfResource = KindRef & { readonly resource?: string };
+
+interface Decoded {
+  readonly bytes: Buffer;
+  readonly kind: KindOfResource;
+  readonly warnings: readonly string[];
+  readonly sent: unknown;
+  readonly decoded: KubeObject;
+}
+
+/** Reports the format of the body, and the fields that it did not set. */
+function reportDecoding({ request }: Exchange, report: ReportStage, { bytes, kind, warnings, sent, decoded }: Decoded) {
+  const { group, version, resource = "" } = kind;
+  const what = `decode ${bytes.length} bytes of ${mediaTypeOf(request.headers["content-type"])}`;
+  const problems = warnings.length === 0 ? "" : `: ${warnings.join(", ")}`;
+  report({ what, why: `a ${kind.kind} of ${groupVersionName(group, version)}${problems}`, upstream: CODEC });
+  const changes = changesBetween({ group, version, resource }, sent, decoded).filter(isDefault);
+  if (changes.length > 0)
+    report({ what: `default ${kind.kind}`, why: "the body did not set this", changes, upstream: DEFAULTER });
+}
+
+/** Go writes some structs and times though they are empty. */
+function isDefault({ value }: Change): boolean {
+  return value !== null && !(isRecord(value) && Object.keys(value).length === 0);
 }
 
 /**

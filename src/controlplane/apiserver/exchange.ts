@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { Clock } from "../../util/clock.js";
 import type { RequestContext } from "../registry/registry.js";
+import type { ReportStage } from "../registry/stages.js";
 import { isPretty } from "./media-types.js";
 import type { RequestInfo } from "./request-info.js";
 import type { SeenBodies } from "./seen-bodies.js";
@@ -39,6 +40,8 @@ export class Exchange {
   bodies: SeenBodies | undefined;
   /** values of Vary, for responses that depend on request headers */
   vary: readonly string[] = [];
+  /** set if a trace keeps what is done with this request */
+  report: ReportStage | undefined;
   #abort: AbortController | undefined;
 
   constructor(
@@ -76,6 +79,7 @@ export class Exchange {
       auditId: this.auditId,
       warnings: this.warnings,
       ...(this.query.size > 0 && this.query.has("dryRun") ? { dryRun: true } : {}),
+      ...(this.report === undefined ? {} : { report: this.report }),
     };
   }
 

@@ -5,15 +5,28 @@
 import type { TLSSocket } from "node:tls";
 import { unauthorized } from "../../apimachinery/errors.js";
 import type { UserInfo } from "../../server/authentication/user.js";
-import type { Trace } from "../../trace/trace.js";
 import { forbiddenRequest } from "../auth/authorization/forbidden.js";
 import type { Authenticator, AuthorizationAttributes, Authorizer, Credentials } from "../auth/contracts.js";
-import type { Exchange } from "./exchange.js";
+import type { ReportStage } from "../registry/stages.js";
+import { type Exchange, MAX_REQUEST_MS } from "./exchange.js";
 import { impersonate, isImpersonating } from "./impersonation.js";
+import type { RequestInfo } from "./request-info.js";
 
+const AUDIT_INIT = {
+  file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/audit_init.go",
+  func: "WithAuditInit",
+};
+const REQUEST_INFO = {
+  file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/requestinfo.go",
+  func: "WithRequestInfo",
+};
+const REQUEST_DEADLINE = {
+  file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go",
+  func: "WithRequestDeadline",
+};
 const AUTHENTICATION = {
   file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/authentication.go",
-  func: "withAuthentication",
+  func: "WithAuthentication",
 };
 const IMPERSONATION = {
   file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation.go",
@@ -24,13 +37,9 @@ const AUTHORIZATION = {
   func: "WithAuthorization",
 };
 
-/** The `-v` level from which a terminal shows the API server's decision on each request. */
-const LEVEL = 3;
-
 export interface FilterDeps {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly authorizer: Pick<Authorizer, "authorize">;
-  readonly trace: Trace;
 }
 
 export class Filters {
@@ -41,6 +50,7 @@ export class Filters {
 
   /** Sets the exchange's user. @throws StatusError 401 or 403 */
   async run(exchange: Exchange): Promise<void> {
+    if (exchange.report !== undefined) reportArrival(exchange, exchange.report);
     exchange.refusedByFilter = true;
     const asking = await this.#authenticate(exchange);
     const other = isImpersonating(exchange.request.headers) ? await this.#impersonate(exchange, asking) : undefined;
@@ -51,12 +61,12 @@ export class Filters {
 
   async #authenticate(exchange: Exchange): Promise<UserInfo> {
     const result = await this.deps.authenticator.authenticate(this.#credentials(exchange));
-    const { auditId } = exchange;
+    const { report } = exchange;
     if (result.outcome === "rejected") {
-      this.#decide("401 Unauthorized", result.why, AUTHENTICATION, auditId);
+      report?.({ what: "401 Unauthorized", why: result.why, upstream: AUTHENTICATION });
       throw unauthorized();
     }
-    this.#decide(`is ${result.user.username}`, result.how, AUTHENTICATION, auditId);
+    report?.({ what: `is ${result.user.username}`, why: result.how, upstream: AUTHENTICATION });
     return result.user;
   }
 
@@ -64,24 +74,19 @@ export class Filters {
     const other = await impersonate(exchange.request.headers, user, this.deps.authorizer);
     if (other === undefined) return undefined;
     const why = `${user.username} is allowed to impersonate: ${other.causes.join("; ")}`;
-    this.#decide(`acts as ${other.user.username}`, why, IMPERSONATION, exchange.auditId);
+    exchange.report?.({ what: `acts as ${other.user.username}`, why, upstream: IMPERSONATION });
     return other.user;
   }
 
   async #authorize(exchange: Exchange, user: UserInfo): Promise<void> {
     const attributes = attributesOf(exchange, user);
     const decision = await this.deps.authorizer.authorize(attributes);
-    if (this.deps.trace.wants(LEVEL)) {
-      const what = `${attributes.verb} ${attributes.path}`;
-      this.#decide(`${decision.allowed ? "allow" : "forbid"} ${what}`, decision.cause, AUTHORIZATION, exchange.auditId);
-    }
+    exchange.report?.({
+      what: `${decision.allowed ? "allow" : "forbid"} ${attributes.verb} ${attributes.path}`,
+      why: decision.cause,
+      upstream: AUTHORIZATION,
+    });
     if (!decision.allowed) throw forbiddenRequest(attributes, decision.reason);
-  }
-
-  /** Every request passes here, so decisions are only built for a trace that keeps them. */
-  #decide(what: string, why: string, upstream: typeof AUTHENTICATION, auditId: string): void {
-    if (!this.deps.trace.wants(LEVEL)) return;
-    this.deps.trace.emit({ kind: "decision", what, why, upstream, auditId }, { actor: "apiserver", level: LEVEL });
   }
 
   #credentials({ request }: Exchange): Credentials {
@@ -99,6 +104,25 @@ export class Filters {
     this.#certificates.set(socket, raw);
     return raw;
   }
+}
+
+/** Reports what the first filters found in the request itself. */
+function reportArrival({ request, info, auditId, timeoutMs, query, method }: Exchange, report: ReportStage): void {
+  const isOwn = request.headers["audit-id"] === undefined;
+  report({ what: `audit ID ${auditId}`, why: isOwn ? "a new one" : "the client sent it", upstream: AUDIT_INIT });
+  report({ what: aboutOf(info), why: `${method} ${info.path}`, upstream: REQUEST_INFO });
+  if (!query.has("timeout")) return;
+  const why = `timeout=${query.get("timeout")}, at most ${MAX_REQUEST_MS / 1000} s`;
+  report({ what: `the body must be here in ${timeoutMs / 1000} s`, why, upstream: REQUEST_DEADLINE });
+}
+
+/** `create pods in namespace default, version v1` */
+function aboutOf({ isResourceRequest, verb, resource, subresource, namespace, name, ...rest }: RequestInfo): string {
+  if (!isResourceRequest) return `${verb} ${rest.path}, which is not a resource`;
+  const about = [resource, ...(subresource === "" ? [] : [`/${subresource}`]), ...(name === "" ? [] : [` ${name}`])];
+  const version = rest.apiGroup === "" ? rest.apiVersion : `${rest.apiGroup}/${rest.apiVersion}`;
+  const where = namespace === "" ? "" : ` in namespace ${namespace}`;
+  return `${verb} ${about.join("")}${where}, version ${version}`;
 }
 
 /** Mirrors k8s.io/apiserver/pkg/endpoints/filters/authorization.go (GetAuthorizerAttributes). */

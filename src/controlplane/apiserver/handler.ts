@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { StatusError } from "../../apimachinery/errors.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Random } from "../../util/random.js";
+import { stageReporter } from "../registry/stages.js";
 import { asStatusError, writeStatus } from "./answer.js";
 import { handleWithCause } from "./client-report.js";
 import { Exchange, type Upgrade } from "./exchange.js";
@@ -32,6 +33,7 @@ export async function handleRequest(
   const info = requestInfo(request.method ?? "", target.path, query);
   const auditId = auditIdOf(request, deps.random);
   const exchange = new Exchange(request, response, info, query, auditId, deps.clock, upgrade);
+  exchange.report = stageReporter(deps.trace, auditId);
   await handleWithCause(deps.trace, exchange, () => handle(deps, exchange));
 }
 

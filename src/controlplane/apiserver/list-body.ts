@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../util/clock.js";
-import { commonHeaders, isCompressed, writeBody } from "./answer.js";
+import { answerStage, commonHeaders, isCompressed, writeBody } from "./answer.js";
 import { drained } from "./drained.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE } from "./media-types.js";
@@ -24,6 +24,7 @@ export class ListWriter {
     const { response } = exchange;
     if (response.destroyed) return;
     const headers = [...commonHeaders(exchange), "Content-Type", JSON_TYPE, "Transfer-Encoding", "chunked"];
+    exchange.report?.(answerStage(exchange, 200, bytes, JSON_TYPE));
     response.writeHead(200, headers);
     const gone = new AbortController();
     const leave = () => gone.abort();

@@ -1,7 +1,9 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { StatusError } from "../../apimachinery/errors.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
 import type { ResourceDefinition } from "./definition.js";
 import type { RequestContext } from "./registry.js";
+import { ADMISSION_FILE, changesBetween } from "./stages.js";
 
 /** The attributes of one write; the others come from the resource and the request. */
 export interface AdmissionRequest {
@@ -14,12 +16,18 @@ export interface AdmissionRequest {
   readonly options?: KubeObject;
 }
 
-type AdmittedResource = Pick<ResourceDefinition, "group" | "resource" | "kind">;
+type AdmittedResource = Pick<ResourceDefinition, "group" | "version" | "resource" | "kind">;
+
+const ADMIT = { file: ADMISSION_FILE, func: "chainAdmissionHandler.Admit" };
+const VALIDATE = { file: ADMISSION_FILE, func: "chainAdmissionHandler.Validate" };
+
+type Mutating = Required<Pick<AdmissionPlugin, "name" | "admit">>;
+type Validating = Required<Pick<AdmissionPlugin, "name" | "validate">>;
 
 /** The plugins that handle one kind of write, in order. */
 interface Chain {
-  readonly mutating: readonly Required<Pick<AdmissionPlugin, "admit">>[];
-  readonly validating: readonly Required<Pick<AdmissionPlugin, "validate">>[];
+  readonly mutating: readonly Mutating[];
+  readonly validating: readonly Validating[];
 }
 
 /** The admission plugins of one resource, grouped by the kinds of writes that they handle. */
@@ -63,13 +71,21 @@ export class AdmissionChains {
     const { mutating } = this.of(request.operation, request.subresource ?? "");
     if (mutating.length === 0) return request.object;
     const attributes = attributesOf(this.resource, context, request);
-    for (const plugin of mutating) {
-      const answer = plugin.admit(attributes);
-      // Most plugins answer synchronously; awaiting them would cost a microtask per plugin.
-      const object = answer instanceof Promise ? await answer : answer;
-      if (object !== undefined) attributes.object = object;
+    let asked = "";
+    try {
+      for (const plugin of mutating) {
+        asked = plugin.name;
+        const answer = plugin.admit(attributes);
+        // Most plugins answer synchronously; awaiting them would cost a microtask per plugin.
+        const object = answer instanceof Promise ? await answer : answer;
+        if (object === undefined) continue;
+        if (object !== attributes.object) this.#reportChange(context, asked, attributes, object);
+        attributes.object = object;
+      }
+      return attributes.object;
+    } catch (error) {
+      throw refused(context, asked, attributes, error, ADMIT);
     }
-    return attributes.object;
   }
 
   /** Runs the validating plugins. @throws StatusError when a plugin refuses the request */
@@ -77,18 +93,55 @@ export class AdmissionChains {
     const { validating } = this.of(request.operation, request.subresource ?? "");
     if (validating.length === 0) return;
     const attributes = attributesOf(this.resource, context, request);
-    for (const plugin of validating) await plugin.validate(attributes);
+    let asked = "";
+    try {
+      for (const plugin of validating) {
+        asked = plugin.name;
+        await plugin.validate(attributes);
+      }
+    } catch (error) {
+      throw refused(context, asked, attributes, error, VALIDATE);
+    }
+    context.report?.({
+      what: `accept ${subjectOf(attributes)}`,
+      why: `asked: ${validating.map(({ name }) => name).join(", ")}`,
+      upstream: VALIDATE,
+    });
+  }
+
+  #reportChange({ report }: RequestContext, why: string, attributes: Attributes, object: KubeObject): void {
+    if (report === undefined) return;
+    const changes = changesBetween(this.resource, attributes.object, object);
+    if (changes.length > 0) report({ what: `change ${subjectOf(attributes)}`, why, changes, upstream: ADMIT });
   }
 }
 
-function isMutating(plugin: AdmissionPlugin): plugin is AdmissionPlugin & Required<Pick<AdmissionPlugin, "admit">> {
+function isMutating(plugin: AdmissionPlugin): plugin is AdmissionPlugin & Mutating {
   return plugin.admit !== undefined;
 }
 
-function isValidating(
-  plugin: AdmissionPlugin,
-): plugin is AdmissionPlugin & Required<Pick<AdmissionPlugin, "validate">> {
+function isValidating(plugin: AdmissionPlugin): plugin is AdmissionPlugin & Validating {
   return plugin.validate !== undefined;
+}
+
+/** @returns the error, after it was reported if it is a refusal */
+function refused(
+  { report }: RequestContext,
+  plugin: string,
+  attributes: Attributes,
+  error: unknown,
+  upstream: typeof ADMIT,
+): unknown {
+  if (error instanceof StatusError)
+    report?.({ what: `refuse ${subjectOf(attributes)}`, why: `${plugin}: ${error.message}`, upstream });
+  return error;
+}
+
+/** `create of pods default/web` */
+function subjectOf({ operation, resource, subresource, namespace, name: given, object }: Attributes): string {
+  const name = given === "" ? (object?.metadata.generateName ?? "") : given;
+  const what = subresource === "" ? resource : `${resource}/${subresource}`;
+  return `${operation.toLowerCase()} of ${what} ${namespace === "" ? name : `${namespace}/${name}`}`;
 }
 
 type Attributes = { -readonly [K in keyof AdmissionAttributes]: AdmissionAttributes[K] };

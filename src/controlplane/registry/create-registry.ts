@@ -1,12 +1,14 @@
 import assert from "node:assert";
 import { notFound } from "../../apimachinery/errors.js";
 import { isAtLeast } from "../../release/facts.js";
+import { defined } from "../../util/defined.js";
 import { createObject } from "./create.js";
 import { type ResourceDefinition, storeName } from "./definition.js";
 import { deleteCollection, deleteObject } from "./delete.js";
 import { listObjects } from "./list.js";
-import type { Registry, ResourceStore } from "./registry.js";
+import type { Registry, RequestContext, ResourceStore } from "./registry.js";
 import { parseResourceVersion, waitForRevision } from "./resource-versions.js";
+import { admissionReporter } from "./stages.js";
 import { type StoreCore, type StoreDeps, storeCore } from "./store-core.js";
 import { updateObject } from "./update.js";
 import { watchObjects } from "./watch.js";
@@ -48,15 +50,21 @@ export function createRegistry(deps: RegistryDeps): Registry {
 
 function resourceStore(core: StoreCore): ResourceStore {
   const maker = new WatchEventMaker(core);
+  const told = (context: RequestContext): RequestContext => {
+    // A request over HTTPS brings its own.
+    const report = context.report ?? admissionReporter(core.trace);
+    return report === context.report ? context : { ...context, ...defined({ report }) };
+  };
   return {
     definition: core.definition,
+    keys: core.keys,
     get: (namespace, name, resourceVersion) => getObject(core, namespace, name, resourceVersion),
     list: (namespace, options) => listObjects(core, namespace, options),
-    create: (context, namespace, object) => createObject(core, context, namespace, object),
+    create: (context, namespace, object) => createObject(core, told(context), namespace, object),
     update: (context, namespace, name, subresource, transform, options) =>
-      updateObject(core, context, { namespace, name, subresource }, transform, options),
-    delete: (context, namespace, name, options) => deleteObject(core, context, namespace, name, options),
-    deleteCollection: (context, namespace, options) => deleteCollection(core, context, namespace, options),
+      updateObject(core, told(context), { namespace, name, subresource }, transform, options),
+    delete: (context, namespace, name, options) => deleteObject(core, told(context), namespace, name, options),
+    deleteCollection: (context, namespace, options) => deleteCollection(core, told(context), namespace, options),
     watch: (namespace, options, signal) => watchObjects(core, maker, namespace, options, signal),
   };
 }

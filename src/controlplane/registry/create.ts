@@ -6,11 +6,13 @@ import { randomSuffix } from "../../util/random.js";
 import { type MetaChanges, matchNamespace, timestamp, withMeta } from "./object-meta.js";
 import type { RequestContext } from "./registry.js";
 import { addErrors } from "./resources/field-errors.js";
+import { changesBetween, reportDryRun, reportValidation } from "./stages.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
-import { type Begun, whileBegun } from "./store-hooks.js";
+import { type Begun, reportBegun, whileBegun } from "./store-hooks.js";
 import { validateMeta, validateNames } from "./validate-meta.js";
 import { createEntry } from "./write-entry.js";
 
+const UPSTREAM = { file: "staging/src/k8s.io/apiserver/pkg/registry/rest/create.go", func: "BeforeCreate" };
 const MAX_NAME_LENGTH = 63;
 const SUFFIX_LENGTH = 5;
 
@@ -38,11 +40,13 @@ export async function createObject(
 
 /** Lets the kind begin the creation of an object, if it has hooks. */
 export async function beginCreate(
-  { hooks }: StoreCore,
-  { dryRun = false }: RequestContext,
+  { hooks, definition }: StoreCore,
+  { dryRun = false, report }: RequestContext,
   object: KubeObject,
 ): Promise<Begun | undefined> {
-  return hooks?.beginCreate(object, { dryRun });
+  const begun = await hooks?.beginCreate(object, { dryRun });
+  if (begun !== undefined) reportBegun(definition, report, object, begun, "BeginCreate");
+  return begun;
 }
 
 /**
@@ -70,10 +74,17 @@ export function beforeCreate(
   const filled = withMeta(admitted, changes);
   const matched = matchNamespace(definition, namespace, filled);
   const object = strategy.prepareForCreate?.(matched, kind) ?? matched;
+  context.report?.({
+    what: `prepare ${definition.kind} ${object.metadata.name ?? ""}`,
+    why: `it gets a uid and its creation time${changes.name === undefined ? "" : `, and a name that begins with ${generateName}`}`,
+    changes: changesBetween(definition, admitted, object),
+    upstream: UPSTREAM,
+  });
   const checkName = strategy.validateName?.bind(strategy) ?? isDns1123Subdomain;
   const errors = validateMeta(object.metadata, definition.namespaced, checkName);
   if (strategy.validate !== undefined) addErrors(errors, strategy.validate(object, kind));
   if (errors.length === 0) errors.push(...validateNames(object.metadata, isPathSegmentName));
+  reportValidation(context.report, object, errors, { ...UPSTREAM, func: "strategy.Validate" });
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? "", errors);
   return object;
 }
@@ -96,12 +107,13 @@ async function storeNew(
   const key = core.keys.key(namespace, object.metadata.name ?? "");
   if (context.dryRun === true) {
     if ((await core.storage.get(key)).entry !== undefined) throw await existsAlready(core, key, object);
+    reportDryRun(context.report, key);
     return object;
   }
   if (isSetVersion(object.metadata.resourceVersion)) {
     throw internalError("resourceVersion should not be set on objects to be created");
   }
-  const entry = await createEntry(core, key, object);
+  const entry = await createEntry(core, context, key, object);
   if (entry === undefined) throw await existsAlready(core, key, object);
   return core.read(entry);
 }

@@ -2,13 +2,15 @@ import type { KubeList, KubeObject } from "../../apimachinery/api/meta.js";
 import { conflict, notFound, StatusError } from "../../apimachinery/errors.js";
 import { sameJson } from "../../apimachinery/same-json.js";
 import type { StoredEntry } from "../storage/storage.js";
-import { planDeletion } from "./deletion-plan.js";
+import { type DeletionPlan, planDeletion } from "./deletion-plan.js";
 import { listObjects } from "./list.js";
 import type { DeleteOptions, ListOptions, RequestContext } from "./registry.js";
+import { changesBetween, reportDryRun } from "./stages.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { deleteEntry, updateEntry } from "./write-entry.js";
 
 const MAX_ATTEMPTS = 100;
+const BEFORE_DELETE = { file: "staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go", func: "BeforeDelete" };
 
 export interface DeleteOutcome {
   readonly object: KubeObject;
@@ -43,25 +45,62 @@ async function tryDelete(
 ): Promise<DeleteOutcome | undefined> {
   const current = core.read(entry);
   const plan = planDeletion(core.definition, current, options, strategyContext(core, context));
+  reportPlan(core, context, plan, current);
   if (plan.type === "pending") return { object: current, gone: false };
   await admitDeletion(core, context, namespace, current, options);
   if (plan.type === "remove") {
-    if (context.dryRun === true) return { object: current, gone: true };
-    const removed = await deleteEntry(core, entry);
+    if (context.dryRun === true) {
+      reportDryRun(context.report, entry.key);
+      return { object: current, gone: true };
+    }
+    const removed = await deleteEntry(core, context, entry);
     return removed === undefined ? undefined : { object: current, gone: true };
   }
-  if (context.dryRun === true) return { object: plan.object, gone: plan.thenRemove };
-  const marked = sameJson(plan.object, current) ? entry : await updateEntry(core, entry, plan.object);
+  if (context.dryRun === true) {
+    reportDryRun(context.report, entry.key);
+    return { object: plan.object, gone: plan.thenRemove };
+  }
+  const marked = sameJson(plan.object, current) ? entry : await updateEntry(core, context, entry, plan.object);
   if (marked === undefined) return undefined;
-  if (plan.thenRemove) await removeMarked(core, marked);
+  if (plan.thenRemove) await removeMarked(core, context, marked);
   return { object: core.read(marked), gone: plan.thenRemove };
 }
 
+function reportPlan(
+  { definition }: StoreCore,
+  { report }: RequestContext,
+  plan: DeletionPlan,
+  current: KubeObject,
+): void {
+  const told = plan.type === "mark" ? (plan.thenRemove ? "mark and remove" : "mark") : plan.type;
+  report?.({
+    what: `delete ${definition.kind} ${current.metadata.name ?? ""}: ${PLANS[told]}`,
+    why: reasonOf(plan, current),
+    ...(plan.type === "mark" ? { changes: changesBetween(definition, current, plan.object) } : {}),
+    upstream: BEFORE_DELETE,
+  });
+}
+
+const PLANS = {
+  remove: "it is removed at once",
+  pending: "nothing changes",
+  mark: "it is marked, and stays",
+  "mark and remove": "it is marked, then removed",
+};
+
+function reasonOf(plan: DeletionPlan, { metadata }: KubeObject): string {
+  if (plan.type === "pending") return `it is being deleted since ${metadata.deletionTimestamp ?? "before"}`;
+  if (plan.type === "remove") return "it has neither a grace period nor finalizers";
+  const { deletionGracePeriodSeconds = 0, finalizers = [] } = plan.object.metadata;
+  const waits = finalizers.length > 0 ? `; it waits for the finalizers ${finalizers.join(", ")}` : "";
+  return `grace period: ${deletionGracePeriodSeconds} s${waits}`;
+}
+
 /** Removes the marked object, unless another client has removed it already. */
-async function removeMarked(core: StoreCore, marked: StoredEntry): Promise<void> {
+async function removeMarked(core: StoreCore, context: RequestContext, marked: StoredEntry): Promise<void> {
   let entry: StoredEntry | undefined = marked;
   while (entry !== undefined && entry.createRevision === marked.createRevision) {
-    if ((await deleteEntry(core, entry)) !== undefined) return;
+    if ((await deleteEntry(core, context, entry)) !== undefined) return;
     entry = (await core.storage.get(marked.key)).entry;
   }
 }

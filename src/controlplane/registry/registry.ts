@@ -2,6 +2,8 @@ import type { KubeList, KubeObject, WatchEvent } from "../../apimachinery/api/me
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { Cause } from "../../trace/trace.js";
 import type { ResourceDefinition } from "./definition.js";
+import type { ResourceKeys } from "./keys.js";
+import type { ReportStage } from "./stages.js";
 
 /** All stores, by resource. The API server's handlers, the authorizers and the controllers' client use it. */
 export interface Registry {
@@ -20,6 +22,8 @@ export interface RequestContext {
   /** collects texts for `Warning: 299` headers */
   readonly warnings: string[];
   readonly signal?: AbortSignal;
+  /** set if a trace keeps what is done with the request */
+  readonly report?: ReportStage;
 }
 
 export interface ListOptions {
@@ -62,6 +66,7 @@ export type Transform = (current: KubeObject | undefined) => KubeObject | Promis
 /** The generic store of one resource. Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go. All throw StatusError. */
 export interface ResourceStore {
   readonly definition: ResourceDefinition;
+  readonly keys: ResourceKeys;
   get(namespace: string | undefined, name: string, resourceVersion?: string): Promise<KubeObject>;
   list(namespace: string | undefined, options?: ListOptions): Promise<KubeList>;
   /** Runs admission, strategy and validation, then stores. */

@@ -2,6 +2,9 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Random } from "../../util/random.js";
 import type { Storage } from "../storage/storage.js";
+import { changesBetween, type ReportStage, type ResourceRow } from "./stages.js";
+
+const FILE = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go";
 
 /**
  * What a kind does around writes, beyond preparing and validating its objects: services allocate addresses.
@@ -33,6 +36,20 @@ export interface HookDeps {
   readonly trace: Trace;
   /** `1.25` */
   readonly kubeVersion: string;
+}
+
+/** Reports what a hook changed in the object. @param func of the kind's storage upstream */
+export function reportBegun(
+  definition: ResourceRow,
+  report: ReportStage | undefined,
+  before: KubeObject,
+  { object }: Begun,
+  func: "BeginCreate" | "BeginUpdate",
+): void {
+  if (report === undefined || object === before) return;
+  const changes = changesBetween(definition, before, object);
+  const what = `allocate for ${definition.kind} ${object.metadata.name ?? ""}`;
+  if (changes.length > 0) report({ what, why: "", changes, upstream: { file: FILE, func } });
 }
 
 /** Runs `write` with the object that a hook prepared. A result of undefined means that nothing was stored. */

@@ -7,11 +7,17 @@ import { beforeCreate, beginCreate } from "./create.js";
 import type { Strategy } from "./definition.js";
 import { checkName, matchNamespace, withMeta } from "./object-meta.js";
 import type { RequestContext, Transform, UpdateOptions } from "./registry.js";
+import { changesBetween, type ReportStage, reportDryRun, reportValidation } from "./stages.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
-import { whileBegun } from "./store-hooks.js";
+import { reportBegun, whileBegun } from "./store-hooks.js";
 import { validateMeta, validateMetaUpdate } from "./validate-meta.js";
 import { createEntry, deleteEntry, updateEntry } from "./write-entry.js";
 
+const GUARANTEED_UPDATE = {
+  file: "staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go",
+  func: "GuaranteedUpdate",
+};
+const UPSTREAM = { file: "staging/src/k8s.io/apiserver/pkg/registry/rest/update.go", func: "BeforeUpdate" };
 const OPTIMISTIC_LOCK = "the object has been modified; please apply your changes to the latest version and try again";
 
 const MAX_UINT64 = 2n ** 64n - 1n;
@@ -46,6 +52,7 @@ export async function updateObject(
   const key = core.keys.key(target.namespace, target.name);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { entry } = await core.storage.get(key);
+    reportRead(context.report, key, entry, attempt);
     checkUid(core, key, target.name, options.uid, entry);
     const outcome =
       entry === undefined
@@ -85,8 +92,11 @@ async function createMissing(
   return whileBegun(await beginCreate(core, context, admitted), admitted, async (begun) => {
     const object = beforeCreate(core, context, namespace, begun);
     await core.chains.validate(context, { ...request, object });
-    if (context.dryRun === true) return { object, created: true };
-    const entry = await createEntry(core, key, object);
+    if (context.dryRun === true) {
+      reportDryRun(context.report, key);
+      return { object, created: true };
+    }
+    const entry = await createEntry(core, context, key, object);
     return entry === undefined ? undefined : { object: core.read(entry), created: true };
   });
 }
@@ -110,17 +120,40 @@ async function updateExisting(
   const { dryRun = false } = context;
   // The strategy of a subresource keeps what a hook would change.
   const hooks = target.subresource === undefined ? core.hooks : undefined;
-  return whileBegun(await hooks?.beginUpdate(versioned, old, { dryRun }), versioned, async (begun) => {
+  const allocated = await hooks?.beginUpdate(versioned, old, { dryRun });
+  if (allocated !== undefined) reportBegun(core.definition, context.report, versioned, allocated, "BeginUpdate");
+  return whileBegun(allocated, versioned, async (begun) => {
     const object = beforeUpdate(core, context, target.subresource, begun, old);
     await core.chains.validate(context, { ...request, object });
     if (shouldDeleteDuringUpdate(core.definition.strategy, object, old)) {
-      const isGone = dryRun || (await deleteEntry(core, entry)) !== undefined;
+      const isGone = dryRun || (await deleteEntry(core, context, entry)) !== undefined;
       return isGone ? { object, created: false } : undefined;
     }
-    if (sameJson(object, old)) return { object: old, created: false };
-    if (dryRun) return { object, created: false };
-    const written = await updateEntry(core, entry, object);
+    if (sameJson(object, old)) return unchanged(context, entry, old);
+    if (dryRun) {
+      reportDryRun(context.report, entry.key);
+      return { object, created: false };
+    }
+    const written = await updateEntry(core, context, entry, object);
     return written === undefined ? undefined : { object: core.read(written), created: false };
+  });
+}
+
+/** A write that changes nothing does not reach the storage: the version stays, and no watch has an event. */
+function unchanged({ report }: RequestContext, { key, modRevision }: StoredEntry, object: KubeObject): UpdateOutcome {
+  report?.({
+    what: `write nothing at ${key}`,
+    why: `the object is the same: its resourceVersion stays ${modRevision}`,
+    upstream: GUARANTEED_UPDATE,
+  });
+  return { object, created: false };
+}
+
+function reportRead(report: ReportStage | undefined, key: string, entry: StoredEntry | undefined, attempt: number) {
+  report?.({
+    what: `read ${key}: ${entry === undefined ? "it does not exist" : `mod_revision ${entry.modRevision}`}`,
+    why: attempt === 0 ? "the change is made to this version" : `another write came first: attempt ${attempt + 1}`,
+    upstream: GUARANTEED_UPDATE,
   });
 }
 
@@ -170,6 +203,10 @@ function beforeUpdate(
     deletionTimestamp: before.deletionTimestamp ?? deletionTimestamp ?? undefined,
     deletionGracePeriodSeconds: deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds,
   });
+  const changes = context.report === undefined ? [] : changesBetween(definition, sent, object);
+  const why = "the server's own fields stay as they are";
+  if (changes.length > 0)
+    context.report?.({ what: `prepare ${definition.kind} ${before.name ?? ""}`, why, changes, upstream: UPSTREAM });
   const metaErrors = validateMetaUpdate(object.metadata, before);
   const errors = [
     ...validateMeta(object.metadata, definition.namespaced, isPathSegmentName),
@@ -178,6 +215,7 @@ function beforeUpdate(
     ...metaErrors,
     ...(strategy.validateUpdate?.(object, old, kind) ?? []),
   ];
+  reportValidation(context.report, object, errors, { ...UPSTREAM, func: "strategy.ValidateUpdate" });
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? "", errors);
   return object;
 }

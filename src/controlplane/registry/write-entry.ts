@@ -3,32 +3,73 @@ import { keyOf } from "../../client-go/cache/key.js";
 import type { StateFact } from "../../trace/events.js";
 import { versionOf } from "../../trace/scope.js";
 import { defined } from "../../util/defined.js";
-import type { StoredEntry } from "../storage/storage.js";
+import type { ConditionalWrite, StoredEntry } from "../storage/storage.js";
+import type { RequestContext } from "./registry.js";
 import type { StoreCore } from "./store-core.js";
 
 const SECRETS = "secrets";
+const ETCD3 = "staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go";
+/** Functions of that file. */
+const CREATE = "Create";
+const UPDATE = "GuaranteedUpdate";
+const DELETE = "conditionalDelete";
 const FILE = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go";
 
 /** @returns undefined if the key exists already */
-export async function createEntry(core: StoreCore, key: string, object: KubeObject): Promise<StoredEntry | undefined> {
-  return report(core, "Create", await core.storage.create(key, core.toStored(object), core.writing));
+export async function createEntry(
+  core: StoreCore,
+  context: RequestContext,
+  key: string,
+  object: KubeObject,
+): Promise<StoredEntry | undefined> {
+  const created = await core.storage.create(key, core.toStored(object), core.writing);
+  reportTransaction(core, context, CREATE, { key, expectedRevision: 0, write: "put" }, created);
+  return report(core, "Create", created);
 }
 
 /** @returns undefined if `entry` is no longer the current one */
 export async function updateEntry(
   core: StoreCore,
+  context: RequestContext,
   entry: StoredEntry,
   object: KubeObject,
 ): Promise<StoredEntry | undefined> {
-  const stored = core.toStored(object);
-  return report(core, "Update", await core.storage.update(entry.key, stored, entry.modRevision, core.writing), entry);
+  const { key, modRevision } = entry;
+  const updated = await core.storage.update(key, core.toStored(object), modRevision, core.writing);
+  reportTransaction(core, context, UPDATE, { key, expectedRevision: modRevision, write: "put" }, updated);
+  return report(core, "Update", updated, entry);
 }
 
 /** @returns the last object with the version of its deletion; undefined if `entry` is no longer the current one */
-export async function deleteEntry(core: StoreCore, entry: StoredEntry): Promise<StoredEntry | undefined> {
-  const deleted = report(core, "Delete", await core.storage.delete(entry.key, entry.modRevision), entry);
+export async function deleteEntry(
+  core: StoreCore,
+  context: RequestContext,
+  entry: StoredEntry,
+): Promise<StoredEntry | undefined> {
+  const { key, modRevision } = entry;
+  const outcome = await core.storage.delete(key, modRevision);
+  reportTransaction(core, context, DELETE, { key, expectedRevision: modRevision, write: "delete" }, outcome);
+  const deleted = report(core, "Delete", outcome, entry);
   if (deleted !== undefined) await core.hooks?.afterDelete(core.read(deleted));
   return deleted;
+}
+
+/** Reports the condition of a write, what it does in either case, and which case it was. */
+function reportTransaction(
+  { storage }: StoreCore,
+  context: RequestContext,
+  func: string,
+  write: ConditionalWrite,
+  written: StoredEntry | undefined,
+): void {
+  if (context.report === undefined) return;
+  const { compare, success, failure } = storage.explain(write);
+  const outcome = written === undefined ? "the compare failed" : `revision ${written.modRevision}`;
+  context.report({
+    what: `transaction on ${write.key}: ${outcome}`,
+    why: `if ${compare}, then ${success}, else ${failure}`,
+    upstream: { file: ETCD3, func },
+  });
 }
 
 /**

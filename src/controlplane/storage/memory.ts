@@ -6,12 +6,15 @@ import { withResourceVersion } from "./resource-version.js";
 import { SortedKeys } from "./sorted-keys.js";
 import {
   CompactedError,
+  type ConditionalWrite,
   type ListRange,
   type ListResult,
+  type OnPublished,
   type Storage,
   type StorageEvent,
   type StorageHealth,
   type StoredEntry,
+  type Transaction,
   type WatchBacklog,
 } from "./storage.js";
 import { resourcePrefixOf, WatchHub } from "./watch-hub.js";
@@ -22,6 +25,7 @@ export interface MemoryStorageOptions {
   readonly history?: Partial<HistoryLimits>;
   /** default: 10,000 changes, 16 MiB */
   readonly watchBacklog?: Partial<WatchBacklog> | undefined;
+  readonly onPublished?: OnPublished;
 }
 
 const DEFAULT_COMPACTION_INTERVAL_MS = 5 * 60_000;
@@ -69,7 +73,7 @@ export class MemoryStorage implements Storage {
     this.#clock = deps.clock;
     this.#limits = { ...DEFAULT_LIMITS, ...options.history };
     this.watchBacklog = { ...DEFAULT_BACKLOG, ...options.watchBacklog };
-    this.#hub = new WatchHub(this.watchBacklog);
+    this.#hub = new WatchHub(this.watchBacklog, options.onPublished);
     this.#compactionIntervalMs = options.compactionIntervalMs ?? DEFAULT_COMPACTION_INTERVAL_MS;
     this.#nextCompactionMs = this.#clock.now() + this.#compactionIntervalMs;
   }
@@ -156,6 +160,13 @@ export class MemoryStorage implements Storage {
     this.#keys.delete(key);
     this.#record("delete", entry, current);
     return entry;
+  }
+
+  /** No transaction is needed: nothing else runs between the comparison and the write. */
+  explain({ expectedRevision, write }: ConditionalWrite): Transaction {
+    const compare = expectedRevision === 0 ? "no entry has the key" : `the entry's modRevision is ${expectedRevision}`;
+    const success = write === "put" ? "keep the object with the next revision" : "remove the entry";
+    return { compare, success, failure: "change nothing" };
   }
 
   #record(type: StorageEvent["type"], entry: WeighedEntry, previousEntry: StoredEntry | undefined): void {

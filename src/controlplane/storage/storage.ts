@@ -41,6 +41,8 @@ export interface Storage {
    * @returns undefined when the key's modification revision is not `expectedRevision`
    */
   delete(key: string, expectedRevision: number): Promise<StoredEntry | undefined>;
+  /** What `create`, `update` and `delete` do, in words for the trace. */
+  explain(write: ConditionalWrite): Transaction;
   /**
    * Streams all changes after `afterRevision` to keys that begin with `prefix`, in order of revision, until `signal`
    * aborts (normal end).
@@ -71,6 +73,24 @@ export interface WriteOptions {
   /** deletes the key after at least this many seconds without another write, if the storage has leases */
   readonly ttlSeconds?: number | undefined;
 }
+
+/** A write under a condition: the key has this modification revision. */
+export interface ConditionalWrite {
+  readonly key: string;
+  /** 0: the key does not exist */
+  readonly expectedRevision: number;
+  readonly write: "put" | "delete";
+}
+
+/** A condition, and what is done if it holds and if it does not: `mod_revision = 12`, `put the object`, `read the key`. */
+export interface Transaction {
+  readonly compare: string;
+  readonly success: string;
+  readonly failure: string;
+}
+
+/** Called with each change that a storage hands to its watches. @param watches their number */
+export type OnPublished = (event: StorageEvent, watches: number) => void;
 
 export interface StoredEntry {
   readonly key: string;

@@ -1,5 +1,5 @@
 import { AsyncQueue } from "../../util/async-queue.js";
-import { SlowWatcherError, type StorageEvent, type WatchBacklog } from "./storage.js";
+import { type OnPublished, SlowWatcherError, type StorageEvent, type WatchBacklog } from "./storage.js";
 
 interface Subscriber {
   readonly prefix: string;
@@ -21,7 +21,10 @@ export class WatchHub {
   readonly #byResource = new Map<string, Set<Subscriber>>();
   #isClosed = false;
 
-  constructor(readonly backlog: WatchBacklog) {}
+  constructor(
+    readonly backlog: WatchBacklog,
+    readonly onPublished: OnPublished = () => {},
+  ) {}
 
   /** The number of open watches. */
   get size(): number {
@@ -31,19 +34,25 @@ export class WatchHub {
   }
 
   publish(event: StorageEvent): void {
-    this.#publishTo(resourcePrefixOf(event.key), event);
-    this.#publishTo("", event);
+    const watches = this.#publishTo(resourcePrefixOf(event.key), event) + this.#publishTo("", event);
+    this.onPublished(event, watches);
   }
 
-  #publishTo(resourcePrefix: string, event: StorageEvent): void {
+  /** @returns the number of watches that have it in their queue */
+  #publishTo(resourcePrefix: string, event: StorageEvent): number {
     const group = this.#byResource.get(resourcePrefix);
-    if (group === undefined) return;
+    if (group === undefined) return 0;
+    let watches = 0;
     for (const subscriber of group) {
       if (!event.key.startsWith(subscriber.prefix)) continue;
-      if (subscriber.queue.push(event, event.bytes)) continue;
+      if (subscriber.queue.push(event, event.bytes)) {
+        watches++;
+        continue;
+      }
       group.delete(subscriber);
       subscriber.queue.fail(new SlowWatcherError("the watcher has too many unread changes"));
     }
+    return watches;
   }
 
   /** Queues every change from now on, however late the queue is read, until the reader calls `leave`. */

@@ -151,7 +151,12 @@ function ownAttributes(event: TraceEvent): Readonly<Record<string, Value>> {
         "kubelab.outcome": event.outcome,
       };
     case "decision":
-      return { "kubelab.why": event.why, ...upstreamAttributes(event.upstream), "kubelab.audit_id": event.auditId };
+      return {
+        "kubelab.why": event.why,
+        "kubelab.changes": event.changes === undefined ? undefined : JSON.stringify(event.changes),
+        ...upstreamAttributes(event.upstream),
+        "kubelab.audit_id": event.auditId,
+      };
     case "state":
       return { "kubelab.from": event.from, ...upstreamAttributes(event.upstream), "kubelab.version": event.version };
     case "step":

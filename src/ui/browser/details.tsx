@@ -80,6 +80,17 @@ function Decision({ event }: { readonly event: TraceEvent }) {
           <b>Why:</b> {printable(event.why)}
         </p>
       )}
+      {event.changes !== undefined && (
+        <Table
+          title="Changes, as a JSON patch"
+          columns={["op", "path", "value"]}
+          rows={event.changes.map(({ op, path, value }) => [
+            op,
+            path,
+            value === undefined ? "" : JSON.stringify(value),
+          ])}
+        />
+      )}
       {event.constants !== undefined && event.constants.length > 0 && (
         <Table
           title="Constants"

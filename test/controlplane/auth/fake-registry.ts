@@ -63,6 +63,10 @@ class FakeStore implements ResourceStore {
     return assert.fail("not needed by auth");
   }
 
+  get keys(): never {
+    return assert.fail("not needed by auth");
+  }
+
   put(object: KubeObject): KubeObject {
     const resourceVersion = String(this.registry.nextRevision());
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion } };

@@ -5,7 +5,7 @@ import type { AdmissionPlugin, AdmissionSubject } from "../../../src/controlplan
 import { AdmissionChains } from "../../../src/controlplane/registry/admission-chain.js";
 import { configMap, contextOf, openLab } from "./rows.js";
 
-const SERVICES = { group: "", resource: "services", kind: "Service" };
+const SERVICES = { group: "", version: "v1", resource: "services", kind: "Service" };
 
 test("chains: a plugin is asked only once per kind of write whether it handles it", () => {
   const asked: string[] = [];

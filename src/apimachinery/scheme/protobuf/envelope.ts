@@ -38,7 +38,7 @@ export function decodeProtobufBody(bytes: Buffer, kind: KindRef): DecodedBody {
   if (wrongKind !== undefined) throw wrongKind;
   try {
     const value = { kind: typeName, apiVersion, ...decodeMessage(kind.schema, raw) };
-    return { object: decodeWalking(kind.schema, value, { unknown: false, keys: 0 }), warnings: [] };
+    return { object: decodeWalking(kind.schema, value, { unknown: false, keys: 0 }), warnings: [], sent: value };
   } catch (error) {
     if (error instanceof ProtobufError || isDecodingError(error)) throw cannotBeHandled(actual, kind, error.message);
     throw error;

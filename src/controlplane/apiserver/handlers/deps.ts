@@ -4,6 +4,7 @@ import type { Registry } from "../../registry/registry.js";
 import type { ActionHandlers } from "../action.js";
 import type { Appliers } from "../apply.js";
 import type { Connecters } from "../connect.js";
+import type { DispatchReport } from "../dispatch-report.js";
 import type { Metrics } from "../metrics.js";
 import type { Presenter } from "../show.js";
 
@@ -18,6 +19,8 @@ export interface HandlerDeps {
   readonly counters: Metrics;
   /** which manager applied which fields */
   readonly appliers: Appliers;
+  /** told of each event that a client gets */
+  readonly dispatches: DispatchReport;
   /** ends every open watch when the server closes */
   readonly closing: AbortSignal;
 }

@@ -2,7 +2,9 @@ import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { notFound, statusError } from "../../../apimachinery/errors.js";
 import { applyPatch, type PatchType } from "../../../apimachinery/patch/patch.js";
 import { decodeRequestBody, MAX_STRICT_ERRORS } from "../../../apimachinery/scheme/request.js";
+import type { ResourceDefinition } from "../../registry/definition.js";
 import type { Transform, UpdateOptions } from "../../registry/registry.js";
+import { changesBetween } from "../../registry/stages.js";
 import type { Exchange } from "../exchange.js";
 import { syncLastApplied } from "../last-applied.js";
 import { negotiate } from "../media-types.js";
@@ -11,6 +13,10 @@ import { readBody } from "../read-body.js";
 import type { Target } from "../routes.js";
 import type { HandlerDeps } from "./deps.js";
 
+const PATCHER = {
+  file: "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go",
+  func: "patcher.applyPatch",
+};
 const PATCH_TYPES = [
   "application/json-patch+json",
   "application/merge-patch+json",
@@ -67,8 +73,25 @@ function patching(
     if (current === undefined) throw notFound(definition, name);
     const { object, warnings } = applyPatch(definition, current, type, bytes, options.fieldValidation);
     warn(exchange, warnings);
+    reportPatch(exchange, definition, `${bytes.length} bytes of ${type}`, current, object);
     return object;
   };
+}
+
+/** Reports what the client's patch changes in the current object. */
+function reportPatch(
+  { report }: Exchange,
+  definition: ResourceDefinition,
+  what: string,
+  current: KubeObject,
+  patched: KubeObject,
+): void {
+  report?.({
+    what: `patch ${definition.kind} ${current.metadata.name ?? ""}: ${what}`,
+    why: `applied to resourceVersion ${current.metadata.resourceVersion ?? ""}`,
+    changes: changesBetween(definition, current, patched),
+    upstream: PATCHER,
+  });
 }
 
 /** Server-side apply: creates the object if it does not exist, otherwise merges into it. */
@@ -93,7 +116,9 @@ async function applying(
       const base = appliers.prepare(current, applied, fieldManager, force);
       const { object, warnings } = applyPatch(definition, base, STRATEGIC_TYPE, json, fieldValidation);
       warn(exchange, warnings);
-      return syncLastApplied(object, applied, fieldManager);
+      const merged = syncLastApplied(object, applied, fieldManager);
+      reportPatch(exchange, definition, `${bytes.length} bytes of ${APPLY_TYPE}`, current, merged);
+      return merged;
     },
     stored({ metadata: { uid = "" } }) {
       if (force) appliers.takeOver(uid, applied, fieldManager);

@@ -4,14 +4,21 @@ import { listOptions } from "../options.js";
 import type { Target } from "../routes.js";
 import type { HandlerDeps } from "./deps.js";
 
+const STORE = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go";
+
 /** Mirrors k8s.io/apiserver/pkg/endpoints/handlers/get.go (GetResource). */
 export async function getObject(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
   const { definition, qualified } = target.route;
   const shown = negotiate(exchange.accept, "object");
   const resourceVersion = exchange.query.size === 0 ? null : exchange.query.get("resourceVersion");
-  const object = await deps.registry
-    .store(qualified)
-    .get(target.namespace, target.name ?? "", resourceVersion === null ? undefined : resourceVersion);
+  const store = deps.registry.store(qualified);
+  const name = target.name ?? "";
+  const object = await store.get(target.namespace, name, resourceVersion === null ? undefined : resourceVersion);
+  exchange.report?.({
+    what: `read ${store.keys.key(target.namespace, name)}: resourceVersion ${object.metadata.resourceVersion ?? ""}`,
+    why: atLeast(resourceVersion),
+    upstream: { file: STORE, func: "Get" },
+  });
   await deps.presenter.object(exchange, 200, definition, object, shown);
 }
 
@@ -19,6 +26,23 @@ export async function getObject(deps: HandlerDeps, exchange: Exchange, target: T
 export async function listObjects(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
   const { definition, qualified } = target.route;
   const shown = negotiate(exchange.accept, "object");
-  const list = await deps.registry.store(qualified).list(target.namespace, listOptions(exchange.query));
+  const store = deps.registry.store(qualified);
+  const options = listOptions(exchange.query);
+  const list = await store.list(target.namespace, options);
+  const { resourceVersion = "", remainingItemCount = 0 } = list.metadata;
+  exchange.report?.({
+    what: `list ${store.keys.prefix(target.namespace)}: ${list.items.length} at resourceVersion ${resourceVersion}`,
+    why:
+      remainingItemCount > 0
+        ? `${remainingItemCount} more follow with the continue token`
+        : atLeast(options.resourceVersion),
+    upstream: { file: STORE, func: "List" },
+  });
   await deps.presenter.list(exchange, definition, list, shown);
+}
+
+/** What a read promises about its age. */
+function atLeast(resourceVersion: string | null | undefined): string {
+  if (resourceVersion === null || resourceVersion === undefined || resourceVersion === "") return "the newest version";
+  return resourceVersion === "0" ? "any version is new enough" : `resourceVersion=${resourceVersion} was asked for`;
 }

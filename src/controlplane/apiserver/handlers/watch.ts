@@ -20,7 +20,12 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
   const shown = negotiate(exchange.accept, "watch");
   const options = watchOptions(exchange.query, target.name);
   const timeoutSeconds = options.timeoutSeconds ?? MIN_TIMEOUT_SECONDS * (1 + deps.random.float());
-  const encode = encoder(deps, exchange, target, shown);
+  const encoded = encoder(deps, exchange, target, shown);
+  const encode = (event: WatchEvent) => {
+    const line = encoded(event);
+    deps.dispatches.encoded(event, line);
+    return line;
+  };
   const signal = exchange.abortSignal(deps.closing);
   // An invalid selector is an ordinary error: the store rejects it before the stream begins.
   const store = deps.registry.store(target.route.qualified);

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { ActionRequest } from "../../apiserver/action.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../auth/contracts.js";
+import type { AdmissionPlugin } from "../../auth/contracts.js";
+import { AdmissionChains } from "../admission-chain.js";
 
 /** The subresource to create; its parent is in the core group. */
 export interface ActionTarget {
@@ -20,23 +21,10 @@ export async function admitAction(
   { context, namespace = "", name = "", body }: ActionRequest,
   target: ActionTarget,
 ): Promise<KubeObject | undefined> {
-  let attributes: AdmissionAttributes = {
-    ...target,
-    user: context.user,
-    operation: "CREATE",
-    group: "",
-    namespace,
-    name,
-    object: body,
-    oldObject: undefined,
-    dryRun: context.dryRun === true,
-  };
-  const { operation } = attributes;
-  const asked = admission.filter((plugin) => plugin.handles?.({ ...target, group: "", operation }) !== false);
-  for (const plugin of asked) {
-    const object = await plugin.admit?.(attributes);
-    if (object !== undefined) attributes = { ...attributes, object };
-  }
-  for (const plugin of asked) await plugin.validate?.(attributes);
-  return attributes.object;
+  const chains = new AdmissionChains(admission, { ...target, group: "", version: "v1" });
+  const { subresource } = target;
+  const write = { operation: "CREATE", namespace, name, subresource, oldObject: undefined } as const;
+  const object = await chains.admit(context, { ...write, object: body });
+  await chains.validate(context, { ...write, object });
+  return object;
 }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { ChildAbort, onAbort } from "../../../util/abort.js";
 import { EventHistory } from "../history.js";
-import { CompactedError, type StorageEvent, type WatchBacklog } from "../storage.js";
+import { CompactedError, type OnPublished, type StorageEvent, type WatchBacklog } from "../storage.js";
 import { resourcePrefixOf, type Subscription, WatchHub } from "../watch-hub.js";
 import { type WatcherDeps, watchPrefix } from "./watcher.js";
 
@@ -24,10 +24,11 @@ export class WatchFeeds {
     readonly deps: WatcherDeps,
     readonly newestRevision: () => number,
     backlog: WatchBacklog,
+    onPublished?: OnPublished,
   ) {
     // Every watch listens to this signal, and their number has no limit.
     setMaxListeners(0, this.#closed.signal);
-    this.#hub = new WatchHub(backlog);
+    this.#hub = new WatchHub(backlog, onPublished);
   }
 
   /** The number of open watches, without those that read the past from etcd. */

@@ -3,12 +3,15 @@ import type { HealthCheck } from "../../../server/healthz.js";
 import { withResourceVersion } from "../resource-version.js";
 import {
   CompactedError,
+  type ConditionalWrite,
   type ListRange,
   type ListResult,
+  type OnPublished,
   type Storage,
   type StorageEvent,
   type StorageHealth,
   type StoredEntry,
+  type Transaction,
   type WatchBacklog,
   type WriteOptions,
 } from "../storage.js";
@@ -34,6 +37,7 @@ const DEFAULT_BACKLOG: WatchBacklog = { changes: 10_000, bytes: 16 * 1024 * 1024
 
 export interface EtcdStorageOptions {
   readonly watchBacklog?: Partial<WatchBacklog> | undefined;
+  readonly onPublished?: OnPublished;
   /** how long a request waits for etcd */
   readonly requestTimeoutMs?: number;
   readonly healthTimeoutMs?: number;
@@ -78,7 +82,7 @@ export class EtcdStorage implements Storage {
     this.#client = deps.client;
     this.#values = new DecodedValues(deps.codec, ({ message }: UndecodableError) => deps.report(message));
     const watching = { client: this.#client, values: this.#values };
-    this.#feeds = new WatchFeeds(watching, () => this.#newestRevision, this.watchBacklog);
+    this.#feeds = new WatchFeeds(watching, () => this.#newestRevision, this.watchBacklog, options.onPublished);
     this.#leases = new LeaseManager(this.#client, requestTimeoutMs);
     this.health = this.#healthChecks(healthTimeoutMs);
     const { compactionIntervalMs = COMPACTION_INTERVAL_MS } = options;
@@ -185,6 +189,14 @@ export class EtcdStorage implements Storage {
     const modRevision = revisionOf(response);
     this.#values.drop(key, modRevision);
     return { ...last, object: withResourceVersion(last.object, modRevision), modRevision };
+  }
+
+  explain({ expectedRevision, write }: ConditionalWrite): Transaction {
+    return {
+      compare: `mod_revision = ${expectedRevision}${expectedRevision === 0 ? " (no such key)" : ""}`,
+      success: write === "put" ? "put the object as JSON" : "delete the key",
+      failure: expectedRevision === 0 ? "do nothing" : "get the key",
+    };
   }
 
   /** If the key's revision is the expected one, does `success`; reads the key otherwise, if there may be one. */
