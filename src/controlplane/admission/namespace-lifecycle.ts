@@ -4,7 +4,7 @@ import { forbidden, notFound, StatusError } from "../../apimachinery/errors.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import type { Registry } from "../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../registry/registry.js";
 
 /** A cluster cannot work without these namespaces. */
 const IMMORTAL_NAMESPACES = ["default", "kube-system", "kube-public"];
@@ -42,7 +42,7 @@ export class NamespaceLifecycle implements AdmissionPlugin {
 
   async #find(namespace: string): Promise<Wire<V1Namespace>> {
     try {
-      return (await this.registry.store("namespaces").get(undefined, namespace)) as Wire<V1Namespace>;
+      return (await this.registry.store("namespaces").get(undefined, namespace, FROM_CACHE)) as Wire<V1Namespace>;
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) throw notFound(NAMESPACES, namespace);
       throw error;

@@ -7,7 +7,7 @@ import type { Draft } from "../../util/draft.js";
 import { isSet } from "../../util/records.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import type { Registry } from "../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../registry/registry.js";
 import { isPodWrite } from "./attributes.js";
 
 const STORE = "priorityclasses.scheduling.k8s.io";
@@ -60,7 +60,9 @@ export class Priority implements AdmissionPlugin {
   async #priorityOf(attributes: AdmissionAttributes, className: string): Promise<PodPriority> {
     if (className === "") return this.#defaultPriority();
     try {
-      return priorityOf((await this.registry.store(STORE).get(undefined, className)) as Wire<V1PriorityClass>);
+      return priorityOf(
+        (await this.registry.store(STORE).get(undefined, className, FROM_CACHE)) as Wire<V1PriorityClass>,
+      );
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 404) throw error;
       throw admissionForbidden(attributes, `no PriorityClass with name ${className} was found`);

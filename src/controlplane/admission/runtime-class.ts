@@ -6,7 +6,7 @@ import { semanticallyEqual } from "../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import type { Registry } from "../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../registry/registry.js";
 import { isNewPod } from "./attributes.js";
 
 /**
@@ -37,7 +37,7 @@ export class RuntimeClass implements AdmissionPlugin {
 
   async #find(attributes: AdmissionAttributes, name: string): Promise<Wire<V1RuntimeClass>> {
     try {
-      const found = await this.registry.store("runtimeclasses.node.k8s.io").get(undefined, name);
+      const found = await this.registry.store("runtimeclasses.node.k8s.io").get(undefined, name, FROM_CACHE);
       return found as Wire<V1RuntimeClass>;
     } catch (error) {
       if (!(error instanceof StatusError) || error.code !== 404) throw error;

@@ -9,7 +9,7 @@ import type { Draft } from "../../util/draft.js";
 import { type Random, randomSuffix } from "../../util/random.js";
 import { admissionForbidden } from "../auth/admission/refuse.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import type { Registry } from "../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../registry/registry.js";
 import { isNewPod } from "./attributes.js";
 
 const DEFAULT_ACCOUNT = "default";
@@ -71,7 +71,7 @@ export class ServiceAccount implements AdmissionPlugin {
     const attempts = name === DEFAULT_ACCOUNT ? DEFAULT_ACCOUNT_ATTEMPTS : 1;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await registry.store("serviceaccounts").get(namespace, name);
+        return await registry.store("serviceaccounts").get(namespace, name, FROM_CACHE);
       } catch (error) {
         if (!(error instanceof StatusError) || error.code !== 404) throw error;
         if (attempt >= attempts) {

@@ -69,7 +69,7 @@ function resourceStore(core: StoreCore): ResourceStore {
   };
 }
 
-/** Mirrors Store.Get: the result is at least as new as the given resourceVersion. */
+/** Mirrors Store.Get: the result is at least as new as the given resourceVersion, or else the newest. */
 async function getObject(
   core: StoreCore,
   namespace: string | undefined,
@@ -77,8 +77,9 @@ async function getObject(
   resourceVersion: string | undefined,
 ) {
   const revision = parseResourceVersion(resourceVersion);
-  if (revision !== undefined && revision > 0) await waitForRevision(core.storage, core.clock, revision);
-  const { entry } = await core.storage.get(core.keys.key(namespace, name));
+  if (revision !== undefined) await waitForRevision(core.storage, core.clock, revision);
+  const freshness = revision === undefined ? undefined : { notOlderThan: revision };
+  const { entry } = await core.storage.get(core.keys.key(namespace, name), freshness);
   if (entry === undefined) throw notFound(core.definition, name);
   return core.read(entry);
 }

@@ -2,6 +2,7 @@ import type { KubeList, KubeObject } from "../../apimachinery/api/meta.js";
 import { conflict, notFound, StatusError } from "../../apimachinery/errors.js";
 import { sameJson } from "../../apimachinery/same-json.js";
 import type { StoredEntry } from "../storage/storage.js";
+import { type Attempted, attemptWrite } from "./attempts.js";
 import { type DeletionPlan, planDeletion } from "./deletion-plan.js";
 import { listObjects } from "./list.js";
 import type { DeleteOptions, ListOptions, RequestContext } from "./registry.js";
@@ -9,10 +10,9 @@ import { changesBetween, reportDryRun } from "./stages.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { deleteEntry, updateEntry } from "./write-entry.js";
 
-const MAX_ATTEMPTS = 100;
 const BEFORE_DELETE = { file: "staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go", func: "BeforeDelete" };
 
-export interface DeleteOutcome {
+export interface DeleteOutcome extends Attempted {
   readonly object: KubeObject;
   readonly gone: boolean;
 }
@@ -26,13 +26,12 @@ export async function deleteObject(
   options: DeleteOptions = {},
 ): Promise<DeleteOutcome> {
   const key = core.keys.key(namespace, name);
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { entry } = await core.storage.get(key);
+  const deleted = await attemptWrite(core, context, key, async (entry) => {
     if (entry === undefined) throw notFound(core.definition, name);
-    const outcome = await tryDelete(core, context, namespace, entry, options);
-    if (outcome !== undefined) return outcome;
-  }
-  throw conflict(core.definition, name, "too many others write to it");
+    return tryDelete(core, context, namespace, entry, options);
+  });
+  if (deleted === undefined) throw conflict(core.definition, name, "too many others write to it");
+  return deleted;
 }
 
 /** @returns undefined if the entry is no longer the current one */
@@ -46,7 +45,7 @@ async function tryDelete(
   const current = core.read(entry);
   const plan = planDeletion(core.definition, current, options, strategyContext(core, context));
   reportPlan(core, context, plan, current);
-  if (plan.type === "pending") return { object: current, gone: false };
+  if (plan.type === "pending") return { object: current, gone: false, isUnchanged: true };
   await admitDeletion(core, context, namespace, current, options);
   if (plan.type === "remove") {
     if (context.dryRun === true) {
@@ -63,7 +62,7 @@ async function tryDelete(
   const marked = sameJson(plan.object, current) ? entry : await updateEntry(core, context, entry, plan.object);
   if (marked === undefined) return undefined;
   if (plan.thenRemove) await removeMarked(core, context, marked);
-  return { object: core.read(marked), gone: plan.thenRemove };
+  return { object: core.read(marked), gone: plan.thenRemove, isUnchanged: marked === entry && !plan.thenRemove };
 }
 
 function reportPlan(

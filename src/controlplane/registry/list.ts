@@ -1,6 +1,7 @@
 import type { KubeList, KubeObject } from "../../apimachinery/api/meta.js";
 import { badRequest, StatusError, statusError } from "../../apimachinery/errors.js";
-import { CompactedError, type StoredEntry } from "../storage/storage.js";
+import { defined } from "../../util/defined.js";
+import { CompactedError, type ListRange, type StoredEntry } from "../storage/storage.js";
 import { type ContinuePoint, decodeContinue, encodeContinue } from "./continue-token.js";
 import { validateListOptions } from "./list-options.js";
 import type { ListOptions } from "./registry.js";
@@ -25,7 +26,17 @@ interface Query {
   readonly limit: number | undefined;
   readonly afterKey: string | undefined;
   readonly atRevision: number | undefined;
+  /** undefined: the newest state */
+  readonly notOlderThan: number | undefined;
 }
+
+const EVERYTHING = {
+  selection: undefined,
+  limit: undefined,
+  afterKey: undefined,
+  atRevision: undefined,
+  notOlderThan: undefined,
+} as const;
 
 interface Chunk {
   readonly items: readonly KubeObject[];
@@ -58,7 +69,7 @@ export async function listObjects(
   // A list "from the cache" ignores the limit. Reflectors rely on that to get everything.
   const limit = revision === 0 && !isContinued ? undefined : positive(options.limit);
   const atRevision = isContinued ? point?.revision : exactRevision(options, revision, limit);
-  const query = { prefix, selection, limit, afterKey: point?.afterKey, atRevision };
+  const query = { prefix, selection, limit, afterKey: point?.afterKey, atRevision, notOlderThan: revision };
   try {
     const single = singleKey(core, namespace, query);
     return listOf(
@@ -73,8 +84,8 @@ export async function listObjects(
 
 /** The options of controllers and admission plugins. */
 async function listAll(core: StoreCore, prefix: string): Promise<KubeList> {
-  const { entries, revision } = await core.storage.list(prefix);
-  const query = { prefix, selection: undefined, limit: undefined, afterKey: undefined, atRevision: undefined };
+  const { entries, revision } = await core.storage.list(prefix, { notOlderThan: 0 });
+  const query: Query = { prefix, ...EVERYTHING };
   return listOf(core, query, { items: entries.map(core.read), revision, lastKey: undefined, remaining: 0 });
 }
 
@@ -99,8 +110,8 @@ function singleKey(core: StoreCore, namespace: string | undefined, query: Query)
   return isWithin && query.afterKey === undefined ? query.prefix + name : undefined;
 }
 
-async function readOne(core: StoreCore, { selection }: Query, key: string): Promise<Chunk> {
-  const { entry, revision } = await core.storage.get(key);
+async function readOne(core: StoreCore, { selection, notOlderThan }: Query, key: string): Promise<Chunk> {
+  const { entry, revision } = await core.storage.get(key, defined({ notOlderThan }));
   const object = entry === undefined ? undefined : core.read(entry);
   const items = object !== undefined && selection?.matches(object) === true ? [object] : [];
   return { items, revision, lastKey: undefined, remaining: 0 };
@@ -119,12 +130,8 @@ async function readChunk(core: StoreCore, query: Query): Promise<Chunk> {
   };
 }
 
-function rangeOf({ afterKey, atRevision }: Query, limit: number | undefined) {
-  return {
-    ...(limit === undefined ? {} : { limit }),
-    ...(afterKey === undefined ? {} : { afterKey }),
-    ...(atRevision === undefined ? {} : { atRevision }),
-  };
+function rangeOf({ afterKey, atRevision, notOlderThan }: Query, limit: number | undefined): ListRange {
+  return defined({ limit, afterKey, atRevision, notOlderThan });
 }
 
 /** Reads until `limit` objects match. */

@@ -1,7 +1,14 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
 import type { UserInfo } from "../../server/authentication/user.js";
-import type { LocalClient, Registry, RequestContext, ResourceStore, WatchItem } from "./registry.js";
+import {
+  FROM_CACHE,
+  type LocalClient,
+  type Registry,
+  type RequestContext,
+  type ResourceStore,
+  type WatchItem,
+} from "./registry.js";
 import { type Scale, scaleNotFound, scaleOf, withScale } from "./resources/scale.js";
 
 /** the subresource that has a kind of its own */
@@ -11,6 +18,7 @@ const SCALE = "scale";
  * The cluster for a controller in this process: the stores, with admission, as one user.
  *
  * Mirrors the loopback client of k8s.io/apiserver/pkg/server (Config.LoopbackClientConfig).
+ * Reads come from the watch cache, as those of upstream's informers do.
  * Differs: no serialization: a controller gets the stored objects themselves. `authorizedClient` adds the authorization.
  */
 export function createLocalClient(registry: Registry, user: UserInfo): LocalClient {
@@ -23,11 +31,12 @@ export function createLocalClient(registry: Registry, user: UserInfo): LocalClie
       name: string,
       subresource?: string,
     ) {
-      const object = await orUndefined(registry.store(resource).get(namespace, name));
+      const object = await orUndefined(registry.store(resource).get(namespace, name, FROM_CACHE));
       return (subresource === SCALE && object !== undefined ? scaleOf(object) : object) as T | undefined;
     },
     list: async <T extends KubeObject>(...[resource, namespace, options]: Parameters<LocalClient["list"]>) =>
-      (await registry.store(resource).list(namespace, options)).items as readonly T[],
+      (await registry.store(resource).list(namespace, options && { resourceVersion: FROM_CACHE, ...options }))
+        .items as readonly T[],
     create: <T extends KubeObject>(resource: string, namespace: string | undefined, object: KubeObject) =>
       registry.store(resource).create(context(), namespace, object) as Promise<T>,
     async update<T extends KubeObject>(resource: string, object: KubeObject, subresource?: string) {
@@ -63,7 +72,7 @@ async function* listAndWatch<T extends KubeObject>(
   signal: AbortSignal,
 ): AsyncGenerator<WatchItem<T>> {
   while (!signal.aborted) {
-    const { items, metadata } = await store.list(undefined, {});
+    const { items, metadata } = await store.list(undefined);
     for (const object of items) {
       if (signal.aborted) return;
       yield { type: "init", object: object as T };

@@ -60,6 +60,9 @@ export interface UpdateOptions {
   readonly forceAllowCreate?: boolean;
 }
 
+/** The resourceVersion of a read that a watch cache can answer, as a lister's are. The newest state is not asked for. */
+export const FROM_CACHE = "0";
+
 /** Computes the object to store, again after each conflict. `undefined` current: it does not exist. */
 export type Transform = (current: KubeObject | undefined) => KubeObject | Promise<KubeObject>;
 
@@ -67,7 +70,9 @@ export type Transform = (current: KubeObject | undefined) => KubeObject | Promis
 export interface ResourceStore {
   readonly definition: ResourceDefinition;
   readonly keys: ResourceKeys;
+  /** @param resourceVersion absent: the newest state */
   get(namespace: string | undefined, name: string, resourceVersion?: string): Promise<KubeObject>;
+  /** @param options absent: everything, as `FROM_CACHE` */
   list(namespace: string | undefined, options?: ListOptions): Promise<KubeList>;
   /** Runs admission, strategy and validation, then stores. */
   create(context: RequestContext, namespace: string | undefined, object: KubeObject): Promise<KubeObject>;

@@ -22,8 +22,8 @@ export function parseResourceVersion(text: string | undefined): number | undefin
  * @throws StatusError 504 after 3 s
  */
 export async function waitForRevision(storage: Storage, clock: Clock, revision: number): Promise<void> {
+  if (revision === 0 || (await storage.hasReached(revision))) return;
   const current = await storage.currentRevision();
-  if (current >= revision) return;
   const done = new AbortController();
   const arrives = async () => {
     for await (const event of storage.watch(EVERYTHING, current, done.signal))

@@ -3,6 +3,7 @@ import { isPathSegmentName } from "../../apimachinery/api/names.js";
 import { conflict, internalError, invalid, notFound } from "../../apimachinery/errors.js";
 import { sameJson } from "../../apimachinery/same-json.js";
 import type { StoredEntry } from "../storage/storage.js";
+import { type Attempted, attemptWrite } from "./attempts.js";
 import { beforeCreate, beginCreate } from "./create.js";
 import type { Strategy } from "./definition.js";
 import { checkName, matchNamespace, withMeta } from "./object-meta.js";
@@ -22,16 +23,13 @@ const OPTIMISTIC_LOCK = "the object has been modified; please apply your changes
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** The number of attempts before a write fails with a conflict. Differs: upstream tries forever. */
-const MAX_ATTEMPTS = 100;
-
 export interface UpdateTarget {
   readonly namespace: string | undefined;
   readonly name: string;
   readonly subresource: string | undefined;
 }
 
-export interface UpdateOutcome {
+export interface UpdateOutcome extends Attempted {
   readonly object: KubeObject;
   readonly created: boolean;
 }
@@ -50,17 +48,15 @@ export async function updateObject(
   options: UpdateOptions = {},
 ): Promise<UpdateOutcome> {
   const key = core.keys.key(target.namespace, target.name);
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { entry } = await core.storage.get(key);
-    reportRead(context.report, key, entry, attempt);
+  const updated = await attemptWrite(core, context, key, async (entry, why) => {
+    reportRead(context.report, key, entry, why);
     checkUid(core, key, target.name, options.uid, entry);
-    const outcome =
-      entry === undefined
-        ? await createMissing(core, context, target, key, transform, options)
-        : await updateExisting(core, context, target, entry, transform);
-    if (outcome !== undefined) return outcome;
-  }
-  throw conflict(core.definition, target.name, OPTIMISTIC_LOCK);
+    return entry === undefined
+      ? createMissing(core, context, target, key, transform, options)
+      : updateExisting(core, context, target, entry, transform);
+  });
+  if (updated === undefined) throw conflict(core.definition, target.name, OPTIMISTIC_LOCK);
+  return updated;
 }
 
 /** Mirrors storage.Preconditions.Check, including its message with the storage's key. */
@@ -146,13 +142,13 @@ function unchanged({ report }: RequestContext, { key, modRevision }: StoredEntry
     why: `the object is the same: its resourceVersion stays ${modRevision}`,
     upstream: GUARANTEED_UPDATE,
   });
-  return { object, created: false };
+  return { object, created: false, isUnchanged: true };
 }
 
-function reportRead(report: ReportStage | undefined, key: string, entry: StoredEntry | undefined, attempt: number) {
+function reportRead(report: ReportStage | undefined, key: string, entry: StoredEntry | undefined, why: string) {
   report?.({
     what: `read ${key}: ${entry === undefined ? "it does not exist" : `mod_revision ${entry.modRevision}`}`,
-    why: attempt === 0 ? "the change is made to this version" : `another write came first: attempt ${attempt + 1}`,
+    why,
     upstream: GUARANTEED_UPDATE,
   });
 }

@@ -65,7 +65,8 @@ async function* runWatch(
   const queue = new AsyncQueue<WatchEvent>(changes, bytes);
   let running: Promise<unknown> = Promise.resolve();
   try {
-    const initial = plan.afterRevision === undefined ? await core.storage.list(plan.prefix) : undefined;
+    const initial =
+      plan.afterRevision === undefined ? await core.storage.list(plan.prefix, { notOlderThan: 0 }) : undefined;
     const startRevision = initial?.revision ?? plan.afterRevision ?? 0;
     const progress = { revision: 0 };
     running = Promise.all([

@@ -7,6 +7,7 @@ import { SortedKeys } from "./sorted-keys.js";
 import {
   CompactedError,
   type ConditionalWrite,
+  type GetResult,
   type ListRange,
   type ListResult,
   type OnPublished,
@@ -87,7 +88,11 @@ export class MemoryStorage implements Storage {
     return this.#revision;
   }
 
-  async get(key: string): Promise<{ readonly entry: StoredEntry | undefined; readonly revision: number }> {
+  async hasReached(revision: number): Promise<boolean> {
+    return revision <= this.#revision;
+  }
+
+  async get(key: string): Promise<GetResult> {
     return { entry: this.#entries.get(key), revision: this.#revision };
   }
 

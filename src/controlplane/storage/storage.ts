@@ -24,7 +24,9 @@ export interface Storage {
   readonly hasLeases: boolean;
   /** The newest revision; 1 on an empty store. */
   currentRevision(): Promise<number>;
-  get(key: string): Promise<{ readonly entry: StoredEntry | undefined; readonly revision: number }>;
+  /** Whether the storage has come to this revision. */
+  hasReached(revision: number): Promise<boolean>;
+  get(key: string, freshness?: Freshness): Promise<GetResult>;
   /** Entries whose key begins with `prefix`, sorted by key. */
   list(prefix: string, options?: ListRange): Promise<ListResult>;
   /** @returns undefined when the key already exists */
@@ -99,7 +101,20 @@ export interface StoredEntry {
   readonly modRevision: number;
 }
 
-export interface ListRange {
+/** How old the state can be that a read shows. The writes of this process are always in it. */
+export interface Freshness {
+  /** any state of at least this revision, which is reached; 0: any. Absent: the newest when the read begins */
+  readonly notOlderThan?: number;
+}
+
+export interface GetResult {
+  readonly entry: StoredEntry | undefined;
+  readonly revision: number;
+  /** Another process can have changed the entry since. */
+  readonly isCached?: boolean;
+}
+
+export interface ListRange extends Freshness {
   /** maximum number of entries; absent or 0: no limit */
   readonly limit?: number;
   /** only keys after this one */

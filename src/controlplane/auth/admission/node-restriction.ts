@@ -5,7 +5,7 @@ import { isMirrorPod, MIRROR_POD_ANNOTATION, podReferences } from "../../../apim
 import { notFound, StatusError } from "../../../apimachinery/errors.js";
 import { goQuote } from "../../../apimachinery/scheme/go-text.js";
 import type { Wire } from "../../../apimachinery/wire.js";
-import type { Registry } from "../../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../../registry/registry.js";
 import { nodeNameOf } from "../authorization/node-identity.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../contracts.js";
 import { forbiddenLabelChanges } from "./node-labels.js";
@@ -137,7 +137,7 @@ export class NodeRestriction implements AdmissionPlugin {
   /** @throws StatusError that names the resource in the singular, like upstream's listers */
   async #get(resource: "pods" | "nodes", namespace: string | undefined, name: string): Promise<KubeObject> {
     try {
-      return await this.registry().store(resource).get(namespace, name);
+      return await this.registry().store(resource).get(namespace, name, FROM_CACHE);
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) {
         throw notFound({ group: "", resource: resource.slice(0, -1) }, name);

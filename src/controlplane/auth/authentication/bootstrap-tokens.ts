@@ -12,7 +12,7 @@ import {
 import { TOKEN_PATTERN } from "../../../cluster-bootstrap/token.js";
 import { asAuthenticated } from "../../../server/authentication/user.js";
 import type { Clock } from "../../../util/clock.js";
-import type { Registry } from "../../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../../registry/registry.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 
 const BOOTSTRAP_GROUP = "system:bootstrappers";
@@ -48,7 +48,7 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
 
   async #secret(id: string): Promise<KubeObject | undefined> {
     try {
-      return await this.deps.registry().store("secrets").get(TOKEN_NAMESPACE, tokenSecretName(id));
+      return await this.deps.registry().store("secrets").get(TOKEN_NAMESPACE, tokenSecretName(id), FROM_CACHE);
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) return undefined;
       throw error;

@@ -8,7 +8,7 @@ import { factFor } from "../../../release/facts.js";
 import { asAuthenticated } from "../../../server/authentication/user.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
-import type { Registry } from "../../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../../registry/registry.js";
 import { type Jwt, jwtSignatureProblem, makeSigningKey, parseJwt, type SigningKey, signJwt } from "./jwt.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 
@@ -175,7 +175,7 @@ export class ServiceAccountTokens implements TokenAuthenticator {
 
   async #get(resource: string, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
     try {
-      return await this.deps.registry().store(resource).get(namespace, name);
+      return await this.deps.registry().store(resource).get(namespace, name, FROM_CACHE);
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) return undefined;
       throw error;

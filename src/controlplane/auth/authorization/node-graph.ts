@@ -3,7 +3,7 @@ import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isMirrorPod, podReferences } from "../../../apimachinery/corev1/pod-references.js";
 import { StatusError } from "../../../apimachinery/errors.js";
 import type { Wire } from "../../../apimachinery/wire.js";
-import type { Registry } from "../../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../../registry/registry.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
 
 /** The kinds of objects that pods refer to by name. */
@@ -70,7 +70,7 @@ export class NodeGraph {
 
   async #get(resource: string, name: string): Promise<KubeObject | undefined> {
     try {
-      return await this.#registry().store(resource).get(undefined, name);
+      return await this.#registry().store(resource).get(undefined, name, FROM_CACHE);
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) return undefined;
       throw error;

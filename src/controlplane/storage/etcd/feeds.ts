@@ -1,28 +1,34 @@
 import { setMaxListeners } from "node:events";
 import { ChildAbort, onAbort } from "../../../util/abort.js";
-import { EventHistory } from "../history.js";
-import { CompactedError, type OnPublished, type StorageEvent, type WatchBacklog } from "../storage.js";
-import { resourcePrefixOf, type Subscription, WatchHub } from "../watch-hub.js";
-import { type WatcherDeps, watchPrefix } from "./watcher.js";
+import type { OnPublished, StorageEvent, WatchBacklog } from "../storage.js";
+import { resourcePrefixOf, WatchHub } from "../watch-hub.js";
+import type { DecodedValues } from "./decoded-values.js";
+import { prefixRange } from "./ranges.js";
+import { type EtcdRequests, revisionOf } from "./requests.js";
+import { WatchCache } from "./watch-cache.js";
+import { changeWithPrevious, watchPrefix } from "./watcher.js";
 
-/** What a watch that resumes finds here without asking etcd. Mirrors defaultLowerBoundCapacity and eventFreshDuration. */
-const WINDOW = { watchableCount: 100, watchableMs: 75_000, maxCount: 10_000, maxBytes: 8 * 1024 * 1024 };
+export interface FeedDeps {
+  readonly requests: EtcdRequests;
+  readonly values: DecodedValues;
+}
 
 /**
- * One watch of etcd per resource, whose changes go to all readers. It starts with the first reader, and stays.
+ * One watch of etcd per resource, which keeps a cache of the resource and brings its changes to all readers. It starts with the
+ * first reader, and stays.
  *
- * Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (Watch, dispatchEvents). Differs: a reader of changes older than the
- * window gets a watch of etcd for itself, where upstream answers 410.
+ * Mirrors k8s.io/apiserver/pkg/storage/cacher/cacher.go (Watch, startCaching, dispatchEvents). Differs: a reader of changes older
+ * than the window gets them from etcd, where upstream answers 410.
  */
 export class WatchFeeds {
   readonly #hub: WatchHub;
-  readonly #histories = new Map<string, EventHistory>();
+  readonly #starting = new Map<string, Promise<WatchCache>>();
+  readonly #caches = new Map<string, WatchCache>();
   readonly #running = new Set<Promise<void>>();
   readonly #closed = new AbortController();
 
   constructor(
-    readonly deps: WatcherDeps,
-    readonly newestRevision: () => number,
+    readonly deps: FeedDeps,
     backlog: WatchBacklog,
     onPublished?: OnPublished,
   ) {
@@ -31,73 +37,108 @@ export class WatchFeeds {
     this.#hub = new WatchHub(backlog, onPublished);
   }
 
-  /** The number of open watches, without those that read the past from etcd. */
-  get watcherCount(): number {
-    return this.#hub.size;
+  /** The cache of a key's or a prefix's resource, if it is there. */
+  running(key: string): WatchCache | undefined {
+    return this.#caches.get(resourcePrefixOf(key));
+  }
+
+  /**
+   * The cache of a key's or a prefix's resource; it is filled first.
+   * @returns undefined for a prefix of several resources
+   * @throws StatusError if etcd does not answer
+   */
+  async cache(key: string): Promise<WatchCache | undefined> {
+    const resourcePrefix = resourcePrefixOf(key);
+    const running = this.#caches.get(resourcePrefix);
+    if (running !== undefined || resourcePrefix === "" || this.#closed.signal.aborted) return running;
+    const starting = this.#starting.get(resourcePrefix) ?? this.#start(resourcePrefix);
+    this.#starting.set(resourcePrefix, starting);
+    return starting;
+  }
+
+  async #start(resourcePrefix: string): Promise<WatchCache> {
+    const { requests, values } = this.deps;
+    try {
+      const response = await requests.range(prefixRange(resourcePrefix));
+      await values.codec.prepare(response.kvs);
+      const cache = new WatchCache(values, response.kvs, revisionOf(response));
+      this.#caches.set(resourcePrefix, cache);
+      const running = this.#feed(resourcePrefix, cache).finally(() => this.#running.delete(running));
+      this.#running.add(running);
+      return cache;
+    } finally {
+      this.#starting.delete(resourcePrefix);
+    }
+  }
+
+  /** Once etcd no longer has the changes, all readers must list again; the next one starts the feed anew. */
+  async #feed(resourcePrefix: string, cache: WatchCache): Promise<void> {
+    const { client } = this.deps.requests;
+    const watching = { client, values: this.deps.values };
+    const start = { afterRevision: cache.revision, prevKv: false };
+    try {
+      for await (const batch of watchPrefix(watching, resourcePrefix, start, this.#closed.signal)) {
+        const atMs = client.clock.now();
+        for (const event of batch.events) {
+          const change = cache.apply(event, atMs);
+          if (change !== undefined) this.#hub.publish(change);
+        }
+        cache.reached(batch.revision);
+      }
+    } catch (error) {
+      this.#caches.delete(resourcePrefix);
+      this.#hub.fail(resourcePrefix, error);
+    }
   }
 
   async *watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<StorageEvent> {
     if (signal.aborted || this.#closed.signal.aborted) return;
-    const missed = this.#missed(prefix, afterRevision);
-    if (missed === undefined) return yield* this.#fromEtcd(prefix, afterRevision, signal);
-    // No await between reading the history and joining the hub, so that no change is missed.
-    const news = this.#hub.subscribe(prefix);
+    using stop = new ChildAbort(this.#closed.signal);
+    using _ = onAbort(signal, () => stop.abort());
+    await this.#started(prefix, stop.signal);
+    for (let seen = afterRevision; !stop.signal.aborted; ) {
+      const missed = this.running(prefix)?.since(seen);
+      // No await between reading the history and joining the hub, so that no change is missed.
+      if (missed !== undefined) return yield* this.#shared(prefix, seen, missed, stop.signal);
+      seen = yield* this.#fromEtcd(prefix, seen, stop.signal);
+    }
+  }
+
+  /** Waits for the cache as long as the reader does; without an answer of etcd the reader has a watch of its own. */
+  async #started(prefix: string, signal: AbortSignal): Promise<void> {
+    if (this.running(prefix) !== undefined) return;
+    const starting = this.cache(prefix).catch(() => undefined);
+    let stop = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      stop = resolve;
+    });
+    using _ = onAbort(signal, stop);
+    await Promise.race([starting, stopped]);
+  }
+
+  async *#shared(prefix: string, afterRevision: number, missed: readonly StorageEvent[], signal: AbortSignal) {
+    const { queue, leave } = this.#hub.subscribe(prefix);
     try {
       for (const event of missed) {
         if (signal.aborted) return;
         if (event.key.startsWith(prefix)) yield event;
       }
-      yield* newer(news, afterRevision, signal);
+      for await (const event of queue.iterate(signal)) if (event.revision > afterRevision) yield event;
     } finally {
-      news.leave();
+      leave();
     }
   }
 
-  /** The changes in the window after the revision; undefined when it begins later, or when the revision is yet to come. */
-  #missed(prefix: string, afterRevision: number): readonly StorageEvent[] | undefined {
-    const resourcePrefix = resourcePrefixOf(prefix);
-    if (resourcePrefix === "") return undefined;
-    if (!this.#histories.has(resourcePrefix) && afterRevision > this.newestRevision()) return undefined;
-    const history = this.#histories.get(resourcePrefix) ?? this.#start(resourcePrefix, afterRevision);
-    try {
-      return history.since(afterRevision);
-    } catch (error) {
-      if (error instanceof CompactedError) return undefined;
-      throw error;
+  /** Older changes than the cache has. @returns the revision from which it has them */
+  async *#fromEtcd(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<StorageEvent, number> {
+    const { values } = this.deps;
+    const watching = { client: this.deps.requests.client, values };
+    const start = { afterRevision, prevKv: true };
+    for await (const { events, revision } of watchPrefix(watching, prefix, start, signal)) {
+      yield* events.flatMap((event) => changeWithPrevious(values, event) ?? []);
+      if (this.running(prefix)?.since(revision) !== undefined) return revision;
     }
-  }
-
-  #start(resourcePrefix: string, afterRevision: number): EventHistory {
-    const history = new EventHistory(WINDOW);
-    history.forgetThrough(afterRevision);
-    this.#histories.set(resourcePrefix, history);
-    const running = this.#feed(resourcePrefix, history, afterRevision).finally(() => this.#running.delete(running));
-    this.#running.add(running);
-    return history;
-  }
-
-  /** Once etcd no longer has the changes, all readers must list again; the next one starts the feed anew. */
-  async #feed(resourcePrefix: string, history: EventHistory, afterRevision: number): Promise<void> {
-    const { clock } = this.deps.client;
-    try {
-      for await (const { events } of watchPrefix(this.deps, resourcePrefix, afterRevision, this.#closed.signal)) {
-        const atMs = clock.now();
-        for (const event of events) {
-          const record = { ...event, previousEntry: undefined, atMs };
-          history.append(record, event.revision);
-          this.#hub.publish(record);
-        }
-      }
-    } catch (error) {
-      this.#histories.delete(resourcePrefix);
-      this.#hub.fail(resourcePrefix, error);
-    }
-  }
-
-  async *#fromEtcd(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<StorageEvent> {
-    using stop = new ChildAbort(this.#closed.signal);
-    using _ = onAbort(signal, () => stop.abort());
-    for await (const { events } of watchPrefix(this.deps, prefix, afterRevision, stop.signal)) yield* events;
+    return afterRevision;
   }
 
   /** Ends all watches. */
@@ -106,8 +147,4 @@ export class WatchFeeds {
     this.#hub.close();
     await Promise.all(this.#running);
   }
-}
-
-async function* newer({ queue }: Subscription, afterRevision: number, signal: AbortSignal) {
-  for await (const event of queue.iterate(signal)) if (event.revision > afterRevision) yield event;
 }

@@ -37,6 +37,8 @@ export const RangeRequest = message("RangeRequest", {
   revision: int64(4),
   keysOnly: bool(8),
   countOnly: bool(9),
+  /** leaves out the keys whose last change is older; `count` has all */
+  minModRevision: int64(10),
 });
 
 export const RangeResponse = message("RangeResponse", {

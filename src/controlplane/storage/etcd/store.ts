@@ -4,6 +4,8 @@ import { withResourceVersion } from "../resource-version.js";
 import {
   CompactedError,
   type ConditionalWrite,
+  type Freshness,
+  type GetResult,
   type ListRange,
   type ListResult,
   type OnPublished,
@@ -19,12 +21,12 @@ import type { EtcdClient } from "./client.js";
 import type { StorageCodec } from "./codec.js";
 import { Compactor } from "./compactor.js";
 import { type DecodedEntry, DecodedValues } from "./decoded-values.js";
-import { asAnswer, EtcdError, type UndecodableError } from "./errors.js";
+import type { EtcdError, UndecodableError } from "./errors.js";
 import { WatchFeeds } from "./feeds.js";
 import { LeaseManager } from "./lease-manager.js";
-import { CompareTarget, type RequestOp, type TxnResponse } from "./messages.js";
 import { prefixRange, prefixRangeAfter } from "./ranges.js";
-import { COMPACT, RANGE, TXN } from "./rpcs.js";
+import { EtcdRequests, revisionOf } from "./requests.js";
+import { RANGE } from "./rpcs.js";
 
 /** Mirrors requestTimeoutUpperBound in k8s.io/apiserver/pkg/endpoints/handlers/rest.go. */
 const REQUEST_TIMEOUT_MS = 34_000;
@@ -64,25 +66,27 @@ export class EtcdStorage implements Storage {
   readonly health: StorageHealth;
   readonly hasLeases = true;
   readonly #client: EtcdClient;
+  readonly #requests: EtcdRequests;
   readonly #values: DecodedValues;
   readonly #feeds: WatchFeeds;
   readonly #leases: LeaseManager;
   readonly #closed = new AbortController();
   readonly #compacting: Promise<void>;
-  readonly #timeoutMs: number;
-  #newestRevision = 1;
 
   constructor(
     readonly deps: EtcdStorageDeps,
     options: EtcdStorageOptions = {},
   ) {
     const { requestTimeoutMs = REQUEST_TIMEOUT_MS, healthTimeoutMs = HEALTH_TIMEOUT_MS } = options;
-    this.#timeoutMs = requestTimeoutMs;
     this.watchBacklog = { ...DEFAULT_BACKLOG, ...options.watchBacklog };
     this.#client = deps.client;
     this.#values = new DecodedValues(deps.codec, ({ message }: UndecodableError) => deps.report(message));
-    const watching = { client: this.#client, values: this.#values };
-    this.#feeds = new WatchFeeds(watching, () => this.#newestRevision, this.watchBacklog, options.onPublished);
+    this.#requests = new EtcdRequests(this.#client, requestTimeoutMs);
+    this.#feeds = new WatchFeeds(
+      { requests: this.#requests, values: this.#values },
+      this.watchBacklog,
+      options.onPublished,
+    );
     this.#leases = new LeaseManager(this.#client, requestTimeoutMs);
     this.health = this.#healthChecks(healthTimeoutMs);
     const { compactionIntervalMs = COMPACTION_INTERVAL_MS } = options;
@@ -109,21 +113,46 @@ export class EtcdStorage implements Storage {
   }
 
   async currentRevision(): Promise<number> {
-    return revisionOf(await this.#range({ ...HEALTH_KEY, countOnly: true }));
+    return revisionOf(await this.#requests.range({ ...HEALTH_KEY, countOnly: true }));
   }
 
-  async get(key: string): Promise<{ readonly entry: StoredEntry | undefined; readonly revision: number }> {
-    const response = await this.#range({ key: Buffer.from(key) });
+  async hasReached(revision: number): Promise<boolean> {
+    return this.#requests.newestRevision >= revision || (await this.currentRevision()) >= revision;
+  }
+
+  /** A key that is not in the cache is read from etcd: another server can have created it just now. */
+  async get(key: string, { notOlderThan }: Freshness = {}): Promise<GetResult> {
+    if (notOlderThan !== undefined) {
+      const cache = await this.#feeds.cache(key);
+      const entry = cache?.get(key);
+      const revision = Math.max(cache?.revision ?? 0, entry?.modRevision ?? 0);
+      if (entry !== undefined && revision >= notOlderThan) return { entry, revision, isCached: true };
+    }
+    const response = await this.#requests.range({ key: Buffer.from(key) });
     const [kv] = response.kvs;
-    const entry = kv === undefined ? undefined : await this.#values.one(kv);
-    return { entry, revision: revisionOf(response) };
+    return { entry: kv === undefined ? undefined : await this.#values.one(kv), revision: revisionOf(response) };
   }
 
-  async list(prefix: string, { limit = 0, afterKey, atRevision = 0 }: ListRange = {}): Promise<ListResult> {
+  /**
+   * Whole lists come from the cache; for the newest state etcd is asked what has changed since.
+   * Differs: upstream reads the newest state from etcd, and since 1.31 (ConsistentListFromCache) asks it how far the cache must be.
+   */
+  async list(prefix: string, { notOlderThan, ...range }: ListRange = {}): Promise<ListResult> {
+    const { limit = 0, afterKey, atRevision = 0 } = range;
+    const isWhole = limit <= 0 && afterKey === undefined && atRevision === 0;
+    const cache = isWhole ? await this.#feeds.cache(prefix) : undefined;
+    if (cache === undefined) return this.#listFromEtcd(prefix, range);
+    if (notOlderThan !== undefined && cache.isFresh(notOlderThan)) return cache.list(prefix);
+    const changes = await this.#requests.range({ ...prefixRange(prefix), minModRevision: cache.revision + 1 });
+    await this.#values.codec.prepare(changes.kvs);
+    return cache.listWith(prefix, changes) ?? this.#listFromEtcd(prefix, range);
+  }
+
+  async #listFromEtcd(prefix: string, { limit = 0, afterKey, atRevision = 0 }: ListRange): Promise<ListResult> {
     let range = afterKey === undefined ? prefixRange(prefix) : prefixRangeAfter(prefix, afterKey);
     let revision = atRevision;
     for (;;) {
-      const response = await this.#range({ ...range, limit: Math.max(0, limit), revision });
+      const response = await this.#requests.range({ ...range, limit: Math.max(0, limit), revision });
       const { kvs, count } = response;
       // All chunks are read at the revision of the first one.
       if (revision === 0) revision = revisionOf(response);
@@ -158,12 +187,12 @@ export class EtcdStorage implements Storage {
     { ttlSeconds = 0 }: WriteOptions = {},
   ): Promise<StoredEntry | undefined> {
     const value = this.deps.codec.encode(object);
-    const lease = ttlSeconds === 0 ? 0n : await this.#asked(this.#leases.leaseFor(ttlSeconds));
+    const lease = ttlSeconds === 0 ? 0n : await this.#requests.answer(this.#leases.leaseFor(ttlSeconds));
     const known = this.#values.find(key, expectedRevision);
     // The previous value is only sent when the revision of its creation is not known.
     const prevKv = expectedRevision !== 0 && known === undefined;
     const requestPut = { key: Buffer.from(key), value, lease, prevKv };
-    const response = await this.#txn(key, expectedRevision, { requestPut });
+    const response = await this.#requests.txn(key, expectedRevision, { requestPut });
     if (!response.succeeded) return undefined;
     const modRevision = revisionOf(response);
     const created = known?.createRevision ?? response.responses[0]?.responsePut?.prevKv?.createRevision;
@@ -175,19 +204,21 @@ export class EtcdStorage implements Storage {
       bytes: value.length,
     };
     this.#values.add(entry);
+    this.#feeds.running(key)?.wrote(key, entry, modRevision);
     return entry;
   }
 
   async delete(key: string, expectedRevision: number): Promise<StoredEntry | undefined> {
     const known = this.#values.find(key, expectedRevision);
     const requestDeleteRange = { key: Buffer.from(key), prevKv: known === undefined };
-    const response = await this.#txn(key, expectedRevision, { requestDeleteRange });
+    const response = await this.#requests.txn(key, expectedRevision, { requestDeleteRange });
     if (!response.succeeded) return undefined;
     const previous = response.responses[0]?.responseDeleteRange?.prevKvs[0];
     const last = known ?? (previous === undefined ? undefined : await this.#values.one(previous));
     if (last === undefined) return undefined;
     const modRevision = revisionOf(response);
     this.#values.drop(key, modRevision);
+    this.#feeds.running(key)?.wrote(key, undefined, modRevision);
     return { ...last, object: withResourceVersion(last.object, modRevision), modRevision };
   }
 
@@ -199,46 +230,12 @@ export class EtcdStorage implements Storage {
     };
   }
 
-  /** If the key's revision is the expected one, does `success`; reads the key otherwise, if there may be one. */
-  #txn(key: string, modRevision: number, success: RequestOp): Promise<TxnResponse> {
-    const bytes = Buffer.from(key);
-    const failure = modRevision === 0 ? [] : [{ requestRange: { key: bytes } }];
-    const compare = [{ target: CompareTarget.MOD, key: bytes, modRevision }];
-    return this.#seen(this.#client.call(TXN, { compare, success: [success], failure }, { timeoutMs: this.#timeoutMs }));
-  }
-
-  #range(request: Parameters<typeof RANGE.request.encode>[0]) {
-    return this.#seen(this.#client.call(RANGE, request, { timeoutMs: this.#timeoutMs }), Number(request.revision ?? 0));
-  }
-
-  /** Remembers the newest revision. */
-  async #seen<T extends { readonly header: { readonly revision: bigint } | undefined }>(
-    response: Promise<T>,
-    askedRevision = 0,
-  ): Promise<T> {
-    const value = await this.#asked(response, askedRevision);
-    this.#newestRevision = Math.max(this.#newestRevision, revisionOf(value));
-    return value;
-  }
-
-  /** @throws StatusError, CompactedError */
-  async #asked<T>(response: Promise<T>, askedRevision = 0): Promise<T> {
-    try {
-      return await response;
-    } catch (error) {
-      if (!(error instanceof EtcdError)) throw error;
-      if (error.isCompacted) throw new CompactedError(askedRevision, askedRevision + 1);
-      throw asAnswer(error);
-    }
-  }
-
   watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<StorageEvent> {
     return this.#feeds.watch(prefix, afterRevision, signal);
   }
 
   async compact(revision: number): Promise<void> {
-    const compacting = this.#asked(this.#client.call(COMPACT, { revision }, { timeoutMs: this.#timeoutMs }), revision);
-    await compacting.catch((error: unknown) => {
+    await this.#requests.compact(revision).catch((error: unknown) => {
       // Another server has been faster.
       if (!(error instanceof CompactedError)) throw error;
     });
@@ -249,8 +246,4 @@ export class EtcdStorage implements Storage {
     await Promise.all([this.#feeds.close(), this.#compacting]);
     this.#client.close();
   }
-}
-
-function revisionOf({ header }: { readonly header: { readonly revision: bigint } | undefined }): number {
-  return Number(header?.revision ?? 0);
 }

@@ -1,17 +1,18 @@
-import { withResourceVersion } from "../resource-version.js";
 import { CompactedError, type StorageEvent } from "../storage.js";
 import type { EtcdClient } from "./client.js";
 import type { DecodedValues } from "./decoded-values.js";
 import { EtcdError } from "./errors.js";
 import { type Event, EventType, type WatchResponse } from "./messages.js";
 import { prefixRange } from "./ranges.js";
+import { changeOf } from "./watch-cache.js";
 
 /** Between a broken stream and the next. */
 const RESUME_DELAY_MS = 100;
 
 /** Changes in order of revision, and the revision up to which the reader has now seen all changes. */
 export interface WatchBatch {
-  readonly events: readonly StorageEvent[];
+  /** prepared for decoding */
+  readonly events: readonly Event[];
   readonly revision: number;
 }
 
@@ -25,17 +26,18 @@ export interface WatcherDeps {
  * stream, another continues after the last change that was read.
  *
  * Mirrors k8s.io/apiserver/pkg/storage/etcd3/watcher.go (startWatching) over etcd's client/v3/watch.go (watchGrpcStream.run).
+ * @param prevKv whether events have the version before
  * @throws CompactedError when etcd no longer has the changes
  */
 export async function* watchPrefix(
   { client, values }: WatcherDeps,
   prefix: string,
-  afterRevision: number,
+  { afterRevision, prevKv }: { readonly afterRevision: number; readonly prevKv: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<WatchBatch> {
   let seen = afterRevision;
   while (!signal.aborted) {
-    const createRequest = { ...prefixRange(prefix), startRevision: seen + 1, prevKv: true, progressNotify: true };
+    const createRequest = { ...prefixRange(prefix), startRevision: seen + 1, prevKv, progressNotify: true };
     try {
       for await (const response of client.watch({ createRequest }, signal)) {
         if (response.canceled) {
@@ -44,9 +46,11 @@ export async function* watchPrefix(
         }
         // Only an empty message in between says that nothing has changed up to its revision.
         if (response.created) continue;
-        const batch = await batchOf(values, response, seen);
-        seen = batch.revision;
-        yield batch;
+        seen = newestOf(response, seen);
+        await values.codec.prepare(
+          response.events.flatMap(({ kv, prevKv }) => [kv, prevKv].filter((one) => one !== undefined)),
+        );
+        yield { events: response.events, revision: seen };
       }
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error;
@@ -55,30 +59,22 @@ export async function* watchPrefix(
   }
 }
 
-async function batchOf(values: DecodedValues, { header, events }: WatchResponse, seen: number): Promise<WatchBatch> {
+function newestOf({ header, events }: WatchResponse, seen: number): number {
   const last = events.at(-1)?.kv?.modRevision;
-  const revision = Math.max(seen, Number(last ?? header?.revision ?? 0));
-  await values.codec.prepare(events.flatMap(({ kv, prevKv }) => [kv, prevKv].filter((one) => one !== undefined)));
-  return { events: events.flatMap((event) => eventOf(values, event) ?? []), revision };
+  return Math.max(seen, Number(last ?? header?.revision ?? 0));
 }
 
 /**
- * A value that cannot be read is to its watchers as if the key did not exist.
+ * The change of an event that has the version before.
+ * @returns undefined if neither version can be read: to watchers such a key does not exist
  * @throws CompactedError when the version before was compacted, as it can be when the watch starts in the past
  */
-function eventOf(values: DecodedValues, { type, kv, prevKv }: Event): StorageEvent | undefined {
+export function changeWithPrevious(values: DecodedValues, { type, kv, prevKv }: Event): StorageEvent | undefined {
   if (kv === undefined) return undefined;
   const revision = Number(kv.modRevision);
   const isNew = type === EventType.PUT && kv.createRevision === kv.modRevision;
   if (prevKv === undefined && !isNew) throw new CompactedError(revision - 1, revision);
   const previous = prevKv === undefined ? undefined : values.tryOne(prevKv);
-  const next = type === EventType.PUT ? values.tryOne(kv) : undefined;
-  const key = kv.key.toString();
-  if (next !== undefined) {
-    return { type: "put", key, revision, object: next.object, previous: previous?.object, bytes: next.bytes };
-  }
-  if (type === EventType.DELETE) values.drop(key, revision);
-  if (previous === undefined) return undefined;
-  const object = withResourceVersion(previous.object, revision);
-  return { type: "delete", key, revision, object, previous: previous.object, bytes: previous.bytes };
+  const entry = type === EventType.PUT ? values.tryOne(kv) : undefined;
+  return changeOf(kv.key.toString(), revision, entry, previous);
 }
