@@ -3,6 +3,7 @@ import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
 import type { DnsPorts } from "./registry/resources/cluster-dns.js";
+import type { DiskConfig } from "./storage/disk/config.js";
 import type { EtcdConfig } from "./storage/etcd/config.js";
 import type { WatchBacklog } from "./storage/storage.js";
 
@@ -20,6 +21,8 @@ export interface ControlPlaneOptions {
   readonly withoutControllers?: readonly string[];
   /** keeps the cluster here; default: in memory. One that is there already is continued, with its CA and keys. */
   readonly etcd?: EtcdConfig;
+  /** the same in a folder of this machine, for one process */
+  readonly disk?: DiskConfig;
   /** when slow watchers are disconnected, for tests */
   readonly watchBacklog?: Partial<WatchBacklog>;
   /** validity of the signer's certificates when the request names none; ms, default one year */

@@ -52,12 +52,14 @@ export async function writeInitialObjects(deps: InitialObjectsDeps): Promise<voi
 async function writeObjects(deps: WriteDeps, objects: readonly KubeObject[]): Promise<void> {
   const byKind = new Map(deps.definitions.map((definition) => [`${definition.group}/${definition.kind}`, definition]));
   const creationTimestamp = timestamp(deps.nowMs);
-  for (const object of objects) {
+  const write = (object: KubeObject) => {
     const group = object.apiVersion.includes("/") ? object.apiVersion.slice(0, object.apiVersion.indexOf("/")) : "";
     const definition = byKind.get(`${group}/${object.kind}`);
     if (definition === undefined) throw new Error(`nothing stores ${object.apiVersion} ${object.kind}`);
     const { namespace, name = "" } = object.metadata;
     const metadata = { ...object.metadata, uid: deps.random.uuid(), creationTimestamp };
-    await deps.storage.create(resourceKeys(definition).key(namespace, name), { ...object, metadata });
-  }
+    return deps.storage.create(resourceKeys(definition).key(namespace, name), { ...object, metadata });
+  };
+  // All at once: a storage on disk then writes them together.
+  await Promise.all(objects.map(write));
 }

@@ -4,8 +4,9 @@ import { generatePrivateKey, privateKeyPem } from "../pki/keys.js";
 import { defined } from "../util/defined.js";
 import type { ControlPlaneOptions } from "./control-plane.js";
 import type { ResourceDefinition } from "./registry/definition.js";
+import type { ClusterIdentity } from "./storage/cluster-identity.js";
+import type { DiskConfig } from "./storage/disk/config.js";
 import type { EtcdConfig } from "./storage/etcd/config.js";
-import type { ClusterIdentity } from "./storage/etcd/identity.js";
 import { MemoryStorage } from "./storage/memory.js";
 import type { OnPublished, Storage } from "./storage/storage.js";
 
@@ -18,17 +19,18 @@ export interface ClusterState {
 }
 
 /**
- * A new cluster in memory, or the one that etcd has.
+ * A new cluster in memory, or the one that etcd or a folder has.
  * @param onPublished told of each change that watches get
- * @throws LabError as `openEtcd`
+ * @throws LabError as `openEtcd`, `openDisk`
  */
 export async function openState(
   options: ControlPlaneOptions,
   definitions: readonly ResourceDefinition[],
   onPublished: OnPublished,
 ): Promise<ClusterState> {
-  const { etcd, clock, watchBacklog } = options;
+  const { etcd, disk, clock, watchBacklog } = options;
   if (etcd !== undefined) return openInEtcd(options, etcd, definitions, onPublished);
+  if (disk !== undefined) return openOnDisk(options, disk, onPublished);
   return { storage: new MemoryStorage({ clock }, { watchBacklog, onPublished }), ca: await makeAuthority(options) };
 }
 
@@ -39,7 +41,7 @@ async function openInEtcd(
   definitions: readonly ResourceDefinition[],
   onPublished: OnPublished,
 ): Promise<ClusterState> {
-  const { trace, watchBacklog } = options;
+  const { watchBacklog } = options;
   const [{ openEtcd }, { kindsByKey }] = await Promise.all([
     import("./storage/etcd/open.js"),
     import("./storage/etcd/kind-of-key.js"),
@@ -49,12 +51,32 @@ async function openInEtcd(
     {
       kindOf: kindsByKey(definitions),
       makeIdentity: () => makeIdentity(options),
-      report: (message) => trace.emit({ kind: "error", message }, { actor: "apiserver", level: 0 }),
+      report: reporter(options),
     },
     defined({ watchBacklog, onPublished }),
   );
-  const { caCertificatePem: certificatePem, caKeyPem, serviceAccountKeyPem } = identity;
-  return { storage, ca: { certificatePem, privateKeyPem: caKeyPem }, serviceAccountKeyPem };
+  return stateOf(storage, identity);
+}
+
+async function openOnDisk(
+  options: ControlPlaneOptions,
+  disk: DiskConfig,
+  onPublished: OnPublished,
+): Promise<ClusterState> {
+  const { clock, watchBacklog } = options;
+  const { openDisk } = await import("./storage/disk/open.js");
+  const deps = { clock, makeIdentity: () => makeIdentity(options), report: reporter(options) };
+  const { storage, identity } = await openDisk(deps, disk, { watchBacklog, onPublished });
+  return stateOf(storage, identity);
+}
+
+function reporter({ trace }: ControlPlaneOptions): (message: string) => void {
+  return (message) => trace.emit({ kind: "error", message }, { actor: "apiserver", level: 0 });
+}
+
+function stateOf(storage: Storage, identity: ClusterIdentity): ClusterState {
+  const { caCertificatePem: certificatePem, caKeyPem: privateKeyPem, serviceAccountKeyPem } = identity;
+  return { storage, ca: { certificatePem, privateKeyPem }, serviceAccountKeyPem };
 }
 
 async function makeIdentity(options: ControlPlaneOptions): Promise<ClusterIdentity> {

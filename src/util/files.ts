@@ -116,8 +116,8 @@ async function writeSynced(path: string, content: string | Buffer, mode: number)
   }
 }
 
-/** A rename is durable only after an fsync of its folder. */
-async function syncFolder(folder: string): Promise<void> {
+/** A rename, or a new file, is durable only after an fsync of its folder. */
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
     await handle.sync();

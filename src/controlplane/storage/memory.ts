@@ -79,6 +79,29 @@ export class MemoryStorage implements Storage {
     this.#nextCompactionMs = this.#clock.now() + this.#compactionIntervalMs;
   }
 
+  protected entryOf(key: string): StoredEntry | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** All entries of now, in no order. */
+  protected allEntries(): StoredEntry[] {
+    return [...this.#entries.values()];
+  }
+
+  /** Takes over an entry of an earlier process. Only before the first use. */
+  protected restore(entry: StoredEntry): void {
+    this.#entries.set(entry.key, { ...entry, bytes: jsonBytes(entry.object) });
+    this.#keys.add(entry.key);
+  }
+
+  /** Continues at a revision, without the history before it. Only before the first use. */
+  protected continueAt(revision: number): void {
+    this.#revision = revision;
+    this.#revisionAtLastCompaction = revision;
+    this.#compactedRevision = revision;
+    this.#forgottenRevision = revision;
+  }
+
   /** The number of open watches. */
   get watcherCount(): number {
     return this.#hub.size;

@@ -30,3 +30,12 @@ export function withResourceVersion(object: KubeObject, revision: number): KubeO
   copy.metadata = orderedMeta(object.metadata, String(revision));
   return copy;
 }
+
+/**
+ * The object's JSON as a storage keeps it: without its resourceVersion, whose place the key's revision takes.
+ * Mirrors k8s.io/apiserver/pkg/storage/api_object_versioner.go (PrepareObjectForStorage).
+ */
+export function storedJson(object: KubeObject): string {
+  const { resourceVersion: _, ...metadata } = object.metadata;
+  return JSON.stringify({ ...object, metadata: orderedMeta(metadata) });
+}

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { KindRef } from "../../../apimachinery/scheme/schema.js";
 import { messageOf } from "../../../util/errors.js";
-import { orderedMeta } from "../resource-version.js";
+import { storedJson } from "../resource-version.js";
 import { UndecodableError } from "./errors.js";
 
 /** The kind that a key's value has; undefined for keys of resources that this server does not have. */
@@ -15,7 +15,7 @@ const PROTOBUF_MAGIC = Buffer.from("k8s\0");
 /**
  * Objects as etcd has them: JSON, as kube-apiserver writes it with `--storage-media-type=application/json`; it reads protobuf,
  * too. The key's revision takes the place of resourceVersion.
- * Mirrors k8s.io/apiserver/pkg/storage/etcd3/store.go (decode) and storage/api_object_versioner.go (PrepareObjectForStorage).
+ * Mirrors k8s.io/apiserver/pkg/storage/etcd3/store.go (decode).
  */
 export class StorageCodec {
   #decodeProtobuf: DecodeProtobuf | undefined;
@@ -23,9 +23,7 @@ export class StorageCodec {
   constructor(readonly kindOf: KindOfKey) {}
 
   encode(object: KubeObject): Buffer {
-    const { resourceVersion: _, ...metadata } = object.metadata;
-    const stored = { ...object, metadata: orderedMeta(metadata) };
-    return Buffer.from(`${JSON.stringify(stored)}\n`);
+    return Buffer.from(`${storedJson(object)}\n`);
   }
 
   /** Loads the decoder of protobuf if a value needs it. Most clusters have none. */

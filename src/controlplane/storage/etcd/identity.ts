@@ -1,16 +1,9 @@
 import { LabError } from "../../../util/errors.js";
+import { type ClusterIdentity, parseIdentity } from "../cluster-identity.js";
 import type { EtcdClient } from "./client.js";
 import { asAnswer, EtcdError } from "./errors.js";
 import { CompareTarget } from "./messages.js";
 import { TXN } from "./rpcs.js";
-
-/** What makes a control plane that starts again the same to its clients: credentials that it issued stay valid. */
-export interface ClusterIdentity {
-  readonly caCertificatePem: string;
-  readonly caKeyPem: string;
-  /** signs the tokens of service accounts */
-  readonly serviceAccountKeyPem: string;
-}
 
 /** Beside the objects: who can read etcd can read each Secret anyway, and who cannot has no access to the cluster's key either. */
 const KEY = "/kubelab/identity";
@@ -42,14 +35,8 @@ export async function sharedIdentity(
 }
 
 function parse(value: Buffer | undefined): ClusterIdentity {
-  try {
-    const identity = JSON.parse(value?.toString() ?? "") as Partial<ClusterIdentity>;
-    const { caCertificatePem, caKeyPem, serviceAccountKeyPem } = identity;
-    const isWhole = [caCertificatePem, caKeyPem, serviceAccountKeyPem].every((pem) => pem?.startsWith("-----BEGIN "));
-    if (isWhole) return identity as ClusterIdentity;
-  } catch {
-    // The same as JSON without the keys.
-  }
+  const identity = parseIdentity(value?.toString());
+  if (identity !== undefined) return identity;
   const hint = `A new one is made when the key is gone: etcdctl del ${KEY}. Nodes must then join again.`;
   throw new LabError("BAD_FILE", `etcd's key ${KEY} does not have the cluster's CA and keys`, hint);
 }

@@ -1,10 +1,11 @@
 import { LabError } from "../../../util/errors.js";
+import type { ClusterIdentity } from "../cluster-identity.js";
 import { EtcdClient } from "./client.js";
 import { type KindOfKey, StorageCodec } from "./codec.js";
 import type { EtcdConfig } from "./config.js";
 import { openEndpoints } from "./endpoints.js";
 import { EtcdError } from "./errors.js";
-import { type ClusterIdentity, sharedIdentity } from "./identity.js";
+import { sharedIdentity } from "./identity.js";
 import { RANGE } from "./rpcs.js";
 import { EtcdStorage, type EtcdStorageOptions } from "./store.js";
 
