@@ -3,7 +3,7 @@
 // Without --kubeconfig it measures the embedded control plane, each round a new one in a process of its own. With it, any
 // cluster: it makes the namespace kubelab-bench, works in it and takes it away. --pid N,M are that server's processes on this
 // machine, for memory and CPU. --etcd URL: the embedded control plane keeps its state there, and each round continues the same
-// cluster. --rounds N: the table shows medians. --cpu-prof DIR profiles the embedded server; --cli FILE is another build of it,
+// cluster; --data DIR (and --data-fsync) the same in a folder. --rounds N: the table shows medians. --cpu-prof DIR profiles the embedded server; --cli FILE is another build of it,
 // to compare two.
 //
 // A round does all work several times (--passes) on one server: the first pass is shown beside the last, which counts, because
@@ -18,6 +18,8 @@ const { values: flags } = parseArgs({
   options: {
     kubeconfig: { type: "string" },
     etcd: { type: "string" },
+    data: { type: "string" },
+    "data-fsync": { type: "string", default: "batch" },
     pid: { type: "string", default: "" },
     rounds: { type: "string", default: "3" },
     passes: { type: "string", default: "4" },
@@ -48,10 +50,12 @@ interface Round {
 }
 
 function openTarget(): Promise<BenchTarget> {
-  const { kubeconfig, pid, cli, etcd, "cpu-prof": profileFolder } = flags;
+  const { kubeconfig, pid, cli, etcd, data, "data-fsync": fsync, "cpu-prof": profileFolder } = flags;
   if (kubeconfig !== undefined) return runningTarget(kubeconfig, pid.split(",").map(Number).filter(Boolean));
   const nodeOptions = profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
-  return embeddedTarget(cli, nodeOptions, etcd === undefined ? [] : ["--etcd", etcd]);
+  const onEtcd = etcd === undefined ? [] : ["--etcd", etcd];
+  const onDisk = data === undefined ? [] : ["--data", data, "--data-fsync", fsync];
+  return embeddedTarget(cli, nodeOptions, [...onEtcd, ...onDisk]);
 }
 
 async function round(): Promise<Round> {
@@ -132,7 +136,8 @@ function memoryOf(label: string, values: readonly (number | undefined)[]): strin
 const rounds: Round[] = [];
 for (let i = 0; i < Number(flags.rounds); i++) rounds.push(await round());
 
-const state = flags.etcd === undefined ? "in memory" : `on etcd at ${flags.etcd}`;
+const onDisk = flags.data === undefined ? undefined : `on disk, fsync ${flags["data-fsync"]}`;
+const state = flags.etcd === undefined ? (onDisk ?? "in memory") : `on etcd at ${flags.etcd}`;
 const what = flags.kubeconfig === undefined ? `embedded control plane, ${state}` : `cluster of ${flags.kubeconfig}`;
 process.stdout.write(
   `${what}; ${CONNECTIONS} clients, medians of ${rounds.length} rounds; real: kube-apiserver 1.25 + etcd on two cores\n\n`,

@@ -8,6 +8,7 @@ import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { note, printRunning } from "./cluster/running.js";
 import { bringUp, type UpOptions } from "./cluster/up.js";
+import { addDataOptions } from "./data-options.js";
 import { addEtcdOptions } from "./etcd-options.js";
 import { addExamples } from "./examples.js";
 import { parseNodeLabels } from "./node/flags.js";
@@ -22,7 +23,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
   const named = (name: string, description: string) =>
     command(name, description).option("--name <name>", "name of the cluster", parseName, DEFAULT_CLUSTER);
 
-  const up = addEtcdOptions(addUiOption(named("up", "start a cluster; Ctrl-C ends it")))
+  const up = addDataOptions(addEtcdOptions(addUiOption(named("up", "start a cluster; Ctrl-C ends it"))))
     .option("--port <port>", "port of the API server; 0: a free one", parsePort, 0)
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
     .option("--nodes <count>", "start with node-1 to node-<count>, which run pods", parseNodes, 0)
@@ -49,6 +50,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     "kubelab cluster up --detach --nodes 3",
     "kubelab cluster up --nodes 2 --with-system-pods --node-labels node-1:disk=ssd",
     "kubelab cluster up --etcd http://127.0.0.1:2379",
+    "kubelab cluster up --data ~/my-cluster --nodes 2",
     "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
   );
   named("down", "end a running cluster").action(({ name }: { name: string }) => bringDown(context, name));

@@ -30,8 +30,10 @@ export interface ClusterState {
   readonly nodes: number;
   /** it has a control-plane node, and its components as pods; absent: no */
   readonly systemPods?: boolean;
-  /** the servers of the etcd that has its state; absent: in memory */
+  /** the servers of the etcd that has its state */
   readonly etcd?: readonly string[];
+  /** the folder that has its state; absent, like `etcd`: it is in memory */
+  readonly data?: string;
   /** absent: it takes any kubelet's certificate */
   readonly verifyKubelets?: boolean;
 }

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../client-go/rest/client.js";
+import type { DiskConfig } from "../controlplane/storage/disk/config.js";
 import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
 import type { Ctx } from "../trace/ctx.js";
 import type { Trace } from "../trace/trace.js";
@@ -47,6 +48,8 @@ export interface ClusterOptions {
   readonly verifyKubelets?: boolean;
   /** keeps the cluster there; default: in memory */
   readonly etcd?: EtcdConfig;
+  /** the same, in a folder */
+  readonly disk?: DiskConfig;
 }
 
 export interface ClusterDeps {
@@ -63,14 +66,15 @@ const STOP_TIMEOUT_MS = 5000;
 /**
  * Runs the control plane and its nodes in this process until the signal aborts.
  * @param onReady called when other processes can connect
- * @throws LabError USAGE when the port is taken; CLUSTER_UNREACHABLE, CLUSTER_NOT_TRUSTED when etcd does not answer
+ * @throws LabError USAGE when the port is taken; CLUSTER_UNREACHABLE, CLUSTER_NOT_TRUSTED when etcd does not answer;
+ * USAGE, BAD_FILE when the folder cannot be used
  */
 export async function runCluster(
   { context, clock, trace }: ClusterDeps,
   options: ClusterOptions,
   onReady: (state: ClusterState) => void,
 ): Promise<void> {
-  const { name, port, kubeVersion, speed = 1, nodes: count, systemPods, verifyKubelets = false, etcd } = options;
+  const { name, port, kubeVersion, speed = 1, nodes: count, systemPods, verifyKubelets = false, etcd, disk } = options;
   const { env, random, signal } = context;
   const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
   await using controlPlane = await startEmbeddedControlPlane({
@@ -81,7 +85,7 @@ export async function runCluster(
     port,
     verifyKubelets,
     dnsInPods: systemPods === true,
-    ...defined({ etcd }),
+    ...defined({ etcd, disk }),
   });
   const { admin, url } = controlPlane;
   const state: ClusterState = {
@@ -94,7 +98,7 @@ export async function runCluster(
     speed,
     ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
     nodes: count,
-    ...defined({ etcd: etcd?.servers }),
+    ...defined({ etcd: etcd?.servers, data: disk?.folder }),
     ...(verifyKubelets ? { verifyKubelets } : {}),
     ...(systemPods === true ? { systemPods } : {}),
   };

@@ -1,13 +1,34 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
 import { newHome, runCliProcess } from "../support/cli-process.js";
 import { TestEtcd } from "../support/etcd.js";
 import { suiteNeeding } from "../support/requirements.js";
 
+interface Place {
+  /** flags of `cluster up` */
+  readonly flags: readonly string[];
+  stop(): Promise<void>;
+}
+
 suiteNeeding(["kubectl", "etcd"], "a cluster on etcd that is killed during a rollout", () => {
+  finishesRollout(async () => {
+    const etcd = await TestEtcd.start();
+    return { flags: ["--etcd", etcd.url], stop: () => etcd.stop() };
+  });
+});
+
+suiteNeeding(["kubectl"], "a cluster on disk that is killed during a rollout", () => {
+  finishesRollout(async () => {
+    const folder = mkdtempSync(join(tmpdir(), "kubelab-data-"));
+    return { flags: ["--data", folder], stop: async () => rmSync(folder, { recursive: true }) };
+  });
+});
+
+function finishesRollout(open: () => Promise<Place>): void {
   const home = newHome();
   const file = (name: string) => join(home, "state", "kubelab", "clusters", name);
   const kubectl = (...args: string[]) =>
@@ -17,22 +38,22 @@ suiteNeeding(["kubectl", "etcd"], "a cluster on etcd that is killed during a rol
     });
   const images = () =>
     new Set(kubectl("get", "pods", "-o", "jsonpath={.items[*].spec.containers[*].image}").split(" "));
-  let etcd: TestEtcd;
+  let place: Place;
   const up = async () => {
     const started = await runCliProcess(
       home,
-      ...["cluster", "up", "--name", "again", "--detach", "--nodes", "2", "--etcd", etcd.url],
+      ...["cluster", "up", "--name", "again", "--detach", "--nodes", "2", ...place.flags],
     );
     assert.equal(started.code, 0, started.stderr);
   };
 
   beforeAll(async () => {
-    etcd = await TestEtcd.start();
+    place = await open();
     await up();
   });
   afterAll(async () => {
     await runCliProcess(home, "cluster", "down", "--name", "again");
-    await etcd.stop();
+    await place.stop();
   });
 
   test("the next process of the cluster finishes it", async () => {
@@ -51,4 +72,4 @@ suiteNeeding(["kubectl", "etcd"], "a cluster on etcd that is killed during a rol
       ["6"],
     );
   });
-});
+}

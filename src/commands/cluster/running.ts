@@ -47,7 +47,7 @@ export type ComparableOptions = ClusterOptions & { readonly trace?: string; read
 
 /** Prints a cluster that runs already. @throws LabError USAGE when it differs from the options */
 export function printIfSame(context: CliContext, running: ClusterState, options: ComparableOptions): void {
-  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods, etcd } = options;
+  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods, etcd, disk } = options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
   const differences = [
     kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
@@ -58,6 +58,7 @@ export function printIfSame(context: CliContext, running: ClusterState, options:
     trace !== undefined && "and began without this --trace",
     ui !== undefined && "and began without --ui",
     etcd !== undefined && etcd.servers.join() !== running.etcd?.join() && stateOf(running),
+    disk !== undefined && disk.folder !== running.data && stateOf(running),
     port !== 0 && !running.url.endsWith(`:${port}`) && `at ${running.url}`,
     wantsOtherNodes && `with ${countNodes(running)}, not ${nodes}`,
   ].filter((one) => one !== false);
@@ -73,6 +74,7 @@ export function printIfSame(context: CliContext, running: ClusterState, options:
   );
 }
 
-function stateOf({ etcd }: ClusterState): string {
+function stateOf({ etcd, data }: ClusterState): string {
+  if (data !== undefined) return `with its state in ${data}`;
   return etcd === undefined ? "with its state in memory" : `with its state in etcd at ${etcd.join(", ")}`;
 }

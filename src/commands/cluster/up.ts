@@ -8,10 +8,11 @@ import { type Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LAB_ERRORS, LabError } from "../../util/errors.js";
+import { type DataOptions, dataConfig, dataFlags } from "../data-options.js";
 import { type EtcdOptions, etcdConfig, etcdFlags } from "../etcd-options.js";
 import { type ComparableOptions, note, printIfSame, printRunning } from "./running.js";
 
-export interface UpOptions extends Omit<ClusterOptions, "etcd">, EtcdOptions {
+export interface UpOptions extends Omit<ClusterOptions, "etcd" | "disk">, EtcdOptions, DataOptions {
   readonly detach?: boolean;
   readonly verbosity?: Level;
   /** a file for the trace of the cluster's own process */
@@ -83,10 +84,11 @@ async function showCluster(
   });
 }
 
-/** @throws LabError USAGE for an unknown release, or files for etcd without etcd */
+/** @throws LabError USAGE for an unknown release, or flags of a place that is not named */
 function clusterOptions({ etcd, ...given }: UpOptions): ComparableOptions {
-  const state = etcdConfig({ ...given, ...defined({ etcd }) });
-  return { ...given, kubeVersion: parseKubeVersion(given.kubeVersion), ...defined({ etcd: state }) };
+  const places = { ...given, ...defined({ etcd }) };
+  const state = defined({ etcd: etcdConfig(places), disk: dataConfig(places) });
+  return { ...given, kubeVersion: parseKubeVersion(given.kubeVersion), ...state };
 }
 
 async function bringUpDetached(context: CliContext, given: UpOptions, options: ComparableOptions): Promise<void> {
@@ -156,6 +158,7 @@ function flagsOf(options: UpOptions, trace: string | undefined): string[] {
   const { name, port, kubeVersion, speed, nodes, nodeLabels = [], systemPods, verifyKubelets } = options;
   return [
     ...etcdFlags(options),
+    ...dataFlags(options),
     ...["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)],
     ...nodeLabels.flatMap(({ node, labels }) => {
       const text = Object.entries(labels)
