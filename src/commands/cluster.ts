@@ -79,9 +79,15 @@ async function printStatus(context: CliContext, given: string | undefined): Prom
   const { clock, trace } = context.session({});
   const { loadKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
   const { listNodes } = await import("../testbed/cluster-nodes.js");
+  const { electedName, listLeaders } = await import("../testbed/leaders.js");
   const { config } = await loadKubeconfig(state.kubeconfig);
-  const nodes = await listNodes(config, { clock, trace, random: context.random }, context.signal);
-  printRunning(context, state, "is running", nodes);
+  const deps = { clock, trace, random: context.random };
+  const nodes = await listNodes(config, deps, context.signal);
+  const isElected = state.etcd !== undefined;
+  const leaders = isElected
+    ? await listLeaders(config, deps, electedName(context.env, name), context.signal)
+    : undefined;
+  printRunning(context, state, "is running", defined({ nodes, leaders }));
 }
 
 /** @param hint what to do when no cluster runs */

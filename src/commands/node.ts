@@ -15,12 +15,11 @@ import { stay } from "../cli/stay.js";
 import { lockFolder } from "../kubelet/certificate/folder-lock.js";
 import { DEFAULT_LOG_ROTATE_POLICY } from "../kubelet/logs/container-log-manager.js";
 import { openAdminKubeconfig } from "../testbed/admin-kubeconfig.js";
-import { isOwnServer } from "../testbed/cluster.js";
+import { isOwnServer, networkFolderOf } from "../testbed/cluster.js";
 import { openStore } from "../testbed/join.js";
 import { joinDefaults, planJoin, serverOf } from "../testbed/join-plan.js";
 import { type RunningNode, startNode } from "../testbed/node.js";
 import { proxyIdentity, startNodeProxy } from "../testbed/node-proxy.js";
-import { networkFolder } from "../testbed/state-folder.js";
 import type { Target } from "../testbed/target.js";
 import type { Ctx } from "../trace/ctx.js";
 import { traceOfNode } from "../trace/view.js";
@@ -126,7 +125,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         target,
         store,
         rotateServerCertificates: options.rotateServerCertificates === true,
-        networkFolder: networkFolder(env, server),
+        networkFolder: await networkFolderOf(env, server),
         isOwnCluster,
         logRotatePolicy: { maxSize: options.containerLogMaxSize, maxFiles: options.containerLogMaxFiles },
         ...defined({ port, cri, clusterDns, clusterDomain, manifestUrl, manifestDir }),

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addPlainOptions } from "../cli/options.js";
+import { networkFolderOf } from "../testbed/cluster.js";
 import { readClusterState, runningClusterNames } from "../testbed/cluster-state.js";
 import { readNodeRules } from "../testbed/node-rules.js";
-import { networkFolder } from "../testbed/state-folder.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
 import { rulesText } from "./proxy/rules-text.js";
@@ -29,7 +29,7 @@ async function printRules(context: CliContext, options: RulesOptions): Promise<v
   const { env, signal } = context;
   const name = await clusterName(context, options.cluster);
   const state = await readClusterState(env, name);
-  const all = state === undefined ? [] : await readNodeRules(networkFolder(env, state.url), signal);
+  const all = state === undefined ? [] : await readNodeRules(await networkFolderOf(env, state.url), signal);
   const { node } = options;
   const shown = node === undefined ? all : all.filter((one) => one.node === node);
   if (shown.length === 0)

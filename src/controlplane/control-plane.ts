@@ -2,6 +2,7 @@ import type { RestConfig } from "../client-go/rest/client.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
+import type { NodeNames } from "./node-names.js";
 import type { DnsPorts } from "./registry/resources/cluster-dns.js";
 import type { DiskConfig } from "./storage/disk/config.js";
 import type { EtcdConfig } from "./storage/etcd/config.js";
@@ -23,6 +24,11 @@ export interface ControlPlaneOptions {
   readonly etcd?: EtcdConfig;
   /** the same in a folder of this machine, for one process */
   readonly disk?: DiskConfig;
+  /**
+   * Names this server among those of its etcd. A server that starts again under its old ID is leader again at once; the old
+   * process must have ended. Default: a random one, as upstream.
+   */
+  readonly serverId?: string;
   /** when slow watchers are disconnected, for tests */
   readonly watchBacklog?: Partial<WatchBacklog>;
   /** validity of the signer's certificates when the request names none; ms, default one year */
@@ -59,6 +65,8 @@ export interface ControlPlane {
   readonly caPem: string;
   /** `http://127.0.0.1:PORT`, if requested */
   readonly plainUrl?: string;
+  /** for the nodes that start with this server */
+  readonly nodeNames: NodeNames;
   /** an administrator (system:masters) */
   readonly admin: RestConfig;
   /** Makes the credentials with which the cluster's name server reads services. */

@@ -1,3 +1,4 @@
+import { electionIdentity } from "../client-go/leaderelection/identity.js";
 import { createApiServerCertificate, createClientCertificate, type KeyPair } from "../pki/authority.js";
 import type { CertificateAuthority } from "../pki/issue.js";
 import type { UserInfo } from "../server/authentication/user.js";
@@ -17,6 +18,7 @@ import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
 import { controllerChecks, type RunningControllers, startControllers } from "./controllers/create-controllers.js";
 import { writeInitialObjects } from "./initial-objects.js";
+import { ALL_NODE_NAMES, SharedNodeNames } from "./node-names.js";
 import { type ClusterState, keyTypeOf, openState } from "./open-state.js";
 import { apiServerService, keepService, writeService } from "./reconcilers/service-reconciler.js";
 import { createRegistry } from "./registry/create-registry.js";
@@ -77,17 +79,22 @@ async function startOn(
   const deps = { storage, registry, clock, random, trace: options.trace };
   const { likeRecorded, clusterDns } = options;
   const apiService = apiServerService(host, apiServer.port);
-  const kubernetesService = likeRecorded === true ? undefined : await keepService(deps, apiService);
-  if (clusterDns !== undefined) {
-    for (const own of dnsServices(clusterDns)) await writeService(deps, own);
+  const kept = likeRecorded === true ? [] : [await keepService(deps, apiService)];
+  for (const own of clusterDns === undefined ? [] : dnsServices(clusterDns)) {
+    if (storage.isShared) kept.push(await keepService(deps, own));
+    else await writeService(deps, own);
   }
   const url = `https://${host}:${apiServer.port}`;
-  controllers = runControllers(options, identities.ca, parts, url);
+  const serverId = options.serverId ?? random.uuid();
+  const nodeNames = storage.isShared ? new SharedNodeNames(storage, serverId) : undefined;
+  controllers = await runControllers({ ...options, serverId }, identities.ca, parts, url);
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= closeInOrder([
+      // Without etcd nothing can be given back.
+      async () => nodeNames?.release().catch(() => {}),
       async () => controllers?.close(),
-      async () => kubernetesService?.close(),
+      async () => void (await Promise.all(kept.map((service) => service.close()))),
       () => apiServer.close(),
       () => parts.auth.close(),
       () => parts.storage.close(),
@@ -100,6 +107,7 @@ async function startOn(
     url,
     ...(plainPort === undefined ? {} : { plainUrl: `http://${DEFAULT_HOST}:${plainPort}` }),
     caPem: ca.certificatePem,
+    nodeNames: nodeNames ?? ALL_NODE_NAMES,
     admin: {
       server: url,
       caPem: ca.certificatePem,
@@ -213,12 +221,13 @@ async function listen(
   }
 }
 
-function runControllers(
-  options: ControlPlaneOptions,
+/** Several servers of one etcd elect those whose controllers run. What a cluster in memory does not need is not loaded. */
+async function runControllers(
+  options: ControlPlaneOptions & { readonly serverId: string },
   ca: CertificateAuthority,
   { storage, registry, auth }: Parts,
   serverUrl: string,
-): RunningControllers | undefined {
+): Promise<RunningControllers | undefined> {
   const { clock, random, trace, kubeVersion, withoutControllers, clusterSigningDurationMs } = options;
   if (withoutControllers?.includes(ALL) === true) return undefined;
   const { authorizer } = auth;
@@ -238,14 +247,27 @@ function runControllers(
     };
     return createClient(config, { trace: own, clock, random, actor: "controller" });
   };
-  return startControllers(
-    { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions, clientFor, binderFor, connect },
-    {
-      // A storage with leases deletes events itself.
-      without: [...(withoutControllers ?? []), ...(storage.hasLeases ? ["event-ttl"] : [])],
-      ...(clusterSigningDurationMs === undefined ? {} : { clusterSigningDurationMs }),
-    },
-  );
+  const deps = {
+    clock,
+    random,
+    trace,
+    kubeVersion,
+    ca,
+    authorizer,
+    serverUrl,
+    definitions,
+    clientFor,
+    binderFor,
+    connect,
+  };
+  const controllersOptions = {
+    // A storage with leases deletes events itself.
+    without: [...(withoutControllers ?? []), ...(storage.hasLeases ? ["event-ttl"] : [])],
+    ...defined({ clusterSigningDurationMs }),
+  };
+  if (options.etcd === undefined) return startControllers(deps, controllersOptions);
+  const { startElectedControllers } = await import("./controllers/elected-controllers.js");
+  return startElectedControllers(deps, electionIdentity(options.serverId), controllersOptions);
 }
 
 async function closeInOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
@@ -34,6 +35,8 @@ export interface ClusterState {
   readonly etcd?: readonly string[];
   /** the folder that has its state; absent, like `etcd`: it is in memory */
   readonly data?: string;
+  /** where the runtimes of its nodes find one another, if other servers of its etcd do so too; absent: `networkFolder` */
+  readonly networkFolder?: string;
   /** absent: it takes any kubelet's certificate */
   readonly verifyKubelets?: boolean;
 }
@@ -57,6 +60,11 @@ export function clusterKubeconfig(env: Env, name: string): string {
 /** Where the nodes that the cluster `name` keeps have their keys and kubeconfigs, each in a folder of its name. */
 export function clusterNodesFolder(env: Env, name: string): string {
   return join(clustersFolder(env), `${name}.nodes`);
+}
+
+/** Names the server that runs as this cluster among those of its etcd: the same when it starts again. */
+export function clusterServerId(env: Env, name: string): string {
+  return createHash("sha256").update(stateFile(env, name)).digest("hex").slice(0, 12);
 }
 
 /** Where a detached cluster's process writes what it has to say. */

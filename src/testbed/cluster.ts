@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../client-go/rest/client.js";
+import type { ControlPlane } from "../controlplane/control-plane.js";
 import type { DiskConfig } from "../controlplane/storage/disk/config.js";
 import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
 import type { Ctx } from "../trace/ctx.js";
@@ -16,6 +17,7 @@ import {
   clusterKubeconfig,
   clusterNames,
   clusterNodesFolder,
+  clusterServerId,
   isRunning,
   lockCluster,
   makeClustersFolder,
@@ -24,7 +26,7 @@ import {
   writeClusterState,
 } from "./cluster-state.js";
 import type { NodeContext, ProcessContext } from "./context.js";
-import { networkFolder } from "./state-folder.js";
+import { networkFolder, sharedNetworkFolder } from "./state-folder.js";
 
 /** Labels that nodes of a cluster register with. */
 export interface NodeLabels {
@@ -85,9 +87,10 @@ export async function runCluster(
     port,
     verifyKubelets,
     dnsInPods: systemPods === true,
-    ...defined({ etcd, disk }),
+    ...defined({ disk }),
+    ...(etcd === undefined ? {} : { etcd, serverId: clusterServerId(env, name) }),
   });
-  const { admin, url } = controlPlane;
+  const { admin, url, caPem } = controlPlane;
   const state: ClusterState = {
     version: 1,
     name,
@@ -98,11 +101,12 @@ export async function runCluster(
     speed,
     ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
     nodes: count,
-    ...defined({ etcd: etcd?.servers, data: disk?.folder }),
+    ...defined({ data: disk?.folder }),
+    ...(etcd === undefined ? {} : { etcd: etcd.servers, networkFolder: await sharedNetworkFolder(caPem) }),
     ...(verifyKubelets ? { verifyKubelets } : {}),
     ...(systemPods === true ? { systemPods } : {}),
   };
-  await using _nodes = await startClusterNodes({ context, clock, trace }, state, admin, options.nodeLabels);
+  await using _nodes = await startClusterNodes({ context, clock, trace }, state, controlPlane, options.nodeLabels);
   await writeClusterFiles(env, state, admin);
   onReady(state);
   try {
@@ -128,8 +132,8 @@ export async function writeClusterFiles(
 /** The nodes that the cluster starts with; they end before the control plane does. */
 async function startClusterNodes(
   { context, clock, trace }: ClusterDeps,
-  { name, url, kubeVersion, nodes: count, systemPods }: ClusterState,
-  admin: RestConfig,
+  { name, url, kubeVersion, nodes: count, systemPods, ...state }: ClusterState,
+  { admin, nodeNames }: ControlPlane,
   nodeLabels: readonly NodeLabels[] = [],
 ): Promise<AsyncDisposable | undefined> {
   if (count === 0 && systemPods !== true) return undefined;
@@ -139,16 +143,23 @@ async function startClusterNodes(
   const target = { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close } as const;
   const labelsOf = (nodeName: string) =>
     Object.assign({}, ...nodeLabels.filter(({ node = nodeName }) => node === nodeName).map(({ labels }) => labels));
-  const workers = Array.from({ length: count }, (_, i) => `node-${i + 1}`);
-  const specs: NodeSpec[] = workers.map((one) => ({ name: one, labels: labelsOf(one) }));
+  const workers = await nodeNames.claim(count, workerName);
+  // Labels name nodes by their place among those of this server.
+  const specs: NodeSpec[] = workers.map((one, index) => ({ name: one, labels: labelsOf(workerName(index + 1)) }));
   const folder = clusterNodesFolder(context.env, name);
   await rm(folder, { recursive: true, force: true });
-  const options = { specs, target, folder, networkFolder: networkFolder(context.env, url) };
+  const options = { specs, target, folder, networkFolder: state.networkFolder ?? networkFolder(context.env, url) };
   if (systemPods !== true) return startNodes(context, { clock, trace }, options);
-  const { controlPlaneNode, createSystemPods } = await import("./system-pods/start.js");
-  specs.unshift(await controlPlaneNode(folder, target));
-  const onRegistered = (deps: Ctx) => createSystemPods(deps, target, context.signal);
+  const { CONTROL_PLANE_NODE, controlPlaneNode, createSystemPods } = await import("./system-pods/start.js");
+  const nameOf = (number: number) => (number === 1 ? CONTROL_PLANE_NODE : `${CONTROL_PLANE_NODE}-${number}`);
+  const [nodeName = CONTROL_PLANE_NODE] = await nodeNames.claim(1, nameOf);
+  specs.unshift(await controlPlaneNode(nodeName, folder, target, state));
+  const onRegistered = (deps: Ctx) => createSystemPods(deps, nodeName, target, context.signal);
   return startNodes(context, { clock, trace }, { ...options, onRegistered });
+}
+
+function workerName(number: number): string {
+  return `node-${number}`;
 }
 
 /** Reports that the state of a killed cluster was removed. */
@@ -190,14 +201,24 @@ export async function runningCluster(
   return undefined;
 }
 
-/** Whether one of the clusters that run here has its API server at the address: `https://127.0.0.1:6443`. */
-export async function isOwnServer(env: ProcessContext["env"], server: string): Promise<boolean> {
+/** The cluster that runs here with its API server at the address: `https://127.0.0.1:6443`. */
+async function ownCluster(env: ProcessContext["env"], server: string): Promise<ClusterState | undefined> {
   const { host } = new URL(server);
   for (const name of await clusterNames(env)) {
     const state = await readClusterState(env, name);
-    if (state !== undefined && new URL(state.url).host === host && (await isRunning(state))) return true;
+    if (state !== undefined && new URL(state.url).host === host && (await isRunning(state))) return state;
   }
-  return false;
+  return undefined;
+}
+
+/** Whether one of the clusters that run here has its API server at the address. */
+export async function isOwnServer(env: ProcessContext["env"], server: string): Promise<boolean> {
+  return (await ownCluster(env, server)) !== undefined;
+}
+
+/** Where the embedded runtimes of a cluster's nodes find one another. @param server of its API server */
+export async function networkFolderOf(env: ProcessContext["env"], server: string): Promise<string> {
+  return (await ownCluster(env, server))?.networkFolder ?? networkFolder(env, server);
 }
 
 /**

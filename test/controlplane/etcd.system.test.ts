@@ -34,6 +34,9 @@ suiteNeeding(["etcd"], "a control plane on etcd", () => {
     const etcd = await TestEtcd.start();
     try {
       const first = await start(etcd);
+      // The controllers' first objects come before the watch.
+      const rootCa = { method: "GET", path: `${CONFIG_MAPS}/kube-root-ca.crt` } as const;
+      await expect.poll(async () => (await ask(first, rootCa)).status, { timeout: 10_000 }).toBe(200);
       const created = await ask<KubeObject>(first, { method: "POST", path: CONFIG_MAPS, body: configMap("a") });
       await ask(first, { method: "POST", path: CONFIG_MAPS, body: configMap("b") });
       const account = "/api/v1/namespaces/default/serviceaccounts/default";

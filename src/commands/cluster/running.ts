@@ -2,6 +2,7 @@ import type { CliContext } from "../../cli/context.js";
 import type { ClusterOptions } from "../../testbed/cluster.js";
 import type { NodeLine } from "../../testbed/cluster-nodes.js";
 import type { ClusterState } from "../../testbed/cluster-state.js";
+import type { LeaderLine } from "../../testbed/leaders.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 
@@ -10,15 +11,20 @@ export function note(context: CliContext, text: string): void {
   context.session({}).trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
 }
 
+interface RunningDetails {
+  readonly nodes?: readonly NodeLine[];
+  readonly leaders?: readonly LeaderLine[];
+}
+
 /**
  * Prints a running cluster. stdout gets what a script needs: the command line for kubectl.
- * @param nodes printed when they were asked for
+ * @param details printed when they were asked for
  */
 export function printRunning(
   context: CliContext,
   state: ClusterState,
   what: string,
-  nodes?: readonly NodeLine[],
+  { nodes, leaders }: RunningDetails = {},
 ): void {
   const speed = state.speed === 1 ? "" : `, time runs ${state.speed}x`;
   const parts = [
@@ -30,12 +36,21 @@ export function printRunning(
     context,
     `cluster ${state.name} ${what}: v${state.kubeVersion} at ${state.url}${count}${speed} (pid ${state.pid})`,
   );
-  const width = Math.max(0, ...(nodes ?? []).map(({ name }) => name.length));
-  const lines = (nodes ?? []).map(({ name, status }) => `${name.padEnd(width)}  ${status}`);
+  const rows = [
+    ...(nodes ?? []).map(({ name, status }) => [name, status]),
+    ...(leaders ?? []).map(({ component, holder, isHere }) => [component, leaderText(holder, isHere)]),
+  ];
+  const width = Math.max(0, ...rows.map(([name = ""]) => name.length));
+  const lines = rows.map(([name = "", text]) => `${name.padEnd(width)}  ${text}`);
   context.print({
     text: [`kubectl --kubeconfig ${state.kubeconfig}`, ...lines].join("\n"),
-    json: { ...state, running: true, ...defined({ nodes }) },
+    json: { ...state, running: true, ...defined({ nodes, leaders }) },
   });
+}
+
+function leaderText(holder: string, isHere: boolean): string {
+  if (holder === "") return "no leader";
+  return isHere ? "led by this server" : `led by ${holder}`;
 }
 
 function countNodes({ nodes }: ClusterState): string {

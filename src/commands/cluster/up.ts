@@ -23,6 +23,8 @@ export interface UpOptions extends Omit<ClusterOptions, "etcd" | "disk">, EtcdOp
 const READY_TIMEOUT_S = 20;
 /** What each node adds: a process for its runtime, and its join. */
 const READY_TIMEOUT_PER_NODE_S = 2;
+/** With etcd, the nodes' certificates may wait for the lease of a leader that was killed. */
+const ELECTION_TIMEOUT_S = 20;
 
 /**
  * Runs a cluster until Ctrl-C, or in the background. A cluster of the same name that runs already is only printed.
@@ -114,7 +116,8 @@ async function bringUpDetached(context: CliContext, given: UpOptions, options: C
   await makeClustersFolder(context.env);
   using _line = context.progress(`starting cluster ${name} in the background`);
   const nodes = given.nodes + (given.systemPods === true ? 1 : 0);
-  const timeoutS = READY_TIMEOUT_S + nodes * READY_TIMEOUT_PER_NODE_S;
+  const electionS = options.etcd === undefined ? 0 : ELECTION_TIMEOUT_S;
+  const timeoutS = READY_TIMEOUT_S + nodes * READY_TIMEOUT_PER_NODE_S + electionS;
   const outcome = await startDetached(context, {
     args: ["cluster", "up", "-v", "0", ...flagsOf(given, trace)],
     logFile,

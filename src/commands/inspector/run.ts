@@ -11,11 +11,11 @@ import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
 import { removeAbandonedMemoryMedia } from "../../kubelet/volumes/memory-medium.js";
 import type { HostedRuntime } from "../../runtime/host/host.js";
 import { openAdminKubeconfig } from "../../testbed/admin-kubeconfig.js";
+import { networkFolderOf } from "../../testbed/cluster.js";
 import { JOIN_TIMEOUT_MS, joinDefaults, planJoin } from "../../testbed/join-plan.js";
 import { startNode } from "../../testbed/node.js";
 import { PodFixture } from "../../testbed/pod-fixture.js";
 import { releaseOf } from "../../testbed/server-release.js";
-import { networkFolder } from "../../testbed/state-folder.js";
 import { OwnNode } from "../../testbed/temporary-node.js";
 import type { Trace } from "../../trace/trace.js";
 import { quieterTrace, traceOfNode } from "../../trace/view.js";
@@ -105,7 +105,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
           target,
           port: 0,
           manifestDir: fixture.folder,
-          networkFolder: networkFolder(context.env, target.admin.server),
+          networkFolder: await networkFolderOf(context.env, target.admin.server),
           ...defined({ cri: options.cri }),
           ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace: ofNode }) }),
         },

@@ -47,7 +47,12 @@ export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
   binderFor?(user: UserInfo): Binder;
 }
 
+/** What upstream runs as processes of their own. */
+export type Component = "controller-manager" | "scheduler";
+
 export interface ControllersOptions {
+  /** the controllers of this component alone; default: of both */
+  readonly component?: Component;
   /** names of controllers to leave out */
   readonly without?: readonly string[];
   /** the range that is divided among the nodes; default 10.244.0.0/16, the usual value with kubeadm */
@@ -56,7 +61,7 @@ export interface ControllersOptions {
   readonly clusterSigningDurationMs?: number;
 }
 
-/** The running controllers, and those that wait for the first object of their kind. */
+/** The running controllers, and those that wait for the first object of their kind or for their leadership. */
 export interface RunningControllers {
   readonly names: readonly string[];
   /** why a controller that waits for its restart failed, by name */
@@ -250,7 +255,13 @@ export function createControllers(
     return new FirstUseController(name, { ...own, client: manager }, row.startsWith, load, row.isUse);
   });
   const all = [...controllers, ...createScheduler(deps, reflectors)];
-  return { controllers: all.filter(({ name }) => options.without?.includes(name) !== true), reflectors };
+  const isWanted = ({ name }: Controller) =>
+    options.without?.includes(name) !== true && (options.component ?? componentOf(name)) === componentOf(name);
+  return { controllers: all.filter(isWanted), reflectors };
+}
+
+function componentOf(controller: string): Component {
+  return controller === "scheduler" ? "scheduler" : "controller-manager";
 }
 
 /** Upstream runs the scheduler as a separate process; here it starts and stops with the controllers. */
@@ -280,24 +291,26 @@ export function startControllers(deps: ControllersDeps, options: ControllersOpti
 export function controllerChecks(
   running: () => Pick<RunningControllers, "names" | "failures"> | undefined,
 ): readonly HealthCheck[] {
-  const check = (name: string, isPart: (controller: string) => boolean): HealthCheck => ({
+  const check = (name: Component): HealthCheck => ({
     name,
     check() {
       const { names = [], failures = new Map<string, string>() } = running() ?? {};
-      if (!names.some(isPart)) throw new Error("not running");
-      const failed = [...failures].filter(([controller]) => isPart(controller));
+      if (!names.some((controller) => componentOf(controller) === name)) throw new Error("not running");
+      const failed = [...failures].filter(([controller]) => componentOf(controller) === name);
       if (failed.length > 0) throw new Error(failed.map(([controller, why]) => `${controller}: ${why}`).join("; "));
     },
   });
-  return [
-    check("controller-manager", (controller) => controller !== "scheduler"),
-    check("scheduler", (controller) => controller === "scheduler"),
-  ];
+  return [check("controller-manager"), check("scheduler")];
 }
 
-const CONTROLLER_MANAGER: UserInfo = { username: "system:kube-controller-manager", groups: ["system:authenticated"] };
+/** Whom the API server takes the controller manager for. */
+export const CONTROLLER_MANAGER: UserInfo = {
+  username: "system:kube-controller-manager",
+  groups: ["system:authenticated"],
+};
 
-const KUBE_SCHEDULER: UserInfo = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
+/** Whom the API server takes the scheduler for. */
+export const KUBE_SCHEDULER: UserInfo = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
 
 /** Upstream the API server gives events a lease of etcd, so no role allows their deletion. */
 const API_SERVER: UserInfo = { username: "system:apiserver", groups: ["system:masters"] };

@@ -12,13 +12,17 @@ import { resourceKeys } from "../registry/keys.js";
 import { timestamp } from "../registry/object-meta.js";
 import type { Registry } from "../registry/registry.js";
 import { ENDPOINT_SLICES, ENDPOINTS } from "../registry/resources/network.js";
+import { type OwnService, ownEndpoints } from "../registry/resources/own-endpoints.js";
 import { SERVICES } from "../registry/resources/services/definition.js";
-import { apiServerEndpointSlice, apiServerEndpoints, kubernetesService } from "../registry/resources/system-objects.js";
+import { apiServerEndpoint, kubernetesService } from "../registry/resources/system-objects.js";
 import type { Storage } from "../storage/storage.js";
+import { ServerLeases } from "./server-leases.js";
 
 const FOLDER = "pkg/controlplane";
 /** Mirrors DefaultEndpointReconcilerInterval. */
 const ENDPOINT_INTERVAL_MS = 10_000;
+/** Mirrors the keys of kube-apiserver's `--endpoint-reconciler-type=lease`. */
+const MASTER_LEASES = "/registry/masterleases/";
 
 interface ReconcilerDeps {
   readonly storage: Storage;
@@ -34,17 +38,9 @@ interface Wanted {
   readonly object: KubeObject;
 }
 
-/** A service whose endpoints are not pods, but servers of this cluster itself. */
-export interface OwnService {
-  readonly service: KubeObject;
-  /** its Endpoints and EndpointSlice */
-  readonly endpoints: readonly KubeObject[];
-}
-
 /** The service `kubernetes` in `default`: pods find the API server by it. @param host @param port where it listens */
 export function apiServerService(host: string, port: number): OwnService {
-  const endpoints = [apiServerEndpoints(host, port), apiServerEndpointSlice(host, port)];
-  return { service: kubernetesService(), endpoints };
+  return { service: kubernetesService(), endpoint: apiServerEndpoint(host, port) };
 }
 
 /** Writes a service and its endpoints where they are missing, or show other addresses. */
@@ -61,35 +57,53 @@ export async function keepService(deps: ReconcilerDeps, own: OwnService): Promis
     if (!stop.signal.aborted) throw error;
   });
   return {
-    close: () => {
+    close: async () => {
       stop.abort();
-      return running;
+      await running;
+      await reconciler.leave();
     },
   };
 }
 
 /**
- * Mirrors pkg/controlplane/controller.go (UpdateKubernetesService) and pkg/controlplane/reconcilers/endpointsadapter.go
- * (EnsureEndpointSliceFromEndpoints). Differs: upstream looks every ten seconds; here, ten seconds after a change, so that an
- * idle cluster does nothing. Endpoints are written below validation, because the address is a loopback address, which
- * upstream refuses.
+ * Mirrors pkg/controlplane/controller.go (UpdateKubernetesService), and pkg/controlplane/reconcilers/lease.go
+ * (leaseEndpointReconciler) for the servers of one etcd. Differs: upstream looks every ten seconds. Here a single server looks ten
+ * seconds after a change, so that an idle cluster does nothing; of several, each also looks when one comes or goes. Endpoints are
+ * written below validation, because the address is a loopback address, which upstream refuses.
  */
 class ServiceReconciler {
-  readonly #wanted: readonly Wanted[];
   /** the service is created only; its endpoints are corrected as well */
   readonly #service: Wanted;
+  /** undefined: this is the only server */
+  readonly #leases: ServerLeases | undefined;
 
   constructor(
     readonly deps: ReconcilerDeps,
-    { service, endpoints }: OwnService,
+    readonly own: OwnService,
   ) {
+    const { service, endpoint } = own;
     this.#service = wanted(SERVICES, service);
-    this.#wanted = endpoints.map((one) => wanted(one.kind === "Endpoints" ? ENDPOINTS : ENDPOINT_SLICES, one));
+    if (!deps.storage.isShared || endpoint === undefined) return;
+    const isApiServer = service.metadata.name === kubernetesService().metadata.name;
+    const prefix = isApiServer ? MASTER_LEASES : `/kubelab/leases/${service.metadata.name}/`;
+    this.#leases = new ServerLeases(deps, prefix, endpoint);
   }
 
   async reconcile(): Promise<void> {
+    await this.#leases?.update();
     await this.#ensureService();
-    for (const one of this.#wanted) await this.#ensure(one);
+    await this.#ensureEndpoints();
+  }
+
+  /** Removes this server from the endpoints, unless it is the last one. Mirrors RemoveEndpoints. */
+  async leave(): Promise<void> {
+    if (this.#leases === undefined) return;
+    try {
+      await this.#leases.remove();
+      if ((await this.#leases.list()).length > 0) await this.#ensureEndpoints();
+    } catch (error) {
+      this.#report(error, "its lease ends in 15 s");
+    }
   }
 
   /** Reconciles after each change by another client, until `signal` aborts. @throws the signal's reason */
@@ -97,19 +111,36 @@ class ServiceReconciler {
     const { clock, storage, trace } = this.deps;
     for (let revision = await storage.currentRevision(); !signal.aborted; ) {
       try {
-        if (!(await this.#changed(revision, signal))) return;
-        await clock.sleep(ENDPOINT_INTERVAL_MS, signal);
+        if (this.#leases !== undefined) await this.#due(this.#leases, revision, signal);
+        else if (await this.#changed(revision, signal)) await clock.sleep(ENDPOINT_INTERVAL_MS, signal);
+        else return;
         revision = await storage.currentRevision();
         await trace.origin("timer", () => this.reconcile());
       } catch (error) {
         signal.throwIfAborted();
-        const message = `the service ${keyOf(this.#service.object)}: ${messageOf(error)}`;
-        const hint = `it is tried again in ${ENDPOINT_INTERVAL_MS / 1000} s`;
-        trace.emit({ kind: "error", message, hint }, { actor: "apiserver" });
+        this.#report(error, `it is tried again in ${ENDPOINT_INTERVAL_MS / 1000} s`);
         await clock.sleep(ENDPOINT_INTERVAL_MS, signal);
-        revision = await storage.currentRevision();
       }
     }
+  }
+
+  #report(error: unknown, hint: string): void {
+    const message = `the service ${keyOf(this.#service.object)}: ${messageOf(error)}`;
+    this.deps.trace.emit({ kind: "error", message, hint }, { actor: "apiserver" });
+  }
+
+  /** Waits for the time to refresh the lease, or for another server that comes or goes. */
+  async #due(leases: ServerLeases, afterRevision: number, signal: AbortSignal): Promise<void> {
+    using stop = new ChildAbort(signal);
+    const timer = this.deps.clock.sleep(ENDPOINT_INTERVAL_MS, stop.signal);
+    const changed = leases.changed(afterRevision, stop.signal);
+    try {
+      await Promise.race([timer, changed]);
+    } finally {
+      stop.abort();
+      await Promise.allSettled([timer, changed]);
+    }
+    signal.throwIfAborted();
   }
 
   /** Waits for a change that has to be corrected. @returns false if `signal` aborts first */
@@ -124,7 +155,7 @@ class ServiceReconciler {
         return;
       }
     };
-    await Promise.all([this.#service, ...this.#wanted].map(follow));
+    await Promise.all([this.#service, ...(await this.#endpoints())].map(follow));
     return isChanged;
   }
 
@@ -139,6 +170,22 @@ class ServiceReconciler {
     });
   }
 
+  /** Endpoints and slices, with all servers that live. */
+  async #endpoints(): Promise<readonly Wanted[]> {
+    const { service, endpoint } = this.own;
+    if (endpoint === undefined) return [];
+    const servers = (await this.#leases?.list()) ?? [endpoint];
+    return ownEndpoints(service, servers).map((one) =>
+      wanted(one.kind === "Endpoints" ? ENDPOINTS : ENDPOINT_SLICES, one),
+    );
+  }
+
+  async #ensureEndpoints(): Promise<void> {
+    const all = await this.#endpoints();
+    for (const one of all) await this.#ensure(one);
+    if (this.#leases !== undefined) await this.#deleteOthers(new Set(all.map(({ key }) => key)));
+  }
+
   async #ensure({ definition, key, object }: Wanted): Promise<void> {
     const { storage, clock, random } = this.deps;
     const { entry } = await storage.get(key);
@@ -150,8 +197,21 @@ class ServiceReconciler {
       const { metadata, ...fields } = object;
       const merged = { ...entry.object, ...fields, metadata: { ...entry.object.metadata, labels: metadata.labels } };
       const update = () => storage.update(key, merged as KubeObject, entry.modRevision);
-      const why = "it does not say where the server listens";
+      const why = "it does not say where the servers listen";
       await this.#decide(`update ${definition.kind} ${keyOf(object)}`, why, ADAPTER, update);
+    }
+  }
+
+  /** The slices of servers that have gone. */
+  async #deleteOthers(kept: ReadonlySet<string>): Promise<void> {
+    const { storage } = this.deps;
+    const { namespace, name = "" } = this.#service.object.metadata;
+    const { entries } = await storage.list(resourceKeys(ENDPOINT_SLICES).prefix(namespace));
+    for (const { key, object, modRevision } of entries) {
+      const isOwn = object.metadata.labels?.["kubernetes.io/service-name"] === name;
+      if (!isOwn || kept.has(key)) continue;
+      const remove = () => storage.delete(key, modRevision);
+      await this.#decide(`delete EndpointSlice ${keyOf(object)}`, "its server has gone", ADAPTER, remove);
     }
   }
 

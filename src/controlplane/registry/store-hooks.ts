@@ -26,7 +26,7 @@ export interface HookRequest {
 export interface Begun {
   readonly object: KubeObject;
   /** Keeps what was allocated if the object was stored, and gives it back if it was not. */
-  finish(isStored: boolean): void;
+  finish(isStored: boolean): Promise<void>;
 }
 
 /** The registry's parts that hooks need. */
@@ -65,6 +65,6 @@ export async function whileBegun<T>(
     isStored = written !== undefined;
     return written;
   } finally {
-    begun.finish(isStored);
+    await begun.finish(isStored);
   }
 }

@@ -55,6 +55,7 @@ export class MemoryStorage implements Storage {
   /** It answers as long as the process does. */
   readonly health: StorageHealth = { checks: [{ name: "storage" }], components: [{ name: "storage" }] };
   readonly hasLeases = false;
+  readonly isShared = false;
   readonly #entries = new Map<string, WeighedEntry>();
   readonly #keys = new SortedKeys();
   readonly #histories = new Map<string, EventHistory>();

@@ -22,6 +22,8 @@ export interface Storage {
   readonly health: StorageHealth;
   /** Whether it deletes keys whose time to live has passed. */
   readonly hasLeases: boolean;
+  /** Whether other processes can write to it, too. */
+  readonly isShared: boolean;
   /** The newest revision; 1 on an empty store. */
   currentRevision(): Promise<number>;
   /** Whether the storage has come to this revision. */

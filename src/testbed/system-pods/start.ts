@@ -2,32 +2,41 @@ import { join } from "node:path";
 import { createClient } from "../../client-go/rest/create-client.js";
 import { collectionPath, NODES, objectPath, SERVICES } from "../../client-go/rest/paths.js";
 import type { Ctx } from "../../trace/ctx.js";
+import { defined } from "../../util/defined.js";
 import { makeFolder, writeFileAtomic } from "../../util/files.js";
 import { stringify } from "../../util/yaml.js";
 import type { NodeSpec } from "../cluster-nodes.js";
+import type { ClusterState } from "../cluster-state.js";
 import { createUnlessThere } from "../create-unless-there.js";
 import type { Target } from "../target.js";
 import { addons } from "./addons.js";
 import { controlPlanePods } from "./static-pods.js";
 
 const ROLE = "node-role.kubernetes.io/control-plane";
-const NAME = "control-plane";
+/** The first one; see `NodeNames` for those of other servers. */
+export const CONTROL_PLANE_NODE = "control-plane";
 /** the service of the server that knows the names */
 const NAME_SERVER = "kubelab-name-server";
 const SYSTEM_SERVICES = { ...SERVICES, namespace: "kube-system" };
 
 /**
  * Writes the manifests of the control plane's static pods.
+ * @param name of the node
  * @param folder of the cluster's nodes
  * @returns the node that runs them, as `kubeadm init` makes it. Mirrors InitConfiguration's default taint.
  */
-export async function controlPlaneNode(folder: string, { admin, kubeVersion }: Target): Promise<NodeSpec> {
-  const manifestDir = join(folder, `${NAME}-manifests`);
+export async function controlPlaneNode(
+  name: string,
+  folder: string,
+  { admin, kubeVersion }: Target,
+  { etcd }: Pick<ClusterState, "etcd">,
+): Promise<NodeSpec> {
+  const manifestDir = join(folder, `${name}-manifests`);
   await makeFolder(manifestDir, 0o700);
-  for (const pod of controlPlanePods({ kubeVersion, url: admin.server, runsIn: whereItRuns() })) {
+  for (const pod of controlPlanePods({ kubeVersion, url: admin.server, runsIn: whereItRuns(), ...defined({ etcd }) })) {
     await writeFileAtomic(join(manifestDir, `${pod.metadata?.name}.yaml`), stringify(pod));
   }
-  return { name: NAME, labels: {}, taints: [{ key: ROLE, effect: "NoSchedule" }], manifestDir };
+  return { name, labels: {}, taints: [{ key: ROLE, effect: "NoSchedule" }], manifestDir };
 }
 
 /**
@@ -35,12 +44,17 @@ export async function controlPlaneNode(folder: string, { admin, kubeVersion }: T
  * Mirrors cmd/kubeadm/app/phases/markcontrolplane/markcontrolplane.go and addons.
  * @throws LabError REFUSED
  */
-export async function createSystemPods(deps: Ctx, { admin, kubeVersion }: Target, signal: AbortSignal): Promise<void> {
+export async function createSystemPods(
+  deps: Ctx,
+  nodeName: string,
+  { admin, kubeVersion }: Target,
+  signal: AbortSignal,
+): Promise<void> {
   await using client = createClient(admin, { ...deps, actor: "user" });
   const labels = { [ROLE]: "", "node.kubernetes.io/exclude-from-external-load-balancers": "" };
   await client.expect({
     method: "PATCH",
-    path: objectPath(NODES, NAME),
+    path: objectPath(NODES, nodeName),
     contentType: "application/strategic-merge-patch+json",
     body: { metadata: { labels } },
     signal,

@@ -5,6 +5,8 @@ export interface StaticPodsOptions {
   readonly kubeVersion: string;
   /** `https://127.0.0.1:PORT`: the API server */
   readonly url: string;
+  /** the servers of the etcd that has the cluster's state; absent: it is in memory, and no other server shares it */
+  readonly etcd?: readonly string[];
   /** what runs the components: `process 123 of this machine` */
   readonly runsIn: string;
 }
@@ -20,7 +22,7 @@ type Component = keyof typeof CPU;
  * which runs in the process of the cluster. Only the API server has a port of its own, and therefore probes; the health of the
  * other two is in `kubectl get componentstatuses`. No certificates are mounted, because none are files.
  */
-export function controlPlanePods({ kubeVersion, url, runsIn }: StaticPodsOptions): readonly KubeObject[] {
+export function controlPlanePods({ kubeVersion, url, etcd, runsIn }: StaticPodsOptions): readonly KubeObject[] {
   const port = Number(new URL(url).port);
   const flags: Readonly<Record<Component, readonly string[]>> = {
     "kube-apiserver": [
@@ -28,6 +30,7 @@ export function controlPlanePods({ kubeVersion, url, runsIn }: StaticPodsOptions
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
       "--enable-bootstrap-token-auth=true",
+      ...(etcd === undefined ? [] : [`--etcd-servers=${etcd.join(",")}`]),
       `--secure-port=${port}`,
       "--service-cluster-ip-range=10.96.0.0/12",
     ],
@@ -36,10 +39,11 @@ export function controlPlanePods({ kubeVersion, url, runsIn }: StaticPodsOptions
       "--cluster-cidr=10.244.0.0/16",
       "--cluster-name=kubernetes",
       "--controllers=*,bootstrapsigner,tokencleaner",
+      ...(etcd === undefined ? [] : ["--leader-elect=true"]),
       "--service-cluster-ip-range=10.96.0.0/12",
       "--use-service-account-credentials=true",
     ],
-    "kube-scheduler": ["--leader-elect=false"],
+    "kube-scheduler": [`--leader-elect=${etcd !== undefined}`],
   };
   return (Object.keys(CPU) as Component[]).map((name) => ({
     apiVersion: "v1",

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { binding, role } from "../../auth/policy/notation.js";
+import type { OwnService, ServerEndpoint } from "./own-endpoints.js";
 import { clusterIpService } from "./system-objects.js";
 
 /** kubeadm's address of the name server. */
@@ -30,15 +31,11 @@ export interface DnsPorts {
   readonly behindPods?: boolean;
 }
 
-/** The service through which the name server is reached, with its endpoints; and `kube-dns`, which may be the same. */
-export function dnsServices(
-  ports: DnsPorts,
-): readonly { readonly service: KubeObject; readonly endpoints: readonly KubeObject[] }[] {
-  if (ports.behindPods !== true) return [{ service: dnsService(false), endpoints: dnsEndpoints(NAME, ports) }];
-  return [
-    { service: nameServerService(), endpoints: dnsEndpoints(NAME_SERVER.name, ports) },
-    { service: dnsService(true), endpoints: [] },
-  ];
+/** The service through which the name server is reached, with its endpoint; and `kube-dns`, which may be the same. */
+export function dnsServices(ports: DnsPorts): readonly OwnService[] {
+  const endpoint = dnsEndpoint(ports);
+  if (ports.behindPods !== true) return [{ service: dnsService(false), endpoint }];
+  return [{ service: nameServerService(), endpoint }, { service: dnsService(true) }];
 }
 
 /** The name server's account and its rights. Mirrors cmd/kubeadm/app/phases/addons/dns/manifests.go. */
@@ -81,27 +78,13 @@ function nameServerService(): KubeObject {
   };
 }
 
-/** The real sockets behind a service: Endpoints, and their slice. */
-function dnsEndpoints(name: string, { udpPort, tcpPort }: DnsPorts): readonly KubeObject[] {
-  const ports = [
-    { name: "dns", port: udpPort, protocol: "UDP" },
-    { name: "dns-tcp", port: tcpPort, protocol: "TCP" },
-  ];
-  const base = { name, namespace: NAMESPACE };
-  return [
-    {
-      kind: "Endpoints",
-      apiVersion: "v1",
-      metadata: { ...base, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
-      subsets: [{ addresses: [{ ip: HOST }], ports }],
-    },
-    {
-      kind: "EndpointSlice",
-      apiVersion: "discovery.k8s.io/v1",
-      metadata: { ...base, generation: 1, labels: { "kubernetes.io/service-name": name } },
-      addressType: "IPv4",
-      endpoints: [{ addresses: [HOST], conditions: { ready: true } }],
-      ports,
-    },
-  ];
+/** The name server's sockets. */
+function dnsEndpoint({ udpPort, tcpPort }: DnsPorts): ServerEndpoint {
+  return {
+    ip: HOST,
+    ports: [
+      { name: "dns", port: udpPort, protocol: "UDP" },
+      { name: "dns-tcp", port: tcpPort, protocol: "TCP" },
+    ],
+  };
 }

@@ -1,5 +1,6 @@
 import type { V1ServicePort } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import type { ServerEndpoint } from "./own-endpoints.js";
 import { SYSTEM_PRIORITIES } from "./policies.js";
 
 /** Mirrors pkg/controlplane/controller/systemnamespaces. */
@@ -96,38 +97,7 @@ export function clusterIpService(clusterIP: string, ports: readonly V1ServicePor
   };
 }
 
-/**
- * The endpoints of the service `kubernetes`, written once the server listens.
- *
- * Mirrors pkg/controlplane/reconcilers/instancecount.go (ReconcileEndpoints). Differs: upstream refuses loopback
- * addresses and then has no endpoints; in a lab the loopback address is correct.
- */
-export function apiServerEndpoints(ip: string, port: number): KubeObject {
-  return {
-    kind: "Endpoints",
-    apiVersion: "v1",
-    metadata: {
-      name: SERVICE_NAME,
-      namespace: "default",
-      labels: { "endpointslice.kubernetes.io/skip-mirror": "true" },
-    },
-    subsets: [{ addresses: [{ ip }], ports: [{ name: SERVICE_PORT_NAME, port, protocol: "TCP" }] }],
-  };
-}
-
-/** Mirrors pkg/controlplane/reconcilers/endpointsadapter.go (endpointSliceFromEndpoints). */
-export function apiServerEndpointSlice(ip: string, port: number): KubeObject {
-  return {
-    kind: "EndpointSlice",
-    apiVersion: "discovery.k8s.io/v1",
-    metadata: {
-      name: SERVICE_NAME,
-      namespace: "default",
-      generation: 1,
-      labels: { "kubernetes.io/service-name": SERVICE_NAME },
-    },
-    addressType: ip.includes(":") ? "IPv6" : "IPv4",
-    endpoints: [{ addresses: [ip], conditions: { ready: true } }],
-    ports: [{ name: SERVICE_PORT_NAME, protocol: "TCP", port }],
-  };
+/** Where a server listens, as the service `kubernetes` names it. */
+export function apiServerEndpoint(ip: string, port: number): ServerEndpoint {
+  return { ip, ports: [{ name: SERVICE_PORT_NAME, port, protocol: "TCP" }] };
 }

@@ -9,6 +9,9 @@ export function kindsByKey(definitions: readonly ResourceDefinition[]): KindOfKe
     const isStored = definition.virtual !== true && definition.storedAs === undefined;
     if (isStored) byPrefix.set(resourceKeys(definition).resourcePrefix, definition);
   }
+  // The leases of API servers.
+  const endpoints = byPrefix.get("/registry/services/endpoints/");
+  if (endpoints !== undefined) byPrefix.set("/registry/masterleases/", endpoints);
   return (key) => {
     const second = key.indexOf("/", key.indexOf("/", 1) + 1);
     const third = key.indexOf("/", second + 1);

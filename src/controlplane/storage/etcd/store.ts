@@ -65,6 +65,7 @@ export class EtcdStorage implements Storage {
   readonly watchBacklog: WatchBacklog;
   readonly health: StorageHealth;
   readonly hasLeases = true;
+  readonly isShared = true;
   readonly #client: EtcdClient;
   readonly #requests: EtcdRequests;
   readonly #values: DecodedValues;

@@ -47,6 +47,16 @@ export class Allocators {
     for (const port of allPortsOf(service)) this.ports.allocate(port);
   }
 
+  /** Marks what another server has allocated. @param number an address or a port */
+  occupyNumber(number: string): void {
+    if (isAddress(number)) this.ips.allocate(number, false);
+    else this.ports.allocate(Number(number));
+  }
+
+  hasNumber(number: string): boolean {
+    return isAddress(number) ? this.ips.has(number) : this.ports.has(Number(number));
+  }
+
   /** Mirrors releaseAllocatedResources. */
   release(service: Service): string[] {
     const [ips, ports] = [addressesOf(service), allPortsOf(service)];
@@ -165,6 +175,10 @@ export class Allocators {
     if (!needed && needs) allocHealthCheckNodePort(draft, operation);
     if (needed && !needs) operation.releaseDeferred(old.spec?.healthCheckNodePort ?? 0);
   }
+}
+
+function isAddress(number: string): boolean {
+  return number.includes(".");
 }
 
 function initFamilies(draft: ServiceDraft, old: Service | undefined): void {

@@ -41,6 +41,11 @@ export class IpAllocator {
     return textOf(this.#network);
   }
 
+  has(ip: string): boolean {
+    const offset = this.#offsetOf(ip);
+    return offset !== undefined && this.#bitmap.has(offset);
+  }
+
   /** @returns why it cannot be had, with upstream's words; undefined when it is allocated now */
   allocate(ip: string, isDryRun: boolean): string | undefined {
     const offset = this.#offsetOf(ip);

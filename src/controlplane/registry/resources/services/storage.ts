@@ -3,6 +3,7 @@ import { keyOf } from "../../../../client-go/cache/key.js";
 import { resourceKeys } from "../../keys.js";
 import type { Begun, HookDeps, HookRequest, StoreHooks } from "../../store-hooks.js";
 import { Allocators, type Transaction } from "./alloc.js";
+import { AllocationClaims } from "./claims.js";
 import {
   draftOf,
   needsClusterIp,
@@ -18,35 +19,67 @@ const FOLDER = "pkg/registry/core/service/storage";
 const SERVICES = resourceKeys({ resource: "services", namespaced: true });
 const ENDPOINTS = resourceKeys({ resource: "endpoints", namespaced: true });
 
+interface Attempt {
+  readonly draft: ServiceDraft;
+  readonly transaction: Transaction;
+}
+
 /**
  * Allocates addresses and ports around writes of services, and removes a deleted service's Endpoints.
  *
  * Mirrors pkg/registry/core/service/storage/storage.go (beginCreate, beginUpdate, afterDelete). What is allocated is read
- * from the stored services before the first write. Differs: upstream stores it as well, because there several API servers
- * allocate; here it lives in memory only, so that no second truth can disagree.
+ * from the stored services: before the first write, and if other servers share the storage, with each write that allocates.
+ * Differs: upstream stores it as well; here no second truth can disagree.
  */
 export class ServiceStorage implements StoreHooks {
   readonly #deps: HookDeps;
+  /** undefined: no other server allocates */
+  readonly #claims: AllocationClaims | undefined;
   #allocators: Promise<Allocators> | undefined;
 
   constructor(deps: HookDeps) {
     this.#deps = deps;
+    if (deps.storage.isShared) this.#claims = new AllocationClaims(deps.storage);
   }
 
   async beginCreate(object: KubeObject, { dryRun }: HookRequest): Promise<Begun> {
-    const draft = draftOf(object as Service);
-    normalizeClusterIps(draft, undefined);
-    const allocators = await this.#ready();
-    return this.#begun(draft, allocators, allocators.allocateCreate(draft, dryRun), "allocateCreate");
+    return this.#allocate("allocateCreate", dryRun, (allocators) => {
+      const draft = draftOf(object as Service);
+      normalizeClusterIps(draft, undefined);
+      return { draft, transaction: allocators.allocateCreate(draft, dryRun) };
+    });
   }
 
   async beginUpdate(object: KubeObject, oldObject: KubeObject, { dryRun }: HookRequest): Promise<Begun> {
-    const draft = draftOf(object as Service);
-    const old = oldObject as Service;
-    patchAllocatedValues(draft, old);
-    normalizeClusterIps(draft, old);
-    const allocators = await this.#ready();
-    return this.#begun(draft, allocators, allocators.allocateUpdate(draft, old, dryRun), "allocateUpdate");
+    return this.#allocate("allocateUpdate", dryRun, (allocators) => {
+      const draft = draftOf(object as Service);
+      const old = oldObject as Service;
+      patchAllocatedValues(draft, old);
+      normalizeClusterIps(draft, old);
+      return { draft, transaction: allocators.allocateUpdate(draft, old, dryRun) };
+    });
+  }
+
+  /** Allocates; and again, if another server has or gets one of the numbers. @throws StatusError 422 */
+  async #allocate(func: string, dryRun: boolean, attempt: (allocators: Allocators) => Attempt): Promise<Begun> {
+    // Another server may have given back what a service asks for.
+    if (this.#claims !== undefined) this.#allocators = undefined;
+    for (;;) {
+      const allocators = await this.#ready();
+      const begun = attempt(allocators);
+      const { allocated, revert } = begun.transaction;
+      if (this.#claims === undefined || dryRun || allocated.length === 0) return this.#begun(begun, allocators, func);
+      if (!(await this.#claims.take(allocated))) {
+        revert();
+        for (const number of allocated) allocators.occupyNumber(number);
+        continue;
+      }
+      // A service that was written before the claim is seen now.
+      const current = await this.#load();
+      if (!allocated.some((number) => current.hasNumber(number))) return this.#begun(begun, allocators, func);
+      await this.#claims.release(allocated);
+      this.#allocators = Promise.resolve(current);
+    }
   }
 
   async afterDelete(object: KubeObject): Promise<void> {
@@ -80,14 +113,14 @@ export class ServiceStorage implements StoreHooks {
     return allocators;
   }
 
-  #begun(draft: ServiceDraft, allocators: Allocators, transaction: Transaction, func: string): Begun {
-    const finish = (isStored: boolean) => {
-      if (!isStored) {
-        transaction.revert();
-        return;
-      }
-      transaction.commit();
-      const { allocated, released } = transaction;
+  #begun({ draft, transaction }: Attempt, allocators: Allocators, func: string): Begun {
+    const { allocated, released } = transaction;
+    const finish = async (isStored: boolean) => {
+      if (isStored) transaction.commit();
+      else transaction.revert();
+      // What is left of a claim ends by itself.
+      await this.#claims?.release(allocated).catch(() => {});
+      if (!isStored) return;
       const { ips, ports } = allocators;
       if (allocated.length > 0) {
         const why = `${ips.used} of ${ips.max} cluster IPs and ${ports.used} node ports are used`;
