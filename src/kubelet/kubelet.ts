@@ -48,6 +48,7 @@ import { ProbeManager } from "./prober/manager.js";
 import { NetworkDialer, PortForwardDialer, type ProbeDialer } from "./prober/probe-dialer.js";
 import { Prober } from "./prober/prober.js";
 import { imageFsStats } from "./stats/image-fs-stats.js";
+import { SummaryProvider } from "./stats/summary-provider.js";
 import { StatusManager } from "./status/manager.js";
 import { ActiveDeadline } from "./sync/active-deadline.js";
 import { ContainerDeletor } from "./sync/container-deletor.js";
@@ -222,6 +223,13 @@ export class Kubelet extends KubeletBase {
       podLogsDirectory: podLogsDir(this.options.rootDir),
       policy: this.options.logRotatePolicy ?? DEFAULT_LOG_ROTATE_POLICY,
     },
+  );
+
+  // Statistics.
+  readonly summaryProvider = SummaryProvider.over(
+    this.deps.polling ?? this.deps.cri,
+    { clock: this.deps.clock, machine: this.options.machine.usage },
+    { nodeName: this.options.nodeName, memoryBytes: unitValue(this.options.resources.memory) },
   );
 
   // PLEG.

@@ -3,6 +3,7 @@ import type { PodCache } from "./container/cache.js";
 import type { ImageGcPolicy } from "./images/image-gc-policy.js";
 import type { LogRotatePolicy } from "./logs/container-log-manager.js";
 import type { NodeResources } from "./nodestatus/resources.js";
+import type { MachineUsage } from "./stats/machine-usage.js";
 import type { HostPaths } from "./volumes/host-path.js";
 
 /** What pods can see of the machine. */
@@ -15,6 +16,8 @@ export interface NodeMachine {
   readonly resolvConf: string;
   /** how large the file systems are that hold images and pods */
   readonly getDirFsInfo: GetDirFsInfo;
+  /** what is used of it; undefined: only pods use it */
+  readonly usage?: MachineUsage;
 }
 
 /** The part of the pod cache that pod workers read. */

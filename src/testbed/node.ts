@@ -17,6 +17,7 @@ import { writeFileAtomic } from "../util/files.js";
 import type { NodeContext } from "./context.js";
 import { openStore, prepareNode } from "./join.js";
 import type { JoinPlan } from "./join-plan.js";
+import { realUsage, simulatedUsage } from "./machine-usage.js";
 import { addressesInNetwork, claimNodeAddress } from "./node-address.js";
 import { type NodeRuntimeOptions, openNodeRuntime } from "./node-runtime.js";
 import { PodNetworkDialer } from "./pod-network-dialer.js";
@@ -117,8 +118,8 @@ export async function startNode(
         rootDir,
         machine:
           runtime === undefined && options.isSimulated !== true
-            ? REAL_MACHINE
-            : await simulatedMachine(rootDir, plan, cri, nodeAddress),
+            ? realMachine()
+            : await simulatedMachine({ clock, rootDir, plan, cri, nodeAddress }),
         rotateServerCertificates: options.rotateServerCertificates === true,
         ...defined({
           port: options.port,
@@ -164,26 +165,34 @@ function ownParts({ hooks }: StartNodeOptions, runtime: HostedRuntime | undefine
   return defined({ hooks, dialer: socket === undefined ? undefined : new PodNetworkDialer(socket) });
 }
 
-const REAL_MACHINE: NodeMachine = {
-  hostPaths: { kind: "real" },
-  hostsFile: "/etc/hosts",
-  resolvConf: "/etc/resolv.conf",
-  getDirFsInfo,
-};
+function realMachine(): NodeMachine {
+  return {
+    hostPaths: { kind: "real" },
+    hostsFile: "/etc/hosts",
+    resolvConf: "/etc/resolv.conf",
+    getDirFsInfo,
+    ...defined({ usage: realUsage() }),
+  };
+}
+
+interface SimulatedMachine {
+  readonly clock: Clock;
+  readonly rootDir: string;
+  readonly plan: JoinPlan;
+  readonly cri: CriClient;
+  readonly nodeAddress: string | undefined;
+}
 
 /** Pods on the embedded runtime see a folder in place of this machine: the learner's files are none of their business. */
-async function simulatedMachine(
-  rootDir: string,
-  { nodeName, resources }: JoinPlan,
-  cri: CriClient,
-  address = "127.0.0.1",
-): Promise<NodeMachine> {
+async function simulatedMachine(machine: SimulatedMachine): Promise<NodeMachine> {
+  const { clock, rootDir, plan, cri, nodeAddress = "127.0.0.1" } = machine;
   const hostsFile = join(rootDir, "hosts");
-  await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n${address}\t${nodeName}\n`);
+  await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n${nodeAddress}\t${plan.nodeName}\n`);
   return {
     hostPaths: { kind: "below", root: join(rootDir, "host") },
     hostsFile,
     resolvConf: "",
-    getDirFsInfo: simulatedDisk(cri.images, diskBytes(resources)),
+    getDirFsInfo: simulatedDisk(cri.images, diskBytes(plan.resources)),
+    usage: simulatedUsage(clock),
   };
 }

@@ -8,6 +8,7 @@ import { selfSignedServingPair } from "../kubelet/certificate/serving.js";
 import { KubeletAuth } from "../kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../kubelet/server/kubelet-host.js";
 import { KubeletServer } from "../kubelet/server/server.js";
+import { SummaryProvider } from "../kubelet/stats/summary-provider.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { Disposables } from "../util/disposables.js";
@@ -125,7 +126,7 @@ function hostOf({ clock, trace, cri }: RuntimeServersDeps, pods: readonly V1Pod[
         },
       },
       service: runtime,
-      stats: cri.stats,
+      summaryProvider: SummaryProvider.over(cri, { clock }, { nodeName: NODE_NAME }),
       clock,
       trace,
       latestLoopEntryMs: () => clock.now(),

@@ -7,7 +7,7 @@ import { httpError, writeText } from "./answers.js";
 import type { Call, HandlerDeps } from "./call.js";
 import { serveContainerLogs } from "./handlers/container-logs.js";
 import { serveHealthz } from "./handlers/healthz.js";
-import { RequestMetrics, serveMetrics } from "./handlers/metrics.js";
+import { RequestMetrics, serveMetrics, serveResourceMetrics } from "./handlers/metrics.js";
 import { serveConfigz, serveDisabled, servePods, serveRunningPods, serveStats } from "./handlers/reads.js";
 import { serveAttach, serveExec, servePortForward, serveRun } from "./handlers/streams.js";
 import type { KubeletAuth } from "./kubelet-auth.js";
@@ -110,6 +110,8 @@ export class RequestHandler {
         return serveHealthz(deps, call);
       case "metrics":
         return serveMetrics(call, this.#metrics);
+      case "resourceMetrics":
+        return serveResourceMetrics(deps, call);
       case "configz":
         return serveConfigz(deps, call);
       case "disabled":

@@ -1,6 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
 import type { LogPiece, PodLogOptions } from "../kuberuntime/logs/options.js";
+import type { SummaryProvider } from "../stats/summary-provider.js";
 
 /**
  * What the kubelet's server needs from the kubelet. A thrown error becomes a response with its message; for a
@@ -41,8 +42,8 @@ export interface KubeletServerHost {
   syncLoopProblem(): string | undefined;
   /** the kubelet's configuration, in the fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
   configz?(): Readonly<Record<string, unknown>>;
-  /** stats.Summary: the resource usage of the node and its pods */
-  statsSummary?(signal: AbortSignal): Promise<unknown>;
+  /** the resource usage of the node and its pods; undefined: the server has no statistics */
+  readonly summaryProvider?: Pick<SummaryProvider, "get" | "getCpuAndMemoryStats"> | undefined;
 }
 
 /** Identifies a container. */

@@ -1,6 +1,5 @@
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
-import type { RemoteStats } from "../../cri/remote/remote-stats.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { buildPodFullName, type Container, type Pod } from "../container/runtime.js";
@@ -19,15 +18,13 @@ import type {
   PortForwardHostRequest,
   RunHostRequest,
 } from "./host.js";
-import { statsSummary } from "./stats-summary.js";
 
 export interface KubeletHostDeps {
   readonly podManager: Pick<PodManager, "getPods" | "getPodByName">;
   readonly statusManager: Pick<StatusManager, "getPodStatus">;
   readonly runtime: Pick<KubeGenericRuntime, "getPods" | "getExec" | "getAttach" | "getPortForward">;
   readonly service: Pick<RemoteRuntimeService, "containerStatus" | "execSync">;
-  /** undefined: the server has no runtime statistics */
-  readonly stats?: Pick<RemoteStats, "listContainerStats">;
+  readonly summaryProvider?: KubeletServerHost["summaryProvider"];
   readonly clock: Clock;
   readonly trace: Trace;
   /** Unix ms of the sync loop's last iteration; undefined: none yet */
@@ -145,10 +142,8 @@ export class KubeletHost implements KubeletServerHost {
     return this.options.configuration?.() ?? {};
   }
 
-  async statsSummary(signal: AbortSignal): Promise<unknown> {
-    const result = await this.deps.stats?.listContainerStats(undefined, signal);
-    if (result !== undefined && result.outcome !== "ok") throw new RuntimeCallError(result);
-    return statsSummary(this.options.nodeName, result?.value ?? []);
+  get summaryProvider(): KubeletServerHost["summaryProvider"] {
+    return this.deps.summaryProvider;
   }
 
   /** Ignores the uid if a name is given, as upstream's FindPod does. */

@@ -2,6 +2,7 @@
 export type RouteName =
   | "healthz"
   | "metrics"
+  | "resourceMetrics"
   | "configz"
   | "disabled"
   | "pods"
@@ -30,7 +31,7 @@ const EXACT: Readonly<Record<string, RouteName>> = {
   "/healthz/syncloop": "healthz",
   "/metrics": "metrics",
   "/metrics/cadvisor": "metrics",
-  "/metrics/resource": "metrics",
+  "/metrics/resource": "resourceMetrics",
   "/metrics/probes": "metrics",
   "/configz": "configz",
   "/debug/flags/v": "disabled",

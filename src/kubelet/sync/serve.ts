@@ -57,7 +57,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
       statusManager,
       runtime,
       service: cri.runtime,
-      stats: cri.stats,
+      summaryProvider: kubelet.summaryProvider,
       clock,
       trace,
       latestLoopEntryMs: () => loop.lastIterationMs,

@@ -5,6 +5,10 @@ import type { RuntimeCore } from "../state/core.js";
 
 /** The time of a unit of work (see shell/process/cpu.ts). CPU time is counted and not measured: the containers share a thread. */
 const NS_PER_UNIT = 8_000;
+/** What the start of a container costs: its runtime and its first process. */
+const START_NS = 20_000_000;
+/** What any process holds: its stack and the pages of its program. */
+const BASE_BYTES_PER_PROCESS = 512 * 1024;
 
 interface Usage {
   readonly processes: number;
@@ -17,8 +21,8 @@ function usageOf({ isRunning, running }: Container): Usage {
   const { processes, cpu, memory } = running.machine;
   return {
     processes: processes.size,
-    coreNanoSeconds: cpu.usedUnits * NS_PER_UNIT,
-    memoryBytes: memory.usedBytes,
+    coreNanoSeconds: START_NS + cpu.usedUnits * NS_PER_UNIT,
+    memoryBytes: processes.size * BASE_BYTES_PER_PROCESS + memory.usedBytes,
   };
 }
 

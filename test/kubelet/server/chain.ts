@@ -6,6 +6,7 @@ import { buildContainerId } from "../../../src/kubelet/container/runtime.js";
 import { KubeletAuth } from "../../../src/kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../../../src/kubelet/server/kubelet-host.js";
 import { KubeletServer } from "../../../src/kubelet/server/server.js";
+import { SummaryProvider } from "../../../src/kubelet/stats/summary-provider.js";
 import type { ByteReader } from "../../../src/streaming/bytes.js";
 import type { RemoteCommandOptions } from "../../../src/streaming/remote-command/session.js";
 import { exitCodeOf } from "../../../src/streaming/remote-command/status-text.js";
@@ -51,7 +52,7 @@ export class Chain implements AsyncDisposable {
         statusManager: { getPodStatus: () => undefined },
         runtime: lab.manager,
         service: lab.client.runtime,
-        stats: lab.client.stats,
+        summaryProvider: SummaryProvider.over(lab.client, { clock }, { nodeName: "n1" }),
         clock,
         trace,
         latestLoopEntryMs: () => clock.now(),

@@ -1,5 +1,8 @@
+import { messageOf } from "../../../util/errors.js";
+import { resourceMetrics } from "../../metrics/collectors/resource-metrics.js";
+import type { Summary } from "../../stats/summary.js";
 import { writeText } from "../answers.js";
-import type { Call } from "../call.js";
+import type { Call, HandlerDeps } from "../call.js";
 
 const METHODS = new Set(["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT"]);
 const BUCKETS = new Set([
@@ -67,7 +70,21 @@ function family(name: string, type: string, help: string, values: ReadonlyMap<st
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
 }
 
-/** Serves the kubelet's own metrics at /metrics, without those of cAdvisor, the probes and the resources. */
+/** Serves the kubelet's own metrics at /metrics, without those of cAdvisor and the probes. */
 export function serveMetrics({ response, path }: Call, metrics: RequestMetrics): void {
   writeText(response, 200, path === "/metrics" ? metrics.text() : "");
+}
+
+/** Serves /metrics/resource. A runtime without statistics is not an error of the request: `scrape_error` is 1. */
+export async function serveResourceMetrics({ host, trace }: HandlerDeps, { response, signal }: Call): Promise<void> {
+  let summary: Summary | undefined;
+  try {
+    summary = await host.summaryProvider?.getCpuAndMemoryStats(signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const message = `Error getting summary for resourceMetric prometheus endpoint: ${messageOf(error)}`;
+    trace.emit({ kind: "error", message }, { actor: "kubelet", level: 2 });
+  }
+  response.setHeader("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+  response.end(resourceMetrics(summary));
 }

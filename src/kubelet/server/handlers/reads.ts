@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../../apimachinery/api/pod.js";
+import { summaryJson } from "../../stats/summary-json.js";
 import { httpError, writeJson, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
 
@@ -30,11 +31,16 @@ export function serveConfigz({ host }: HandlerDeps, { response }: Call): void {
   writeJson(response, JSON.stringify({ kubeletconfig: host.configz?.() ?? {} }));
 }
 
-/** Mirrors pkg/kubelet/server/stats/handler.go (handleSummary). */
-export async function serveStats({ host }: HandlerDeps, { response, signal }: Call): Promise<void> {
-  if (host.statsSummary === undefined) return writeText(response, 404, "404: Page Not Found");
+/** Mirrors pkg/kubelet/server/stats/handler.go (handleSummary): as upstream, without a new reading of the CPU usage. */
+export async function serveStats({ host }: HandlerDeps, { response, signal, query }: Call): Promise<void> {
+  const { summaryProvider } = host;
+  if (summaryProvider === undefined) return writeText(response, 404, "404: Page Not Found");
+  const onlyCpuAndMemory = query.get("only_cpu_and_memory") === "true";
   try {
-    writeJson(response, `${JSON.stringify(await host.statsSummary(signal), undefined, 1)}`);
+    const summary = await (onlyCpuAndMemory
+      ? summaryProvider.getCpuAndMemoryStats(signal)
+      : summaryProvider.get(false, signal));
+    writeJson(response, summaryJson(summary));
   } catch (error) {
     writeText(response, 500, (error as Error).message);
   }

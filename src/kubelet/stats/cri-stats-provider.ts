@@ -1,0 +1,178 @@
+import { one } from "../../apimachinery/protobuf/fields.js";
+import { message } from "../../apimachinery/protobuf/message.js";
+import { Container, ContainerMetadata } from "../../cri/messages/container.js";
+import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
+import { PodSandbox, PodSandboxMetadata } from "../../cri/messages/sandbox.js";
+import type { ContainerStats as CriContainerStats } from "../../cri/messages/stats.js";
+import { listContainersOf, listPodSandboxOf } from "../../cri/projections.js";
+import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
+import type { RemoteStats } from "../../cri/remote/remote-stats.js";
+import type { RpcResult } from "../../cri/status.js";
+import { defined } from "../../util/defined.js";
+import { toMs } from "../kuberuntime/convert.js";
+import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
+import { CpuUsageCache } from "./cpu-usage-cache.js";
+import type { ContainerStats, CpuStats, FsStats, MemoryStats, PodStats } from "./summary.js";
+
+/** The fields of a container that its statistics need. */
+const LISTED_CONTAINER = listContainersOf(
+  message("Container", {
+    ...Container.pick("id", "podSandboxId", "createdAt").fields,
+    metadata: one(3, ContainerMetadata.pick("name")),
+  }),
+);
+
+/** The fields of a sandbox that name its pod. */
+const LISTED_SANDBOX = listPodSandboxOf(
+  message("PodSandbox", {
+    ...PodSandbox.pick("id", "state", "createdAt").fields,
+    metadata: one(2, PodSandboxMetadata.pick("name", "uid", "namespace")),
+  }),
+);
+
+/** A client of a container runtime, as far as its statistics need it. */
+export interface CriStatsProviderDeps {
+  readonly runtime: Pick<RemoteRuntimeService, "listContainersAs" | "listPodSandboxAs">;
+  readonly stats: Pick<RemoteStats, "listContainerStats">;
+}
+
+/** A pod's statistics while containers are added. */
+type GrowingPod = { -readonly [K in keyof PodStats]: PodStats[K] } & { containers: ContainerStats[] };
+
+/** A container's statistics, and what only the runtime knows of it. */
+export interface ListedPodStats {
+  readonly pods: readonly PodStats[];
+  /** core nanoseconds of each running container, by its ID */
+  readonly usageOfContainer: ReadonlyMap<string, number>;
+}
+
+/**
+ * The statistics of pods, as the container runtime reports them for their running containers.
+ *
+ * Mirrors pkg/kubelet/stats/cri_stats_provider.go (listPodStats, ListPodCPUAndMemoryStats, makeContainerStats,
+ * addPodCPUMemoryStats).
+ * Differs: there is no cAdvisor, so a pod's CPU and memory are the sums of its containers, as upstream without the cgroup of
+ * the pod.
+ */
+export class CriStatsProvider {
+  readonly #cpu = new CpuUsageCache();
+
+  constructor(readonly deps: CriStatsProviderDeps) {}
+
+  /**
+   * @param updateCpuUsage takes a reading of the CPU usage per second. The eviction manager does so every ten seconds.
+   * @throws RuntimeCallError
+   */
+  async listPodStats(updateCpuUsage: boolean, signal: AbortSignal): Promise<ListedPodStats> {
+    const { runtime, stats } = this.deps;
+    const running = { state: { state: ContainerState.CONTAINER_RUNNING } };
+    const [containers, sandboxes, reported] = await Promise.all([
+      answered("failed to list all containers", runtime.listContainersAs(LISTED_CONTAINER, running, signal)),
+      answered("failed to list all pod sandboxes", runtime.listPodSandboxAs(LISTED_SANDBOX, undefined, signal)),
+      answered("failed to list all container stats", stats.listContainerStats(undefined, signal)),
+    ]);
+    const containerOf = new Map(containers.map((one) => [one.id, one]));
+    const sandboxOf = new Map(removeTerminatedPods(sandboxes).map((one) => [one.id, one]));
+    const pods = new Map<string, GrowingPod>();
+    const usageOfContainer = new Map<string, number>();
+    for (const one of reported) {
+      const container = containerOf.get(one.attributes?.id ?? "");
+      const sandbox = sandboxOf.get(container?.podSandboxId ?? "");
+      if (container === undefined || sandbox?.metadata === undefined) continue;
+      if (updateCpuUsage) this.#cpu.update(one);
+      const { name, namespace, uid } = sandbox.metadata;
+      const pod = pods.get(sandbox.id) ?? {
+        podRef: { name, namespace, uid },
+        startTimeMs: toMs(sandbox.createdAt),
+        containers: [],
+      };
+      pods.set(sandbox.id, pod);
+      const startTimeMs = toMs(container.createdAt);
+      const made = makeContainerStats(container.metadata?.name ?? "", startTimeMs, one, this.#cpu.usageNanoCores(one));
+      pod.containers.push(made);
+      addPodCpuMemoryStats(pod, made);
+      if (made.cpu?.usageCoreNanoSeconds !== undefined)
+        usageOfContainer.set(container.id, made.cpu.usageCoreNanoSeconds);
+    }
+    this.#cpu.cleanUp();
+    return { pods: [...pods.values()], usageOfContainer };
+  }
+}
+
+/** @throws RuntimeCallError with upstream's words before the runtime's */
+async function answered<T>(what: string, call: Promise<RpcResult<T>>): Promise<T> {
+  const result = await call;
+  if (result.outcome === "ok") return result.value;
+  throw new RuntimeCallError({ ...result, text: `${what}: ${result.text}` });
+}
+
+interface Sandbox {
+  readonly id: string;
+  readonly state: number;
+  readonly createdAt: bigint;
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string } | undefined;
+}
+
+/** Of several sandboxes of a pod only those that are ready count, or else the newest. Mirrors removeTerminatedPods. */
+function removeTerminatedPods(sandboxes: readonly Sandbox[]): Sandbox[] {
+  const byPod = new Map<string, Sandbox[]>();
+  for (const sandbox of sandboxes) {
+    const key = sandbox.metadata?.uid ?? sandbox.id;
+    const others = byPod.get(key);
+    if (others === undefined) byPod.set(key, [sandbox]);
+    else others.push(sandbox);
+  }
+  return [...byPod.values()].flatMap((those) => {
+    const ready = those.filter(({ state }) => state === PodSandboxState.SANDBOX_READY);
+    if (ready.length > 0) return ready;
+    return those.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, 1);
+  });
+}
+
+function makeContainerStats(
+  name: string,
+  startTimeMs: number,
+  { cpu, memory, writableLayer }: CriContainerStats,
+  usageNanoCores: number | undefined,
+): ContainerStats {
+  const cpuStats: CpuStats | undefined = cpu && {
+    timeMs: toMs(cpu.timestamp),
+    ...defined({ usageNanoCores, usageCoreNanoSeconds: number(cpu.usageCoreNanoSeconds) }),
+  };
+  const memoryStats: MemoryStats | undefined = memory && {
+    timeMs: toMs(memory.timestamp),
+    ...defined({
+      availableBytes: number(memory.availableBytes),
+      usageBytes: number(memory.usageBytes),
+      workingSetBytes: number(memory.workingSetBytes),
+      rssBytes: number(memory.rssBytes),
+      pageFaults: number(memory.pageFaults),
+      majorPageFaults: number(memory.majorPageFaults),
+    }),
+  };
+  const rootfs: FsStats | undefined = writableLayer && {
+    timeMs: toMs(writableLayer.timestamp),
+    ...defined({ usedBytes: number(writableLayer.usedBytes), inodesUsed: number(writableLayer.inodesUsed) }),
+  };
+  return { name, startTimeMs, ...defined({ cpu: cpuStats, memory: memoryStats, rootfs }) };
+}
+
+/** Adds a container to its pod's sums. */
+function addPodCpuMemoryStats(pod: GrowingPod, { cpu, memory }: ContainerStats): void {
+  if (cpu !== undefined) pod.cpu = pod.cpu === undefined ? cpu : sum(pod.cpu, cpu);
+  if (memory !== undefined) pod.memory = pod.memory === undefined ? memory : sum(pod.memory, memory);
+}
+
+/** The sums of all figures that either has; the time is the newer one. */
+function sum<T extends CpuStats | MemoryStats>(left: T, right: T): T {
+  const total: Record<string, number> = {};
+  for (const [key, figure] of [...Object.entries(left), ...Object.entries(right)] as [string, number][]) {
+    total[key] = key === "timeMs" ? Math.max(total[key] ?? 0, figure) : (total[key] ?? 0) + figure;
+  }
+  return total as unknown as T;
+}
+
+/** 0 differs from unknown. */
+function number(value: { readonly value: bigint } | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value.value);
+}

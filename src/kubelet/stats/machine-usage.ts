@@ -1,0 +1,35 @@
+/** What is used of a machine at one moment. */
+export interface MachineReading {
+  /** since the start, over all cores */
+  readonly coreNanoSeconds: number;
+  readonly memoryBytes: number;
+}
+
+/**
+ * How much of the node's machine is used. Mirrors pkg/kubelet/cadvisor/types.go (Interface), as far as the kubelet reads the
+ * root container.
+ */
+export interface MachineUsage {
+  /** whether pods are part of a reading: true for a real machine */
+  readonly includesPods: boolean;
+  read(): MachineReading;
+}
+
+/** The CPU time of all containers that ever ran, from the sums of those that run: it never goes backwards. */
+export class PodsCpuTime {
+  #endedNanoSeconds = 0;
+  #last: ReadonlyMap<string, number> = new Map();
+
+  /** @param usageOfContainer core nanoseconds of each running container, by ID @returns core nanoseconds */
+  add(usageOfContainer: ReadonlyMap<string, number>): number {
+    for (const [id, before] of this.#last) {
+      const now = usageOfContainer.get(id);
+      // It ended, or its runtime counts from 0 again.
+      if (now === undefined || now < before) this.#endedNanoSeconds += before;
+    }
+    this.#last = new Map(usageOfContainer);
+    let total = this.#endedNanoSeconds;
+    for (const nanoSeconds of usageOfContainer.values()) total += nanoSeconds;
+    return total;
+  }
+}

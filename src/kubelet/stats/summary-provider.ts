@@ -1,0 +1,113 @@
+import type { Clock } from "../../util/clock.js";
+import { CriStatsProvider, type CriStatsProviderDeps, type ListedPodStats } from "./cri-stats-provider.js";
+import { type MachineUsage, PodsCpuTime } from "./machine-usage.js";
+import type { ContainerStats, CpuStats, MemoryStats, NodeStats, Summary } from "./summary.js";
+
+export interface SummaryProviderDeps {
+  readonly clock: Clock;
+  readonly provider: Pick<CriStatsProvider, "listPodStats">;
+  /** undefined: nothing is known of the machine besides its pods */
+  readonly machine?: MachineUsage | undefined;
+}
+
+export interface SummaryOptions {
+  readonly nodeName: string;
+  /** the node's capacity; undefined: unknown */
+  readonly memoryBytes?: number;
+}
+
+interface Usage {
+  readonly coreNanoSeconds: number;
+  readonly memoryBytes: number;
+}
+
+/**
+ * The resource usage of the node and its pods, for /stats/summary, /metrics/resource and the eviction manager.
+ *
+ * Mirrors pkg/kubelet/server/stats/summary.go (SummaryProvider).
+ * Differs: there is no cAdvisor, so the node's usage is that of its pods and of what else the machine knows.
+ */
+export class SummaryProvider {
+  readonly #podsCpu = new PodsCpuTime();
+  readonly #startTimeMs: number;
+  #before: { readonly atMs: number; readonly coreNanoSeconds: number; readonly usageNanoCores?: number } | undefined;
+
+  constructor(
+    readonly deps: SummaryProviderDeps,
+    readonly options: SummaryOptions,
+  ) {
+    this.#startTimeMs = deps.clock.now();
+  }
+
+  /** Over a client of a container runtime. */
+  static over(
+    cri: CriStatsProviderDeps,
+    deps: Omit<SummaryProviderDeps, "provider">,
+    options: SummaryOptions,
+  ): SummaryProvider {
+    return new SummaryProvider({ ...deps, provider: new CriStatsProvider(cri) }, options);
+  }
+
+  /**
+   * @param updateStats takes a reading of the CPU usage per second: true for the eviction manager
+   * @throws RuntimeCallError
+   */
+  async get(updateStats: boolean, signal: AbortSignal): Promise<Summary> {
+    const listed = await this.deps.provider.listPodStats(updateStats, signal);
+    return { node: this.#node(listed, updateStats), pods: listed.pods };
+  }
+
+  /** Only CPU and memory. Mirrors GetCPUAndMemoryStats. @throws RuntimeCallError */
+  getCpuAndMemoryStats(signal: AbortSignal): Promise<Summary> {
+    return this.get(false, signal);
+  }
+
+  #node({ pods, usageOfContainer }: ListedPodStats, updateStats: boolean): NodeStats {
+    const { clock, machine } = this.deps;
+    const nowMs = clock.now();
+    const ofPods: Usage = {
+      coreNanoSeconds: this.#podsCpu.add(usageOfContainer),
+      memoryBytes: pods.reduce((total, { memory }) => total + (memory?.workingSetBytes ?? 0), 0),
+    };
+    const read = machine?.read() ?? { coreNanoSeconds: 0, memoryBytes: 0 };
+    const whole = machine?.includesPods === true ? read : sumOf(read, ofPods);
+    const podsContainer: ContainerStats = {
+      name: "pods",
+      startTimeMs: this.#startTimeMs,
+      cpu: { timeMs: nowMs, usageCoreNanoSeconds: ofPods.coreNanoSeconds },
+      memory: this.#memory(nowMs, ofPods.memoryBytes),
+    };
+    return {
+      nodeName: this.options.nodeName,
+      systemContainers: [podsContainer],
+      startTimeMs: this.#startTimeMs,
+      cpu: this.#cpu(nowMs, whole.coreNanoSeconds, updateStats),
+      memory: this.#memory(nowMs, whole.memoryBytes),
+    };
+  }
+
+  #cpu(timeMs: number, coreNanoSeconds: number, updateStats: boolean): CpuStats {
+    const before = this.#before;
+    if (updateStats && (before === undefined || timeMs > before.atMs)) {
+      const rate = before && Math.floor(((coreNanoSeconds - before.coreNanoSeconds) / (timeMs - before.atMs)) * 1000);
+      const usageNanoCores = rate === undefined || rate < 0 ? {} : { usageNanoCores: rate };
+      this.#before = { atMs: timeMs, coreNanoSeconds, ...usageNanoCores };
+    }
+    const usageNanoCores = this.#before?.usageNanoCores;
+    const known = usageNanoCores === undefined ? {} : { usageNanoCores };
+    return { timeMs, ...known, usageCoreNanoSeconds: coreNanoSeconds };
+  }
+
+  #memory(timeMs: number, bytes: number): MemoryStats {
+    const { memoryBytes } = this.options;
+    const available = memoryBytes === undefined ? {} : { availableBytes: Math.max(0, memoryBytes - bytes) };
+    return { timeMs, ...available, usageBytes: bytes, workingSetBytes: bytes, rssBytes: bytes };
+  }
+}
+
+function sumOf(left: Usage, right: Usage): Usage {
+  return {
+    coreNanoSeconds: left.coreNanoSeconds + right.coreNanoSeconds,
+    memoryBytes: left.memoryBytes + right.memoryBytes,
+  };
+}

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import type { ListedPodStats } from "../../../src/kubelet/stats/cri-stats-provider.js";
+import { PodsCpuTime } from "../../../src/kubelet/stats/machine-usage.js";
+import { summaryJson } from "../../../src/kubelet/stats/summary-json.js";
+import { SummaryProvider } from "../../../src/kubelet/stats/summary-provider.js";
+import { FakeClock, START_MS } from "../../support/fake-clock.js";
+
+const signal = new AbortController().signal;
+
+function pods(cpu: Readonly<Record<string, number>>, memoryBytes = 0): ListedPodStats {
+  return {
+    pods: [
+      {
+        podRef: { name: "web", namespace: "default", uid: "u" },
+        startTimeMs: START_MS,
+        containers: [],
+        memory: { timeMs: START_MS, workingSetBytes: memoryBytes },
+      },
+    ],
+    usageOfContainer: new Map(Object.entries(cpu)),
+  };
+}
+
+test("the CPU time of pods never goes backwards: a container that ended keeps its share", () => {
+  const total = new PodsCpuTime();
+  const steps: readonly [Readonly<Record<string, number>>, number][] = [
+    [{ a: 5 }, 5],
+    [{ a: 7, b: 1 }, 8],
+    [{ b: 2 }, 9],
+    [{}, 9],
+    [{ c: 3 }, 12],
+    // The runtime restarted and counts from 0.
+    [{ c: 1 }, 13],
+  ];
+  for (const [running, want] of steps) assert.equal(total.add(new Map(Object.entries(running))), want);
+});
+
+test("the node uses what its pods and its system use; memory that is left is of its capacity", async () => {
+  const clock = new FakeClock();
+  let listed = pods({ a: 1_000 }, 300);
+  const machine = { includesPods: false, read: () => ({ coreNanoSeconds: 50, memoryBytes: 100 }) };
+  const provider = new SummaryProvider(
+    { clock, provider: { listPodStats: async () => listed }, machine },
+    { nodeName: "n1", memoryBytes: 1_000 },
+  );
+  const { node } = await provider.get(true, signal);
+  assert.deepEqual(node.cpu, { timeMs: START_MS, usageCoreNanoSeconds: 1_050 });
+  assert.equal(node.memory?.workingSetBytes, 400);
+  assert.equal(node.memory?.availableBytes, 600);
+  assert.equal(node.systemContainers?.[0]?.name, "pods");
+  assert.equal(node.systemContainers?.[0]?.memory?.workingSetBytes, 300);
+  await clock.advance(2_000);
+  listed = pods({ a: 501_000 });
+  assert.equal((await provider.get(true, signal)).node.cpu?.usageNanoCores, 250_000);
+  // Only the eviction manager takes readings.
+  await clock.advance(2_000);
+  listed = pods({ a: 9_501_000 });
+  assert.equal((await provider.get(false, signal)).node.cpu?.usageNanoCores, 250_000);
+});
+
+test("a real machine's reading has its pods in it", async () => {
+  const provider = new SummaryProvider(
+    {
+      clock: new FakeClock(),
+      provider: { listPodStats: async () => pods({ a: 1_000 }, 300) },
+      machine: { includesPods: true, read: () => ({ coreNanoSeconds: 5_000, memoryBytes: 700 }) },
+    },
+    { nodeName: "n1" },
+  );
+  const { node } = await provider.get(false, signal);
+  assert.equal(node.cpu?.usageCoreNanoSeconds, 5_000);
+  assert.equal(node.memory?.workingSetBytes, 700);
+  assert.equal(node.memory?.availableBytes, undefined);
+});
+
+test("in JSON, times are whole seconds and fields have upstream's names", () => {
+  const text = summaryJson({
+    node: { nodeName: "n1", startTimeMs: START_MS, cpu: { timeMs: START_MS + 1_999, usageCoreNanoSeconds: 0 } },
+    pods: [
+      {
+        podRef: { name: "web", namespace: "default", uid: "u" },
+        startTimeMs: START_MS,
+        containers: [],
+        ephemeralStorage: { timeMs: START_MS, usedBytes: 1 },
+        processStats: { processCount: 2 },
+      },
+    ],
+  });
+  assert.deepEqual(JSON.parse(text), {
+    node: {
+      nodeName: "n1",
+      startTime: "2026-01-01T00:00:00Z",
+      cpu: { time: "2026-01-01T00:00:01Z", usageCoreNanoSeconds: 0 },
+    },
+    pods: [
+      {
+        podRef: { name: "web", namespace: "default", uid: "u" },
+        startTime: "2026-01-01T00:00:00Z",
+        containers: [],
+        "ephemeral-storage": { time: "2026-01-01T00:00:00Z", usedBytes: 1 },
+        process_stats: { processCount: 2 },
+      },
+    ],
+  });
+});
