@@ -18,6 +18,7 @@ import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
 import { controllerChecks, type RunningControllers, startControllers } from "./controllers/create-controllers.js";
 import { writeInitialObjects } from "./initial-objects.js";
+import { ComputedMetrics } from "./metrics-server/computed-metrics.js";
 import { ALL_NODE_NAMES, SharedNodeNames } from "./node-names.js";
 import { type ClusterState, keyTypeOf, openState } from "./open-state.js";
 import { apiServerService, keepService, writeService } from "./reconcilers/service-reconciler.js";
@@ -27,6 +28,7 @@ import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
 import { createActionHandlers } from "./registry/resources/action-handlers.js";
 import { COREDNS_USER, dnsServices } from "./registry/resources/cluster-dns.js";
+import { METRICS_GROUP } from "./registry/resources/metrics.js";
 import { bindingHandler } from "./registry/resources/pods/binding.js";
 import { resourcesFor } from "./registry/table.js";
 import { createBinder } from "./scheduler/binder.js";
@@ -52,7 +54,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const definitions = resourcesFor(options.kubeVersion);
+  // The recorded cluster has no metrics-server.
+  const isServed = ({ group }: ResourceDefinition) => options.likeRecorded !== true || group !== METRICS_GROUP;
+  const definitions = resourcesFor(options.kubeVersion).filter(isServed);
   const dispatches = new DispatchReport(options.trace);
   const state = await openState(options, definitions, (event, watches) => dispatches.published(event, watches));
   try {
@@ -94,6 +98,7 @@ async function startOn(
       // Without etcd nothing can be given back.
       async () => nodeNames?.release().catch(() => {}),
       async () => controllers?.close(),
+      () => parts.metrics.close(),
       async () => void (await Promise.all(kept.map((service) => service.close()))),
       () => apiServer.close(),
       () => parts.auth.close(),
@@ -147,6 +152,8 @@ interface Parts {
   readonly registry: Registry;
   readonly auth: Auth;
   readonly admission: readonly AdmissionPlugin[];
+  readonly connections: KubeletConnections;
+  readonly metrics: ComputedMetrics;
 }
 
 /** Everything behind the API server's socket, including a new cluster's objects. */
@@ -172,7 +179,11 @@ async function createParts(
   if (storage instanceof MemoryStorage) storage.compactReads(await storage.currentRevision());
   // Admission plugins read the registry, and the registry runs them, so the registry is passed lazily.
   const admission: AdmissionPlugin[] = [];
-  const registry: Registry = createRegistry({ storage, clock, random, trace, admission, kubeVersion, definitions });
+  const connections = kubeletConnections(options, ca);
+  const metrics = new ComputedMetrics({ registry: () => registry, connections, clock, trace });
+  const computedStore = (definition: ResourceDefinition) => metrics.store(definition);
+  const storeDeps = { storage, clock, random, trace, admission, kubeVersion };
+  const registry: Registry = createRegistry({ ...storeDeps, definitions, computedStore });
   const authDeps = { registry: () => registry, ca, clock, random, kubeVersion };
   const auth = createAuth(authDeps, {
     serviceAccountKeyType: keyTypeOf(options),
@@ -180,26 +191,28 @@ async function createParts(
   });
   admission.push(...createAdmission({ registry, auth: auth.admission, clock, random, trace }));
   await auth.ready();
-  return { storage, registry, auth, admission };
+  return { storage, registry, auth, admission, connections, metrics };
+}
+
+function kubeletConnections(options: ControlPlaneOptions, ca: CertificateAuthority): KubeletConnections {
+  const { clock, random, kubeletPlainHttp: plainHttp, allowKubeletAddresses } = options;
+  const kubeletCaPem = options.kubeletCaPem ?? (options.verifyKubelets === true ? ca.certificatePem : undefined);
+  return new KubeletConnections({
+    clientCertificate: () => createClientCertificate(ca, { clock, random }, KUBELET_CLIENT),
+    ...defined({ plainHttp, kubeletCaPem, allowKubeletAddresses }),
+  });
 }
 
 async function listen(
   options: ControlPlaneOptions,
   { ca, serving }: Identities,
-  { storage, registry, auth, admission, dispatches }: Parts & { readonly dispatches: DispatchReport },
+  { storage, registry, auth, admission, connections, dispatches }: Parts & { readonly dispatches: DispatchReport },
   components: readonly HealthCheck[],
 ): Promise<ApiServer & { readonly plainPort?: number }> {
   const { clock, random, trace, kubeVersion, host = DEFAULT_HOST, port = 0 } = options;
   const { tokens } = auth;
   const actionDeps = { clock, trace, kubeVersion, tokens, admission, components };
   const actions = new Map([...auth.handlers, ...createActionHandlers(actionDeps)]);
-  const kubeletCaPem = options.kubeletCaPem ?? (options.verifyKubelets === true ? ca.certificatePem : undefined);
-  const connections = new KubeletConnections({
-    clientCertificate: () => createClientCertificate(ca, { clock, random }, KUBELET_CLIENT),
-    ...(options.kubeletPlainHttp === undefined ? {} : { plainHttp: options.kubeletPlainHttp }),
-    ...(kubeletCaPem === undefined ? {} : { kubeletCaPem }),
-    ...(options.allowKubeletAddresses === undefined ? {} : { allowKubeletAddresses: options.allowKubeletAddresses }),
-  });
   const connecters = createConnecters({ connections, clock, random, trace, kubeVersion });
   const deps = { clock, random, trace, kubeVersion, registry, storage, auth, actions, connecters, dispatches };
   const apiServer = createApiServer(deps);

@@ -12,6 +12,7 @@ import core from "../../../fixtures/scheme/core.json" with { type: "json" };
 import discovery from "../../../fixtures/scheme/discovery.json" with { type: "json" };
 import events from "../../../fixtures/scheme/events.json" with { type: "json" };
 import meta from "../../../fixtures/scheme/meta.json" with { type: "json" };
+import metrics from "../../../fixtures/scheme/metrics.json" with { type: "json" };
 import networking from "../../../fixtures/scheme/networking.json" with { type: "json" };
 import node from "../../../fixtures/scheme/node.json" with { type: "json" };
 import policy from "../../../fixtures/scheme/policy.json" with { type: "json" };
@@ -41,6 +42,7 @@ const TABLES: readonly TypeTable[] = [
   batch,
   networking,
   apiextensions,
+  metrics,
 ];
 
 /** Types parsed so far. The tables are constants, so this is a cache, not state. */

@@ -16,10 +16,12 @@ import { WatchEventMaker } from "./watch-plan.js";
 
 export interface RegistryDeps extends StoreDeps {
   readonly definitions: readonly ResourceDefinition[];
+  /** makes the store of a computed row */
+  readonly computedStore?: (definition: ResourceDefinition) => ResourceStore;
 }
 
 /**
- * Creates a store for each row of the table that the release has; virtual rows get no store.
+ * Creates a store for each row of the table that the release has; of the virtual rows, only computed ones get a store.
  *
  * Mirrors pkg/controlplane/instance.go (InstallAPIs) over k8s.io/apiserver/pkg/registry/generic/registry.
  */
@@ -29,6 +31,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   const stores = new Map<string, ResourceStore>();
   const open = (name: string): ResourceStore => {
     const definition = byName.get(name);
+    if (definition?.computed === true && deps.computedStore !== undefined) return deps.computedStore(definition);
     assert(definition !== undefined && definition.virtual !== true, `no resource ${name} is stored`);
     const storing = byName.get(definition.storedAs?.resource ?? name);
     assert(storing !== undefined, `${name} is stored as a resource that is not there`);

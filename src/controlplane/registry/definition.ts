@@ -24,6 +24,8 @@ export interface ResourceDefinition {
   readonly storageVersionHash?: string;
   /** served, but never stored: reviews */
   readonly virtual?: boolean;
+  /** virtual, but read as if it were stored: each read computes the objects (metrics) */
+  readonly computed?: boolean;
   /** name of the type in the schema table, for example `Pod` */
   readonly schema: string;
   readonly subresources?: readonly SubresourceDefinition[];

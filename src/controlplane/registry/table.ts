@@ -9,6 +9,7 @@ import { EVENTS, EVENTS_V1 } from "./resources/events.js";
 import { CUSTOM_RESOURCE_DEFINITIONS } from "./resources/extensions.js";
 import { LEASES } from "./resources/leases.js";
 import { LIMIT_RANGES } from "./resources/limit-ranges.js";
+import { METRICS } from "./resources/metrics.js";
 import { NAMESPACES } from "./resources/namespaces.js";
 import { ENDPOINT_SLICES, ENDPOINTS } from "./resources/network.js";
 import { INGRESS } from "./resources/networking/ingresses.js";
@@ -60,6 +61,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
   LEASES,
   RUNTIME_CLASSES,
   ENDPOINT_SLICES,
+  ...METRICS,
 ];
 
 /** The rows that a release serves. @param kubeVersion `1.25` */

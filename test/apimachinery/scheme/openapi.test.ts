@@ -13,8 +13,8 @@ interface Document {
 
 const GROUPS = [...new Set(RESOURCES.map(({ group }) => group))];
 
-function documentOf(group: string): Document {
-  return openApiDocument(group, "v1", RESOURCES) as unknown as Document;
+function documentOf(group: string, version = "v1"): Document {
+  return openApiDocument(group, version, RESOURCES) as unknown as Document;
 }
 
 function references(value: unknown): string[] {
@@ -30,11 +30,11 @@ test.each(GROUPS)("group '%s': every reference leads to a definition", (group) =
 });
 
 test.each(GROUPS)("group '%s': kubectl finds each kind by its path, and PATCH supports field validation", (group) => {
-  const { paths } = documentOf(group);
-  const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
-  for (const { resource, kind, namespaced, verbs } of RESOURCES.filter((row) => row.group === group)) {
+  for (const { version, resource, kind, namespaced, verbs } of RESOURCES.filter((row) => row.group === group)) {
+    const { paths } = documentOf(group, version);
+    const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
     const collection = `${root}/${namespaced ? "namespaces/{namespace}/" : ""}${resource}`;
-    const gvk = { group, kind, version: "v1" };
+    const gvk = { group, kind, version };
     if (verbs.includes("list"))
       expect(paths[collection]?.get).toMatchObject({ "x-kubernetes-group-version-kind": gvk });
     if (!verbs.includes("patch")) continue;

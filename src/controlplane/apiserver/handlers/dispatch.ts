@@ -26,7 +26,8 @@ export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target):
   if (isScale(target)) return scale(deps, exchange, target);
   const action = actionHandler(deps, method, target);
   if (action !== undefined) return runAction(deps, exchange, target, action);
-  if (target.route.definition.virtual === true) notImplemented(exchange, target);
+  const { virtual, computed } = target.route.definition;
+  if (virtual === true && computed !== true) notImplemented(exchange, target);
   if (target.subresource !== undefined && target.subresource.strategy === undefined) {
     // A status subresource without a strategy is served like its object. Connections (exec, proxy) are not served here.
     if (target.subresource.kind !== undefined) notImplemented(exchange, target);

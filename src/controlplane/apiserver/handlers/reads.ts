@@ -1,3 +1,4 @@
+import type { ResourceDefinition } from "../../registry/definition.js";
 import type { Exchange } from "../exchange.js";
 import { negotiate } from "../media-types.js";
 import { listOptions } from "../options.js";
@@ -14,7 +15,8 @@ export async function getObject(deps: HandlerDeps, exchange: Exchange, target: T
   const store = deps.registry.store(qualified);
   const name = target.name ?? "";
   const object = await store.get(target.namespace, name, resourceVersion === null ? undefined : resourceVersion);
-  exchange.report?.({
+  const report = reportOf(exchange, definition);
+  report?.({
     what: `read ${store.keys.key(target.namespace, name)}: resourceVersion ${object.metadata.resourceVersion ?? ""}`,
     why: atLeast(resourceVersion),
     upstream: { file: STORE, func: "Get" },
@@ -30,7 +32,8 @@ export async function listObjects(deps: HandlerDeps, exchange: Exchange, target:
   const options = listOptions(exchange.query);
   const list = await store.list(target.namespace, options);
   const { resourceVersion = "", remainingItemCount = 0 } = list.metadata;
-  exchange.report?.({
+  const report = reportOf(exchange, definition);
+  report?.({
     what: `list ${store.keys.prefix(target.namespace)}: ${list.items.length} at resourceVersion ${resourceVersion}`,
     why:
       remainingItemCount > 0
@@ -39,6 +42,11 @@ export async function listObjects(deps: HandlerDeps, exchange: Exchange, target:
     upstream: { file: STORE, func: "List" },
   });
   await deps.presenter.list(exchange, definition, list, shown);
+}
+
+/** Computed objects are not read from the storage. */
+function reportOf(exchange: Exchange, { computed }: ResourceDefinition): Exchange["report"] {
+  return computed === true ? undefined : exchange.report;
 }
 
 /** What a read promises about its age. */

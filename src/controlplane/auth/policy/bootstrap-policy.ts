@@ -10,7 +10,7 @@ export interface BootstrapPolicyOptions {
   readonly kubeVersion: string;
   /**
    * Also create what `kubeadm init` adds for `kubeadm join`: tokens can read nodes, and anonymous users can read
-   * cluster-info. Default true; false for the recorded cluster.
+   * cluster-info. Also what metrics-server adds for its readers. Default true; false for the recorded cluster.
    */
   readonly withKubeadmJoin?: boolean;
 }
@@ -34,7 +34,8 @@ export function bootstrapPolicy({ kubeVersion, withKubeadmJoin = true }: Bootstr
   const marksPods = (name: string) =>
     POD_MARKERS.has(name) && factFor("podDisruptionConditions", kubeVersion) ? [MARK_PODS] : [];
   return [
-    ...clusterRoles(kubeVersion),
+    ...clusterRoles(kubeVersion, withKubeadmJoin ? [READ_METRICS] : []),
+    ...(withKubeadmJoin ? [metricsReader()] : []),
     ...controllerRoles.map(([name, rules]) => role([`system:controller:${name}`, ...rules, ...marksPods(name)])),
     ...Object.entries(policy.clusterRoleBindings).map(([name, subjects]) => binding(name, name, subjects)),
     ...controllerRoles.map(([name]) => {
@@ -66,7 +67,18 @@ function inNamespaces<T>(
 const MARK_PODS = "patch core pods/status";
 const SELF_REVIEW = "create authentication.k8s.io selfsubjectreviews";
 
-function clusterRoles(kubeVersion: string): KubeObject[] {
+const READ_METRICS = "get,list,watch metrics.k8s.io nodes,pods";
+
+/** Mirrors manifests/base/rbac.yaml of metrics-server. */
+function metricsReader(): KubeObject {
+  const labels = Object.fromEntries(["admin", "edit", "view"].map((to) => [aggregationLabel(to), "true"]));
+  return role(["system:aggregated-metrics-reader", READ_METRICS], {
+    labels: { "k8s-app": "metrics-server", ...labels },
+  });
+}
+
+/** @param further rules of other roles that are aggregated into `view`, `edit` and `admin` */
+function clusterRoles(kubeVersion: string, further: readonly RuleLine[]): KubeObject[] {
   // SelfSubjectReview became stable in v1.28.
   const reviewsSelf = (name: string) => name === "system:basic-user" && isAtLeast(kubeVersion, "1.28");
   const { admin, edit, view } = policy.aggregatedRoles;
@@ -77,9 +89,9 @@ function clusterRoles(kubeVersion: string): KubeObject[] {
     ...Object.entries(policy.aggregatedRoles).map(([to, rules]) =>
       role([`system:aggregate-to-${to}`, ...rules], { labels: { [aggregationLabel(to)]: "true" } }),
     ),
-    aggregated("view", view, "edit"),
-    aggregated("edit", [...edit, ...view], "admin"),
-    aggregated("admin", [...edit, ...view, ...admin]),
+    aggregated("view", [...view, ...further], "edit"),
+    aggregated("edit", [...edit, ...view, ...further], "admin"),
+    aggregated("admin", [...edit, ...view, ...admin, ...further]),
   ];
 }
 
