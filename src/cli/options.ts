@@ -57,6 +57,18 @@ export function addPlainOptions(command: Command): Command {
     .optionsGroup("");
 }
 
+/** Adds the flags that say which etcd has the cluster. */
+export function addEtcdOptions(command: Command): Command {
+  return command
+    .option(
+      "--etcd <urls>",
+      "keep the cluster in this etcd, and continue the one that it has: http://…[,…] (default: memory)",
+    )
+    .option("--etcd-cafile <file>", "CA of etcd's certificate, for https://", parsePath)
+    .option("--etcd-certfile <file>", "client certificate for etcd", parsePath)
+    .option("--etcd-keyfile <file>", "its key", parsePath);
+}
+
 /** A command's own flags come first in its help, the flags for its output last. */
 const groupItems: Help["groupItems"] = (all, visible, groupOf) => {
   const rank = (heading: string) => ["Options:", OUTPUT_GROUP].indexOf(heading);
@@ -67,7 +79,7 @@ const groupItems: Help["groupItems"] = (all, visible, groupOf) => {
 
 /** Adds the flags that choose a cluster; see docs/targets.md. */
 export function addTargetOptions(command: Command): Command {
-  return command
+  const grouped = command
     .optionsGroup(CLUSTER_GROUP)
     .option("--mock", "the embedded control plane (the default): a running one is joined, else one is started")
     .option("--kubeconfig <file>", "use the real cluster of this kubeconfig", parsePath)
@@ -76,8 +88,8 @@ export function addTargetOptions(command: Command): Command {
     .option("--cluster <name>", "use the running cluster of this name: see `kubelab cluster up`")
     .option("-y, --yes", "do not ask before writing to a real cluster")
     .option("--kube-version <release>", "behave like this release (embedded only; default: 1.25)")
-    .option("--speed <factor>", "run every clock this many times as fast (embedded only)", parseSpeed)
-    .optionsGroup("");
+    .option("--speed <factor>", "run every clock this many times as fast (embedded only)", parseSpeed);
+  return addEtcdOptions(grouped).optionsGroup("");
 }
 
 /** Adds the resources that a joining node reports. */
@@ -137,7 +149,9 @@ export function durationOption(flags: string, description: string, preset: strin
 /** Picks the target flags from a command's options. */
 export function targetOptions(options: TargetOptions): TargetOptions {
   const { mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed } = options;
-  return defined({ mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed });
+  const { etcd, etcdCafile, etcdCertfile, etcdKeyfile } = options;
+  const place = { etcd, etcdCafile, etcdCertfile, etcdKeyfile };
+  return defined({ mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed, ...place });
 }
 
 function parseVerbosity(text: string): Level {

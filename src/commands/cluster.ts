@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, addUiOption, parsePort, parseSpeed } from "../cli/options.js";
+import { addEtcdOptions, addOutputOptions, addUiOption, parsePort, parseSpeed } from "../cli/options.js";
 import { type NodeLabels, runningCluster, stopCluster } from "../testbed/cluster.js";
 import { type ClusterState, runningClusterNames } from "../testbed/cluster-state.js";
 import { clusterToJoin, DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
@@ -9,7 +9,6 @@ import { LabError } from "../util/errors.js";
 import { note, printRunning } from "./cluster/running.js";
 import { bringUp, type UpOptions } from "./cluster/up.js";
 import { addDataOptions } from "./data-options.js";
-import { addEtcdOptions } from "./etcd-options.js";
 import { addExamples } from "./examples.js";
 import { parseNodeLabels } from "./node/flags.js";
 

@@ -1,4 +1,5 @@
 import type { RestConfig } from "../client-go/rest/client.js";
+import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
 import { parseKubeVersion } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock, ClockReading } from "../util/clock.js";
@@ -8,9 +9,10 @@ import { pathFrom } from "../util/paths.js";
 import type { Random } from "../util/random.js";
 import { type ClusterState, clusterNames, isRunning, readClusterState, runningClusterNames } from "./cluster-state.js";
 import type { ProcessContext } from "./context.js";
+import { type EtcdOptions, etcdConfig, etcdFlags } from "./etcd-options.js";
 
 /** Which cluster to use. */
-export interface TargetOptions {
+export interface TargetOptions extends EtcdOptions {
   readonly mock?: boolean;
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -66,6 +68,7 @@ export async function openTarget(
   const options = labCluster(host.env, given);
   if (chooseTarget(options) === "real") return openReal(host, options);
   const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
+  const etcd = etcdConfig(options);
   const { running, passedBy } = await findRunningCluster(host.env, options);
   if (running !== undefined) {
     host.session(running);
@@ -76,7 +79,7 @@ export async function openTarget(
     const text = `Cluster ${passedBy.name} ${conflictOf(passedBy, options)}: this command starts a control plane of its own.`;
     trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   }
-  return startEmbedded({ clock, random: host.random, trace: traceFor(trace, clock) }, kubeVersion);
+  return startEmbedded({ clock, random: host.random, trace: traceFor(trace, clock) }, kubeVersion, etcd);
 }
 
 /** In a lab on a real cluster, commands without a target flag use that cluster: the learner agreed before the lab began. */
@@ -112,7 +115,9 @@ function chooseTarget(options: TargetOptions): "embedded" | "real" {
           ? "--kube-version"
           : options.cluster !== undefined
             ? "--cluster"
-            : undefined;
+            : options.etcd !== undefined
+              ? "--etcd"
+              : undefined;
   if (embeddedFlag !== undefined) {
     throw new LabError(
       "USAGE",
@@ -167,11 +172,13 @@ function clusterOf(env: Env): string | undefined {
 }
 
 /** `runs at speed 1, but --speed 10 was given` @returns undefined if the cluster fits the flags */
-function conflictOf(state: ClusterState, { speed, kubeVersion }: TargetOptions): string | undefined {
+function conflictOf(state: ClusterState, { speed, kubeVersion, ...etcd }: TargetOptions): string | undefined {
+  const servers = etcdConfig(etcd)?.servers.join();
   const wanted = kubeVersion === undefined ? state.kubeVersion : parseKubeVersion(kubeVersion);
   const has = [
     ...(speed === undefined || speed === state.speed ? [] : [[`at speed ${state.speed}`, `--speed ${speed}`]]),
     ...(wanted === state.kubeVersion ? [] : [[`v${state.kubeVersion}`, `--kube-version ${wanted}`]]),
+    ...(servers === undefined || servers === state.etcd?.join() ? [] : [["with another state", `--etcd ${servers}`]]),
   ];
   if (has.length === 0) return undefined;
   const [is, given] = [0, 1].map((part) => has.map((one) => one[part]).join(" and "));
@@ -183,12 +190,13 @@ export const DEFAULT_CLUSTER = "kubelab";
 /** What starts the cluster of this name, to paste. */
 export function upCommand(
   name: string,
-  { speed, kubeVersion }: Pick<TargetOptions, "speed" | "kubeVersion"> = {},
+  { speed, kubeVersion, ...etcd }: Pick<TargetOptions, "speed" | "kubeVersion" | keyof EtcdOptions> = {},
 ): string {
   const flags = [
     ...(name === DEFAULT_CLUSTER ? [] : [`--name ${name}`]),
     ...(speed === undefined ? [] : [`--speed ${speed}`]),
     ...(kubeVersion === undefined ? [] : [`--kube-version ${kubeVersion}`]),
+    ...etcdFlags(etcd),
   ];
   return ["kubelab cluster up --detach", ...flags].join(" ");
 }
@@ -209,9 +217,10 @@ export async function joinCluster(state: ClusterState): Promise<Target> {
 async function startEmbedded(
   deps: { readonly clock: Clock; readonly random: Random; readonly trace: Trace },
   kubeVersion: string,
+  etcd: EtcdConfig | undefined,
 ): Promise<Target> {
   const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
-  const controlPlane = await startEmbeddedControlPlane({ ...deps, kubeVersion });
+  const controlPlane = await startEmbeddedControlPlane({ ...deps, kubeVersion, ...defined({ etcd }) });
   return target(
     "embedded",
     controlPlane.admin,

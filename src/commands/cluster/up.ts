@@ -4,12 +4,12 @@ import { parseKubeVersion } from "../../release/facts.js";
 import { type ClusterOptions, claimClusterName, runCluster, runningCluster } from "../../testbed/cluster.js";
 import { type ClusterState, clusterLog, makeClustersFolder, readClusterState } from "../../testbed/cluster-state.js";
 import { startDetached } from "../../testbed/detached-process.js";
+import { type EtcdOptions, etcdConfig, etcdFlags } from "../../testbed/etcd-options.js";
 import { type Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LAB_ERRORS, LabError } from "../../util/errors.js";
 import { type DataOptions, dataConfig, dataFlags } from "../data-options.js";
-import { type EtcdOptions, etcdConfig, etcdFlags } from "../etcd-options.js";
 import { type ComparableOptions, note, printIfSame, printRunning } from "./running.js";
 
 export interface UpOptions extends Omit<ClusterOptions, "etcd" | "disk">, EtcdOptions, DataOptions {

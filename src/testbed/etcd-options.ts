@@ -1,5 +1,3 @@
-import type { Command } from "commander";
-import { parsePath } from "../cli/options.js";
 import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
@@ -13,25 +11,18 @@ export interface EtcdOptions {
   readonly etcdKeyfile?: string;
 }
 
-export function addEtcdOptions(command: Command): Command {
-  return command
-    .option(
-      "--etcd <urls>",
-      "keep the cluster in this etcd, and continue the one that it has: http://…[,…] (default: memory)",
-    )
-    .option("--etcd-cafile <file>", "CA of etcd's certificate, for https://", parsePath)
-    .option("--etcd-certfile <file>", "client certificate for etcd", parsePath)
-    .option("--etcd-keyfile <file>", "its key", parsePath);
-}
-
 /** undefined without --etcd. @throws LabError USAGE for the other flags alone */
 export function etcdConfig(options: EtcdOptions): EtcdConfig | undefined {
   const { etcd, etcdCafile: caFile, etcdCertfile: certFile, etcdKeyfile: keyFile } = options;
   if (etcd !== undefined) {
-    return { servers: etcd.split(",").filter((one) => one !== ""), ...defined({ caFile, certFile, keyFile }) };
+    return { servers: etcdServers(etcd), ...defined({ caFile, certFile, keyFile }) };
   }
   if ((caFile ?? certFile ?? keyFile) === undefined) return undefined;
   throw new LabError("USAGE", "files for etcd need --etcd", "Name etcd with --etcd https://127.0.0.1:2379.");
+}
+
+function etcdServers(etcd: string): readonly string[] {
+  return etcd.split(",").filter((one) => one !== "");
 }
 
 /** The same flags, for a process that is started with them. */

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { TestEtcd } from "../support/etcd.js";
+import { suiteNeeding } from "../support/requirements.js";
+import { runInProcess } from "../support/run-cli.js";
+
+suiteNeeding(["etcd"], "commands that start a control plane on etcd", () => {
+  test("the next command finds what the last one has written; without the flag it does not", async () => {
+    const etcd = await TestEtcd.start();
+    try {
+      const created = await runInProcess(["token", "create", "abcdef.0123456789abcdef", "--etcd", etcd.url]);
+      expect([created.code, created.stdout.trim()]).toEqual([0, "abcdef.0123456789abcdef"]);
+      const listed = await runInProcess(["token", "list", "--etcd", etcd.url]);
+      expect(listed.stdout).toContain("abcdef");
+      expect((await runInProcess(["token", "list"])).stdout).not.toContain("abcdef");
+    } finally {
+      await etcd.stop();
+    }
+  });
+});
+
+const refused = [
+  [["--etcd", "http://127.0.0.1:1", "--kubeconfig", "f"], 2, "--etcd is for the embedded control plane"],
+  [["--etcd-cafile", "f"], 2, "files for etcd need --etcd"],
+  [["--etcd", "http://127.0.0.1:1"], 3, "etcd does not answer: http://127.0.0.1:1"],
+] as const;
+for (const [flags, code, message] of refused) {
+  test(`token list ${flags.join(" ")}: exit ${code}`, async () => {
+    const ended = await runInProcess(["token", "list", ...flags]);
+    expect([ended.code, ended.stderr.replaceAll(/\s+/g, " ")]).toEqual([code, expect.stringContaining(message)]);
+  });
+}
