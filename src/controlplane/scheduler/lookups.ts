@@ -9,6 +9,7 @@ import type {
   V1StorageClass,
 } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { PodDisruptionBudget } from "../../apimachinery/policyv1/pod-disruption-budget.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import type { SharedReflectors } from "../controllers/shared-reflector.js";
 import { matchesSelector } from "../registry/resources/selector.js";
@@ -26,6 +27,7 @@ export interface ClusterLookups {
   claim(namespace: string | undefined, name: string): Wire<V1PersistentVolumeClaim> | undefined;
   volume(name: string): Wire<V1PersistentVolume> | undefined;
   storageClass(name: string): Wire<V1StorageClass> | undefined;
+  budgets(): readonly PodDisruptionBudget[];
 }
 
 /** Reads the shared caches. Resolves when each has its first list. */
@@ -43,7 +45,8 @@ export async function clusterLookups(
   const claims = reflectors.of<Wire<V1PersistentVolumeClaim>>("persistentvolumeclaims");
   const volumes = reflectors.of<Wire<V1PersistentVolume>>("persistentvolumes");
   const classes = reflectors.of<Wire<V1StorageClass>>("storageclasses.storage.k8s.io");
-  const all = [namespaces, services, ...Object.values(controllers), claims, volumes, classes];
+  const budgets = reflectors.of<PodDisruptionBudget>("poddisruptionbudgets.policy");
+  const all = [namespaces, services, ...Object.values(controllers), claims, volumes, classes, budgets];
   await Promise.all(all.map((one) => one.synced(signal)));
   return {
     namespaceLabels: (namespace) => namespaces.byKey(namespace)?.metadata.labels,
@@ -60,6 +63,7 @@ export async function clusterLookups(
     claim: (namespace, name) => claims.get(namespace, name),
     volume: (name) => volumes.byKey(name),
     storageClass: (name) => classes.byKey(name),
+    budgets: () => budgets.list(),
   };
 }
 

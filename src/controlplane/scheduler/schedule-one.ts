@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
+import type { PodDisruptionBudget } from "../../apimachinery/policyv1/pod-disruption-budget.js";
 import { constantsFor, factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
@@ -33,6 +34,8 @@ export interface CycleDeps {
   readonly trace: Trace;
   readonly kubeVersion: string;
   readonly profile: Profile;
+  /** of all namespaces */
+  readonly budgets: () => readonly PodDisruptionBudget[];
   readonly cache: SchedulerCache;
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
@@ -139,9 +142,9 @@ export class SchedulingCycle {
     const reason = "Unschedulable";
     const message = fitErrorMessage(diagnosis);
     if (result.outcome === "nominated") {
-      const { nodeName, victims } = result;
+      const { nodeName, victims, violations } = result;
       await this.#fail(queued, { reason, message, nominatedNodeName: nodeName, plugins, isError: false });
-      return this.#evictVictims(queued.info, nodeName, victims);
+      return this.#evictVictims(queued.info, nodeName, victims, violations);
     }
     // Since v1.34, the plugin DynamicResources adds its message too.
     const claims = factFor("dynamicResourceAllocation", kubeVersion) ? "no new claims to deallocate, " : "";
@@ -185,10 +188,16 @@ export class SchedulingCycle {
   }
 
   /** Mirrors prepareCandidate: deletes the victims, and clears the nominations of pods with lower priority. */
-  async #evictVictims(preemptor: PodInfo, nodeName: string, victims: readonly PodInfo[]): Promise<void> {
+  async #evictVictims(
+    preemptor: PodInfo,
+    nodeName: string,
+    victims: readonly PodInfo[],
+    violations: number,
+  ): Promise<void> {
     const { recorder, nominator, trace, kubeVersion } = this.#deps;
     const names = victims.map(({ key }) => key).join(", ");
-    const why = `${preemptor.key} has priority ${priorityOf(preemptor.pod)}, and fits on ${nodeName} without the victims`;
+    const but = violations === 0 ? "" : `, though disruption budgets do not allow ${violations} of them`;
+    const why = `${preemptor.key} has priority ${priorityOf(preemptor.pod)}, and fits on ${nodeName} without the victims${but}`;
     const upstream = { file: "pkg/scheduler/framework/preemption/preemption.go", func: "prepareCandidate" };
     trace.emit({ kind: "decision", what: `preempt ${names}`, why, upstream }, AS_SCHEDULER);
     for (const victim of victims) {

@@ -81,6 +81,7 @@ class SchedulerRun {
     this.#cycle = new SchedulingCycle({
       ...deps,
       profile,
+      budgets: lookups.budgets,
       cache: this.#cache,
       queue: this.#queue,
       nominator: this.#nominator,

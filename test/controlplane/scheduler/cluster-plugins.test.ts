@@ -19,6 +19,7 @@ const LOOKUPS: ClusterLookups = {
   claim: () => undefined,
   volume: () => undefined,
   storageClass: () => undefined,
+  budgets: () => [],
 };
 
 type Spec = NonNullable<SchedulablePod["spec"]>;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import type { SchedulablePod } from "../../../src/controlplane/scheduler/objects.js";
 import { makeNode, makePod, requesting } from "./fixtures.js";
 import { Lab } from "./lab.js";
@@ -144,3 +145,124 @@ for (const [kubeVersion, isMarked, want] of notes) {
     );
   });
 }
+
+function budget(name: string, spec: object, disruptionsAllowed: number, disruptedPods: object = {}): KubeObject {
+  const status = { disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptedPods };
+  const metadata = { name, namespace: "default" };
+  return { apiVersion: "policy/v1", kind: "PodDisruptionBudget", metadata, spec, status };
+}
+
+const WEB = { selector: { matchLabels: { app: "web" } } };
+const EVICTED = { a: "2026-01-01T00:00:00Z" };
+
+/** One pod for each node, and a budget for the pods of app=web. */
+const protections: readonly (readonly [
+  title: string,
+  pods: readonly (readonly [name: string, priority: number, labels?: Readonly<Record<string, string>>])[],
+  budgets: readonly KubeObject[],
+  victim: string,
+])[] = [
+  [
+    "a budget protects a pod of lower priority",
+    [
+      ["a", 1, { app: "web" }],
+      ["b", 3],
+    ],
+    [budget("b", WEB, 0)],
+    "b",
+  ],
+  [
+    "a budget that allows a disruption does not",
+    [
+      ["a", 1, { app: "web" }],
+      ["b", 3],
+    ],
+    [budget("b", WEB, 1)],
+    "a",
+  ],
+  [
+    "if budgets protect all, the priority decides",
+    [
+      ["a", 2, { app: "web" }],
+      ["b", 1, { app: "web" }],
+    ],
+    [budget("b", WEB, 0)],
+    "b",
+  ],
+  [
+    "a pod that is evicted already counts no more",
+    [
+      ["a", 1, { app: "web" }],
+      ["b", 3],
+    ],
+    [budget("b", WEB, 0, EVICTED)],
+    "a",
+  ],
+  [
+    "an empty selector covers nothing here",
+    [
+      ["a", 1, { app: "web" }],
+      ["b", 3],
+    ],
+    [budget("b", { selector: {} }, 0)],
+    "a",
+  ],
+  [
+    "one of two budgets is enough",
+    [
+      ["a", 1, { app: "web" }],
+      ["b", 3],
+    ],
+    [budget("b", WEB, 5), budget("c", WEB, 0)],
+    "b",
+  ],
+  [
+    "a budget of another namespace covers nothing",
+    [
+      ["a", 1, { app: "web" }],
+      ["b", 3],
+    ],
+    [{ ...budget("b", WEB, 0), metadata: { name: "b", namespace: "other" } }],
+    "a",
+  ],
+];
+for (const [title, pods, budgets, victim] of protections) {
+  test(`preemption: ${title}`, async () => {
+    await using lab = await Lab.open();
+    for (const one of budgets) {
+      const { namespace, name = "" } = one.metadata;
+      const { status, ...unused } = one;
+      await lab.admin.create("poddisruptionbudgets.policy", namespace, unused as KubeObject);
+      const withStatus = (now: KubeObject) => ({ ...now, status });
+      await lab.admin.modify("poddisruptionbudgets.policy", namespace, name, withStatus, "status");
+    }
+    for (const [name, priority, labels = {}] of pods) {
+      await lab.addNode(makeNode(`on-${name}`, { labels: { name } }));
+      const pod = important(name, priority, "2", { nodeSelector: { name } });
+      await lab.addPod({ ...pod, metadata: { ...pod.metadata, labels } });
+    }
+    await lab.addPod(important("p", 5, "2"));
+    assert.equal(await leaving(lab, ...pods.map(([name]) => name)), victim);
+  });
+}
+
+test("preemption: on one node, pods that a budget protects stay before more important ones", async () => {
+  await using lab = await Lab.open();
+  await lab.admin.create("poddisruptionbudgets.policy", "default", budget("b", WEB, 0));
+  await lab.addNode(makeNode("n1"));
+  for (const [name, priority, labels] of [
+    ["a", 1, { app: "web" }],
+    ["b", 3, {}],
+    ["c", 2, { app: "web" }],
+    ["d", 2, {}],
+  ] as const) {
+    const pod = important(name, priority, "500m");
+    await lab.addPod({ ...pod, metadata: { ...pod.metadata, labels } });
+  }
+  await lab.addPod(important("p", 5, "1500m"));
+  assert.equal(await leaving(lab, "a", "b", "c", "d"), "a b d");
+  assert.match(
+    lab.decisions().find((one) => one.startsWith("preempt")) ?? "",
+    /though disruption budgets do not allow 1 of them/,
+  );
+});

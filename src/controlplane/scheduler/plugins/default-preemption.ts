@@ -1,3 +1,4 @@
+import type { PodDisruptionBudget } from "../../../apimachinery/policyv1/pod-disruption-budget.js";
 import type { Random } from "../../../util/random.js";
 import { isTerminating } from "../../controllers/support/objects.js";
 import type { SchedulerCache } from "../cache.js";
@@ -7,10 +8,11 @@ import type { NodeInfo, PodInfo } from "../node-info.js";
 import type { Nominator } from "../nominator.js";
 import { priorityOf } from "../objects.js";
 import { FilterRun, type Profile } from "../profile.js";
+import { filterPodsWithPdbViolation } from "./pdb-violation.js";
 
 /** The result for a pod that fits nowhere: a node on which victims make room, or why there is no such node. */
 export type PreemptionResult =
-  | { readonly outcome: "nominated"; readonly nodeName: string; readonly victims: readonly PodInfo[] }
+  | ({ readonly outcome: "nominated" } & Candidate)
   | {
       readonly outcome: "not-helpful";
       readonly message: string;
@@ -22,6 +24,8 @@ interface Candidate {
   readonly nodeName: string;
   /** sorted by importance, the most important first */
   readonly victims: readonly PodInfo[];
+  /** the number of victims that a disruption budget protects */
+  readonly violations: number;
 }
 
 /** Tries this percentage of the nodes where preemption could help, but at least MIN_CANDIDATES. */
@@ -37,6 +41,7 @@ function rejection(code: Rejection["code"], reason: string): Rejection {
 
 export interface PreemptionDeps {
   readonly profile: Profile;
+  readonly budgets: () => readonly PodDisruptionBudget[];
   readonly cache: SchedulerCache;
   readonly nominator: Nominator;
   readonly random: Random;
@@ -47,7 +52,7 @@ export interface PreemptionDeps {
  *
  * Mirrors pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go and
  * pkg/scheduler/framework/preemption/preemption.go (Preempt, findCandidates, DryRunPreemption, SelectCandidate).
- * Differs: ignores disruption budgets; takes the first of equal nodes, not a random one.
+ * Differs: takes the first of equal nodes, not a random one.
  */
 export function preempt(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis): PreemptionResult {
   const notEligible = whyNotEligible(deps, pod, diagnosis);
@@ -84,38 +89,44 @@ function findCandidates(deps: PreemptionDeps, pod: PodInfo, diagnosis: Diagnosis
   const offset = Math.floor(deps.random.float() * potential.length);
   const candidates: Candidate[] = [];
   const filters = new FilterRun(deps.profile, deps.nominator, pod, deps.cache.nodes());
-  for (let i = 0; i < potential.length && candidates.length < enough; i++) {
+  const budgets = deps.budgets();
+  // One candidate that violates no budget is always looked for.
+  const isEnough = () => candidates.length >= enough && candidates.some(({ violations }) => violations === 0);
+  for (let i = 0; i < potential.length && !isEnough(); i++) {
     const node = potential[(offset + i) % potential.length];
     if (node === undefined) continue;
-    const found = selectVictimsOnNode(filters, node);
-    if ("victims" in found) candidates.push({ nodeName: node.name, victims: found.victims });
+    const found = selectVictimsOnNode(filters, node, budgets);
+    if ("victims" in found) candidates.push(found);
     else rejections.set(node.name, found);
   }
   return { candidates, rejections };
 }
 
 /**
- * Removes all pods of lower priority from a copy of the node, then adds back those that still fit, the most important
- * first. Mirrors SelectVictimsOnNode.
+ * Removes all pods of lower priority from a copy of the node, then adds back those that still fit: first those that budgets protect,
+ * and of both groups the most important first. Mirrors SelectVictimsOnNode.
  */
 function selectVictimsOnNode(
   filters: FilterRun,
   occupied: NodeInfo,
-): { readonly victims: readonly PodInfo[] } | Rejection {
+  budgets: readonly PodDisruptionBudget[],
+): Candidate | Rejection {
   const lower = [...occupied.pods.values()].filter((one) => priorityOf(one.pod) < priorityOf(filters.pod.pod));
   if (lower.length === 0) return NO_VICTIMS;
   const node = occupied.clone();
   for (const { key } of lower) node.removePod(key);
   const stillNot = filters.with(node).reject(node);
   if (stillNot !== undefined) return stillNot;
-  const victims: PodInfo[] = [];
-  for (const one of lower.sort(moreImportantFirst)) {
+  const staysOut = (one: PodInfo): boolean => {
     node.addPod(one);
-    if (filters.with(node).reject(node) === undefined) continue;
+    if (filters.with(node).reject(node) === undefined) return false;
     node.removePod(one.key);
-    victims.push(one);
-  }
-  return { victims };
+    return true;
+  };
+  const { violating, nonViolating } = filterPodsWithPdbViolation(lower.sort(moreImportantFirst), budgets);
+  const violatingVictims = violating.filter(staysOut);
+  const victims = [...violatingVictims, ...nonViolating.filter(staysOut)].sort(moreImportantFirst);
+  return { nodeName: occupied.name, victims, violations: violatingVictims.length };
 }
 
 /** Mirrors MoreImportantPod in pkg/scheduler/util/utils.go: higher priority first, then the earlier start. */
@@ -133,11 +144,12 @@ function startText({ pod }: PodInfo): string {
 const PRIORITY_OFFSET = 2_147_483_648;
 
 /**
- * Picks the node whose victims matter least: the lowest maximum priority, the lowest sum, the fewest, the youngest.
+ * Picks the node whose victims matter least: the fewest that budgets protect, the lowest maximum priority, the lowest sum, the fewest, the youngest.
  * Mirrors pickOneNodeForPreemption.
  */
 function pickOneNode(candidates: readonly Candidate[]): Candidate | undefined {
   const measures: readonly ((one: Candidate) => number | string)[] = [
+    ({ violations }) => violations,
     ({ victims: [first] }) => (first === undefined ? 0 : priorityOf(first.pod)),
     ({ victims }) => victims.reduce((sum, { pod }) => sum + priorityOf(pod) + PRIORITY_OFFSET, 0),
     ({ victims }) => victims.length,
