@@ -55,6 +55,14 @@ export class FakeClock implements Clock {
     return { stop };
   }
 
+  /**
+   * The time changes at once, and nothing runs meanwhile: the process stood still, or the machine's time was set between two
+   * processes. @param ms negative: backwards
+   */
+  jump(ms: number): void {
+    this.#nowMs += ms;
+  }
+
   /** Wakes sleepers in order of their deadlines, at their deadlines, and lets each run before the next. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;

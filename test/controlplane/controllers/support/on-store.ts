@@ -24,8 +24,11 @@ export interface StoreHarness extends AsyncDisposable {
   /** the number of requests of all controllers so far */
   requests(): number;
   readonly names: readonly string[];
-  /** Ends all controllers, and starts new ones, which know nothing of what the others did. */
-  restartControllers(): Promise<void>;
+  /**
+   * Ends all controllers, and starts new ones, which know nothing of what the others did.
+   * @param jumpMs how the machine's time was set meanwhile; default: not
+   */
+  restartControllers(jumpMs?: number): Promise<void>;
   create(resource: string, object: KubeObject): Promise<KubeObject>;
 }
 
@@ -108,9 +111,10 @@ export async function startOnStore(
     facts,
     requests: () => requests,
     names: running.names,
-    async restartControllers() {
+    async restartControllers(jumpMs = 0) {
       await running.close();
       await clock.advance(RESTART_MS);
+      clock.jump(jumpMs);
       running = start();
       await clock.advance(0);
     },
