@@ -5,13 +5,23 @@ import type { Chance } from "./chance.js";
 export const DEPLOYMENTS = "deployments.apps";
 export const REPLICA_SETS = "replicasets.apps";
 export const STATEFUL_SETS = "statefulsets.apps";
+export const DAEMON_SETS = "daemonsets.apps";
 export const JOBS = "jobs.batch";
 /** with the kinds and groups of their objects */
 const RESOURCES: Readonly<Record<string, readonly [kind: string, apiVersion: string]>> = {
   [DEPLOYMENTS]: ["Deployment", "apps/v1"],
   [REPLICA_SETS]: ["ReplicaSet", "apps/v1"],
   [STATEFUL_SETS]: ["StatefulSet", "apps/v1"],
+  [DAEMON_SETS]: ["DaemonSet", "apps/v1"],
   [JOBS]: ["Job", "batch/v1"],
+};
+type Change = "scale" | "image" | "pause";
+/** What clients do to the objects of a resource, besides creating and deleting them. */
+const CHANGES: Readonly<Record<string, readonly Change[]>> = {
+  [DEPLOYMENTS]: ["scale", "image", "pause"],
+  [REPLICA_SETS]: ["scale"],
+  [STATEFUL_SETS]: ["scale"],
+  [DAEMON_SETS]: ["image"],
 };
 const NAMES = 4;
 const IMAGES = ["nginx:1", "nginx:2", "nginx:3", "nginx:4"];
@@ -21,6 +31,7 @@ const SURGES = [1, 2, "50%"];
 export interface Wanted {
   readonly resource: string;
   readonly name: string;
+  /** a DaemonSet has one for each node */
   replicas: number;
   image: string;
   isPaused: boolean;
@@ -60,15 +71,14 @@ export class Clients {
     const wanted = this.wanted.get(`${resource}/${name}`);
     if (wanted === undefined) return this.#create(resource, name);
     if (this.chance.happens(0.12)) return this.#delete(wanted);
-    if (resource === JOBS) return;
-    const changes = [() => this.#scale(wanted)];
-    if (resource === DEPLOYMENTS)
-      changes.push(
-        () => this.#setImage(wanted),
-        () => this.#pause(wanted),
-      );
+    const changes = CHANGES[resource]?.map((change) => () => this.#change(wanted, change)) ?? [];
     const many = this.chance.happens(0.3) ? changes : [this.chance.pick(changes)];
     await Promise.all(many.map((change) => change?.()));
+  }
+
+  #change(wanted: Wanted, change: Change): Promise<void> {
+    if (change === "scale") return this.#scale(wanted);
+    return change === "image" ? this.#setImage(wanted) : this.#pause(wanted);
   }
 
   async #create(resource: string, name: string): Promise<void> {
@@ -78,7 +88,9 @@ export class Clients {
     const image = this.chance.pick(IMAGES) ?? "";
     const labels = { app: name };
     const template = podTemplate({ labels, image });
-    const spec: Spec = { replicas, selector: { matchLabels: labels }, template };
+    const spec: Spec = { selector: { matchLabels: labels }, template };
+    if (resource === DAEMON_SETS) spec["updateStrategy"] = this.#updateStrategy();
+    else spec["replicas"] = replicas;
     if (resource === DEPLOYMENTS) spec["strategy"] = this.#strategy();
     if (resource === STATEFUL_SETS) {
       spec["serviceName"] = name;
@@ -99,6 +111,15 @@ export class Clients {
   #strategy(): object {
     if (this.chance.happens(0.2)) return { type: "Recreate" };
     const rollingUpdate = { maxSurge: this.chance.pick(SURGES), maxUnavailable: this.chance.below(3) };
+    return { type: "RollingUpdate", rollingUpdate };
+  }
+
+  #updateStrategy(): object {
+    const rollingUpdate = this.chance.pick([
+      { maxUnavailable: 1 },
+      { maxUnavailable: "100%" },
+      { maxSurge: 1, maxUnavailable: 0 },
+    ]);
     return { type: "RollingUpdate", rollingUpdate };
   }
 

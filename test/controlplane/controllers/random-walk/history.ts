@@ -1,10 +1,11 @@
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
+import { targetNodeName } from "../../../../src/controlplane/controllers/daemon/util/daemonset-util.js";
 import { isPodActive } from "../../../../src/controlplane/controllers/support/active-pods.js";
 import { controllerOf } from "../../../../src/controlplane/controllers/support/controller-ref.js";
 import { nameOf, type PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
 import type { LocalClient, WatchItem } from "../../../../src/controlplane/registry/registry.js";
 import type { Clock } from "../../../../src/util/clock.js";
-import { DEPLOYMENTS, JOBS, REPLICA_SETS, STATEFUL_SETS } from "./clients.js";
+import { DAEMON_SETS, DEPLOYMENTS, JOBS, REPLICA_SETS, STATEFUL_SETS } from "./clients.js";
 
 interface Change {
   readonly atMs: number;
@@ -22,6 +23,7 @@ interface Workload {
   readonly spec: {
     readonly replicas?: number;
     readonly parallelism?: number;
+    readonly updateStrategy?: { readonly rollingUpdate?: { readonly maxSurge?: number | string } };
     readonly strategy?: { readonly type?: string; readonly rollingUpdate?: { readonly maxSurge?: number | string } };
   };
 }
@@ -37,7 +39,7 @@ export class History {
     readonly clock: Clock,
   ) {
     this.#following = Promise.all(
-      [DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, JOBS, "pods"].map((one) => this.#follow(one)),
+      [DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS, JOBS, "pods"].map((one) => this.#follow(one)),
     );
   }
 
@@ -113,9 +115,17 @@ class Replay {
     }
   }
 
-  /** A StatefulSet makes up for a lost pod before it deletes those with higher ordinals, so only the new pod's ordinal counts. */
+  /**
+   * A StatefulSet makes up for a lost pod before it deletes those with higher ordinals, so only the new pod's ordinal counts. A
+   * DaemonSet has room on each node.
+   */
   #takenBy(pod: KubeObject, owner: string): number {
-    if (controllerOf(pod)?.kind !== "StatefulSet") return this.#podsOf([owner]);
+    const { kind } = controllerOf(pod) ?? {};
+    if (kind === "DaemonSet") {
+      const node = targetNodeName(pod as PodObject);
+      return this.#activePodsOf([owner]).filter((one) => targetNodeName(one) === node).length;
+    }
+    if (kind !== "StatefulSet") return this.#activePodsOf([owner]).length;
     return Number(/\d+$/.exec(nameOf(pod))?.[0]) + 1;
   }
 
@@ -123,7 +133,7 @@ class Replay {
     for (const { kind, metadata } of [...this.#now.values()]) {
       if (kind !== "Deployment" || metadata.deletionTimestamp !== undefined) continue;
       const sets = this.#childrenOf(metadata.uid ?? "").map((set) => set.metadata.uid ?? "");
-      this.#check(metadata.uid ?? "", this.#podsOf(sets), atMs);
+      this.#check(metadata.uid ?? "", this.#activePodsOf(sets).length, atMs);
     }
   }
 
@@ -131,9 +141,9 @@ class Replay {
     return [...this.#now.values()].filter((one) => controllerOf(one)?.uid === owner);
   }
 
-  #podsOf(owners: readonly string[]): number {
+  #activePodsOf(owners: readonly string[]): PodObject[] {
     const pods = owners.flatMap((owner) => this.#childrenOf(owner)) as PodObject[];
-    return pods.filter(isPodActive).length;
+    return pods.filter(isPodActive);
   }
 
   #check(uid: string, count: number, atMs: number): void {
@@ -147,8 +157,9 @@ class Replay {
 
 /** How many pods a workload may have. */
 function roomOf(resource: string, { spec }: Workload): number {
-  const { replicas = 1, parallelism = 1, strategy } = spec;
+  const { replicas = 1, parallelism = 1, strategy, updateStrategy } = spec;
   if (resource === JOBS) return parallelism;
+  if (resource === DAEMON_SETS) return updateStrategy?.rollingUpdate?.maxSurge ? 2 : 1;
   if (resource !== DEPLOYMENTS || strategy?.type === "Recreate") return replicas;
   const { maxSurge = "25%" } = strategy?.rollingUpdate ?? {};
   return (
