@@ -23,20 +23,36 @@ export function goDuration(ms: number): string {
   return `${sign}${hours === 0 ? "" : `${hours}h`}${minutes % 60}m${seconds}s`;
 }
 
-const NANOS: Readonly<Record<string, number>> = {
-  ns: 1,
-  us: 1e3,
-  µs: 1e3,
-  ms: 1e6,
-  s: 1e9,
-  m: 6e10,
-  h: 3.6e12,
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
 };
+const PART = /(\d+(?:\.\d*)?|\.\d+)([^\d.]*)/y;
 
-/** `1m20s`, `1.5h`, `0` in ms. Mirrors time.ParseDuration, without signs. @returns undefined if it is not a duration */
-export function parseGoDuration(text: string): number | undefined {
-  if (text === "0") return 0;
-  const parts = [...text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)];
-  if (parts.length === 0 || parts.map(([part]) => part).join("") !== text) return undefined;
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (NANOS[unit ?? ""] ?? 0), 0) / 1e6;
+/** The text is not a Go duration; the message is Go's: `time: missing unit in duration "10"`. */
+class DurationError extends Error {
+  override readonly name = "DurationError";
+}
+
+/** The ms of `1m20s`, `-1.5h`, `0`. Mirrors time.ParseDuration. @throws DurationError */
+export function parseGoDuration(text: string): number {
+  const fail = (why: string) => new DurationError(`time: ${why} ${JSON.stringify(text)}`);
+  if (/^[-+]?0$/.test(text)) return 0;
+  if (/^[-+]?$/.test(text)) throw fail("invalid duration");
+  let totalMs = 0;
+  PART.lastIndex = /^[-+]/.test(text) ? 1 : 0;
+  while (PART.lastIndex < text.length) {
+    const [, amount, unit = ""] = PART.exec(text) ?? [];
+    if (amount === undefined) throw fail("invalid duration");
+    if (unit === "") throw fail("missing unit in duration");
+    const unitMs = Object.hasOwn(UNIT_MS, unit) ? UNIT_MS[unit] : undefined;
+    if (unitMs === undefined) throw fail(`unknown unit ${JSON.stringify(unit)} in duration`);
+    totalMs += Number(amount) * unitMs;
+  }
+  return text.startsWith("-") ? -totalMs : totalMs;
 }

@@ -5,6 +5,7 @@
  * Callers load it only when they meet YAML: `await import(".../apimachinery/yaml.js")`.
  */
 import { FAILSAFE_SCHEMA, type LoadOptions, loadAll, Type, YAMLException } from "js-yaml";
+import { messageOf } from "../util/errors.js";
 import { MAX_DEPTH, MAX_VALUES, TOO_MANY_VALUES } from "./scheme/json-syntax.js";
 
 /** Bounds the work of merge keys (`<<`), which copies maps. */
@@ -41,6 +42,34 @@ export function parseYamlDocuments(text: string, { duplicates }: YamlOptions = {
   const documents = loadDocuments(text, duplicates === "last-wins");
   if (text.includes("*")) for (const document of documents) new Expansion().check(document);
   return documents;
+}
+
+/** A YAML document as JSON text. */
+export interface JsonOfYaml {
+  readonly json: string;
+  /** what strict decoding reports besides unknown fields */
+  readonly strictErrors: readonly string[];
+}
+
+/**
+ * Converts the first document of a text to JSON. A key that appears twice in one map is a strict error; the last one counts.
+ * Mirrors YAMLToJSON and YAMLToJSONStrict in sigs.k8s.io/yaml.
+ * @throws YamlError `error converting YAML to JSON: yaml: line 2: ...`
+ */
+export function yamlToJson(text: string): JsonOfYaml {
+  const convert = (options: YamlOptions) => JSON.stringify(parseYaml(text, options) ?? null);
+  const failed = (error: unknown) => new YamlError(`error converting YAML to JSON: yaml: ${messageOf(error)}`);
+  try {
+    return { json: convert({}), strictErrors: [] };
+  } catch (error) {
+    if (!(error instanceof YamlError && error.isDuplicateKey)) throw failed(error);
+    try {
+      const strictErrors = [`yaml: unmarshal errors:\n  ${error.message}`];
+      return { json: convert({ duplicates: "last-wins" }), strictErrors };
+    } catch (other) {
+      throw failed(other);
+    }
+  }
 }
 
 function loadDocuments(text: string, json: boolean): readonly unknown[] {

@@ -45,6 +45,17 @@ const TABLES: readonly TypeTable[] = [
   metrics,
 ];
 
+/** Tables of types that no API server serves. */
+const OTHER_TABLES = new Set<TypeTable>();
+
+/**
+ * Makes a table of types known to the decoder: a component's configuration. Its module calls it once.
+ * Mirrors AddToScheme. The API's own tables are always known.
+ */
+export function addToScheme(table: TypeTable): void {
+  OTHER_TABLES.add(table);
+}
+
 /** Types parsed so far. The tables are constants, so this is a cache, not state. */
 const parsed = new Map<string, TypeSchema>();
 const flattened = new Map<string, readonly Field[]>();
@@ -53,7 +64,7 @@ const flattened = new Map<string, readonly Field[]>();
 export function typeSchema(name: string): TypeSchema {
   const known = parsed.get(name);
   if (known !== undefined) return known;
-  const table = TABLES.find(({ types }) => Object.hasOwn(types, name));
+  const table = [...TABLES, ...OTHER_TABLES].find(({ types }) => Object.hasOwn(types, name));
   const rows = table?.types[name];
   assert(table !== undefined && rows !== undefined, `no type table describes ${name}`);
   const schema = parseType(name, table.package, rows);
@@ -72,7 +83,7 @@ export function jsonFields(name: string): readonly Field[] {
   return fields;
 }
 
-/** All types in the tables, in the order of the tables. */
+/** All types of the API, in the order of the tables. */
 export function typeNames(): string[] {
   return TABLES.flatMap(({ types }) => Object.keys(types));
 }

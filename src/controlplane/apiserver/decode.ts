@@ -2,13 +2,13 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { statusError } from "../../apimachinery/errors.js";
 import { decodeDeleteOptions, decodeRequestBody } from "../../apimachinery/scheme/request.js";
 import type { DecodedBody, FieldValidation, KindRef } from "../../apimachinery/scheme/schema.js";
+import type { JsonOfYaml } from "../../apimachinery/yaml.js";
 import type { Change } from "../../trace/events.js";
 import { isRecord } from "../../util/records.js";
 import { changesBetween, type ReportStage } from "../registry/stages.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, OBJECT_TYPES, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
 import { groupVersionName } from "./routes.js";
-import type { Converted } from "./yaml.js";
 
 const CODEC = {
   file: "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go",
@@ -128,7 +128,7 @@ function mediaTypeOf(contentType: string | undefined): string {
   return (contentType.split(";")[0] ?? "").trim().toLowerCase();
 }
 
-async function convertYaml(bytes: Buffer): Promise<Converted> {
+async function convertYaml(bytes: Buffer): Promise<JsonOfYaml> {
   const { fromYaml } = await import("./yaml.js");
   return fromYaml(bytes.toString());
 }

@@ -1,6 +1,6 @@
 import { Document, isScalar, Scalar, visit } from "yaml";
-import { badRequest, type StatusError } from "../../apimachinery/errors.js";
-import { parseYaml, YamlError } from "../../apimachinery/yaml.js";
+import { badRequest } from "../../apimachinery/errors.js";
+import { type JsonOfYaml, yamlToJson } from "../../apimachinery/yaml.js";
 import { messageOf } from "../../util/errors.js";
 
 /** Strings that YAML 1.1 would read as another type; go-yaml writes them in double quotes. */
@@ -57,39 +57,14 @@ function styleOf(text: string): Scalar.Type {
   return text.includes("\n") ? Scalar.BLOCK_LITERAL : Scalar.PLAIN;
 }
 
-/** A YAML document as JSON text. */
-export interface Converted {
-  readonly json: string;
-  /** what strict validation reports besides unknown fields */
-  readonly strictErrors: readonly string[];
-}
-
 /**
  * Converts the first document of a text to JSON. A key that appears twice in one map is a strict error; the last one counts.
- * Mirrors YAMLToJSON and YAMLToJSONStrict in sigs.k8s.io/yaml.
  * @throws StatusError 400
  */
-export function fromYaml(text: string): Converted {
+export function fromYaml(text: string): JsonOfYaml {
   try {
-    return { json: toJson(parseYaml(text)), strictErrors: [] };
+    return yamlToJson(text);
   } catch (error) {
-    if (!(error instanceof YamlError && error.isDuplicateKey)) throw notConverted(error);
-    return { json: lastWins(text), strictErrors: [`yaml: unmarshal errors:\n  ${error.message}`] };
+    throw badRequest(messageOf(error));
   }
-}
-
-function lastWins(text: string): string {
-  try {
-    return toJson(parseYaml(text, { duplicates: "last-wins" }));
-  } catch (error) {
-    throw notConverted(error);
-  }
-}
-
-function toJson(value: unknown): string {
-  return JSON.stringify(value ?? null);
-}
-
-function notConverted(error: unknown): StatusError {
-  return badRequest(`error converting YAML to JSON: yaml: ${messageOf(error)}`);
 }

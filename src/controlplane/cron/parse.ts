@@ -1,3 +1,5 @@
+import { parseGoDuration } from "../../apimachinery/time.js";
+import { messageOf } from "../../util/errors.js";
 import { isTimeZone } from "./time-zone.js";
 
 /** One field of a schedule: the values that match. */
@@ -144,29 +146,11 @@ function mustParseInt(text: string): number {
   return value;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-};
-const DURATION = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/y;
-
-/** A Go duration, in whole seconds and at least one. Mirrors time.ParseDuration and cron.Every. */
+/** A Go duration, in whole seconds and at least one. Mirrors cron.Every. */
 function parseDelay(spec: string, text: string): number {
-  const fail = (why: string) => new CronError(`failed to parse duration ${spec}: time: ${why} ${JSON.stringify(text)}`);
-  if (text === "" || /^[+-]?$/.test(text)) throw fail("invalid duration");
-  const isNegative = text.startsWith("-");
-  let totalMs = 0;
-  DURATION.lastIndex = /^[+-]/.test(text) ? 1 : 0;
-  while (DURATION.lastIndex < text.length) {
-    const at = DURATION.lastIndex;
-    const match = DURATION.exec(text);
-    if (match === null) throw fail(/^[\d.]+$/.test(text.slice(at)) ? "missing unit in duration" : "invalid duration");
-    totalMs += Number(match[1]) * (UNIT_MS[match[2] ?? ""] ?? 0);
+  try {
+    return Math.max(Math.floor(parseGoDuration(text) / 1_000), 1) * 1_000;
+  } catch (error) {
+    throw new CronError(`failed to parse duration ${spec}: ${messageOf(error)}`);
   }
-  return Math.max(Math.floor((isNegative ? -totalMs : totalMs) / 1_000), 1) * 1_000;
 }

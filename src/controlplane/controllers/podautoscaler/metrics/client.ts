@@ -118,5 +118,14 @@ function getContainerMetrics(items: readonly PodMetrics[], resource: string, con
 }
 
 function windowOf({ timestamp, window }: PodMetrics): Pick<PodMetric, "timestampMs" | "windowMs"> {
-  return { timestampMs: Date.parse(timestamp ?? "") || 0, windowMs: parseGoDuration(window ?? "") ?? 0 };
+  return { timestampMs: Date.parse(timestamp ?? "") || 0, windowMs: windowMs(window) };
+}
+
+/** 0 for a window that is not a duration. */
+function windowMs(window = ""): number {
+  try {
+    return parseGoDuration(window);
+  } catch {
+    return 0;
+  }
 }
