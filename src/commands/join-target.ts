@@ -1,11 +1,14 @@
 import type { CliContext } from "../cli/context.js";
 import { targetOptions } from "../cli/options.js";
 import { OLDEST_RELEASE } from "../release/facts.js";
+import { skewProblem } from "../release/skew.js";
 import type { JoinPlan } from "../testbed/join-plan.js";
 import { releaseOf } from "../testbed/server-release.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
+import { LabError } from "../util/errors.js";
 
 /** The cluster that a node joins. */
 export interface JoinTarget extends AsyncDisposable {
@@ -14,6 +17,13 @@ export interface JoinTarget extends AsyncDisposable {
   readonly clock: Clock;
   readonly trace: Trace;
   readonly kubeVersion: string;
+}
+
+/** @throws LabError USAGE */
+function checkSkew(kubeletVersion: string, clusterVersion: string): void {
+  const problem = skewProblem(kubeletVersion, clusterVersion);
+  if (problem === undefined) return;
+  throw new LabError("USAGE", `the cluster is v${clusterVersion}; ${problem}`, "Choose another --kube-version.");
 }
 
 /** Opens the cluster that the flags name, or announces the address that --server names. */
@@ -28,12 +38,16 @@ export async function openJoinTarget(
     const { clock, trace } = context.session({});
     const text = `kubelab ${command} on the cluster at ${discovery.server}`;
     trace.emit({ kind: "note", text }, { actor: "user" });
-    return { target: undefined, clock, trace, kubeVersion: OLDEST_RELEASE, [Symbol.asyncDispose]: async () => {} };
+    const kubeVersion = options.kubeletVersion ?? OLDEST_RELEASE;
+    return { target: undefined, clock, trace, kubeVersion, [Symbol.asyncDispose]: async () => {} };
   }
-  const target = await context.openTarget(command, targetOptions(options));
+  const { kubeletVersion } = options;
+  const target = await context.openTarget(command, { ...targetOptions(options), ...defined({ kubeletVersion }) });
   const { clock, trace } = context.session({});
   try {
-    const kubeVersion = await releaseOf(target, { clock, trace, random });
+    const clusterVersion = await releaseOf(target, { clock, trace, random });
+    const kubeVersion = kubeletVersion ?? clusterVersion;
+    checkSkew(kubeVersion, clusterVersion);
     return { target, clock, trace, kubeVersion, [Symbol.asyncDispose]: () => target.close() };
   } catch (error) {
     await target.close();

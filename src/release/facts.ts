@@ -60,7 +60,8 @@ export function isAtLeast(kubeVersion: string, since: string): boolean {
   return minorOf(kubeVersion) >= minorOf(since);
 }
 
-function minorOf(release: string): number {
+/** 25 of `1.25` */
+export function minorOf(release: string): number {
   return Number(release.slice(release.indexOf(".") + 1));
 }
 

@@ -1,6 +1,7 @@
 import type { RestConfig } from "../client-go/rest/client.js";
 import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
 import { parseKubeVersion } from "../release/facts.js";
+import { skewProblem } from "../release/skew.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock, ClockReading } from "../util/clock.js";
 import { defined } from "../util/defined.js";
@@ -21,6 +22,8 @@ export interface TargetOptions extends EtcdOptions {
   readonly cluster?: string;
   readonly yes?: boolean;
   readonly kubeVersion?: string;
+  /** of the kubelet that joins: an embedded cluster is started with it, and one that runs may be newer. See `skewProblem` */
+  readonly kubeletVersion?: string;
   readonly speed?: number;
 }
 
@@ -67,7 +70,7 @@ export async function openTarget(
 ): Promise<Target> {
   const options = labCluster(host.env, given);
   if (chooseTarget(options) === "real") return openReal(host, options);
-  const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
+  const kubeVersion = parseKubeVersion(options.kubeVersion ?? options.kubeletVersion ?? "1.25");
   const etcd = etcdConfig(options);
   const { running, passedBy } = await findRunningCluster(host.env, options);
   if (running !== undefined) {
@@ -172,7 +175,10 @@ function clusterOf(env: Env): string | undefined {
 }
 
 /** `runs at speed 1, but --speed 10 was given` @returns undefined if the cluster fits the flags */
-function conflictOf(state: ClusterState, { speed, kubeVersion, ...etcd }: TargetOptions): string | undefined {
+function conflictOf(state: ClusterState, options: TargetOptions): string | undefined {
+  const { speed, kubeVersion, kubeletVersion, ...etcd } = options;
+  const skew = kubeletVersion === undefined ? undefined : skewProblem(kubeletVersion, state.kubeVersion);
+  if (skew !== undefined) return `runs v${state.kubeVersion}, but ${skew}`;
   const servers = etcdConfig(etcd)?.servers.join();
   const wanted = kubeVersion === undefined ? state.kubeVersion : parseKubeVersion(kubeVersion);
   const has = [
