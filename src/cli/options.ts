@@ -92,15 +92,21 @@ export function addTargetOptions(command: Command): Command {
   return addEtcdOptions(grouped).optionsGroup("");
 }
 
-/** Adds the resources that a joining node reports. */
-export function addCapacityOptions(command: Command): Command {
+/** Adds the resources that a kubelet reports; without --pods, its configuration's maxPods. */
+export function addKubeletCapacityOptions(command: Command): Command {
+  return addMachineOptions(command).addOption(podsOption()).optionsGroup("");
+}
+
+function addMachineOptions(command: Command): Command {
   return command
     .optionsGroup(NODE_GROUP)
     .option("--cpu <quantity>", "CPU capacity that the node reports", "100")
     .option("--memory <quantity>", "memory capacity that the node reports", "32Gi")
-    .option("--pods <number>", "pod capacity that the node reports", "110")
-    .option("--disk <quantity>", "disk capacity that the node reports", "100Gi")
-    .optionsGroup("");
+    .option("--disk <quantity>", "disk capacity that the node reports", "100Gi");
+}
+
+function podsOption(): Option {
+  return new Option("--pods <number>", "pod capacity that the node reports");
 }
 
 /** Adds the flags for joining a cluster without its administrator's kubeconfig. */
@@ -122,8 +128,8 @@ export function addNodeOptions(command: Command): Command {
     .option("--node <name>", "name of the node", "node-1")
     .option("--dir <folder>", `folder of kubelet.key, .pem and .config (default: ${folder})`, parsePath)
     .addOption(new Option("--out-dir <folder>").hideHelp().argParser(parsePath));
-  return addCapacityOptions(command)
-    .optionsGroup(NODE_GROUP)
+  return addMachineOptions(command)
+    .addOption(podsOption().default("110"))
     .option("--jitter", "renew the Lease up to 4 % late at random, as upstream does")
     .optionsGroup("");
 }

@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import {
-  addCapacityOptions,
+  addKubeletCapacityOptions,
   addKubeletOptions,
   addOutputOptions,
+  addPlainOptions,
   addServerOptions,
   addTargetOptions,
   addUiOption,
@@ -13,7 +14,7 @@ import {
 } from "../cli/options.js";
 import { stay } from "../cli/stay.js";
 import { lockFolder } from "../kubelet/certificate/folder-lock.js";
-import { DEFAULT_LOG_ROTATE_POLICY } from "../kubelet/logs/container-log-manager.js";
+import { OLDEST_RELEASE, parseKubeVersion } from "../release/facts.js";
 import { openAdminKubeconfig } from "../testbed/admin-kubeconfig.js";
 import { isOwnServer, networkFolderOf } from "../testbed/cluster.js";
 import { openStore } from "../testbed/join.js";
@@ -32,15 +33,17 @@ import { addExamples } from "./examples.js";
 import { withStatus } from "./inspector/key-table.js";
 import { kubeletTables } from "./inspector/kubelet-tables.js";
 import { openJoinTarget } from "./join-target.js";
+import { readConfiguration, reportFile } from "./node/configuration.js";
 import {
   parseAddresses,
+  parseBoolean,
   parseDomain,
   parseLogFiles,
   parseLogSize,
   parseNodeLabels,
   parseTaints,
 } from "./node/flags.js";
-import { checkNodeOptions, type NodeCommandOptions, toJoinOptions } from "./node/options.js";
+import { checkNodeOptions, type NodeCommandOptions, nodeTargetOptions, toJoinOptions } from "./node/options.js";
 import { announceNode, nodeResult, podsOf } from "./node/result.js";
 
 /** `kubelab node`: a small kubelet that joins a cluster and runs its pods. */
@@ -57,12 +60,33 @@ export function addNodeCommand(command: Command, context: CliContext): void {
     "kubelab node --handler ./examples/handler.mjs --handler-timeout 5m",
   );
   const output = addUiOption(addOutputOptions(command));
-  addServerOptions(addCapacityOptions(addKubeletOptions(addTargetOptions(output), "node-1")));
+  addServerOptions(addKubeletCapacityOptions(addKubeletOptions(addTargetOptions(output), "node-1")));
   addNodeOptions(command).action((options: NodeCommandOptions) => runNode(context, options));
+  addConfigCommand(command, context);
+}
+
+/** `kubelab node config`: the kubelet's defaults, and how a file differs from them. */
+function addConfigCommand(node: Command, context: CliContext): void {
+  const config = node
+    .command("config")
+    .description(
+      "Prints the kubelet's configuration (KubeletConfiguration) with a release's defaults, as a file for --config. Given a file, checks it and prints how it differs from them.",
+    )
+    .argument("[file]", "a file for --config", parsePath)
+    .addOption(new Option("--kube-version <release>", "the kubelet's release").default(OLDEST_RELEASE));
+  addPlainOptions(config).action(async (file: string | undefined, options: { readonly kubeVersion: string }) => {
+    const { defaultsResult, fileResult } = await import("./node/config.js");
+    const kubeVersion = parseKubeVersion(options.kubeVersion);
+    context.print(
+      file === undefined ? defaultsResult(kubeVersion) : await fileResult(pathFrom(context.cwd, file), kubeVersion),
+    );
+  });
+  addExamples(config, "kubelab node config > kubelet.yaml", "kubelab node config kubelet.yaml --kube-version 1.30");
 }
 
 function addNodeOptions(command: Command): Command {
   return command
+    .option("--config <file>", "KubeletConfiguration; flags win over it (see `kubelab node config`)", parsePath)
     .option("--manifest-url <url>", "static pods: manifests from this URL, read every 20 s")
     .option(
       "--root-dir <folder>",
@@ -70,6 +94,7 @@ function addNodeOptions(command: Command): Command {
       parsePath,
     )
     .option("--port <port>", "port of the kubelet's server; 0: a free one (default: 10250, if it is free)", parsePort)
+    .option("--register-node <boolean>", "false: another creates the Node (default: true)", parseBoolean)
     .option("--node-labels <labels>", "labels to register with: zone=a,disk=ssd", parseNodeLabels)
     .option("--register-with-taints <taints>", "taints to register with: dedicated=db:NoSchedule", parseTaints)
     .option("--cluster-dns <ips>", "name servers of pods; '': the node's own (default: 10.96.0.10)", parseAddresses)
@@ -78,16 +103,15 @@ function addNodeOptions(command: Command): Command {
       "--rotate-server-certificates",
       "the cluster signs the kubelet's serving certificate once you approve its CSR (default: self-signed)",
     )
-    .addOption(
-      new Option("--container-log-max-size <bytes>", "a container's log is rotated at this size")
-        .argParser(parseLogSize)
-        .default(DEFAULT_LOG_ROTATE_POLICY.maxSize, "10Mi"),
+    .option(
+      "--container-log-max-size <bytes>",
+      "a container's log is rotated at this size (default: 10Mi)",
+      parseLogSize,
     )
     .option(
       "--container-log-max-files <number>",
-      "number of log files that are kept for each container",
+      "number of log files that are kept for each container (default: 5)",
       parseLogFiles,
-      DEFAULT_LOG_ROTATE_POLICY.maxFiles,
     )
     .option(
       "--handler <file>",
@@ -99,24 +123,28 @@ function addNodeOptions(command: Command): Command {
 }
 
 async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
-  const plan = planJoin(toJoinOptions(options), joinDefaults(context));
   checkNodeOptions(options);
+  const assumed = parseKubeVersion(options.kubeVersion ?? OLDEST_RELEASE);
+  const early = await readConfiguration(context, options, assumed);
+  const plan = planJoin(toJoinOptions(options, early.config), joinDefaults(context));
   const store = await openStore(plan);
   await using _lock = await lockFolder(plan.folder);
   const { cwd, env, random, signal } = context;
   const handler = await loadHandler({ cwd, env, signal, clock: new SystemClock() }, options, plan.folder);
-  await using opened = await openJoinTarget(context, "node", plan, options);
+  await using opened = await openJoinTarget(context, "node", plan, nodeTargetOptions(options));
   const { target, clock, trace, kubeVersion } = opened;
   await trace.chapter("node", async () => {
+    const configuration = kubeVersion === assumed ? early : await readConfiguration(context, options, kubeVersion);
+    await reportFile(configuration, trace);
     await endLeftWork(trace, plan.folder);
     await using virtual =
       handler === undefined
         ? undefined
         : await startHandler({ handler, random, clock, trace: traceOfNode(trace, plan.nodeName) }, options);
-    const { port, cri, clusterDns, clusterDomain, manifestUrl } = options;
+    const { port, cri } = options;
+    const { config, fixedPorts } = configuration;
     const server = serverOf(plan, target);
     const isOwnCluster = target?.kind === "embedded" || (await isOwnServer(env, server));
-    const manifestDir = options.manifestDir === undefined ? undefined : pathFrom(cwd, options.manifestDir);
     await using node = await startNode(
       { context, clock, trace },
       {
@@ -124,11 +152,11 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         kubeVersion,
         target,
         store,
-        rotateServerCertificates: options.rotateServerCertificates === true,
+        config,
+        fixedPorts,
         networkFolder: await networkFolderOf(env, server),
         isOwnCluster,
-        logRotatePolicy: { maxSize: options.containerLogMaxSize, maxFiles: options.containerLogMaxFiles },
-        ...defined({ port, cri, clusterDns, clusterDomain, manifestUrl, manifestDir }),
+        ...defined({ port, cri }),
         ...(virtual === undefined ? {} : { cri: virtual.endpoint, hooks: virtual.hooks, isSimulated: true }),
       },
     );

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { NodeObject } from "../apimachinery/api/node.js";
 import type { V1Pod, V1PodStatus } from "../apimachinery/api/pod.js";
 import { unitValue } from "../apimachinery/quantity.js";
+import { parseGoDuration } from "../apimachinery/time.js";
 import { Backoff } from "../client-go/backoff.js";
 import { Informer } from "../client-go/cache/informer.js";
 import { collectionPath, NODES, SERVICES } from "../client-go/rest/paths.js";
@@ -17,7 +18,7 @@ import type { PodStatus } from "./container/runtime.js";
 import type { ServiceObject } from "./envvars/service-env.js";
 import { ApiPodEventRecorder } from "./events/pod-recorder.js";
 import { ImageGcManager } from "./images/image-gc-manager.js";
-import { checkImageGcPolicy, DEFAULT_IMAGE_GC_POLICY } from "./images/image-gc-policy.js";
+import { checkImageGcPolicy, imageGcPolicy } from "./images/image-gc-policy.js";
 import { generateApiPodStatus } from "./kubelet-pods/api-pod-status.js";
 import { PodObjectManagers } from "./kubelet-pods/pod-objects.js";
 import { ReasonCache } from "./kubelet-pods/reason-cache.js";
@@ -31,8 +32,8 @@ import { DialingHookClient } from "./lifecycle/hook-http-client.js";
 import { canAdmitPod } from "./lifecycle-admission/admit.js";
 import { PredicateAdmitHandler } from "./lifecycle-admission/predicate.js";
 import { CriticalPodAdmissionHandler } from "./lifecycle-admission/preemption.js";
-import { ContainerLogManager, DEFAULT_LOG_ROTATE_POLICY } from "./logs/container-log-manager.js";
-import { DEFAULT_CLUSTER_DNS, DnsConfigurer } from "./network/dns.js";
+import { ContainerLogManager, logRotatePolicy } from "./logs/container-log-manager.js";
+import { DnsConfigurer } from "./network/dns.js";
 import type { NodeAgent } from "./node.js";
 import { NODE_OS } from "./nodestatus/machine.js";
 import type { KubeletOptions, WorkerPodCache } from "./options.js";
@@ -110,6 +111,7 @@ class KubeletBase {
  * Mirrors NewMainKubelet in pkg/kubelet/kubelet.go.
  */
 export class Kubelet extends KubeletBase {
+  readonly config = this.options.config;
   readonly client = this.deps.agent.client;
   /** The address of pods in the network of the node. Mirrors GetNodeHostIPs. */
   readonly nodeIp = this.deps.agent.addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
@@ -206,7 +208,7 @@ export class Kubelet extends KubeletBase {
   readonly runtime: KubeGenericRuntimeManager = this.#newRuntimeManager();
   readonly runtimeUp = new RuntimeUp({ ...this.ctx, runtime: this.runtime, state: this.runtimeState });
   readonly podCidr = new PodCidr({ ...this.ctx, runtime: this.runtime });
-  readonly images = new NodeImages({ ...this.ctx, runtime: this.runtime });
+  readonly images = new NodeImages({ ...this.ctx, runtime: this.runtime }, this.config.nodeStatusMaxImages);
   readonly containerGc = new ContainerGc({ runtime: this.runtime, sourcesReady: this.sourcesReady });
   readonly imageGc = new ImageGcManager(
     {
@@ -215,13 +217,13 @@ export class Kubelet extends KubeletBase {
       agent: this.deps.agent,
       imageFsStats: (signal) => imageFsStats({ ...this.options.machine, runtime: this.runtime }, signal),
     },
-    checkImageGcPolicy(this.options.imageGcPolicy ?? DEFAULT_IMAGE_GC_POLICY),
+    checkImageGcPolicy(imageGcPolicy(this.config)),
   );
   readonly logManager = new ContainerLogManager(
     { ...this.ctx, runtimeService: (this.deps.polling ?? this.deps.cri).runtime },
     {
       podLogsDirectory: podLogsDir(this.options.rootDir),
-      policy: this.options.logRotatePolicy ?? DEFAULT_LOG_ROTATE_POLICY,
+      policy: logRotatePolicy(this.config),
     },
   );
 
@@ -260,7 +262,7 @@ export class Kubelet extends KubeletBase {
       podCache: this.deps.hooks?.podCache?.(this.podCache) ?? this.podCache,
       syncer: this.#newPodSyncer(),
     },
-    this.options,
+    { ...this.options, resyncIntervalMs: parseGoDuration(this.config.syncFrequency) },
   );
 
   // Admission and the sync loop.
@@ -318,18 +320,16 @@ export class Kubelet extends KubeletBase {
   }
 
   #newDns(): DnsConfigurer {
-    const { clusterDns, clusterDomain, machine, kubeVersion } = { ...DEFAULT_CLUSTER_DNS, ...this.options };
-    const cluster = { clusterDns, clusterDomain, kubeVersion };
-    return new DnsConfigurer(this.recording, {
-      ...cluster,
-      resolverConfig: machine.resolvConf,
-      nodeIps: [this.nodeIp],
-    });
+    const { clusterDNS: clusterDns = [], clusterDomain = "", resolvConf: resolverConfig } = this.config;
+    const { kubeVersion } = this.options;
+    const nodeIps = [this.nodeIp];
+    return new DnsConfigurer(this.recording, { clusterDns, clusterDomain, kubeVersion, resolverConfig, nodeIps });
   }
 
   #newRuntimeManager(): KubeGenericRuntimeManager {
     const { cri } = this.deps;
     const { kubeVersion, rootDir, resources } = this.options;
+    const { serializeImagePulls, cpuCFSQuota } = this.config;
     return new KubeGenericRuntimeManager(
       {
         ...this.recording,
@@ -351,6 +351,8 @@ export class Kubelet extends KubeletBase {
         podLogsDirectory: podLogsDir(rootDir),
         seccompProfileRoot: join(rootDir, "seccomp"),
         memoryCapacityBytes: unitValue(resources.memory),
+        serializeImagePulls,
+        cpuCfsQuota: cpuCFSQuota,
       },
     );
   }

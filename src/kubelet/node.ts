@@ -1,4 +1,5 @@
 import type { NodeAddress, NodeObject, NodeStatus, Taint } from "../apimachinery/api/node.js";
+import { parseGoDuration } from "../apimachinery/time.js";
 import { runCertificateManager } from "../client-go/certificate/manager.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
@@ -7,6 +8,7 @@ import type { Ctx } from "../trace/ctx.js";
 import { traceOfNode } from "../trace/view.js";
 import { allUntilOneEnds, waitAtMost } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
+import { type KubeletConfiguration, setDefaults } from "./apis/config/defaults.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import { kubeletClientCertificate } from "./certificate/kubelet.js";
 import { NodeEventRecorder } from "./events/node-recorder.js";
@@ -35,6 +37,8 @@ export interface NodeOptions {
   readonly kubeVersion: string;
   readonly resources: NodeResources;
   readonly jitter?: boolean;
+  /** default: upstream's defaults */
+  readonly config?: KubeletConfiguration;
   /** to register with beside the default ones, as `--node-labels`; default: none */
   readonly labels?: Readonly<Record<string, string>>;
   /** the taints to register with, as `--register-with-taints`; default: none */
@@ -70,19 +74,24 @@ export class NodeAgent {
     ctx: Ctx,
     readonly options: NodeOptions,
   ) {
-    const { nodeName, kubeVersion, resources } = options;
+    const { nodeName, kubeVersion, resources, config: kubelet = setDefaults({}, options.kubeVersion) } = options;
     const deps = { ...ctx, trace: traceOfNode(ctx.trace, nodeName) };
     this.deps = deps;
     this.client = new SwitchingClient(config, (one) => createClient(one, { ...deps, actor: "kubelet" }));
     const machine = readMachineFacts(nodeName, options.addresses);
-    this.#inputs = { nodeName, resources, machine, kubeletVersion: `v${kubeVersion}.0` };
+    this.#inputs = { nodeName, resources, reservations: kubelet, machine, kubeletVersion: `v${kubeVersion}.0` };
     this.#events = new NodeEventRecorder({ ...deps, client: this.client }, { nodeName, kubeVersion });
-    this.lease = new LeaseController({ ...deps, client: this.client }, options);
+    this.lease = new LeaseController(
+      { ...deps, client: this.client },
+      { ...options, leaseDurationSeconds: kubelet.nodeLeaseDurationSeconds },
+    );
     this.heartbeat = new NodeStatusHeartbeat(
       { ...deps, client: this.client },
       {
         nodeName,
         kubeVersion,
+        updateFrequencyMs: parseGoDuration(kubelet.nodeStatusUpdateFrequency),
+        reportFrequencyMs: parseGoDuration(kubelet.nodeStatusReportFrequency),
         setStatus: (before, nowMs) => this.#status(before, nowMs),
         onReport: (reportMs) => this.#heardAt(reportMs),
         onReady: (isReady) => this.#events.recordStatus(isReady ? "NodeReady" : "NodeNotReady"),
@@ -111,7 +120,8 @@ export class NodeAgent {
   /** The Node as this kubelet would register it now. Admission uses it until the API server has one. */
   initialNode(): NodeObject {
     const inputs = this.#inputsNow({ problems: [RUNTIME_NOT_CHECKED] }, this.deps.clock.now());
-    return initialNode(inputs, this.options);
+    const { labels, taints, config } = this.options;
+    return initialNode(inputs, defined({ labels, taints, providerId: config?.providerID }));
   }
 
   #status(before: NodeStatus, nowMs: number): NodeStatus {

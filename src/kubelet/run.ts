@@ -19,6 +19,13 @@ const START_PATIENCE_MS = 2_000;
 /** How long closing waits for events that the API server does not accept. */
 const END_PATIENCE_MS = 2_000;
 
+const NOT_REGISTERED = {
+  kind: "decision",
+  what: "do not register",
+  why: "registerNode is false: another client creates the Node; until then the status and the Lease cannot be written",
+  upstream: { file: "pkg/kubelet/kubelet_node_status.go", func: "syncNodeStatus" },
+} as const;
+
 /** A kubelet that has registered its node and runs its pods. */
 export interface RunningKubelet {
   readonly nodeName: string;
@@ -154,7 +161,8 @@ class KubeletRun {
     const { deps, signal } = this.kubelet;
     const { agent, trace } = deps;
     agent.birthCry();
-    await agent.register(signal);
+    if (this.kubelet.config.registerNode) await agent.register(signal);
+    else trace.emit(NOT_REGISTERED, { actor: "kubelet" });
     await this.#untilReady(START_PATIENCE_MS);
     const problems = this.problems();
     if (problems.length > 0) {
@@ -189,8 +197,9 @@ class KubeletRun {
   }
 
   async #keepNode(signal: AbortSignal): Promise<void> {
-    const { deps, options } = this.kubelet;
-    const { agent, store } = deps;
+    const { deps, options, config } = this.kubelet;
+    const { agent } = deps;
+    const store = config.rotateCertificates === true ? deps.store : undefined;
     const { expirationSeconds } = options;
     await orAborted(this.#isRegistered, signal);
     const keep = (inner: AbortSignal) =>

@@ -5,6 +5,7 @@ import { MessageError } from "../i18n/message-error.js";
 import type { ControlServer } from "../runtime/control/http.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
 import { planUnasked } from "../testbed/join-plan.js";
+import { nodeConfiguration } from "../testbed/kubelet-config.js";
 import type { RunningNode } from "../testbed/node.js";
 import { claimNodeAddress } from "../testbed/node-address.js";
 import type { Target } from "../testbed/target.js";
@@ -159,7 +160,7 @@ export class LabMachine {
         target,
         kubeVersion: target.kubeVersion,
         machineRuntime: this.runtime,
-        manifestDir: join(plan.folder, "manifests"),
+        config: nodeConfiguration(target.kubeVersion, { staticPodPath: join(plan.folder, "manifests") }),
         port: this.#port,
       },
     );

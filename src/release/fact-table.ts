@@ -132,6 +132,8 @@ export const FACTS = {
     ],
   ),
   separateTaintEvictionController: gate("SeparateTaintEvictionController", ["1.25", false], ["1.29", true]),
+  nodeSwap: gate("NodeSwap", ["1.25", false], ["1.30", true]),
+  kubeletTracing: gate("KubeletTracing", ["1.25", false], ["1.27", true]),
   podDisruptionConditions: gate("PodDisruptionConditions", ["1.25", false], ["1.26", true]),
   pdbUnhealthyPodEvictionPolicy: gate("PDBUnhealthyPodEvictionPolicy", ["1.25", false], ["1.27", true]),
   defaultNotReadyTolerationSeconds: count("defaultNotReadyTolerationSeconds", TOLERATIONS, "s", ["1.25", 300]),

@@ -15,6 +15,7 @@ import { isAbortError, messageOf } from "../util/errors.js";
 import { Administrator } from "./administrator.js";
 import type { NodeContext } from "./context.js";
 import { JOIN_TIMEOUT_MS, planUnasked } from "./join-plan.js";
+import { nodeConfiguration } from "./kubelet-config.js";
 import type { RunningNode } from "./node.js";
 import { proxyIdentity, startNodeProxy } from "./node-proxy.js";
 import type { Target } from "./target.js";
@@ -76,9 +77,10 @@ export async function startNodes(
     await inParallel(specs, STARTS_AT_A_TIME, async ({ name: nodeName, labels, taints, manifestDir }) => {
       const plan = { ...planUnasked(nodeName, join(folder, nodeName), token, labels), ...defined({ taints }) };
       const { kubeVersion } = target;
+      const config = nodeConfiguration(kubeVersion, defined({ staticPodPath: manifestDir }));
       const node = await startNode(
         { context, clock, trace: quiet },
-        { plan, kubeVersion, target, port: 0, networkFolder, ...defined({ manifestDir }) },
+        { plan, kubeVersion, target, port: 0, networkFolder, config },
       );
       nodes.push(node);
       node.done.catch((error: unknown) => report(trace, nodeName, error));

@@ -3,6 +3,7 @@ import type { NodeAddress } from "../apimachinery/api/node.js";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { discoverCluster } from "../cluster-bootstrap/discovery.js";
 import type { BootstrapToken } from "../cluster-bootstrap/token.js";
+import type { KubeletConfiguration } from "../kubelet/apis/config/defaults.js";
 import { type BootstrapResult, loadClientCert } from "../kubelet/certificate/bootstrap.js";
 import { type CertificateStore, openCertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { type BootstrapDecision, needsBootstrap } from "../kubelet/certificate/needs-bootstrap.js";
@@ -41,6 +42,8 @@ export interface JoinSession {
   readonly trace: Trace;
   readonly plan: JoinPlan;
   readonly kubeVersion: string;
+  /** of the kubelet; default: upstream's defaults */
+  readonly config?: KubeletConfiguration;
   /** undefined with --server: nothing is known of the cluster but its address */
   readonly target: Target | undefined;
   readonly store: CertificateStore;
@@ -103,7 +106,7 @@ export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
       kubeVersion,
       resources: plan.resources,
       jitter: plan.jitter,
-      ...defined({ labels: plan.labels, taints: plan.taints, addresses: session.addresses }),
+      ...defined({ labels: plan.labels, taints: plan.taints, addresses: session.addresses, config: session.config }),
     },
   );
   try {

@@ -11,6 +11,8 @@ export interface NodeRuntimeOptions {
   readonly cri?: string;
   /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
   readonly machineRuntime?: HostedRuntime;
+  /** ms; default: two minutes */
+  readonly runtimeRequestTimeoutMs?: number;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
   /** where the embedded runtimes of the cluster find one another: see `networkFolder`; undefined: there are no others */
@@ -45,11 +47,12 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
     const own = options.cri === undefined && options.machineRuntime === undefined;
     const runtime = own ? await startEmbeddedRuntime(deps, options) : options.machineRuntime;
     if (own) opened.defer(async () => runtime?.close());
+    const timeout = defined({ runtimeRequestTimeoutMs: options.runtimeRequestTimeoutMs });
     const endpoint = options.cri ?? runtime?.endpoint ?? "";
-    const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, {}, signal);
+    const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, timeout, signal);
     opened.defer(() => cri.close());
     const pollingDeps = { clock, trace: quieterTrace(trace, 3), actor: "kubelet" } as const;
-    const polling = await createCriClient(endpoint, pollingDeps, {}, signal);
+    const polling = await createCriClient(endpoint, pollingDeps, timeout, signal);
     opened.defer(() => polling.close());
     return { runtime, cri, polling, close: () => opened.close() };
   } catch (error) {

@@ -1,9 +1,11 @@
 import { join } from "node:path";
+import { parseGoDuration } from "../apimachinery/time.js";
 import type { CriClient } from "../cri/remote/create-cri-client.js";
+import type { KubeletConfiguration } from "../kubelet/apis/config/defaults.js";
+import type { ConfigField } from "../kubelet/apis/config/fields.js";
 import { getDirFsInfo } from "../kubelet/cadvisor/fs-info.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import type { KubeletHooks } from "../kubelet/kubelet.js";
-import type { LogRotatePolicy } from "../kubelet/logs/container-log-manager.js";
 import { diskBytes } from "../kubelet/nodestatus/resources.js";
 import type { NodeMachine } from "../kubelet/options.js";
 import { type RunningKubelet, startKubelet } from "../kubelet/run.js";
@@ -17,6 +19,7 @@ import { writeFileAtomic } from "../util/files.js";
 import type { NodeContext } from "./context.js";
 import { openStore, prepareNode } from "./join.js";
 import type { JoinPlan } from "./join-plan.js";
+import { nodeConfiguration } from "./kubelet-config.js";
 import { realUsage, simulatedUsage } from "./machine-usage.js";
 import { addressesInNetwork, claimNodeAddress } from "./node-address.js";
 import { type NodeRuntimeOptions, openNodeRuntime } from "./node-runtime.js";
@@ -39,17 +42,11 @@ export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress"
   /** what runs at `cri` is no container runtime of this machine: its pods see a folder in place of the machine */
   readonly isSimulated?: boolean;
   readonly hooks?: KubeletHooks;
-  readonly manifestDir?: string;
-  readonly manifestUrl?: string;
-  /** of the kubelet's server; 0: a free one; default 10250, or a free one where that is taken */
+  /** default: that of a node on an embedded runtime */
+  readonly config?: KubeletConfiguration;
+  /** see KubeletOptions */
   readonly port?: number;
-  /** the cluster signs the kubelet's serving certificate after approval; default: the kubelet signs its own */
-  readonly rotateServerCertificates?: boolean;
-  /** name servers that pods are given; empty: the node's; default as kubeadm: 10.96.0.10 */
-  readonly clusterDns?: readonly string[];
-  /** empty: none; default `cluster.local` */
-  readonly clusterDomain?: string;
-  readonly logRotatePolicy?: LogRotatePolicy;
+  readonly fixedPorts?: readonly ConfigField[];
 }
 
 /** A small kubelet that has joined a cluster, with its runtime. */
@@ -79,6 +76,8 @@ export async function startNode(
 ): Promise<RunningNode> {
   const { context, clock, trace } = session;
   const { plan, kubeVersion, target } = options;
+  const machineKind = options.cri === undefined || options.isSimulated === true ? "simulated" : "real";
+  const config = options.config ?? nodeConfiguration(kubeVersion, {}, machineKind);
   const opened = new Disposables();
   const close = () => opened.close();
   try {
@@ -87,14 +86,18 @@ export async function startNode(
     const runtimeTrace = traceOfNode(trace, plan.nodeName);
     const opening = openNodeRuntime(
       { clock, trace: runtimeTrace, signal: context.signal, nodeName: plan.nodeName },
-      { ...options, ...defined({ nodeAddress }) },
+      {
+        ...options,
+        runtimeRequestTimeoutMs: parseGoDuration(config.runtimeRequestTimeout),
+        ...defined({ nodeAddress }),
+      },
     );
     const settled = opening.catch(() => undefined);
     opened.defer(async () => (await settled)?.close());
     // A runtime that the user named must answer before the node joins; an embedded one starts meanwhile.
     if (options.cri !== undefined) await opening;
     const prepared = await prepareNode({
-      ...{ context, clock, trace, plan, kubeVersion, target, store },
+      ...{ context, clock, trace, plan, kubeVersion, config, target, store },
       ...(nodeAddress !== undefined && isInOwnCluster(options) ? { addresses: addressesInNetwork(nodeAddress) } : {}),
     });
     opened.defer(() => prepared.agent.close());
@@ -120,14 +123,10 @@ export async function startNode(
           runtime === undefined && options.isSimulated !== true
             ? realMachine()
             : await simulatedMachine({ clock, rootDir, plan, cri, nodeAddress }),
-        rotateServerCertificates: options.rotateServerCertificates === true,
+        config,
         ...defined({
           port: options.port,
-          clusterDns: options.clusterDns,
-          clusterDomain: options.clusterDomain,
-          logRotatePolicy: options.logRotatePolicy,
-          manifestDir: options.manifestDir,
-          manifestUrl: options.manifestUrl,
+          fixedPorts: options.fixedPorts,
           expirationSeconds: plan.expirationSeconds,
         }),
       },
@@ -169,7 +168,6 @@ function realMachine(): NodeMachine {
   return {
     hostPaths: { kind: "real" },
     hostsFile: "/etc/hosts",
-    resolvConf: "/etc/resolv.conf",
     getDirFsInfo,
     ...defined({ usage: realUsage() }),
   };
@@ -191,7 +189,6 @@ async function simulatedMachine(machine: SimulatedMachine): Promise<NodeMachine>
   return {
     hostPaths: { kind: "below", root: join(rootDir, "host") },
     hostsFile,
-    resolvConf: "",
     getDirFsInfo: simulatedDisk(cri.images, diskBytes(plan.resources)),
     usage: simulatedUsage(clock),
   };

@@ -13,6 +13,7 @@ import type { HostedRuntime } from "../../runtime/host/host.js";
 import { openAdminKubeconfig } from "../../testbed/admin-kubeconfig.js";
 import { networkFolderOf } from "../../testbed/cluster.js";
 import { JOIN_TIMEOUT_MS, joinDefaults, planJoin } from "../../testbed/join-plan.js";
+import { nodeConfiguration } from "../../testbed/kubelet-config.js";
 import { startNode } from "../../testbed/node.js";
 import { PodFixture } from "../../testbed/pod-fixture.js";
 import { releaseOf } from "../../testbed/server-release.js";
@@ -104,7 +105,11 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
           kubeVersion,
           target,
           port: 0,
-          manifestDir: fixture.folder,
+          config: nodeConfiguration(
+            kubeVersion,
+            { staticPodPath: fixture.folder },
+            options.cri === undefined ? "simulated" : "real",
+          ),
           networkFolder: await networkFolderOf(context.env, target.admin.server),
           ...defined({ cri: options.cri }),
           ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace: ofNode }) }),

@@ -7,6 +7,7 @@ import {
   KUBELET_LABEL_NAMESPACES,
   KUBELET_LABELS,
 } from "../../apimachinery/corev1/kubelet-labels.js";
+import { TAINT_EFFECTS, taintProblem } from "../../apimachinery/corev1/taints.js";
 import { nanoValue } from "../../apimachinery/quantity.js";
 import { defined } from "../../util/defined.js";
 
@@ -28,10 +29,10 @@ export function parseDomain(text: string): string {
 
 const NANOS_PER_UNIT = 1_000_000_000n;
 
-/** Bytes of `10Mi`, the form of the kubelet's containerLogMaxSize. */
-export function parseLogSize(text: string): number {
+/** Checks a number of bytes such as `10Mi`, the form of the kubelet's containerLogMaxSize. */
+export function parseLogSize(text: string): string {
   const nanos = nanoValue(text);
-  if (nanos !== undefined && nanos % NANOS_PER_UNIT === 0n) return Number(nanos / NANOS_PER_UNIT);
+  if (nanos !== undefined && nanos % NANOS_PER_UNIT === 0n) return text;
   throw new InvalidArgumentError("expected a number of bytes such as 10Mi or 500k; -1: logs are not rotated.");
 }
 
@@ -40,6 +41,13 @@ export function parseLogFiles(text: string): number {
   const count = Number(text);
   if (/^\d{1,6}$/.test(text) && count >= 2) return count;
   throw new InvalidArgumentError("expected a number of files, at least 2: the one being written, and an old one.");
+}
+
+/** As Go's flags: `--register-node=false`. */
+export function parseBoolean(text: string): boolean {
+  if (/^(1|t|T|TRUE|true|True)$/.test(text)) return true;
+  if (/^(0|f|F|FALSE|false|False)$/.test(text)) return false;
+  throw new InvalidArgumentError("expected true or false.");
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -67,11 +75,9 @@ export function parseNodeLabels(text: string, before: Labels = {}): Labels {
   );
 }
 
-const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-
 /**
  * Adds the taints of `key=value:effect,key:effect` to those of earlier flags.
- * Mirrors ParseTaints in pkg/util/taints/taints.go, without removals.
+ * As upstream's ParseTaints, without removals.
  * @throws InvalidArgumentError: commander names the flag
  */
 export function parseTaints(text: string, before: readonly Taint[] = []): readonly Taint[] {
@@ -79,16 +85,17 @@ export function parseTaints(text: string, before: readonly Taint[] = []): readon
   for (const part of text.split(",").map((one) => one.trim())) {
     if (part === "") continue;
     const [, key = "", value, effect = ""] = /^([^=:]+)(?:=([^=:]*))?:([^:]*)$/.exec(part) ?? [];
-    if (!EFFECTS.includes(effect)) {
-      const expected = `expected key=value:effect or key:effect, with the effect ${EFFECTS.join(", ")}`;
+    if (!TAINT_EFFECTS.includes(effect)) {
+      const expected = `expected key=value:effect or key:effect, with the effect ${TAINT_EFFECTS.join(", ")}`;
       throw new InvalidArgumentError(`${JSON.stringify(part)} is not a taint; ${expected}.`);
     }
-    const [problem] = [...isQualifiedName(key), ...isLabelValue(value ?? "")];
+    const taint: Taint = { key, effect, ...defined({ value }) };
+    const problem = taintProblem(taint);
     if (problem !== undefined) throw new InvalidArgumentError(`${JSON.stringify(part)}: ${problem}.`);
     if (taints.some((one) => one.key === key && one.effect === effect)) {
       throw new InvalidArgumentError(`${key} has the effect ${effect} twice; expected it once.`);
     }
-    taints.push({ key, effect, ...defined({ value }) });
+    taints.push(taint);
   }
   return taints;
 }

@@ -1,5 +1,8 @@
 import type { Taint } from "../../apimachinery/api/node.js";
 import { targetOptions } from "../../cli/options.js";
+import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
+import { podCapacity } from "../../kubelet/nodestatus/resources.js";
+import { parseKubeVersion } from "../../release/facts.js";
 import { JOIN_TIMEOUT_MS, type JoinOptions } from "../../testbed/join-plan.js";
 import type { TargetOptions } from "../../testbed/target.js";
 import { defined } from "../../util/defined.js";
@@ -10,8 +13,11 @@ import type { HandlerOptions } from "../../virtual/open-handler.js";
 export interface NodeCommandOptions
   extends TargetOptions,
     HandlerOptions,
-    Pick<JoinOptions, "cpu" | "memory" | "pods" | "disk" | "server" | "token" | "caCertHash"> {
+    Pick<JoinOptions, "cpu" | "memory" | "disk" | "server" | "token" | "caCertHash"> {
   readonly name: string;
+  /** the kubelet's configuration file; other flags win over it */
+  readonly config?: string;
+  readonly pods?: string;
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
   readonly cri?: string;
@@ -22,19 +28,28 @@ export interface NodeCommandOptions
   readonly registerWithTaints?: readonly Taint[];
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
-  /** bytes; negative: logs are not rotated */
-  readonly containerLogMaxSize: number;
-  readonly containerLogMaxFiles: number;
+  /** `10Mi`; negative: logs are not rotated */
+  readonly containerLogMaxSize?: string;
+  readonly containerLogMaxFiles?: number;
+  readonly registerNode?: boolean;
   /** ms */
   readonly duration?: number;
 }
 
+/** The flags about the cluster. --kube-version is the kubelet's: it may be older than the cluster. */
+export function nodeTargetOptions(options: NodeCommandOptions): TargetOptions {
+  const { kubeVersion, ...rest } = targetOptions(options);
+  return { ...rest, ...(kubeVersion === undefined ? {} : { kubeletVersion: parseKubeVersion(kubeVersion) }) };
+}
+
 /** The flags about joining. */
-export function toJoinOptions(options: NodeCommandOptions): JoinOptions {
-  const { name, cpu, memory, pods, disk, rootDir, server, token, caCertHash, nodeLabels, registerWithTaints } = options;
+export function toJoinOptions(options: NodeCommandOptions, config: KubeletConfiguration): JoinOptions {
+  const { name, cpu, memory, disk, rootDir, server, token, caCertHash, nodeLabels } = options;
+  const { registerWithTaints } = config;
+  const pods = options.pods ?? String(podCapacity(config, cpu));
   const own = { node: name, cpu, memory, pods, approve: "auto", timeout: JOIN_TIMEOUT_MS } as const;
   return {
-    ...targetOptions(options),
+    ...nodeTargetOptions(options),
     ...own,
     ...defined({ disk, dir: rootDir, server, token, caCertHash, nodeLabels, registerWithTaints }),
   };

@@ -8,7 +8,9 @@ export function announceNode(trace: Trace, node: RunningNode, hasAdmin: boolean)
   const { nodeName, kubelet, cri } = node;
   const { runtimeName, runtimeVersion } = cri.version;
   const where = node.runtime === undefined ? cri.endpoint : "embedded: its containers end with this command";
-  const ready = kubelet.isReady() ? "is Ready" : "has registered, but is not Ready yet";
+  const isRegistered = kubelet.kubelet.config.registerNode;
+  const notReady = isRegistered ? "has registered, but is not Ready yet" : "waits for its Node";
+  const ready = kubelet.isReady() && isRegistered ? "is Ready" : notReady;
   const text = `node ${nodeName} ${ready}; runtime ${runtimeName} ${runtimeVersion} (${where})`;
   trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   if (hasAdmin) return;

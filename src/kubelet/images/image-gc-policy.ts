@@ -1,4 +1,6 @@
+import { parseGoDuration } from "../../apimachinery/time.js";
 import { LabError } from "../../util/errors.js";
+import type { KubeletConfiguration } from "../apis/config/defaults.js";
 
 /** When images are collected, and down to which usage. Mirrors ImageGCPolicy in pkg/kubelet/images/image_gc_manager.go. */
 export interface ImageGcPolicy {
@@ -10,12 +12,14 @@ export interface ImageGcPolicy {
   readonly minAgeMs: number;
 }
 
-/** Mirrors SetDefaults_KubeletConfiguration in pkg/kubelet/apis/config/v1beta1/defaults.go. */
-export const DEFAULT_IMAGE_GC_POLICY: ImageGcPolicy = {
-  highThresholdPercent: 85,
-  lowThresholdPercent: 80,
-  minAgeMs: 120_000,
-};
+/** The policy of a configuration. Mirrors NewMainKubelet in pkg/kubelet/kubelet.go. */
+export function imageGcPolicy(config: KubeletConfiguration): ImageGcPolicy {
+  return {
+    highThresholdPercent: config.imageGCHighThresholdPercent,
+    lowThresholdPercent: config.imageGCLowThresholdPercent,
+    minAgeMs: parseGoDuration(config.imageMinimumGCAge),
+  };
+}
 
 /** Mirrors NewImageGCManager. @throws LabError USAGE with upstream's message */
 export function checkImageGcPolicy(policy: ImageGcPolicy): ImageGcPolicy {

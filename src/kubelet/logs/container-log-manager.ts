@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { basename } from "node:path";
+import { nanoValue, unitValue } from "../../apimachinery/quantity.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../../cri/labels.js";
 import { ContainerState } from "../../cri/messages/enums.js";
 import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
@@ -8,7 +9,8 @@ import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/concurrency.js";
-import { messageOf } from "../../util/errors.js";
+import { LabError, messageOf } from "../../util/errors.js";
+import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import { isOwnLog } from "../kuberuntime/log-paths.js";
 import { makeRoomForRotated } from "./rotated-logs.js";
 
@@ -24,8 +26,28 @@ export interface LogRotatePolicy {
   readonly maxFiles: number;
 }
 
-/** Mirrors containerLogMaxSize (10Mi) and containerLogMaxFiles in pkg/kubelet/apis/config/v1beta1/defaults.go. */
-export const DEFAULT_LOG_ROTATE_POLICY: LogRotatePolicy = { maxSize: 10 * 1024 * 1024, maxFiles: 5 };
+/**
+ * The policy of a configuration. Mirrors NewContainerLogManager and parseMaxSize.
+ * @throws LabError BAD_FILE
+ */
+export function logRotatePolicy(
+  config: Pick<KubeletConfiguration, "containerLogMaxSize" | "containerLogMaxFiles">,
+): LogRotatePolicy {
+  const { containerLogMaxSize: size, containerLogMaxFiles: maxFiles } = config;
+  const fail = (why: string, hint: string) =>
+    new LabError("BAD_FILE", `failed to initialize container log manager: ${why}`, hint);
+  if (maxFiles <= 1) {
+    throw fail(
+      `invalid MaxFiles ${maxFiles}, must be > 1`,
+      "containerLogMaxFiles counts the file in use and an old one.",
+    );
+  }
+  if (nanoValue(size) === undefined) {
+    const why = `failed to parse container log max size ${JSON.stringify(size)}`;
+    throw fail(why, "containerLogMaxSize is a number of bytes such as 10Mi; -1: logs are not rotated.");
+  }
+  return { maxSize: unitValue(size), maxFiles };
+}
 
 export interface ContainerLogManagerDeps {
   readonly runtimeService: Pick<RemoteRuntimeService, "listContainers" | "containerStatus" | "reopenContainerLog">;

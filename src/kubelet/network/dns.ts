@@ -14,9 +14,6 @@ const MAX_SEARCH_PATH_LENGTH = 253;
 const DEFAULT_DNS_OPTIONS = ["ndots:5"];
 const MAX_RESOLV_CONF_BYTES = 10 * 2 ** 20;
 
-/** The address of the kube-dns service, as kubeadm sets it. */
-export const DEFAULT_CLUSTER_DNS = { clusterDns: ["10.96.0.10"], clusterDomain: "cluster.local" } as const;
-
 export interface DnsOptions {
   /** the cluster's name servers; empty: pods get the node's settings */
   readonly clusterDns: readonly string[];

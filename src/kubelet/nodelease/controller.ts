@@ -6,7 +6,7 @@ import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/
 import { factFor } from "../../release/facts.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
-import { LeaseObserver, type LeaseOutcome } from "./lease-observer.js";
+import { LeaseObserver, type LeaseOutcome, leaseDurationSeconds, renewIntervalMs } from "./lease-observer.js";
 
 /** coordination.k8s.io/v1 Lease */
 export interface LeaseObject extends KubeObject {
@@ -27,6 +27,8 @@ export interface LeaseDeps extends Ctx {
 export interface LeaseOptions {
   readonly nodeName: string;
   readonly kubeVersion: string;
+  /** default: 40 */
+  readonly leaseDurationSeconds?: number;
   /** adds up to 4 % to the interval, as upstream; without it two runs print the same trace */
   readonly jitter?: boolean;
 }
@@ -60,7 +62,7 @@ export class LeaseController {
   /** ms from the end of one renewal to the next: a quarter of the lease's duration */
   nextSleepMs(): number {
     const { kubeVersion, jitter } = this.options;
-    const intervalMs = factFor("leaseRenewInterval", kubeVersion);
+    const intervalMs = renewIntervalMs(this.options);
     return jitter === true
       ? intervalMs * (1 + this.deps.random.float() * factFor("leaseJitterFactor", kubeVersion))
       : intervalMs;
@@ -183,7 +185,7 @@ export class LeaseController {
 
   /** A new lease, or a copy of `base`, renewed now. Mirrors newLease. */
   #newLease(base: LeaseObject | undefined, owner: OwnerReference | undefined): LeaseObject {
-    const { nodeName, kubeVersion } = this.options;
+    const { nodeName } = this.options;
     const renewTime = rfc3339Micro(this.deps.clock.now());
     const lease: LeaseObject = base ?? {
       kind: "Lease",
@@ -191,7 +193,7 @@ export class LeaseController {
       metadata: { name: nodeName, namespace: "kube-node-lease" },
       spec: {
         holderIdentity: nodeName,
-        leaseDurationSeconds: factFor("leaseDurationSeconds", kubeVersion),
+        leaseDurationSeconds: leaseDurationSeconds(this.options),
       },
     };
     return {

@@ -11,13 +11,29 @@ export type LeaseOutcome =
 
 const UPSTREAM = { file: "staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go", func: "sync" };
 
+interface ObservedLease {
+  readonly nodeName: string;
+  readonly kubeVersion: string;
+  /** default: 40 */
+  readonly leaseDurationSeconds?: number;
+}
+
+export function leaseDurationSeconds(options: Omit<ObservedLease, "nodeName">): number {
+  return options.leaseDurationSeconds ?? factFor("leaseDurationSeconds", options.kubeVersion);
+}
+
+/** Mirrors the lease controller of NewMainKubelet in pkg/kubelet/kubelet.go: nodeLeaseRenewIntervalFraction. */
+export function renewIntervalMs(options: Omit<ObservedLease, "nodeName">): number {
+  return leaseDurationSeconds(options) * 1000 * factFor("leaseRenewIntervalFraction", options.kubeVersion);
+}
+
 /** Words the facts of a lease controller. */
 export class LeaseObserver {
   #explains = false;
 
   constructor(
     readonly trace: Trace,
-    readonly options: { readonly nodeName: string; readonly kubeVersion: string },
+    readonly options: ObservedLease,
   ) {}
 
   /** Reports one round as a step, with its constants. */
@@ -53,7 +69,15 @@ export class LeaseObserver {
   }
 
   #explain(): void {
-    const constants = constantsFor(this.options.kubeVersion, "leaseDurationSeconds", "leaseRenewInterval");
+    const { kubeVersion } = this.options;
+    const seconds = leaseDurationSeconds(this.options);
+    const isDefault = seconds === factFor("leaseDurationSeconds", kubeVersion);
+    const constants = isDefault
+      ? constantsFor(kubeVersion, "leaseDurationSeconds", "leaseRenewInterval")
+      : [
+          { name: "leaseDurationSeconds", value: `${seconds} s` },
+          { name: "renewInterval", value: this.#every },
+        ];
     const why = "a node whose Lease is not renewed for the grace period counts as gone";
     this.#emit({
       kind: "decision",
@@ -65,7 +89,7 @@ export class LeaseObserver {
   }
 
   get #every(): string {
-    return durationText(factFor("leaseRenewInterval", this.options.kubeVersion));
+    return durationText(renewIntervalMs(this.options));
   }
 
   #emit(fact: Fact, every?: string): void {

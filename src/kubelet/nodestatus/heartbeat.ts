@@ -2,7 +2,9 @@ import { type NodeObject, type NodeStatus, nodeCondition } from "../../apimachin
 import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { NODES, objectPath } from "../../client-go/rest/paths.js";
+import { durationText } from "../../release/fact-table.js";
 import { constantsFor, factFor } from "../../release/facts.js";
+import type { Constant } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -17,6 +19,10 @@ export interface HeartbeatDeps {
 export interface HeartbeatOptions {
   readonly nodeName: string;
   readonly kubeVersion: string;
+  /** ms; default: 10 s */
+  readonly updateFrequencyMs?: number;
+  /** ms; default: 5 min */
+  readonly reportFrequencyMs?: number;
   /** the current status as the kubelet sees it, merged into the one that the API server has */
   readonly setStatus: (before: NodeStatus, nowMs: number) => NodeStatus;
   /** called with Unix ms for each status that the API server accepted */
@@ -33,23 +39,29 @@ const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
  * Keeps the node's status up to date: checks it every 10 s, and writes it when something changed, or when the last
- * write was 5 minutes ago. In between the Lease shows that the node is alive.
+ * write was 5 minutes ago (nodeStatusUpdateFrequency, nodeStatusReportFrequency). In between the Lease shows that the node is alive.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (syncNodeStatus, updateNodeStatus, tryUpdateNodeStatus).
  */
 export class NodeStatusHeartbeat {
   #lastReportMs = Number.NEGATIVE_INFINITY;
 
+  readonly #updateMs: number;
+  readonly #reportMs: number;
+
   constructor(
     readonly deps: HeartbeatDeps,
     readonly options: HeartbeatOptions,
-  ) {}
+  ) {
+    const { kubeVersion, updateFrequencyMs, reportFrequencyMs } = options;
+    this.#updateMs = updateFrequencyMs ?? factFor("nodeStatusUpdateFrequency", kubeVersion);
+    this.#reportMs = reportFrequencyMs ?? factFor("nodeStatusReportFrequency", kubeVersion);
+  }
 
-  /** Checks every 10 s until `signal` aborts (then rejects with its reason). The first check comes after 10 s. */
+  /** Checks at each interval until `signal` aborts (then rejects with its reason). The first check comes after one. */
   async run(signal: AbortSignal): Promise<void> {
-    const periodMs = factFor("nodeStatusUpdateFrequency", this.options.kubeVersion);
     for (;;) {
-      await this.deps.clock.sleep(periodMs, signal);
+      await this.deps.clock.sleep(this.#updateMs, signal);
       await this.update(signal);
     }
   }
@@ -96,8 +108,7 @@ export class NodeStatusHeartbeat {
     const before = node.status ?? {};
     const nowMs = clock.now();
     const after = this.options.setStatus(before, nowMs);
-    const reportMs = factFor("nodeStatusReportFrequency", this.options.kubeVersion);
-    const isDue = nowMs - this.#lastReportMs >= reportMs;
+    const isDue = nowMs - this.#lastReportMs >= this.#reportMs;
     if (!isDue && !nodeStatusHasChanged(before, after)) return { outcome: "unchanged" };
     const patch = nodeStatusPatch(before, after);
     if (patch === undefined) {
@@ -125,8 +136,8 @@ export class NodeStatusHeartbeat {
   /** @returns the reason when the API server refused */
   async #patch(node: NodeObject, body: unknown, why: string, signal: AbortSignal): Promise<string | undefined> {
     const { client, trace } = this.deps;
-    const { nodeName, kubeVersion } = this.options;
-    const constants = constantsFor(kubeVersion, "nodeStatusUpdateFrequency", "nodeStatusReportFrequency");
+    const { nodeName } = this.options;
+    const constants = this.#constants();
     trace.emit(
       { kind: "decision", what: `patch the status of ${nodeName}`, why, constants, upstream: UPSTREAM },
       { actor: "kubelet" },
@@ -143,6 +154,18 @@ export class NodeStatusHeartbeat {
     if (!isSuccess(answer)) return statusMessage(answer);
     this.#reportReady(node, answer.body);
     return undefined;
+  }
+
+  #constants(): readonly Constant[] {
+    const { kubeVersion } = this.options;
+    const isDefault =
+      this.#updateMs === factFor("nodeStatusUpdateFrequency", kubeVersion) &&
+      this.#reportMs === factFor("nodeStatusReportFrequency", kubeVersion);
+    if (isDefault) return constantsFor(kubeVersion, "nodeStatusUpdateFrequency", "nodeStatusReportFrequency");
+    return [
+      { name: "nodeStatusUpdateFrequency", value: durationText(this.#updateMs) },
+      { name: "nodeStatusReportFrequency", value: durationText(this.#reportMs) },
+    ];
   }
 
   #reportReady(before: NodeObject, after: NodeObject): void {

@@ -5,6 +5,7 @@ import {
   unitValue,
 } from "../../apimachinery/quantity.js";
 import { LabError } from "../../util/errors.js";
+import type { KubeletConfiguration } from "../apis/config/defaults.js";
 
 /** The capacity that the node reports, as quantities in the API's canonical form: `100`, `32Gi`, `110`. */
 export interface NodeResources {
@@ -15,13 +16,8 @@ export interface NodeResources {
   readonly disk?: string;
 }
 
-/** evictionHard memory.available: reserved so that the node can act before it runs out of memory. */
-const HARD_EVICTION_MEMORY = "100Mi";
-
 /** The disk space of a node unless `disk` names another. */
 const DEFAULT_DISK = "100Gi";
-/** evictionHard nodefs.available is 10%. */
-const HARD_EVICTION_DISK_SHARE = 10;
 
 /**
  * Checks the values of --cpu, --memory, --pods and --disk.
@@ -55,18 +51,39 @@ export function diskBytes({ disk = DEFAULT_DISK }: NodeResources): number {
   return unitValue(disk);
 }
 
+/** How many pods the node takes. Mirrors MachineInfo in pkg/kubelet/nodestatus/setters.go. @param cpu the node's */
+export function podCapacity(config: Pick<KubeletConfiguration, "maxPods" | "podsPerCore">, cpu: string): number {
+  const { maxPods, podsPerCore = 0 } = config;
+  return podsPerCore > 0 ? Math.min(podsPerCore * unitValue(cpu), maxPods) : maxPods;
+}
+
+/** What is kept from pods: fields of KubeletConfiguration. */
+export type Reservations = Pick<KubeletConfiguration, "evictionHard" | "systemReserved" | "kubeReserved">;
+
 /**
- * The part of the capacity that pods may use: memory and disk minus the hard eviction thresholds.
+ * The part of the capacity that pods may use: without what is reserved for the system, and for memory and disk without the
+ * hard eviction threshold, so that the node can act before it runs out.
  *
- * Mirrors pkg/kubelet/cm/node_container_manager_linux.go (GetNodeAllocatableAbsolute), with the kubelet's default
- * evictionHard (memory.available 100Mi, nodefs.available 10%) and nothing reserved.
+ * Mirrors GetNodeAllocatableReservation in pkg/kubelet/cm/node_container_manager_linux.go.
+ * @throws QuantityError
  */
-export function allocatable(capacity: NodeResources): NodeResources {
-  const { disk = DEFAULT_DISK } = capacity;
-  const reserved = Math.trunc((unitValue(disk) * HARD_EVICTION_DISK_SHARE) / 100);
+export function allocatable(capacity: NodeResources, reservations: Reservations): NodeResources {
+  const { evictionHard, systemReserved = {}, kubeReserved = {} } = reservations;
+  const without = (amount: string, name: string, threshold = "0") =>
+    [systemReserved[name] ?? "0", kubeReserved[name] ?? "0", hardThreshold(amount, threshold)].reduce(
+      subtractQuantity,
+      amount,
+    );
   return {
     ...capacity,
-    memory: subtractQuantity(capacity.memory, HARD_EVICTION_MEMORY),
-    disk: subtractQuantity(disk, String(reserved)),
+    cpu: without(capacity.cpu, "cpu"),
+    memory: without(capacity.memory, "memory", evictionHard["memory.available"]),
+    disk: without(capacity.disk ?? DEFAULT_DISK, "ephemeral-storage", evictionHard["nodefs.available"]),
   };
+}
+
+/** A threshold as a quantity. Mirrors GetThresholdQuantity in pkg/kubelet/eviction/api/types.go. @param threshold `100Mi` or `5%` */
+function hardThreshold(capacity: string, threshold: string): string {
+  const percent = /^(\d+(?:\.\d+)?)%$/.exec(threshold)?.[1];
+  return percent === undefined ? threshold : String(Math.trunc((unitValue(capacity) * Number(percent)) / 100));
 }

@@ -3,7 +3,7 @@ import { withCondition } from "../../apimachinery/api/pod.js";
 import { isExtendedResource } from "../../apimachinery/corev1/resource-names.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import type { MachineFacts } from "./machine.js";
-import { allocatable, type NodeResources, resourceList } from "./resources.js";
+import { allocatable, type NodeResources, type Reservations, resourceList } from "./resources.js";
 
 /** What decides a node's status apart from the machine: whether its runtime and network work. */
 export interface NodeHealth {
@@ -33,6 +33,7 @@ const NO_KUBELET: KubeletFacts = { containerRuntimeVersion: "", kubeletPort: 0, 
 export interface StatusInputs {
   readonly nodeName: string;
   readonly resources: NodeResources;
+  readonly reservations: Reservations;
   readonly machine: MachineFacts;
   /** `v1.25.0` */
   readonly kubeletVersion: string;
@@ -48,6 +49,7 @@ export const RUNTIME_NOT_CHECKED = "container runtime status check may not have 
 
 /** What the kubelet's flags add to a node that it registers. */
 export interface RegistrationFlags {
+  readonly providerId?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
 }
@@ -57,7 +59,10 @@ export interface RegistrationFlags {
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (initialNode).
  */
-export function initialNode(inputs: StatusInputs, { labels, taints = [] }: RegistrationFlags = {}): NodeObject {
+export function initialNode(
+  inputs: StatusInputs,
+  { labels, taints = [], providerId = "" }: RegistrationFlags = {},
+): NodeObject {
   const { nodeName, machine } = inputs;
   const defaultLabels = {
     "beta.kubernetes.io/arch": machine.architecture,
@@ -75,7 +80,10 @@ export function initialNode(inputs: StatusInputs, { labels, taints = [] }: Regis
       labels: { ...defaultLabels, ...labels },
       annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
     },
-    spec: taints.length === 0 ? {} : { taints },
+    spec: {
+      ...(providerId === "" ? {} : { providerID: providerId }),
+      ...(taints.length === 0 ? {} : { taints }),
+    },
   };
   return { ...node, status: setNodeStatus({}, inputs) };
 }
@@ -102,7 +110,7 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
       ...Object.fromEntries(Object.entries(before.allocatable ?? {}).filter(isOffered)),
       // Also what an administrator has added: extended resources of the node.
       ...capacity,
-      ...resourceList(allocatable(resources)),
+      ...resourceList(allocatable(resources, inputs.reservations)),
     },
     conditions,
     addresses: [...machine.addresses, { type: "Hostname", address: nodeName }],

@@ -1,19 +1,19 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage } from "node:http";
+import { parseGoDuration } from "../../apimachinery/time.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { durationText } from "../../release/fact-table.js";
+import { OLDEST_RELEASE } from "../../release/facts.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import { ExpiringCache } from "../../server/expiring-cache.js";
 import type { Constant } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { type KubeletConfiguration, setDefaults } from "../apis/config/defaults.js";
 import { getRequestAttributes, type NodeAttributes } from "./attributes.js";
 import { Authenticator } from "./authenticate.js";
 import { type AccessDecision, ReviewError, reviewAccess, reviewToken } from "./reviews.js";
-
-/** pkg/kubelet/apis/config/v1beta1/defaults.go: how long the API server's answers are cached */
-export const WEBHOOK_TTL_MS = { token: 2 * 60_000, authorized: 5 * 60_000, unauthorized: 30_000 } as const;
 
 export interface KubeletAuthDeps {
   /** sends reviews of tokens and rights, as the node; undefined: tokens are ignored, and only `AlwaysAllow` works */
@@ -26,10 +26,8 @@ export interface KubeletAuthOptions {
   readonly nodeName: string;
   /** PEM; `--client-ca-file` */
   readonly clientCaPem?: string;
-  /** `--anonymous-auth`, default false */
-  readonly anonymous?: boolean;
-  /** `--authorization-mode`, default `Webhook` */
-  readonly mode?: "Webhook" | "AlwaysAllow";
+  /** how the sender of a request is found, and how long the API server's answers are cached; default: upstream's */
+  readonly config?: Pick<KubeletConfiguration, "authentication" | "authorization">;
 }
 
 /** The decision about a request: let it through, or send this response. */
@@ -48,6 +46,8 @@ const UPSTREAM = { file: FILE, func: "InstallAuthFilter" };
 export class KubeletAuth {
   readonly #authenticator: Authenticator;
   readonly #decisions: ExpiringCache<AccessDecision>;
+  readonly #mode: string;
+  readonly #ttlMs: { readonly allowed: number; readonly denied: number };
   readonly #closing = new AbortController();
 
   constructor(
@@ -55,20 +55,29 @@ export class KubeletAuth {
     readonly options: KubeletAuthOptions,
   ) {
     const { client, clock } = deps;
-    const { clientCaPem, anonymous = false } = options;
+    const { clientCaPem, config = setDefaults({}, OLDEST_RELEASE) } = options;
+    const { authentication, authorization } = config;
+    const { enabled: reviewsTokens, cacheTTL } = authentication.webhook;
+    const { cacheAuthorizedTTL, cacheUnauthorizedTTL } = authorization.webhook;
     const signal = this.#closing.signal;
     // Each pending review listens to it.
     setMaxListeners(0, signal);
     this.#authenticator = new Authenticator(
       {
         clock,
-        ...(client === undefined ? {} : { reviewToken: (token) => reviewToken({ client, clock }, token, signal) }),
+        ...(client === undefined || !reviewsTokens
+          ? {}
+          : { reviewToken: (token) => reviewToken({ client, clock }, token, signal) }),
       },
-      { anonymous, tokenTtlMs: WEBHOOK_TTL_MS.token, ...defined({ clientCaPem }) },
+      {
+        anonymous: authentication.anonymous.enabled,
+        tokenTtlMs: parseGoDuration(cacheTTL),
+        ...defined({ clientCaPem }),
+      },
     );
-    this.#decisions = new ExpiringCache(clock, ({ allowed }) =>
-      allowed ? WEBHOOK_TTL_MS.authorized : WEBHOOK_TTL_MS.unauthorized,
-    );
+    this.#mode = authorization.mode;
+    this.#ttlMs = { allowed: parseGoDuration(cacheAuthorizedTTL), denied: parseGoDuration(cacheUnauthorizedTTL) };
+    this.#decisions = new ExpiringCache(clock, ({ allowed }) => (allowed ? this.#ttlMs.allowed : this.#ttlMs.denied));
   }
 
   /**
@@ -100,8 +109,8 @@ export class KubeletAuth {
 
   async #authorize(user: UserInfo, attributes: NodeAttributes) {
     const { client, clock } = this.deps;
-    const { mode = "Webhook", nodeName } = this.options;
-    if (mode === "AlwaysAllow") {
+    const { nodeName } = this.options;
+    if (this.#mode === "AlwaysAllow") {
       return { decision: { allowed: true }, why: "the authorization mode is AlwaysAllow", constants: undefined };
     }
     if (client === undefined) throw new ReviewError("no client provided, cannot use webhook authorization");
@@ -113,8 +122,8 @@ export class KubeletAuth {
     const said = decision.reason === "" ? "" : `: ${decision.reason}`;
     const why = `the API server's answer to a SubjectAccessReview${isRemembered ? ", remembered" : ""}${said}`;
     const ttl: Constant = decision.allowed
-      ? { name: "cacheAuthorizedTTL", value: durationText(WEBHOOK_TTL_MS.authorized) }
-      : { name: "cacheUnauthorizedTTL", value: durationText(WEBHOOK_TTL_MS.unauthorized) };
+      ? { name: "cacheAuthorizedTTL", value: durationText(this.#ttlMs.allowed) }
+      : { name: "cacheUnauthorizedTTL", value: durationText(this.#ttlMs.denied) };
     return { decision, why, constants: [ttl] };
   }
 

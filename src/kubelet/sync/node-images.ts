@@ -6,8 +6,7 @@ import type { NodeImage } from "../nodestatus/setters.js";
 
 /** How often the images are read from the runtime. Upstream fills imageCache every 30 s (pkg/kubelet/images/image_gc_manager.go). */
 const IMAGES_PERIOD_MS = 30_000;
-/** Mirrors nodeStatusMaxImages, and maxNamesPerImageInNodeStatus in pkg/kubelet/nodestatus/setters.go. */
-const MAX_IMAGES = 50;
+/** Mirrors MaxNamesPerImageInNodeStatus in pkg/kubelet/nodestatus/setters.go. */
 const MAX_NAMES_PER_IMAGE = 5;
 
 export interface NodeImagesDeps {
@@ -20,7 +19,11 @@ export interface NodeImagesDeps {
 export class NodeImages {
   #list: readonly NodeImage[] = [];
 
-  constructor(readonly deps: NodeImagesDeps) {}
+  /** @param maxImages nodeStatusMaxImages; -1: no limit */
+  constructor(
+    readonly deps: NodeImagesDeps,
+    readonly maxImages: number,
+  ) {}
 
   get list(): readonly NodeImage[] {
     return this.#list;
@@ -33,7 +36,7 @@ export class NodeImages {
 
   async update(signal: AbortSignal): Promise<void> {
     try {
-      this.#list = toNodeImages(await this.deps.runtime.listImages(signal));
+      this.#list = toNodeImages(await this.deps.runtime.listImages(signal), this.maxImages);
     } catch {
       // Keeps the last list; other callers report that the runtime does not answer.
       signal.throwIfAborted();
@@ -42,10 +45,10 @@ export class NodeImages {
 }
 
 /** Mirrors Images in pkg/kubelet/nodestatus/setters.go. Pure. */
-export function toNodeImages(images: readonly RuntimeImage[]): NodeImage[] {
+export function toNodeImages(images: readonly RuntimeImage[], maxImages: number): NodeImage[] {
   return [...images]
     .sort((a, b) => b.sizeBytes - a.sizeBytes)
-    .slice(0, MAX_IMAGES)
+    .slice(0, maxImages === -1 ? undefined : maxImages)
     .map(({ repoDigests, repoTags, sizeBytes }) => ({
       names: [...repoDigests, ...repoTags].slice(0, MAX_NAMES_PER_IMAGE),
       sizeBytes,

@@ -1,3 +1,4 @@
+import { parseGoDuration } from "../../apimachinery/time.js";
 import { orAborted } from "../../util/concurrency.js";
 import { runApiserverSource } from "../config/apiserver.js";
 import { FileSource } from "../config/file.js";
@@ -13,15 +14,20 @@ import type { Kubelet } from "../kubelet.js";
  */
 export function podSources(kubelet: Kubelet): ((signal: AbortSignal) => Promise<never>)[] {
   const { ctx, podConfig, nodes } = kubelet;
-  const { nodeName, manifestDir, manifestUrl } = kubelet.options;
+  const { nodeName } = kubelet.options;
+  const { staticPodPath = "", staticPodURL: url = "", staticPodURLHeader = {} } = kubelet.config;
+  const { fileCheckFrequency, httpCheckFrequency } = kubelet.config;
   const loops: ((signal: AbortSignal) => Promise<never>)[] = [];
-  if (manifestDir !== undefined) {
-    const source = new FileSource(ctx, { path: manifestDir, nodeName }, podConfig.channel("file"));
+  if (staticPodPath !== "") {
+    const periodMs = parseGoDuration(fileCheckFrequency);
+    const source = new FileSource(ctx, { path: staticPodPath, nodeName, periodMs }, podConfig.channel("file"));
     loops.push((signal) => source.run(signal));
   }
-  if (manifestUrl !== undefined) {
+  if (url !== "") {
     const channel = podConfig.channel("http");
-    loops.push((signal) => runHttpSource(ctx, { url: manifestUrl, nodeName }, channel, signal));
+    const headers = Object.fromEntries(Object.entries(staticPodURLHeader).map(([name, all]) => [name, all.join(", ")]));
+    const options = { url, nodeName, headers, periodMs: parseGoDuration(httpCheckFrequency) };
+    loops.push((signal) => runHttpSource(ctx, options, channel, signal));
   }
   const api = podConfig.channel("api");
   loops.push(async (signal) => {

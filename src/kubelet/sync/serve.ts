@@ -1,21 +1,18 @@
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { goDuration } from "../../apimachinery/time.js";
 import { runCertificateManager } from "../../client-go/certificate/manager.js";
-import { factFor } from "../../release/facts.js";
+import type { ServingPair } from "../../server/serve.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import { describeFileError } from "../../util/files.js";
+import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
 import { kubeletServerCertificate } from "../certificate/kubelet.js";
 import { selfSignedServingPair } from "../certificate/serving.js";
-import { FILE_CHECK_FREQUENCY_MS } from "../config/file.js";
-import { HTTP_CHECK_FREQUENCY_MS } from "../config/http.js";
 import type { Kubelet } from "../kubelet.js";
-import { DEFAULT_LOG_ROTATE_POLICY } from "../logs/container-log-manager.js";
-import { DEFAULT_CLUSTER_DNS } from "../network/dns.js";
-import type { KubeletOptions } from "../options.js";
-import { KubeletAuth, WEBHOOK_TTL_MS } from "../server/kubelet-auth.js";
+import { KubeletAuth } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
-import { KUBELET_PORT, KubeletServer } from "../server/server.js";
+import { KubeletServer } from "../server/server.js";
 
 /** Nothing of kubelab can be reached from another machine. */
 const LISTEN_ADDRESS = "127.0.0.1";
@@ -32,24 +29,24 @@ export interface OpenServer {
 
 /**
  * Starts the kubelet's server: HTTPS, for clients that the API server authorizes. It signs its certificate itself or,
- * with `rotateServerCertificates`, gets one from the cluster; no connection succeeds until `rotate` has it.
+ * with `serverTLSBootstrap`, gets one from the cluster; no connection succeeds until `rotate` has it.
  *
  * Mirrors startKubelet in cmd/kubelet/app/server.go (ListenAndServe), InitializeTLS and BuildAuth.
  * @throws LabError USAGE when the port is taken, BAD_FILE for a certificate that cannot be read or written
  */
 export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
-  const { podManager, statusManager, runtime, loop, options, ctx, client } = kubelet;
+  const { podManager, statusManager, runtime, loop, options, config, ctx, client } = kubelet;
   const { cri, agent } = kubelet.deps;
   const { clock, trace } = ctx;
   const { nodeName, rootDir, kubeVersion } = options;
   const addresses = [LISTEN_ADDRESS, ...agent.addresses.map(({ address }) => address)];
   const folder = join(rootDir, "pki");
   // A folder of its own, because the client certificate's files have the same names.
-  const store =
-    options.rotateServerCertificates === true ? await openCertificateStore(join(folder, "serving")) : undefined;
+  const store = config.serverTLSBootstrap === true ? await openCertificateStore(join(folder, "serving")) : undefined;
   const pair =
     store === undefined
-      ? await selfSignedServingPair(ctx, { certDirectory: folder, host: nodeName, addresses })
+      ? ((await namedPair(config)) ??
+        (await selfSignedServingPair(ctx, { certDirectory: folder, host: nodeName, addresses })))
       : undefined;
   const host = new KubeletHost(
     {
@@ -62,10 +59,10 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
       trace,
       latestLoopEntryMs: () => loop.lastIterationMs,
     },
-    { nodeName, configuration: () => configurationOf(options, LISTEN_ADDRESS, server.port) },
+    { nodeName, configuration: () => ({ ...config, port: server.port }) },
   );
-  const { caPem } = client.config;
-  const auth = new KubeletAuth({ client, clock, trace }, { nodeName, ...defined({ clientCaPem: caPem }) });
+  const clientCaPem = await clientCa(kubelet);
+  const auth = new KubeletAuth({ client, clock, trace }, { nodeName, config, ...defined({ clientCaPem }) });
   const listen = (port: number) =>
     KubeletServer.listen(
       { host, auth, clock, trace },
@@ -75,7 +72,9 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
     if (error instanceof LabError && error.code === "USAGE") return listen(0);
     throw error;
   };
-  const server = await (options.port === undefined ? listen(KUBELET_PORT).catch(orAnother) : listen(options.port));
+  const isFixed = options.port !== undefined || options.fixedPorts?.includes("port") === true;
+  const port = options.port ?? config.port;
+  const server = await (isFixed ? listen(port) : listen(port).catch(orAnother));
   const text = `The kubelet listens at ${server.url}.`;
   trace.emit({ kind: "note", text }, { actor: "kubelet" });
   const close = async () => {
@@ -93,32 +92,32 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
   return { port: server.port, url: server.url, rotate: store === undefined ? undefined : rotate, close };
 }
 
-/** The fields of kubelet.config.k8s.io/v1beta1 that this kubelet supports, as it uses them. @param port of its server */
-function configurationOf(options: KubeletOptions, address: string, port: number): Readonly<Record<string, unknown>> {
-  const { kubeVersion, rotateServerCertificates, manifestDir, manifestUrl } = options;
-  const { clusterDns, clusterDomain } = { ...DEFAULT_CLUSTER_DNS, ...options };
-  const { maxSize, maxFiles } = options.logRotatePolicy ?? DEFAULT_LOG_ROTATE_POLICY;
-  const { token, authorized, unauthorized } = WEBHOOK_TTL_MS;
-  return {
-    address,
-    port,
-    ...(rotateServerCertificates === true ? { serverTLSBootstrap: true } : {}),
-    ...defined({ staticPodPath: manifestDir, staticPodURL: manifestUrl }),
-    authentication: { anonymous: { enabled: false }, webhook: { enabled: true, cacheTTL: goDuration(token) } },
-    authorization: {
-      mode: "Webhook",
-      webhook: { cacheAuthorizedTTL: goDuration(authorized), cacheUnauthorizedTTL: goDuration(unauthorized) },
-    },
-    clusterDomain,
-    clusterDNS: clusterDns,
-    syncFrequency: goDuration(factFor("podResyncInterval", kubeVersion)),
-    fileCheckFrequency: goDuration(FILE_CHECK_FREQUENCY_MS),
-    httpCheckFrequency: goDuration(HTTP_CHECK_FREQUENCY_MS),
-    nodeStatusUpdateFrequency: goDuration(factFor("nodeStatusUpdateFrequency", kubeVersion)),
-    nodeStatusReportFrequency: goDuration(factFor("nodeStatusReportFrequency", kubeVersion)),
-    nodeLeaseDurationSeconds: factFor("leaseDurationSeconds", kubeVersion),
-    containerLogMaxSize: String(maxSize),
-    containerLogMaxFiles: maxFiles,
-    serializeImagePulls: true,
-  };
+/**
+ * The CA of clients' certificates: `authentication.x509.clientCAFile`, or else the cluster's.
+ * @throws LabError BAD_FILE
+ */
+async function clientCa({ config, client }: Kubelet): Promise<string | undefined> {
+  const { clientCAFile } = config.authentication.x509;
+  if (clientCAFile === undefined) return client.config.caPem;
+  try {
+    return await readFile(clientCAFile, "utf8");
+  } catch (cause) {
+    const message = `unable to load client CA file ${clientCAFile}: ${describeFileError(cause)}`;
+    throw new LabError("BAD_FILE", message, "authentication.x509.clientCAFile names it.", { cause });
+  }
+}
+
+/** The certificate of `tlsCertFile`; undefined: none is named. @throws LabError BAD_FILE */
+async function namedPair({ tlsCertFile, tlsPrivateKeyFile }: KubeletConfiguration): Promise<ServingPair | undefined> {
+  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
+  try {
+    const [certificatePem, keyPem] = await Promise.all([
+      readFile(tlsCertFile, "utf8"),
+      readFile(tlsPrivateKeyFile, "utf8"),
+    ]);
+    return { certificatePem, keyPem };
+  } catch (cause) {
+    const message = `cannot read the serving certificate: ${describeFileError(cause)}`;
+    throw new LabError("BAD_FILE", message, "tlsCertFile and tlsPrivateKeyFile name it and its key.", { cause });
+  }
 }

@@ -15,6 +15,7 @@ import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../../src/controlplane/start.js";
 import { decide } from "../../../src/csr/decide.js";
 import { planJoin } from "../../../src/testbed/join-plan.js";
+import { nodeConfiguration } from "../../../src/testbed/kubelet-config.js";
 import { startNode } from "../../../src/testbed/node.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";
@@ -56,7 +57,7 @@ describe("an API server that checks kubelets' serving certificates", () => {
       kubeVersion: "1.25",
       target,
       port: 0,
-      rotateServerCertificates,
+      config: nodeConfiguration("1.25", { serverTLSBootstrap: rotateServerCertificates }),
       networkFolder: join(folder, "network"),
     };
     return startNode({ context, clock, trace }, options);

@@ -1,15 +1,18 @@
 import { describe, expect, test } from "vitest";
+import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { ImageGcManager } from "../../../src/kubelet/images/image-gc-manager.js";
 import {
   amountToFree,
   checkImageGcPolicy,
-  DEFAULT_IMAGE_GC_POLICY,
   type ImageRecord,
+  imageGcPolicy,
   inEvictionOrder,
   whyKept,
 } from "../../../src/kubelet/images/image-gc-policy.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
+
+const POLICY = imageGcPolicy(setDefaults({}, "1.25"));
 
 const { signal } = new AbortController();
 
@@ -50,7 +53,7 @@ describe("how much to free", () => {
   for (const [capacity, available, usagePercent, bytes] of table) {
     test(`${available} of ${capacity} bytes available: ${bytes ?? "nothing"}`, () => {
       const want = usagePercent === undefined ? undefined : { usagePercent, bytes };
-      expect(amountToFree(DEFAULT_IMAGE_GC_POLICY, capacity, available)).toEqual(want);
+      expect(amountToFree(POLICY, capacity, available)).toEqual(want);
     });
   }
 });
@@ -110,7 +113,7 @@ class FakeImages {
   readonly events;
   readonly manager: ImageGcManager;
 
-  constructor(images: string, policy = DEFAULT_IMAGE_GC_POLICY) {
+  constructor(images: string, policy = POLICY) {
     ({ trace: this.trace, events: this.events } = recordingTrace(this.clock));
     this.images = images.split(" ");
     const agent = { recordEvent: (...event: string[]) => void this.recorded.push(event.join(" ")) };

@@ -4,6 +4,7 @@ import { rfc3339Micro } from "../../../src/apimachinery/time.js";
 import type { KubeRequest } from "../../../src/client-go/rest/client.js";
 import { LeaseController, type LeaseObject } from "../../../src/kubelet/nodelease/controller.js";
 import type { LeaseOutcome } from "../../../src/kubelet/nodelease/lease-observer.js";
+import { defined } from "../../../src/util/defined.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock, FakeRandom, START_MS, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
@@ -59,7 +60,7 @@ function status(code: number, reason: string): MemoryAnswer {
 
 const AWAY = () => new LabError("CLUSTER_UNREACHABLE", "away", "");
 
-function start(options: { jitter?: boolean; float?: number } = {}) {
+function start(options: { jitter?: boolean; float?: number; leaseDurationSeconds?: number } = {}) {
   const clock = new FakeClock();
   const server = new LeaseServer();
   const client = new MemoryClient((request) => server.answer(request));
@@ -67,7 +68,11 @@ function start(options: { jitter?: boolean; float?: number } = {}) {
   const stop = new AbortController();
   const controller = new LeaseController(
     { client, clock, trace, random: new FakeRandom(options.float ?? 0.5) },
-    { nodeName: "n1", kubeVersion: "1.25", ...(options.jitter === undefined ? {} : { jitter: options.jitter }) },
+    {
+      nodeName: "n1",
+      kubeVersion: "1.25",
+      ...defined({ jitter: options.jitter, leaseDurationSeconds: options.leaseDurationSeconds }),
+    },
   );
   const outcomes: LeaseOutcome[] = [];
   /** as the agent runs it: a first round, then the loop */
@@ -108,6 +113,23 @@ describe("the lease controller", () => {
     stop.abort();
     await assert.rejects(done, { name: "AbortError" });
     assert.equal(clock.sleeping, 0);
+  });
+
+  test("renews after a quarter of nodeLeaseDurationSeconds, and quotes what holds", async () => {
+    const { clock, server, events, controller, stop, run, at } = start({ leaseDurationSeconds: 20 });
+    await controller.syncOnce(stop.signal);
+    const [decision] = only(events, "decision");
+    assert.equal(decision?.what, "the next renewal is due in 5 s");
+    assert.deepEqual(decision?.constants, [
+      { name: "leaseDurationSeconds", value: "20 s" },
+      { name: "renewInterval", value: "5 s" },
+    ]);
+    assert.equal(server.lease?.spec.leaseDurationSeconds, 20);
+    const done = run();
+    await clock.advance(11_000);
+    assert.deepEqual(at(), ["renewed 00:00.000000", "renewed 00:05.000000", "renewed 00:10.000000"]);
+    stop.abort();
+    await assert.rejects(done, { name: "AbortError" });
   });
 
   test("finds an existing lease of any creator and renews it", async () => {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { NodeObject } from "../../../src/apimachinery/api/node.js";
 import type { KubeRequest } from "../../../src/client-go/rest/client.js";
-import { NodeStatusHeartbeat } from "../../../src/kubelet/nodestatus/heartbeat.js";
+import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
+import { type HeartbeatOptions, NodeStatusHeartbeat } from "../../../src/kubelet/nodestatus/heartbeat.js";
 import {
   initialNode,
   RUNTIME_NOT_CHECKED,
@@ -23,11 +24,12 @@ const machine = {
   addresses: [{ type: "InternalIP", address: "127.0.0.1" }],
 };
 
-function start() {
+function start(frequencies: Pick<HeartbeatOptions, "updateFrequencyMs" | "reportFrequencyMs"> = {}) {
   const clock = new FakeClock();
   const inputs: Omit<StatusInputs, "nowMs"> = {
     nodeName: "n1",
     resources: { cpu: "4", memory: "8Gi", pods: "110" },
+    reservations: setDefaults({}, "1.25"),
     machine,
     kubeletVersion: "v1.25.0",
     health: { problems: [] },
@@ -54,6 +56,7 @@ function start() {
     {
       nodeName: "n1",
       kubeVersion: "1.25",
+      ...frequencies,
       setStatus: (before, nowMs) => setNodeStatus(before, { ...inputs, nowMs }),
       onReady: (isReady) => ready.push(isReady),
     },
@@ -89,6 +92,23 @@ describe("node status heartbeats", () => {
     stop.abort();
     await assert.rejects(done, { name: "AbortError" });
     assert.equal(clock.sleeping, 0);
+  });
+
+  test("nodeStatusUpdateFrequency and nodeStatusReportFrequency are those of the configuration", async () => {
+    const { clock, client, heartbeat, patches, events } = start({ updateFrequencyMs: 3_000, reportFrequencyMs: 6_000 });
+    const stop = new AbortController();
+    await heartbeat.update(stop.signal);
+    const done = heartbeat.run(stop.signal);
+    await clock.advance(5_000);
+    assert.deepEqual([client.requests.length, patches()], [3, 1]);
+    await clock.advance(1_000);
+    assert.equal(patches(), 2);
+    assert.deepEqual(only(events, "decision")[0]?.constants, [
+      { name: "nodeStatusUpdateFrequency", value: "3 s" },
+      { name: "nodeStatusReportFrequency", value: "6 s" },
+    ]);
+    stop.abort();
+    await assert.rejects(done, { name: "AbortError" });
   });
 
   test("each write has its reason, and so does a check without a write", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "vitest";
 import type { NodeObject } from "../../../src/apimachinery/api/node.js";
+import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { allocatable, checkResources } from "../../../src/kubelet/nodestatus/resources.js";
 import {
   initialNode,
@@ -15,6 +16,7 @@ const RECORDING = "../shared/recordings/apiserver-v1.25/kubelet-client.json";
 const inputs: StatusInputs = {
   nodeName: "real-2",
   resources: { cpu: "2", memory: "24684092Ki", pods: "110" },
+  reservations: setDefaults({}, "1.25"),
   machine: {
     machineId: "<machineID>",
     bootId: "<bootID>",
@@ -133,7 +135,20 @@ describe("resources", () => {
   ] as const) {
     test(`of ${memory} pods may use ${want}: 100Mi stay free`, () => {
       const rest = { cpu: "2", pods: "1" };
-      assert.deepEqual(allocatable({ ...rest, memory, disk: "50Gi" }), { ...rest, memory: want, disk: "45Gi" });
+      const left = allocatable({ ...rest, memory, disk: "50Gi" }, setDefaults({}, "1.25"));
+      assert.deepEqual(left, { ...rest, memory: want, disk: "45Gi" });
+    });
+  }
+  for (const [fields, cpu, memory, disk] of [
+    [{ evictionHard: { "memory.available": "500Mi" } }, "2", "1548Mi", "10Gi"],
+    [{ evictionHard: { "memory.available": "10%" } }, "2", "1932735284", "10Gi"],
+    [{ evictionHard: { "nodefs.available": "2Gi" } }, "2", "2Gi", "8Gi"],
+    [{ systemReserved: { cpu: "500m" }, kubeReserved: { cpu: "250m", memory: "924Mi" } }, "1250m", "1Gi", "9Gi"],
+    [{ kubeReserved: { cpu: "4", "ephemeral-storage": "1Gi" } }, "0", "1948Mi", "8Gi"],
+  ] as const) {
+    test(`with ${JSON.stringify(fields)} pods may use ${cpu}, ${memory} and ${disk} of 2, 2Gi and 10Gi`, () => {
+      const left = allocatable({ cpu: "2", memory: "2Gi", pods: "1", disk: "10Gi" }, setDefaults(fields, "1.25"));
+      assert.deepEqual(left, { cpu, memory, pods: "1", disk });
     });
   }
   for (const [flag, text, want] of [

@@ -4,14 +4,16 @@ import { join } from "node:path";
 import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
 import { type CriClient, createCriClient } from "../../../src/cri/remote/create-cri-client.js";
-import type { ImageGcPolicy } from "../../../src/kubelet/images/image-gc-policy.js";
+import type { KubeletConfigurationFields } from "../../../src/kubelet/apis/config/fields.js";
 import { NodeAgent } from "../../../src/kubelet/node.js";
 import { diskBytes, type NodeResources } from "../../../src/kubelet/nodestatus/resources.js";
 import { type RunningKubelet, startKubelet } from "../../../src/kubelet/run.js";
 import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
+import { nodeConfiguration } from "../../../src/testbed/kubelet-config.js";
 import { simulatedDisk } from "../../../src/testbed/simulated-disk.js";
 import { Trace } from "../../../src/trace/trace.js";
 import type { Clock } from "../../../src/util/clock.js";
+import { defined } from "../../../src/util/defined.js";
 import { LabError } from "../../../src/util/errors.js";
 import type { Random } from "../../../src/util/random.js";
 import { nodeClient } from "../../support/node-client.js";
@@ -29,7 +31,8 @@ export interface LabNodeDeps {
 export interface LabNodeOptions {
   readonly kubeVersion?: string;
   readonly resources?: NodeResources;
-  readonly imageGcPolicy?: ImageGcPolicy;
+  /** in place of kubelab's own, and of the defaults */
+  readonly config?: KubeletConfigurationFields;
   readonly manifestDir?: string;
   /** ms that a pull takes; default 10 */
   readonly pullMs?: number;
@@ -82,8 +85,9 @@ export class LabNode {
   /** Starts a kubelet, which finds what the one before it has left. @param signal ends it as Ctrl-C does */
   async start(signal: AbortSignal = new AbortController().signal): Promise<RunningKubelet> {
     const { deps, options, rootDir } = this;
-    const { kubeVersion = "1.25", resources = RESOURCES, manifestDir, imageGcPolicy } = options;
-    const agent = new NodeAgent(this.config, deps, { nodeName: NODE_NAME, kubeVersion, resources });
+    const { kubeVersion = "1.25", resources = RESOURCES, manifestDir } = options;
+    const config = nodeConfiguration(kubeVersion, { ...options.config, ...defined({ staticPodPath: manifestDir }) });
+    const agent = new NodeAgent(this.config, deps, { nodeName: NODE_NAME, kubeVersion, resources, config });
     this.#agent = agent;
     const cri = await this.#connect(deps.trace);
     const polling = await this.#connect(new Trace(deps.clock));
@@ -98,11 +102,9 @@ export class LabNode {
         machine: {
           hostPaths: { kind: "below", root: join(rootDir, "host") },
           hostsFile: "/etc/hosts",
-          resolvConf: "",
           getDirFsInfo: simulatedDisk(cri.images, diskBytes(resources)),
         },
-        ...(imageGcPolicy === undefined ? {} : { imageGcPolicy }),
-        ...(manifestDir === undefined ? {} : { manifestDir }),
+        config,
       },
       signal,
     );

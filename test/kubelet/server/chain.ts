@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/client-go/remotecommand/connect.js";
+import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { buildContainerId } from "../../../src/kubelet/container/runtime.js";
 import { KubeletAuth } from "../../../src/kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../../../src/kubelet/server/kubelet-host.js";
@@ -61,7 +62,8 @@ export class Chain implements AsyncDisposable {
     );
     const ca = await makeAuthority();
     const [serving, admin] = await Promise.all([makeLeaf(ca), makeLeaf(ca, { commonName: "admin" })]);
-    const options = { nodeName: "n1", clientCaPem: ca.certificatePem, mode: "AlwaysAllow" as const };
+    const config = setDefaults({ authorization: { mode: "AlwaysAllow" } }, "1.25");
+    const options = { nodeName: "n1", clientCaPem: ca.certificatePem, config };
     const auth = new KubeletAuth({ clock, trace }, options);
     const server = await KubeletServer.listen({ host, clock, trace, auth }, { port: 0, transport: { pair: serving } });
     const tls = { ca: ca.certificatePem, cert: admin.certificatePem, key: admin.keyPem };

@@ -1,3 +1,4 @@
+import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { KubeletAuth } from "../../../src/kubelet/server/kubelet-auth.js";
 import { KubeletServer } from "../../../src/kubelet/server/server.js";
 import { SystemClock } from "../../../src/util/clock.js";
@@ -45,7 +46,8 @@ export class Lab implements AsyncDisposable {
       return { status: 201, body: { status: answerTo(path, (body as { spec: Spec }).spec) } };
     });
     const { anonymous = false } = options;
-    const authOptions = { nodeName: "n1", clientCaPem: IDENTITIES.clusterCa.certificatePem, anonymous };
+    const config = setDefaults({ authentication: { anonymous: { enabled: anonymous } } }, "1.25");
+    const authOptions = { nodeName: "n1", clientCaPem: IDENTITIES.clusterCa.certificatePem, config };
     const auth = new KubeletAuth({ client: api, clock, trace }, authOptions);
     const server = await KubeletServer.listen(
       { host, clock, trace, auth },

@@ -131,9 +131,14 @@ test("the node lists its 50 greatest images, each with five names", () => {
     sizeBytes,
     pinned: false,
   });
-  const list = toNodeImages(Array.from({ length: 60 }, (_, i) => image(i)));
+  const list = toNodeImages(
+    Array.from({ length: 60 }, (_, i) => image(i)),
+    50,
+  );
   expect(list).toHaveLength(50);
   expect(list[0]).toEqual({ names: ["busybox@sha256:0", ...tags.slice(0, 4)], sizeBytes: 59 });
+  expect(toNodeImages([image(1), image(2)], -1)).toHaveLength(2);
+  expect(toNodeImages([image(1)], 0)).toEqual([]);
 });
 
 test("the runtime gets the node's addresses once, and again after a failure or a change", async () => {

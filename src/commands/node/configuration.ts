@@ -1,0 +1,95 @@
+import type { CliContext } from "../../cli/context.js";
+import { type KubeletConfiguration, setDefaults } from "../../kubelet/apis/config/defaults.js";
+import type { ConfigField, KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
+import type { ConfigFile } from "../../kubelet/apis/config/load.js";
+import { aggregateText } from "../../kubelet/sync/runtime-state.js";
+import { joinFields, type MachineKind } from "../../testbed/kubelet-config.js";
+import type { Trace } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
+import { LabError } from "../../util/errors.js";
+import { pathFrom } from "../../util/paths.js";
+import type { NodeCommandOptions } from "./options.js";
+
+/** The kubelet's configuration in force, and where it comes from. */
+export interface NodeConfiguration {
+  readonly config: KubeletConfiguration;
+  readonly file: ConfigFile | undefined;
+  /** ports that the file or a flag names */
+  readonly fixedPorts: readonly ConfigField[];
+}
+
+const PORTS = ["port", "readOnlyPort", "healthzPort"] as const satisfies readonly ConfigField[];
+
+/**
+ * The configuration of `kubelab node`: flags over the file over what kubelab writes for its nodes over upstream's defaults.
+ * @throws LabError BAD_FILE, with all that is wrong
+ */
+export async function readConfiguration(
+  { cwd }: Pick<CliContext, "cwd">,
+  options: NodeCommandOptions,
+  kubeVersion: string,
+): Promise<NodeConfiguration> {
+  const file = options.config === undefined ? undefined : await readFile(pathFrom(cwd, options.config), kubeVersion);
+  const machine: MachineKind = options.cri === undefined ? "simulated" : "real";
+  const own = Object.entries(joinFields(machine)).filter(([name]) => !file?.named.includes(name as ConfigField));
+  const flags = fieldsOfFlags(cwd, options);
+  const config = setDefaults({ ...Object.fromEntries(own), ...file?.fields, ...flags }, kubeVersion);
+  if (file !== undefined) await checkConfiguration(config, file, kubeVersion);
+  const isNamed = (name: ConfigField) => flags[name] !== undefined || file?.named.includes(name) === true;
+  return { config, file, fixedPorts: PORTS.filter(isNamed) };
+}
+
+async function readFile(path: string, kubeVersion: string): Promise<ConfigFile> {
+  const { loadConfigFile } = await import("../../kubelet/apis/config/load.js");
+  return loadConfigFile(path, kubeVersion);
+}
+
+/** @throws LabError BAD_FILE, with all that is wrong with the configuration */
+export async function checkConfiguration(
+  config: KubeletConfiguration,
+  { path }: ConfigFile,
+  kubeVersion: string,
+): Promise<void> {
+  const { validateKubeletConfiguration } = await import("../../kubelet/apis/config/validation.js");
+  const problems = validateKubeletConfiguration(config, kubeVersion);
+  if (problems.length === 0) return;
+  const message = `failed to validate kubelet configuration, error: ${aggregateText(problems)}, path: ${path}`;
+  throw new LabError("BAD_FILE", message, "Mend the file: `kubelab node config` prints one with the defaults.");
+}
+
+/** The fields that a flag of the command line sets. */
+function fieldsOfFlags(cwd: string, options: NodeCommandOptions): KubeletConfigurationFields {
+  const { manifestDir, manifestUrl, port, pods, registerWithTaints, registerNode, containerLogMaxFiles } = options;
+  return defined({
+    staticPodPath: manifestDir === undefined ? undefined : pathFrom(cwd, manifestDir),
+    staticPodURL: manifestUrl,
+    port: port === 0 ? undefined : port,
+    serverTLSBootstrap: options.rotateServerCertificates,
+    clusterDNS: options.clusterDns,
+    clusterDomain: options.clusterDomain,
+    maxPods: pods === undefined ? undefined : Number(pods),
+    containerLogMaxSize: options.containerLogMaxSize,
+    containerLogMaxFiles,
+    registerWithTaints,
+    registerNode,
+  });
+}
+
+/** Reports what the file says that this kubelet does not know, or does not act on. */
+export async function reportFile({ file }: NodeConfiguration, trace: Trace): Promise<void> {
+  if (file === undefined) return;
+  const { path, named, warning } = file;
+  const upstream = { file: "cmd/kubelet/app/server.go", func: "loadConfigFile" };
+  const what = `configure the kubelet by ${path}`;
+  trace.emit({ kind: "decision", what, why: `--config names it; it sets ${named.join(", ")}`, upstream }, ACTOR);
+  if (warning !== undefined) {
+    const hint = "The kubelet goes on without them.";
+    trace.emit({ kind: "error", message: warning, hint }, { ...ACTOR, level: 0 });
+  }
+  const { withoutEffect } = await import("../../kubelet/apis/config/effects.js");
+  const idle = withoutEffect(named);
+  if (idle.length === 0) return;
+  trace.emit({ kind: "note", text: `Fields of ${path} without an effect in this kubelet: ${idle.join(", ")}.` }, ACTOR);
+}
+
+const ACTOR = { actor: "kubelet" } as const;

@@ -1,0 +1,283 @@
+import { taintProblem } from "../../../apimachinery/corev1/taints.js";
+import { parseGoDuration } from "../../../apimachinery/time.js";
+import { factFor } from "../../../release/facts.js";
+import type { KubeletConfiguration } from "./defaults.js";
+
+/** The feature gates that validation asks for. */
+type Gate =
+  | "CPUCFSQuotaPeriod"
+  | "RotateKubeletServerCertificate"
+  | "GracefulNodeShutdown"
+  | "GracefulNodeShutdownBasedOnPodPriority"
+  | "NodeSwap"
+  | "KubeletTracing"
+  | "MemoryQoS"
+  | "TopologyManager";
+
+/** What is on unless `featureGates` says otherwise. Mirrors pkg/features/kube_features.go. */
+function defaultGates(kubeVersion: string): Readonly<Record<Gate, boolean>> {
+  return {
+    CPUCFSQuotaPeriod: false,
+    RotateKubeletServerCertificate: true,
+    GracefulNodeShutdown: true,
+    GracefulNodeShutdownBasedOnPodPriority: true,
+    NodeSwap: factFor("nodeSwap", kubeVersion),
+    KubeletTracing: factFor("kubeletTracing", kubeVersion),
+    MemoryQoS: false,
+    TopologyManager: true,
+  };
+}
+
+/** The name of a gate in `featureGates`, where it is another one. */
+const GATE_NAMES: Readonly<Partial<Record<Gate, string>>> = { CPUCFSQuotaPeriod: "CustomCPUCFSQuotaPeriod" };
+
+interface Rules {
+  readonly kc: KubeletConfiguration;
+  readonly enabled: (gate: Gate) => boolean;
+  /** Reports a problem if the condition holds. */
+  readonly when: (isWrong: boolean, problem: string) => void;
+}
+
+const INVALID = "invalid configuration:";
+const DEFAULT_CFS_PERIOD_MS = 100;
+
+/**
+ * Checks a configuration, and finds all its problems.
+ *
+ * Mirrors ValidateKubeletConfiguration in pkg/kubelet/apis/config/validation/validation.go.
+ * Differs: any name of a feature gate is accepted; logging and tracing are not checked.
+ * @returns upstream's messages, in its order; empty: it is valid
+ */
+export function validateKubeletConfiguration(kc: KubeletConfiguration, kubeVersion: string): string[] {
+  const problems: string[] = [];
+  const gates = defaultGates(kubeVersion);
+  const rules: Rules = {
+    kc,
+    enabled: (gate) => kc.featureGates?.[GATE_NAMES[gate] ?? gate] ?? gates[gate],
+    when: (isWrong, problem) => {
+      if (isWrong) problems.push(problem);
+    },
+  };
+  checkNumbers(rules);
+  checkTaints(rules);
+  checkTopology(rules);
+  checkShutdown(rules);
+  checkGated(rules);
+  checkAllocatable(rules);
+  checkHairpinAndCpus(rules);
+  return problems;
+}
+
+/** A metav1.Duration as Go's `%v` prints it: a struct. */
+function inBraces(duration: string): string {
+  return `{${duration}}`;
+}
+
+function isOutside(value: number, least: number, most: number): boolean {
+  return value < least || value > most;
+}
+
+function isNoPort(port: number): boolean {
+  return isOutside(port, 1, 65_535);
+}
+
+function checkNumbers({ kc, enabled, when }: Rules): void {
+  const { nodeLeaseDurationSeconds, cgroupsPerQOS, enforceNodeAllocatable, systemCgroups = "", cgroupRoot = "" } = kc;
+  when(nodeLeaseDurationSeconds <= 0, `${INVALID} nodeLeaseDurationSeconds must be greater than 0`);
+  when(
+    !cgroupsPerQOS && enforceNodeAllocatable.length > 0,
+    `${INVALID} enforceNodeAllocatable (--enforce-node-allocatable) is not supported unless cgroupsPerQOS (--cgroups-per-qos) is set to true`,
+  );
+  when(
+    systemCgroups !== "" && cgroupRoot === "",
+    `${INVALID} systemCgroups (--system-cgroups) was specified and cgroupRoot (--cgroup-root) was not specified`,
+  );
+  const notNegative = (name: string, flag: string, value: number) =>
+    when(value < 0, `${INVALID} ${name} (--${flag}) ${value} must not be a negative number`);
+  const between = (name: string, flag: string, value: number, least: number, most: number) =>
+    when(
+      isOutside(value, least, most),
+      `${INVALID} ${name} (--${flag}) ${value} must be between ${least} and ${most}, inclusive`,
+    );
+  notNegative("eventBurst", "event-burst", kc.eventBurst);
+  notNegative("eventRecordQPS", "event-qps", kc.eventRecordQPS);
+  if (kc.healthzPort !== 0) between("healthzPort", "healthz-port", kc.healthzPort, 1, 65_535);
+  checkCfsPeriod(kc.cpuCFSQuotaPeriod, enabled("CPUCFSQuotaPeriod"), when);
+  const [high, low] = [kc.imageGCHighThresholdPercent, kc.imageGCLowThresholdPercent];
+  between("imageGCHighThresholdPercent", "image-gc-high-threshold", high, 0, 100);
+  between("imageGCLowThresholdPercent", "image-gc-low-threshold", low, 0, 100);
+  when(
+    low >= high,
+    `${INVALID} imageGCLowThresholdPercent (--image-gc-low-threshold) ${low} must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) ${high}`,
+  );
+  between("iptablesDropBit", "iptables-drop-bit", kc.iptablesDropBit, 0, 31);
+  between("iptablesMasqueradeBit", "iptables-masquerade-bit", kc.iptablesMasqueradeBit, 0, 31);
+  notNegative("kubeAPIBurst", "kube-api-burst", kc.kubeAPIBurst);
+  notNegative("kubeAPIQPS", "kube-api-qps", kc.kubeAPIQPS);
+  when(
+    kc.nodeStatusMaxImages < -1,
+    `${INVALID} nodeStatusMaxImages (--node-status-max-images) ${kc.nodeStatusMaxImages} must be -1 or greater`,
+  );
+  notNegative("maxOpenFiles", "max-open-files", kc.maxOpenFiles);
+  notNegative("maxPods", "max-pods", kc.maxPods);
+  between("oomScoreAdj", "oom-score-adj", kc.oomScoreAdj, -1000, 1000);
+  notNegative("podsPerCore", "pods-per-core", kc.podsPerCore ?? 0);
+  between("port", "port", kc.port, 1, 65_535);
+  const { readOnlyPort = 0, maxParallelImagePulls } = kc;
+  when(
+    readOnlyPort !== 0 && isNoPort(readOnlyPort),
+    `${INVALID} readOnlyPort (--read-only-port) ${readOnlyPort} must be between 0 and 65535, inclusive`,
+  );
+  notNegative("registryBurst", "registry-burst", kc.registryBurst);
+  notNegative("registryPullQPS", "registry-qps", kc.registryPullQPS);
+  if (maxParallelImagePulls === undefined) return;
+  when(
+    maxParallelImagePulls < 1,
+    `${INVALID} maxParallelImagePulls ${maxParallelImagePulls} must be a positive number`,
+  );
+  when(
+    kc.serializeImagePulls && maxParallelImagePulls > 1,
+    `${INVALID} maxParallelImagePulls cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) is set to false`,
+  );
+}
+
+function checkCfsPeriod(period: string, isEnabled: boolean, when: Rules["when"]): void {
+  const ms = parseGoDuration(period);
+  const name = "cpuCFSQuotaPeriod (--cpu-cfs-quota-period)";
+  when(
+    !isEnabled && ms !== DEFAULT_CFS_PERIOD_MS,
+    `${INVALID} ${name} ${inBraces(period)} requires feature gate CustomCPUCFSQuotaPeriod`,
+  );
+  when(
+    isEnabled && isOutside(ms, 0.001, 1_000),
+    `${INVALID} ${name} ${inBraces(period)} must be between 1usec and 1sec, inclusive`,
+  );
+}
+
+function checkTaints({ kc, when }: Rules): void {
+  for (const taint of kc.registerWithTaints ?? []) {
+    const { key, value = "", effect, timeAdded } = taint;
+    when(taintProblem(taint) !== undefined, `invalid taint: {${key} ${value} ${effect} ${timeAdded ?? "<nil>"}}`);
+    when(timeAdded !== undefined && timeAdded !== null, `${INVALID} taint.TimeAdded is not nil`);
+  }
+}
+
+const TOPOLOGY_POLICIES = ["none", "best-effort", "restricted", "single-numa-node"];
+
+function checkTopology({ kc, enabled, when }: Rules): void {
+  const { topologyManagerPolicy: policy, topologyManagerScope: scope } = kc;
+  const isOff = !enabled("TopologyManager");
+  when(isOff && policy !== "none", `${INVALID} topologyManagerPolicy ${policy} requires feature gate TopologyManager`);
+  when(
+    isOff && scope !== "container",
+    `${INVALID} topologyManagerScope ${scope} requires feature gate TopologyManager`,
+  );
+  when(
+    !TOPOLOGY_POLICIES.includes(policy),
+    `${INVALID} topologyManagerPolicy (--topology-manager-policy) ${JSON.stringify(policy)} must be one of: [${TOPOLOGY_POLICIES.map((one) => JSON.stringify(one)).join(" ")}]`,
+  );
+  when(
+    scope !== "container" && scope !== "pod",
+    `${INVALID} topologyManagerScope (--topology-manager-scope) ${JSON.stringify(scope)} must be one of: "container", or "pod"`,
+  );
+}
+
+function checkShutdown({ kc, enabled, when }: Rules): void {
+  const { shutdownGracePeriod: total, shutdownGracePeriodCriticalPods: critical } = kc;
+  const [totalMs, criticalMs] = [parseGoDuration(total), parseGoDuration(critical)];
+  const isTooShort = (ms: number) => ms < 0 || (ms > 0 && ms < 1_000);
+  const isOn = enabled("GracefulNodeShutdown");
+  const rule = "must be either zero or otherwise >= 1 sec";
+  when(
+    isOn && criticalMs > totalMs,
+    `${INVALID} shutdownGracePeriodCriticalPods ${inBraces(critical)} must be <= shutdownGracePeriod ${inBraces(total)}`,
+  );
+  when(isOn && isTooShort(totalMs), `${INVALID} shutdownGracePeriod ${inBraces(total)} ${rule}`);
+  when(isOn && isTooShort(criticalMs), `${INVALID} shutdownGracePeriodCriticalPods ${inBraces(critical)} ${rule}`);
+  const isSet = totalMs > 0 || criticalMs > 0;
+  when(
+    !isOn && isSet,
+    `${INVALID} specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown`,
+  );
+  if ((kc.shutdownGracePeriodByPodPriority ?? []).length === 0) return;
+  const isByPriority = enabled("GracefulNodeShutdownBasedOnPodPriority");
+  when(
+    isByPriority && isSet,
+    `${INVALID} Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time`,
+  );
+  when(
+    !isByPriority,
+    `${INVALID} Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority`,
+  );
+}
+
+/** Fields that need a feature gate. */
+function checkGated({ kc, enabled, when }: Rules): void {
+  const { swapBehavior = "" } = kc.memorySwap;
+  when(
+    kc.serverTLSBootstrap === true && !enabled("RotateKubeletServerCertificate"),
+    `${INVALID} serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate`,
+  );
+  when(
+    enabled("NodeSwap") && !["", "LimitedSwap", "UnlimitedSwap"].includes(swapBehavior),
+    `${INVALID} memorySwap.swapBehavior ${JSON.stringify(swapBehavior)} must be one of: "", "LimitedSwap", or "UnlimitedSwap"`,
+  );
+  when(
+    !enabled("NodeSwap") && swapBehavior !== "",
+    `${INVALID} memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled`,
+  );
+  const factor = kc.memoryThrottlingFactor;
+  when(
+    isOutside(factor, Number.MIN_VALUE, 1),
+    `${INVALID} memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`,
+  );
+  when(
+    kc.tracing !== undefined && !enabled("KubeletTracing"),
+    `${INVALID} tracing should not be configured if KubeletTracing feature flag is disabled.`,
+  );
+}
+
+const ENFORCEMENTS = ["pods", "system-reserved", "kube-reserved", "none"];
+
+function checkAllocatable({ kc, when }: Rules): void {
+  const flag = "enforceNodeAllocatable (--enforce-node-allocatable)";
+  const { enforceNodeAllocatable: all, systemReservedCgroup = "", kubeReservedCgroup = "" } = kc;
+  for (const one of all) {
+    when(
+      one === "system-reserved" && systemReservedCgroup === "",
+      `${INVALID} systemReservedCgroup (--system-reserved-cgroup) must be specified when "system-reserved" contained in ${flag}`,
+    );
+    when(
+      one === "kube-reserved" && kubeReservedCgroup === "",
+      `${INVALID} kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" contained in ${flag}`,
+    );
+    when(
+      one === "none" && all.length > 1,
+      `${INVALID} ${flag} may not contain additional enforcements when "none" is specified`,
+    );
+    when(
+      !ENFORCEMENTS.includes(one),
+      `${INVALID} option ${JSON.stringify(one)} specified for ${flag}. Valid options are "pods", "system-reserved", "kube-reserved", or "none"`,
+    );
+  }
+}
+
+/** Mirrors cpuset.Parse in pkg/kubelet/cm/cpuset/cpuset.go: `0-3,8`. */
+const CPU_SET = /^\d+(-\d+)?(,\d+(-\d+)?)*$/;
+
+function checkHairpinAndCpus({ kc, when }: Rules): void {
+  when(
+    !["none", "hairpin-veth", "promiscuous-bridge"].includes(kc.hairpinMode),
+    `${INVALID} option ${JSON.stringify(kc.hairpinMode)} specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`,
+  );
+  const { reservedSystemCPUs: cpus = "", systemReservedCgroup = "", kubeReservedCgroup = "" } = kc;
+  if (cpus === "") return;
+  when(
+    systemReservedCgroup !== "" || kubeReservedCgroup !== "",
+    `${INVALID} can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)`,
+  );
+  when(
+    !CPU_SET.test(cpus),
+    `${INVALID} unable to parse reservedSystemCPUs (--reserved-cpus) ${cpus}, error: strconv.Atoi: parsing ${JSON.stringify(cpus)}: invalid syntax`,
+  );
+}

@@ -1,0 +1,98 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { defaultsResult, fileResult } from "../../../src/commands/node/config.js";
+import { readConfiguration } from "../../../src/commands/node/configuration.js";
+import type { NodeCommandOptions } from "../../../src/commands/node/options.js";
+import { loadConfigFile } from "../../../src/kubelet/apis/config/load.js";
+
+const cwd = mkdtempSync(join(tmpdir(), "kubelab-node-config-"));
+const path = join(cwd, "kubelet.yaml");
+const HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+const FLAGS: NodeCommandOptions = { name: "n1", cpu: "4", memory: "8Gi" };
+
+function file(text: string): string {
+  writeFileSync(path, HEAD + text);
+  return path;
+}
+
+describe("kubelab node config", () => {
+  test("prints a release's defaults, which --config reads back without a difference", async () => {
+    const { text } = defaultsResult("1.25");
+    expect(text).toContain("syncFrequency: 1m0s\n");
+    expect(text).toContain("kubeAPIQPS: 5\n");
+    expect(defaultsResult("1.27").text).toContain("kubeAPIQPS: 50\n");
+    writeFileSync(path, text);
+    const { json } = await fileResult(path, "1.25");
+    expect(json).toMatchObject({ differences: [], warning: null });
+    expect((await loadConfigFile(path, "1.25")).warning).toBeUndefined();
+  });
+
+  test("prints how a file differs, and what of it has no effect", async () => {
+    const { text, json } = await fileResult(
+      file(
+        "maxPods: 20\nhairpinMode: none\nsyncFrequency: 60s\nevictionHard: {memory.available: 5%}\nauthentication: {webhook: {cacheTTL: 1m}}\n",
+      ),
+      "1.25",
+    );
+    expect(text.split("\n")).toEqual([
+      'authentication.webhook.cacheTTL: "1m0s" (default: "2m0s")',
+      'hairpinMode: "none" (default: "promiscuous-bridge")',
+      "maxPods: 20 (default: 110)",
+      'evictionHard.memory.available: "5%" (default: "100Mi")',
+      'evictionHard.nodefs.available: none (default: "10%")',
+      'evictionHard.nodefs.inodesFree: none (default: "5%")',
+      'evictionHard.imagefs.available: none (default: "15%")',
+      "Without an effect in this kubelet: hairpinMode",
+    ]);
+    expect(json).toMatchObject({ withoutEffect: ["hairpinMode"] });
+  });
+
+  test("all that is wrong with a file is one error", async () => {
+    await expect(fileResult(file("maxPods: -1\nport: 70000\n"), "1.25")).rejects.toThrow(
+      `failed to validate kubelet configuration, error: [invalid configuration: maxPods (--max-pods) -1 must not be a negative number, invalid configuration: port (--port) 70000 must be between 1 and 65535, inclusive], path: ${path}`,
+    );
+  });
+});
+
+describe("the configuration of kubelab node", () => {
+  const read = (text: string | undefined, flags: Partial<NodeCommandOptions> = {}) =>
+    readConfiguration({ cwd }, { ...FLAGS, ...flags, ...(text === undefined ? {} : { config: file(text) }) }, "1.25");
+
+  test("without a file it is kubelab's own: the cluster's DNS, a certificate that is renewed", async () => {
+    const { config, fixedPorts } = await read(undefined);
+    expect(config).toMatchObject({
+      clusterDNS: ["10.96.0.10"],
+      clusterDomain: "cluster.local",
+      rotateCertificates: true,
+    });
+    expect(fixedPorts).toEqual([]);
+  });
+
+  test("a file wins over that, also with nothing", async () => {
+    const { config } = await read("clusterDNS: []\nrotateCertificates: false\n");
+    expect(config.clusterDNS).toBeUndefined();
+    expect(config.rotateCertificates).toBeUndefined();
+    expect(config.clusterDomain).toBe("cluster.local");
+  });
+
+  test("flags win over the file", async () => {
+    const text = "clusterDomain: a.b\nmaxPods: 20\nport: 10300\nstaticPodPath: m\nregisterNode: true\n";
+    const given = { clusterDomain: "c.d", pods: "7", port: 10_400, manifestDir: "n", registerNode: false };
+    const { config, fixedPorts } = await read(text, given);
+    expect(config).toMatchObject({
+      clusterDomain: "c.d",
+      maxPods: 7,
+      port: 10_400,
+      staticPodPath: join(cwd, "n"),
+      registerNode: false,
+    });
+    expect(fixedPorts).toEqual(["port"]);
+    expect((await read(text)).config.staticPodPath).toBe(join(cwd, "m"));
+  });
+
+  test("what flags set is checked with the file", async () => {
+    await expect(read("maxPods: 5\n", { port: 70_000 })).rejects.toThrow("port (--port) 70000 must be between");
+  });
+});
