@@ -50,6 +50,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./journey.js")).addJourneyCommand,
   },
   {
+    name: "request",
+    summary: "send one request, and see its way through the API server to the storage and the watches",
+    load: async () => (await import("./request.js")).addRequestCommand,
+  },
+  {
     name: "exec",
     summary: "run a command in a pod, and see every hop on the way there",
     load: async () => (await import("./exec.js")).addExecCommand,

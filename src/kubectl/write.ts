@@ -25,7 +25,7 @@ export async function writeFiles(session: Session, line: KubectlLine): Promise<s
   if (files.length === 0 || words.length > 0) throw unknown(`${verb} ${words.join(" ")}`.trim());
   let out = "";
   const raw = text(line, "raw");
-  for (const object of await readObjects(session, files)) {
+  for (const object of await readObjects(session.context, files)) {
     if (raw !== undefined) {
       const answer = await client.expect({ method: "POST", path: raw, body: object, signal });
       out += `${JSON.stringify(answer)}\n`;
@@ -54,8 +54,10 @@ async function writeOne(session: Session, verb: string, object: KubeObject): Pro
   return said("created");
 }
 
-/** @throws LabError BAD_FILE */
-async function readObjects({ context }: Session, files: readonly string[]): Promise<readonly KubeObject[]> {
+type Reading = Pick<KubectlContext, "streams" | "cwd" | "signal">;
+
+/** The objects in YAML files; `-` is stdin. @throws LabError BAD_FILE */
+export async function readObjects(context: Reading, files: readonly string[]): Promise<readonly KubeObject[]> {
   const objects: KubeObject[] = [];
   for (const file of files) {
     const content = await readText(context, file);
@@ -68,7 +70,7 @@ async function readObjects({ context }: Session, files: readonly string[]): Prom
   return objects;
 }
 
-async function readText({ streams, cwd, signal }: KubectlContext, file: string): Promise<string> {
+async function readText({ streams, cwd, signal }: Reading, file: string): Promise<string> {
   try {
     const bytes = file === "-" ? readAtMost(streams.stdin) : readFileAtMost(pathFrom(cwd, file), signal);
     return (await bytes).toString();
@@ -121,7 +123,7 @@ export async function remove(session: Session, line: KubectlLine): Promise<strin
   const { client, signal, context } = session;
   let out = "";
   const words = [...line.words];
-  for (const object of line.files.length === 0 ? [] : await readObjects(session, line.files)) {
+  for (const object of line.files.length === 0 ? [] : await readObjects(session.context, line.files)) {
     words.push(`${object.kind}/${object.metadata?.name}`);
   }
   const grace = text(line, "grace-period");
@@ -162,7 +164,7 @@ export async function mark(session: Session, line: KubectlLine, field: "labels" 
   const words = line.words.filter((word) => !isPair(word));
   const body = { metadata: { [field]: Object.fromEntries(pairs) } };
   if (line.flags["local"] !== undefined) {
-    const [object] = await readObjects(session, line.files);
+    const [object] = await readObjects(session.context, line.files);
     const metadata = { ...object?.metadata, [field]: { ...object?.metadata?.[field], ...Object.fromEntries(pairs) } };
     return objectText({ ...object, metadata }, text(line, "output") ?? "yaml", []);
   }

@@ -267,11 +267,10 @@ function bodyLines(event: TraceEvent & { kind: "request" | "rpc" }): string[] {
 }
 
 /**
- * One line. A path that is too long loses its first folders, because its end and the function are what readers search
+ * The file and the function in one line. A path that is too long loses its first folders, because its end and the function are what readers search
  * for.
  */
-function upstreamLines(upstream: Upstream | undefined, width: number): string[] {
-  if (upstream === undefined) return [];
+export function upstreamLine(upstream: Upstream, width: number): string {
   const folders = upstream.file.split("/");
   const room = width - upstream.func.length - 1;
   let path = upstream.file;
@@ -279,7 +278,11 @@ function upstreamLines(upstream: Upstream | undefined, width: number): string[] 
     folders.shift();
     path = `.../${folders.join("/")}`;
   }
-  return [`${path} ${upstream.func}`];
+  return `${path} ${upstream.func}`;
+}
+
+function upstreamLines(upstream: Upstream | undefined, width: number): string[] {
+  return upstream === undefined ? [] : [upstreamLine(upstream, width)];
 }
 
 function constantLines(constants: readonly Constant[] | undefined): string[] {

@@ -6,10 +6,14 @@ import { type Attempted, attemptWrite } from "./attempts.js";
 import { type DeletionPlan, planDeletion } from "./deletion-plan.js";
 import { listObjects } from "./list.js";
 import type { DeleteOptions, ListOptions, RequestContext } from "./registry.js";
-import { changesBetween, reportDryRun } from "./stages.js";
+import { changesBetween, reportDryRun, reportRead } from "./stages.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { deleteEntry, updateEntry } from "./write-entry.js";
 
+const CONDITIONAL_DELETE = {
+  file: "staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go",
+  func: "conditionalDelete",
+};
 const BEFORE_DELETE = { file: "staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go", func: "BeforeDelete" };
 
 export interface DeleteOutcome extends Attempted {
@@ -26,7 +30,8 @@ export async function deleteObject(
   options: DeleteOptions = {},
 ): Promise<DeleteOutcome> {
   const key = core.keys.key(namespace, name);
-  const deleted = await attemptWrite(core, context, key, async (entry) => {
+  const deleted = await attemptWrite(core, context, key, async (entry, why) => {
+    reportRead(context.report, key, { entry, why, upstream: CONDITIONAL_DELETE });
     if (entry === undefined) throw notFound(core.definition, name);
     return tryDelete(core, context, namespace, entry, options);
   });

@@ -6,6 +6,7 @@ import type { Change, DecisionFact, Upstream } from "../../trace/events.js";
 import { redactBody } from "../../trace/redact-body.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
+import type { StoredEntry } from "../storage/storage.js";
 
 /** The file of the functions that run admission plugins. */
 export const ADMISSION_FILE = "staging/src/k8s.io/apiserver/pkg/admission/chain.go";
@@ -64,6 +65,18 @@ export function reportValidation(
   const fields = [...new Set(errors.map(({ field }) => field))].join(", ");
   if (errors.length === 0) report?.({ what: `valid: ${kind} ${name}`, why: "no field is wrong", upstream });
   else report?.({ what: `refuse ${kind} ${name}: it is invalid`, why: `wrong: ${fields}`, upstream });
+}
+
+/** Reports the version of an object that a change is made to. */
+export function reportRead(
+  report: ReportStage | undefined,
+  key: string,
+  { entry, ...rest }: { readonly entry: StoredEntry | undefined; readonly why: string; readonly upstream: Upstream },
+): void {
+  report?.({
+    what: `read ${key}: ${entry === undefined ? "it does not exist" : `mod_revision ${entry.modRevision}`}`,
+    ...rest,
+  });
 }
 
 const DRY_RUN = {

@@ -8,7 +8,7 @@ import { beforeCreate, beginCreate } from "./create.js";
 import type { Strategy } from "./definition.js";
 import { checkName, matchNamespace, withMeta } from "./object-meta.js";
 import type { RequestContext, Transform, UpdateOptions } from "./registry.js";
-import { changesBetween, type ReportStage, reportDryRun, reportValidation } from "./stages.js";
+import { changesBetween, reportDryRun, reportRead, reportValidation } from "./stages.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { reportBegun, whileBegun } from "./store-hooks.js";
 import { validateMeta, validateMetaUpdate } from "./validate-meta.js";
@@ -49,7 +49,7 @@ export async function updateObject(
 ): Promise<UpdateOutcome> {
   const key = core.keys.key(target.namespace, target.name);
   const updated = await attemptWrite(core, context, key, async (entry, why) => {
-    reportRead(context.report, key, entry, why);
+    reportRead(context.report, key, { entry, why, upstream: GUARANTEED_UPDATE });
     checkUid(core, key, target.name, options.uid, entry);
     return entry === undefined
       ? createMissing(core, context, target, key, transform, options)
@@ -143,14 +143,6 @@ function unchanged({ report }: RequestContext, { key, modRevision }: StoredEntry
     upstream: GUARANTEED_UPDATE,
   });
   return { object, created: false, isUnchanged: true };
-}
-
-function reportRead(report: ReportStage | undefined, key: string, entry: StoredEntry | undefined, why: string) {
-  report?.({
-    what: `read ${key}: ${entry === undefined ? "it does not exist" : `mod_revision ${entry.modRevision}`}`,
-    why,
-    upstream: GUARANTEED_UPDATE,
-  });
 }
 
 /** The resourceVersion must be the current one. Some kinds can omit it. */

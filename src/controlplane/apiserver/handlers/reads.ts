@@ -1,3 +1,4 @@
+import { StatusError } from "../../../apimachinery/errors.js";
 import type { ResourceDefinition } from "../../registry/definition.js";
 import type { Exchange } from "../exchange.js";
 import { negotiate } from "../media-types.js";
@@ -14,13 +15,19 @@ export async function getObject(deps: HandlerDeps, exchange: Exchange, target: T
   const resourceVersion = exchange.query.size === 0 ? null : exchange.query.get("resourceVersion");
   const store = deps.registry.store(qualified);
   const name = target.name ?? "";
-  const object = await store.get(target.namespace, name, resourceVersion === null ? undefined : resourceVersion);
   const report = reportOf(exchange, definition);
-  report?.({
-    what: `read ${store.keys.key(target.namespace, name)}: resourceVersion ${object.metadata.resourceVersion ?? ""}`,
-    why: atLeast(resourceVersion),
-    upstream: { file: STORE, func: "Get" },
+  const read = (found: string) =>
+    report?.({
+      what: `read ${store.keys.key(target.namespace, name)}: ${found}`,
+      why: atLeast(resourceVersion),
+      upstream: { file: STORE, func: "Get" },
+    });
+  const asked = resourceVersion === null ? undefined : resourceVersion;
+  const object = await store.get(target.namespace, name, asked).catch((error: unknown) => {
+    if (error instanceof StatusError && error.code === 404) read("it does not exist");
+    throw error;
   });
+  if (report !== undefined) read(`resourceVersion ${object.metadata.resourceVersion ?? ""}`);
   await deps.presenter.object(exchange, 200, definition, object, shown);
 }
 

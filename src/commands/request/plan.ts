@@ -1,0 +1,165 @@
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { KubeClient, KubeRequest, PatchType } from "../../client-go/rest/client.js";
+import { collectionPath, objectPath } from "../../client-go/rest/paths.js";
+import { findResource, type KnownResource, pathOf, refOf, resourceOf } from "../../kubectl/resources.js";
+import { readObjects } from "../../kubectl/write.js";
+import { defined } from "../../util/defined.js";
+import { LabError, messageOf } from "../../util/errors.js";
+import { manifestFromWord } from "../journey/manifest.js";
+
+/** What the command line asks for. */
+export interface Asked {
+  readonly verb: string | undefined;
+  /** `pod/web`, `pods`, `/version` */
+  readonly object: string | undefined;
+}
+
+export interface AskedOptions {
+  readonly filename?: string;
+  readonly patch?: string;
+  readonly type: "strategic" | "merge" | "json";
+  readonly namespace: string;
+  readonly dryRun?: boolean;
+}
+
+/** One request that is still to be sent; the kind's path is found by discovery. */
+export interface Plan {
+  readonly method: KubeRequest["method"];
+  readonly contentType?: PatchType;
+  readonly body?: unknown;
+  /** `pod/web`, `pods`, `/version`; undefined: the body names it */
+  readonly object?: string;
+}
+
+const METHODS = { create: "POST", get: "GET", update: "PUT", patch: "PATCH", delete: "DELETE" } as const;
+const HINT = "For example: kubelab request create pod/web, or kubelab request -f pod.yaml.";
+
+type Reading = Parameters<typeof readObjects>[0];
+
+/**
+ * Checks the command line before a control plane is started.
+ * @throws LabError USAGE, BAD_FILE
+ */
+export async function planOf(context: Reading, { verb, object }: Asked, options: AskedOptions): Promise<Plan> {
+  const { filename, patch } = options;
+  if (verb === undefined && filename === undefined) throw usage("say what to send: a file, or a verb and an object");
+  const asked = verb ?? "create";
+  if (!Object.hasOwn(METHODS, asked)) {
+    throw usage(`${JSON.stringify(asked)} is not a verb: they are ${Object.keys(METHODS).join(", ")}`);
+  }
+  const method = METHODS[asked as keyof typeof METHODS];
+  const takesFile = method === "POST" || method === "PUT";
+  if (!takesFile && filename !== undefined) throw usage(`${asked} takes an object, not a file`);
+  if (method !== "PATCH" && patch !== undefined) throw usage(`--patch is for patch, not for ${asked}`);
+  if (takesFile) {
+    if (filename !== undefined && object !== undefined) throw usage(`both ${object} and ${filename} name an object`);
+    return { method, body: await bodyOf(context, asked, object, filename) };
+  }
+  if (object === undefined) throw usage(`${asked} needs an object: pod/web`);
+  const isNamed = object.startsWith("/") ? method === "GET" : /^[^/]+\/[^/]+$/.test(object);
+  if (!isNamed && (method !== "GET" || object.includes("/"))) {
+    throw usage(`${asked} takes one object as KIND/NAME, and ${JSON.stringify(object)} is none`);
+  }
+  return { method, object, ...(method === "PATCH" ? patchOf(patch, options.type) : {}) };
+}
+
+async function bodyOf(context: Reading, verb: string, word: string | undefined, file: string | undefined) {
+  if (file !== undefined) {
+    const objects = await readObjects(context, [file]);
+    if (objects.length > 1) {
+      throw new LabError("BAD_FILE", `${file} has ${objects.length} objects, and one request has one`, HINT);
+    }
+    return checked(objects[0], file);
+  }
+  if (word === undefined) throw usage(`${verb} needs an object: -f pod.yaml, or pod/web`);
+  return manifestFromWord(word).body;
+}
+
+/** @throws LabError BAD_FILE for what names no kind */
+function checked(object: KubeObject | undefined, file: string): KubeObject {
+  if (typeof object?.kind === "string" && typeof object.apiVersion === "string") return object;
+  throw new LabError("BAD_FILE", `the object in ${file} has no kind or no apiVersion`, HINT);
+}
+
+function patchOf(text: string | undefined, type: AskedOptions["type"]): Pick<Plan, "body" | "contentType"> {
+  if (text === undefined) throw usage(`patch needs a patch: -p '{"metadata":{"labels":{"a":"b"}}}'`);
+  const contentType: PatchType =
+    type === "json" ? "application/json-patch+json" : type === "merge" ? "application/merge-patch+json" : STRATEGIC;
+  try {
+    return { body: JSON.parse(text), contentType };
+  } catch (cause) {
+    throw new LabError("USAGE", `the patch is not JSON: ${messageOf(cause)}`, HINT, { cause });
+  }
+}
+
+const STRATEGIC = "application/strategic-merge-patch+json";
+
+function usage(message: string): LabError {
+  return new LabError("USAGE", message, HINT);
+}
+
+/** The request, with the collection that a watch of its object reads; undefined for a path that is no resource. */
+export interface Addressed {
+  readonly request: KubeRequest;
+  readonly collection: string | undefined;
+}
+
+/**
+ * Finds the path of the object's kind by discovery.
+ * @throws LabError USAGE for a kind that the server does not have
+ */
+export async function addressOf(
+  client: KubeClient,
+  { object, ...plan }: Plan,
+  { namespace, dryRun }: AskedOptions,
+  signal: AbortSignal,
+): Promise<Addressed> {
+  const query = dryRun === true ? { query: { dryRun: "All" } } : {};
+  if (object?.startsWith("/") === true) return { request: { ...plan, path: object }, collection: undefined };
+  if (object !== undefined) {
+    const [word = "", name] = object.split("/");
+    const ref = refOf(await findResource(client, word, signal), namespace);
+    const path = name === undefined ? collectionPath(ref) : objectPath(ref, name);
+    return { request: { ...plan, ...query, path }, collection: collectionPath(ref) };
+  }
+  const body = plan.body as KubeObject & { readonly kind: string; readonly apiVersion: string };
+  const ref = refOf(await kindOf(client, body, signal), body.metadata?.namespace ?? namespace);
+  const collection = collectionPath(ref);
+  const path = plan.method === "PUT" ? objectPath(ref, body.metadata?.name ?? "") : collection;
+  return { request: { ...plan, ...query, path }, collection };
+}
+
+/** Creates an object that is to be there before the request. @param what `pod/web`, or a file */
+export async function createBefore(
+  client: KubeClient,
+  context: Reading,
+  what: string,
+  namespace: string,
+): Promise<void> {
+  const objects = SAMPLE.test(what)
+    ? [manifestFromWord(what).body as unknown as KubeObject]
+    : await readObjects(context, [what]);
+  for (const object of objects) {
+    const body = checked(object, what) as KubeObject & { readonly kind: string; readonly apiVersion: string };
+    const known = await kindOf(client, body, context.signal);
+    const path = pathOf(known, body.metadata?.namespace ?? namespace);
+    await client.expect({ method: "POST", path, body, ...defined({ signal: context.signal }) });
+  }
+}
+
+const SAMPLE = /^(?:pods?|po|deploy(?:ments?)?)\/[^/.]+$/;
+
+/** @throws LabError USAGE for a kind that the server does not have */
+async function kindOf(
+  client: KubeClient,
+  body: { readonly kind: string; readonly apiVersion: string },
+  signal: AbortSignal,
+): Promise<KnownResource> {
+  try {
+    return await resourceOf(client, body, signal);
+  } catch (cause) {
+    // The server does not have the group.
+    if (!(cause instanceof LabError) || cause.code !== "REFUSED") throw cause;
+    throw usage(`no matches for kind "${body.kind}" in version "${body.apiVersion}"`);
+  }
+}

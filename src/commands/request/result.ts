@@ -1,0 +1,43 @@
+import type { CommandResult } from "../../cli/context.js";
+import type { RequestFact } from "../../trace/events.js";
+import { upstreamLine } from "../../trace/terminal.js";
+import { counted } from "../../util/counted.js";
+import { numberedLines, widthBelow } from "../numbered-steps.js";
+import type { WayStep } from "./way.js";
+
+interface Style {
+  readonly columns: number;
+  /** false: ASCII only */
+  readonly unicode: boolean;
+}
+
+/** The stages of a request as numbered steps, with what each changed one below the other. */
+export function requestResult(
+  fact: RequestFact,
+  message: string | undefined,
+  steps: readonly WayStep[],
+  { columns, unicode }: Style,
+): CommandResult {
+  const { method, path, status, durationMs, auditId } = fact;
+  const took = `${(durationMs / 1000).toFixed(3)} s`;
+  const head = `${method} ${path}: ${status} in ${took}, ${counted(steps.length, "step")}`;
+  const inAscii = (text: string) => (unicode ? text : text.replaceAll("→", "->"));
+  const shown = steps.map((step) => ({ ...step, actor: step.part, text: inAscii(step.text) }));
+  const width = widthBelow(shown, columns);
+  const numbered = shown.map((step) => ({ ...step, more: detailsOf(step, width, unicode ? "…" : "...") }));
+  const lines = [head, ...numberedLines(numbered, columns, unicode), ...(message === undefined ? [] : [message])];
+  return { text: lines.join("\n"), json: { request: { method, path, status, auditId, durationMs, message }, steps } };
+}
+
+function detailsOf({ why, changes = [], upstream }: WayStep, width: number, ellipsis: string): readonly string[] {
+  const opWidth = Math.max(0, ...changes.map(({ op }) => op.length));
+  const lines = changes.map(({ op, path, value }) => {
+    const line = `${op.padEnd(opWidth)} ${path}${value === undefined ? "" : ` ${JSON.stringify(value)}`}`;
+    return line.length <= width ? line : line.slice(0, width - ellipsis.length) + ellipsis;
+  });
+  return [
+    ...(why === undefined ? [] : [why]),
+    ...lines,
+    ...(upstream === undefined ? [] : [upstreamLine(upstream, width)]),
+  ];
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert";
+import { hasUnicode } from "../../cli/colour.js";
+import type { CliContext } from "../../cli/context.js";
+import type { OutputOptions } from "../../cli/options.js";
+import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
+import type { KubeClient, KubeResponse, RestConfig } from "../../client-go/rest/client.js";
+import { createClient } from "../../client-go/rest/create-client.js";
+import { parseKubeVersion } from "../../release/facts.js";
+import { startEmbeddedControlPlane } from "../../testbed/embedded-control-plane.js";
+import { type EtcdOptions, etcdConfig } from "../../testbed/etcd-options.js";
+import { untilAccount } from "../../testbed/register.js";
+import { RequestTrace } from "../../testbed/request-trace.js";
+import type { TraceEvent } from "../../trace/events.js";
+import { ChildAbort } from "../../util/abort.js";
+import { SystemClock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
+import { type Asked, type AskedOptions, addressOf, createBefore, planOf } from "./plan.js";
+import { requestResult } from "./result.js";
+import { isDispatch, wayOf } from "./way.js";
+
+export interface RequestOptions extends AskedOptions, EtcdOptions, OutputOptions {
+  readonly as?: string;
+  readonly with?: readonly string[];
+  readonly watchers: number;
+  readonly kubeVersion: string;
+}
+
+/** How long the watch event of a write may take: from etcd it comes over the network. */
+const EVENT_PATIENCE_MS = 2_000;
+/** The server refused the request. */
+const REFUSED_EXIT_CODE = 4;
+
+/**
+ * Starts a control plane, sends one request, and prints its way.
+ * @throws LabError USAGE, BAD_FILE for a request that cannot be made; as `startControlPlane`; REFUSED when an object of --with is
+ */
+export async function runRequest(context: CliContext, asked: Asked, options: RequestOptions): Promise<void> {
+  const { signal, random } = context;
+  const plan = await planOf(context, asked, options);
+  const kubeVersion = parseKubeVersion(options.kubeVersion);
+  const etcd = etcdConfig(options);
+  const { clock, trace } = context.session({});
+  const facts: TraceEvent[] = [];
+  trace.addSink({ level: 3, write: (event) => void facts.push(event) });
+  const story = new RequestTrace(trace);
+  await using controlPlane = await starting(context, () =>
+    startEmbeddedControlPlane({ clock, random, trace: story.trace, kubeVersion, ...defined({ etcd }) }),
+  );
+  const deps = { clock, trace: story.trace, random, actor: "user" } as const;
+  const { admin } = controlPlane;
+  await using administrator = createClient(admin, deps);
+  await using client = createClient(options.as === undefined ? admin : impersonating(admin, options.as), deps);
+  await untilAccount(administrator, "default", signal);
+  for (const what of options.with ?? []) await createBefore(administrator, context, what, options.namespace);
+  const addressed = await addressOf(administrator, plan, options, signal);
+  const watched = addressed.request.method === "GET" ? undefined : addressed.collection;
+  facts.length = 0;
+  await using _watchers = watchAll(administrator, watched, options.watchers, signal);
+  const watchers = watched === undefined ? 0 : options.watchers;
+  await until(() => facts.filter(isOpenWatch).length >= watchers, signal);
+  const factId = trace.newId();
+  const response = await trace.chapter("request", () => client.request({ ...addressed.request, factId, signal }));
+  const request = facts.find(({ id }) => id === factId);
+  assert(request?.kind === "request");
+  const stored = facts.filter((event) => event.kind === "state" && event.causedBy === factId);
+  await until(() => wayOf(facts, request).filter(isDispatch).length >= stored.length, signal);
+  const style = { columns: columnsOf(context), unicode: hasUnicode(context.env) };
+  context.print(requestResult(request, problemOf(response), wayOf(facts, request), style));
+  if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);
+}
+
+function isOpenWatch(event: TraceEvent): boolean {
+  return event.kind === "request" && event.actor === "user" && event.status === 200;
+}
+
+async function starting<T>(context: CliContext, start: () => Promise<T>): Promise<T> {
+  using _line = context.progress("starting a control plane");
+  return await start();
+}
+
+function impersonating(admin: RestConfig, user: string): RestConfig {
+  return {
+    ...admin,
+    impersonatedUser: user,
+    authorize: async (headers) => {
+      headers["Impersonate-User"] = user;
+    },
+  };
+}
+
+/** Opens watches as clients of the resource, and reads them. */
+function watchAll(client: KubeClient, path: string | undefined, count: number, signal: AbortSignal): AsyncDisposable {
+  const stop = new ChildAbort(signal);
+  const watches = path === undefined ? [] : Array.from({ length: count }, () => client.watch(path, {}, stop.signal));
+  const watching = watches.map(readAll);
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await Promise.allSettled(watching);
+    },
+  };
+}
+
+async function readAll(events: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of events);
+}
+
+/** Waits on the wall clock. @returns also when it has taken too long */
+async function until(isDone: () => boolean, signal: AbortSignal): Promise<void> {
+  const clock = new SystemClock();
+  const endMs = clock.now() + EVENT_PATIENCE_MS;
+  while (!isDone() && clock.now() < endMs) await clock.sleep(5, signal);
+}
+
+function problemOf(response: KubeResponse): string | undefined {
+  return isSuccess(response) ? undefined : `The server refused it: ${statusMessage(response)}`;
+}
+
+function columnsOf({ streams: { stdout } }: CliContext): number {
+  return stdout.isTTY === true ? (stdout.columns ?? 80) : 100;
+}

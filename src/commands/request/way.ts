@@ -1,0 +1,66 @@
+import type { Change, TraceEvent, Upstream } from "../../trace/events.js";
+import { startMs, TraceGraph } from "../../trace/graph.js";
+import { defined } from "../../util/defined.js";
+
+/** One stage of a request's way through the API server. */
+export interface WayStep {
+  readonly number: number;
+  /** since the client sent the request */
+  readonly atMs: number;
+  readonly part: string;
+  readonly text: string;
+  readonly why?: string;
+  readonly changes?: readonly Change[];
+  readonly upstream?: Upstream;
+}
+
+/** The part of the API server that a file of upstream belongs to. */
+const PARTS: readonly (readonly [RegExp, string])[] = [
+  [/\/endpoints\/filters\//, "filter"],
+  [/\/pkg\/admission\//, "admission"],
+  [/\/negotiation\/|\/serializer\//, "codec"],
+  [/\/responsewriters\//, "response"],
+  [/\/endpoints\/handlers\//, "handler"],
+  [/\/registry\/rest\//, "strategy"],
+  [/\/storage\/cacher\//, "watches"],
+  [/\/storage\/|\/registry\/generic\//, "storage"],
+];
+
+/**
+ * What the API server reported of a request, and of the watch event of the version that it stored, in order. A request that was
+ * not answered has the stages that were reached.
+ */
+export function wayOf(facts: readonly TraceEvent[], request: TraceEvent): readonly WayStep[] {
+  const graph = TraceGraph.of(facts);
+  const direct = graph.effectsOf(request).filter(({ actor }) => actor === "apiserver");
+  const stored = direct.filter((event) => event.kind === "state");
+  const all = new Set([
+    ...direct,
+    ...stored.flatMap((event) => graph.effectsOf(event).filter((one) => one.kind === "decision" && isDispatch(one))),
+  ]);
+  const beganMs = startMs(request);
+  return facts
+    .filter((event) => all.has(event))
+    .flatMap((event) => stageOf(event) ?? [])
+    .map(({ atMs, ...stage }, i) => ({ number: i + 1, atMs: Math.max(0, atMs - beganMs), ...stage }));
+}
+
+/** Whether a step says which watches got an event. */
+export function isDispatch({ upstream }: Pick<WayStep, "upstream">): boolean {
+  return upstream?.func === "dispatchEvent";
+}
+
+function stageOf(event: TraceEvent): Omit<WayStep, "number"> | undefined {
+  if (event.kind === "state") {
+    const { upstream, atMs, from, to } = event;
+    const text = `${event.subject}: ${event.what} ${from === undefined ? "" : `${from} → `}${to}`;
+    return { atMs, part: partOf(upstream), text, ...defined({ upstream }) };
+  }
+  if (event.kind !== "decision") return undefined;
+  const { upstream, atMs, what: text, why, changes } = event;
+  return { atMs, part: partOf(upstream), text, ...defined({ why: why === "" ? undefined : why, changes, upstream }) };
+}
+
+function partOf(upstream: Upstream | undefined): string {
+  return PARTS.find(([pattern]) => pattern.test(upstream?.file ?? ""))?.[1] ?? "server";
+}
