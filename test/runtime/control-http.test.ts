@@ -37,6 +37,12 @@ test("a pod's life by HTTP: run, look, kill, remove", async () => {
   const container = lab.core.container("c0de");
   const state = (await ask("GET", "/state")).value as { sandboxes: { containers: { state: string }[] }[] };
   assert.equal(state.sandboxes[0]?.containers[0]?.state, "running");
+  await ask("POST", "/containers/c0de/leak?bytesPerSecond=1");
+  await ask("POST", "/containers/c0de/burn", { milliCores: 2 });
+  await ask("POST", "/containers/c0de/fill", { bytes: 3 });
+  const load = { leakBytesPerSecond: 1, burnMilliCores: 2, fillBytes: 3 };
+  assert.deepEqual(container.running?.load.settings, load);
+  assert.match(String((await ask("POST", "/containers/c0de/burn")).value["error"]), /milliCores is missing/);
   assert.equal((await ask("POST", "/containers/c0de/kill?oom=true")).status, 200);
   assert.equal(stateOf(container), "exited (137, OOMKilled)");
   assert.equal((await ask("POST", "/containers/c0de/again")).value["attempt"], 1);

@@ -5,6 +5,7 @@ import type { IMAGE_SERVICE } from "../../cri/services.js";
 import type { StoredImage } from "../images/image-store.js";
 import type { RuntimeCore } from "../state/core.js";
 import { invalid } from "../state/errors.js";
+import { writtenBytes } from "../stats/usage.js";
 
 /** The calls of runtime.v1.ImageService. Mirrors containerd's image_*.go. */
 export function imageCalls(core: RuntimeCore): Handlers<typeof IMAGE_SERVICE> {
@@ -46,10 +47,7 @@ export function imageCalls(core: RuntimeCore): Handlers<typeof IMAGE_SERVICE> {
       const fsId = { mountpoint: core.options.rootDir };
       const images = core.images.list();
       const usedBytes = images.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-      const layers = [...core.containers.values()].reduce(
-        (sum, { running }) => sum + (running?.machine.fs.usedBytes ?? 0),
-        0,
-      );
+      const layers = [...core.containers.values()].reduce((sum, container) => sum + writtenBytes(container), 0);
       return {
         imageFilesystems: [{ timestamp, fsId, usedBytes: { value: usedBytes }, inodesUsed: { value: images.length } }],
         containerFilesystems: [

@@ -2,6 +2,7 @@ import type { RuleTable } from "../../netfilter/rules.js";
 import type { PullFault } from "../images/pull-fault.js";
 import type { RuntimeChange } from "../state/changes.js";
 import type { ConditionType } from "../state/core.js";
+import type { LoadSettings } from "../stats/container-load.js";
 import type { Fault, RpcName } from "./faults.js";
 
 /** A pod that exists from the start, or that is added without the kubelet. */
@@ -43,6 +44,8 @@ export interface ContainerSnapshot {
   /** only for exited containers */
   readonly exitCode?: number;
   readonly reason?: string;
+  /** only for running containers: what the control or the image makes it use */
+  readonly load?: LoadSettings;
 }
 
 export interface SandboxSnapshot {
@@ -97,6 +100,8 @@ export interface RuntimeControl {
    * Ends a running container. @throws RpcError NotFound, FailedPrecondition, or InvalidArgument for an unknown signal
    */
   killContainer(containerId: string, options?: KillOptions): Promise<void>;
+  /** Makes a running container use memory, CPU or disk; what is not given stays. @throws RpcError as `killContainer` */
+  loadContainer(containerId: string, load: Partial<LoadSettings>): void;
   /** Ends the sandbox's own process. */
   setSandboxNotReady(sandboxId: string): void;
   /** Removes a container, running or not. @param silently without an event */

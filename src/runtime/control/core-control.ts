@@ -12,6 +12,7 @@ import type { Containers } from "../state/containers.js";
 import type { ConditionType, RuntimeCore } from "../state/core.js";
 import { invalid, wrongState } from "../state/errors.js";
 import type { Sandboxes } from "../state/sandboxes.js";
+import type { LoadSettings } from "../stats/container-load.js";
 import type { ContainerSeed, KillOptions, PodSeed, RuntimeControl, RuntimeSnapshot } from "./control.js";
 import type { Fault, Faults, RpcName } from "./faults.js";
 import { checkPodSeed } from "./seed-check.js";
@@ -153,6 +154,10 @@ export class CoreControl implements RuntimeControl {
       if (signal !== SIGKILL) return; // the process can ignore it, or take time
     }
     await container.stopped();
+  }
+
+  loadContainer(containerId: string, load: Partial<LoadSettings>): void {
+    this.containers.running(this.core.container(containerId)).load.set(load);
   }
 
   setSandboxNotReady(sandboxId: string): void {

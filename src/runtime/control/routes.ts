@@ -25,6 +25,18 @@ const KILL = z.strictObject({
     .exactOptional(),
 });
 
+const MAX_BYTES = 2 ** 50;
+const MAX_MILLI_CORES = 1_000_000;
+const LEAK = z.strictObject({
+  bytesPerSecond: count(0, MAX_BYTES).describe("how fast its first process takes memory; 0 keeps what it has"),
+});
+const BURN = z.strictObject({
+  milliCores: count(0, MAX_MILLI_CORES).describe("CPU, up to the container's limit; 0 ends it"),
+});
+const FILL = z.strictObject({
+  bytes: count(0, MAX_BYTES).describe("of the writable layer, besides its files; 0 gives them back"),
+});
+
 /** All routes. A GET changes nothing, a DELETE undoes a POST. */
 export const ROUTES: readonly Route[] = [
   route({
@@ -101,6 +113,28 @@ export const ROUTES: readonly Route[] = [
         throw new BadRequest("exitCode, signal and oom exclude each other: a container ends in one way");
       return control.killContainer(argument, fields);
     },
+  }),
+  route({
+    method: "POST",
+    path: "/containers/ID/leak",
+    what: "let a running container take memory, until its limit kills it",
+    fields: LEAK,
+    run: ({ control, argument, fields }) =>
+      control.loadContainer(argument, { leakBytesPerSecond: fields.bytesPerSecond }),
+  }),
+  route({
+    method: "POST",
+    path: "/containers/ID/burn",
+    what: "let a running container use CPU time",
+    fields: BURN,
+    run: ({ control, argument, fields }) => control.loadContainer(argument, { burnMilliCores: fields.milliCores }),
+  }),
+  route({
+    method: "POST",
+    path: "/containers/ID/fill",
+    what: "let a running container use the disk",
+    fields: FILL,
+    run: ({ control, argument, fields }) => control.loadContainer(argument, { fillBytes: fields.bytes }),
   }),
   route({
     method: "POST",

@@ -237,6 +237,7 @@ const METHODS = {
   startContainer: true,
   runAgain: true,
   killContainer: true,
+  loadContainer: true,
   setSandboxNotReady: true,
   removeContainer: true,
   removeSandbox: true,

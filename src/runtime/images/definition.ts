@@ -33,6 +33,14 @@ export interface ImageDefinition {
   readonly ports: readonly { readonly port: number; readonly root?: string; readonly text?: string }[];
   /** files by path, as lists of lines */
   readonly files: Readonly<Record<string, readonly string[]>>;
+  /** what its own program uses; not if a container has another command */
+  readonly usage?: ImageUsage;
+}
+
+/** What a program uses while it has nothing to do. */
+export interface ImageUsage {
+  readonly milliCores: number;
+  readonly memoryBytes: number;
 }
 
 const DEFINITIONS: readonly ImageDefinition[] = [

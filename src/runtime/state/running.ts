@@ -3,7 +3,9 @@ import { Pipe } from "../../shell/process/pipe.js";
 import { type ExitStatus, exitCodeOf, type Process } from "../../shell/process/process.js";
 import { type ByteSink, type ByteSource, BytesSource } from "../../shell/process/streams.js";
 import { Terminal } from "../../shell/process/terminal.js";
+import type { ImageUsage } from "../images/definition.js";
 import type { CriLog, LogStream } from "../logs/cri-log.js";
+import { ContainerLoad } from "../stats/container-load.js";
 import type { OutOfMemoryListener } from "./out-of-memory.js";
 
 /** The limit for a container's output, about 25 MB/s, so that the other containers and the disk keep some time. */
@@ -21,6 +23,10 @@ export interface ContainerSpec {
   readonly hasStdin: boolean;
   readonly hasTerminal: boolean;
   readonly onOutOfMemory: OutOfMemoryListener;
+  /** the container's limit; undefined: none */
+  readonly limitMilliCores: () => number | undefined;
+  /** what its image uses */
+  readonly usage?: ImageUsage;
 }
 
 /** How a container's first process ended. */
@@ -46,6 +52,8 @@ export class RunningContainer {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly init: Process;
+  /** what it uses without that its processes do anything */
+  readonly load: ContainerLoad;
   readonly log: CriLog | undefined;
   /** what is attached to its stdin; undefined without stdin, or with a terminal */
   readonly stdin: Pipe | undefined;
@@ -78,6 +86,11 @@ export class RunningContainer {
       this.log?.close();
       throw error;
     }
+    const { usage, limitMilliCores } = spec;
+    this.load = new ContainerLoad({ clock: spec.machine.clock, memory: this.init.memory, limitMilliCores });
+    if (usage === undefined) return;
+    this.load.set({ burnMilliCores: usage.milliCores });
+    this.load.take(usage.memoryBytes);
   }
 
   #start({ argv, env, cwd }: ContainerSpec): Process {
@@ -124,6 +137,7 @@ export class RunningContainer {
   /** Resolves when the first process has ended, all others are killed, and the log is complete. */
   async ended(): Promise<ContainerEnd> {
     const status = await this.init.exited;
+    this.load.end();
     this.machine.processes.killAll();
     this.terminal?.hangUp();
     this.log?.end("stdout");

@@ -7,8 +7,10 @@ import { DEFAULT_PATH } from "../../shell/process/lookup.js";
 import type { MemoryPool } from "../../shell/process/memory-account.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
+import type { ImageUsage } from "../images/definition.js";
 import type { ImageStore } from "../images/image-store.js";
 import { CriLog } from "../logs/cri-log.js";
 import { prepareLogFolder } from "../logs/log-path.js";
@@ -52,6 +54,8 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
     argv: commandOf(container),
     hasStdin: config.stdin,
     hasTerminal: config.tty,
+    limitMilliCores: () => limitMilliCoresOf(container),
+    ...defined({ usage: usageOf(container) }),
     onOutOfMemory: reportKills(`${sandbox.podName}/${config.metadata?.name}`, deps),
     env: environment(container, hostname, user),
     cwd,
@@ -71,6 +75,19 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
       hasOwnPids: security?.namespaceOptions?.pid === NamespaceMode.CONTAINER,
     },
   };
+}
+
+/** What an image uses is what its own program uses: not a shell that a pod starts in its place. */
+function usageOf({ config: { command }, image: { definition } }: Container): ImageUsage | undefined {
+  const program = command[0]?.split("/").at(-1);
+  return program === undefined || definition.names.includes(program) ? definition.usage : undefined;
+}
+
+/** The quota of CFS bandwidth control. */
+function limitMilliCoresOf({ resources }: Container): number | undefined {
+  const quota = Number(resources?.cpuQuota ?? 0n);
+  const period = Number(resources?.cpuPeriod ?? 0n);
+  return quota > 0 && period > 0 ? (quota / period) * 1000 : undefined;
 }
 
 /** How a pod's command and args combine with the image's. */

@@ -18,12 +18,18 @@ interface Usage {
 
 function usageOf({ isRunning, running }: Container): Usage {
   if (!isRunning || running === undefined) return { processes: 0, coreNanoSeconds: 0, memoryBytes: 0 };
-  const { processes, cpu, memory } = running.machine;
+  const { machine, load } = running;
+  const { processes, cpu, memory } = machine;
   return {
     processes: processes.size,
-    coreNanoSeconds: START_NS + cpu.usedUnits * NS_PER_UNIT,
+    coreNanoSeconds: START_NS + cpu.usedUnits * NS_PER_UNIT + load.coreNanoSeconds,
     memoryBytes: processes.size * BASE_BYTES_PER_PROCESS + memory.usedBytes,
   };
+}
+
+/** The bytes of a container's writable layer. */
+export function writtenBytes({ running }: Container): number {
+  return (running?.machine.fs.usedBytes ?? 0) + (running?.load.settings.fillBytes ?? 0);
 }
 
 const value = (number: number) => ({ value: BigInt(Math.trunc(number)) });
@@ -51,7 +57,7 @@ export function containerStats(container: Container, core: RuntimeCore): Init<ty
   const writableLayer = {
     timestamp: now,
     fsId: { mountpoint: core.options.rootDir },
-    usedBytes: value(running?.machine.fs.usedBytes ?? 0),
+    usedBytes: value(writtenBytes(container)),
     inodesUsed: value(running?.machine.fs.usedInodes ?? 0),
   };
   if (!container.isRunning) return { attributes, writableLayer };
