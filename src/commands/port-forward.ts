@@ -1,15 +1,24 @@
 import { type Command, Option } from "commander";
+import type { V1Pod } from "../apimachinery/api/pod.js";
 import type { CliContext, CommandResult } from "../cli/context.js";
 import { addOutputOptions, addTargetOptions, targetOptions } from "../cli/options.js";
 import type { PortForwardProtocol } from "../client-go/portforward/dialer.js";
 import { forwardPorts, type ListeningPort } from "../client-go/portforward/portforward.js";
-import { parsePorts, resolvePorts } from "../client-go/portforward/ports.js";
+import {
+  type ForwardedPort,
+  parsePorts,
+  type RequestedPort,
+  resolvePorts,
+  resolveServicePorts,
+} from "../client-go/portforward/ports.js";
+import { createClient } from "../client-go/rest/create-client.js";
 import { factFor } from "../release/facts.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
-import { openStreamEnvironment } from "./exec/environment.js";
+import { openStreamEnvironment, type StreamEnvironment } from "./exec/environment.js";
 import { addNamespaceOption, framesOption, type PodOptions } from "./exec/options.js";
-import { parsePodName, podPath, withPod } from "./exec/pod.js";
+import { podPath, withPod } from "./exec/pod.js";
+import { type ForwardTarget, type FoundPod, findPod, parseForwardTarget } from "./port-forward/forward-target.js";
 
 interface PortForwardOptions extends PodOptions {
   readonly protocol?: PortForwardProtocol;
@@ -19,18 +28,19 @@ interface PortForwardOptions extends PodOptions {
 
 const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/portforward/portforward.go", func: "RunPortForward" };
 
-/** `kubelab port-forward`: local ports that lead to ports of a pod. */
+/** `kubelab port-forward`: local ports that lead to ports of a pod, or of a service's. */
 export function addPortForwardCommand(command: Command, context: CliContext): void {
   command
     .description(
       "Listens on this machine and carries each connection through API server, kubelet and runtime to a port of the pod, until Ctrl-C. Reports when a connection opens, how many bytes it carries, and how it ends. --json prints one list once all ports listen, each as {address, local, remote}.",
     )
-    .argument("<pod>", "name of the pod")
+    .argument("<target>", "name of the pod, or TYPE/NAME: pod, service, deployment, …; then one of its pods is chosen")
     .argument("<ports...>", "[LOCAL:]REMOTE, a number or a port's name; :REMOTE takes any free local port");
   addExamples(
     command,
     "kubelab port-forward nginx 8080:80       # then: curl 127.0.0.1:8080",
     "kubelab port-forward web 8080:http",
+    "kubelab port-forward svc/web 8080:80     # the service's port 80, of one of its pods",
     "kubelab port-forward nginx :80 --frames",
     "kubelab port-forward nginx 8080:80 --protocol spdy",
   );
@@ -43,8 +53,8 @@ export function addPortForwardCommand(command: Command, context: CliContext): vo
       ).choices(["tunnel", "spdy"]),
     )
     .addOption(framesOption())
-    .action((pod: string, ports: readonly string[], options: PortForwardOptions) =>
-      runPortForward(context, pod, ports, options),
+    .action((text: string, ports: readonly string[], options: PortForwardOptions) =>
+      runPortForward(context, text, ports, options),
     );
 }
 
@@ -54,10 +64,13 @@ async function runPortForward(
   ports: readonly string[],
   options: PortForwardOptions,
 ): Promise<void> {
-  const name = parsePodName(text, options.namespace);
+  const forwarded = parseForwardTarget(text, options.namespace);
   const requested = parsePorts(ports);
   const target = targetOptions(options);
-  await using environment = await openStreamEnvironment(context, "port-forward", target, name, "running");
+  // The sample pods are for commands that name them.
+  const wanted = forwarded.type === "pod" ? forwarded.name : { namespace: options.namespace, name: text };
+  await using environment = await openStreamEnvironment(context, "port-forward", target, wanted, "running");
+  const { name, service } = await podOf(context, environment, forwarded);
   const step = { title: `Forward ports to ${name.name}`, upstream: UPSTREAM };
   await withPod(context, environment, name, step, async (pod) => {
     if (pod.status.phase !== "Running") {
@@ -67,9 +80,33 @@ async function runPortForward(
     const { address, protocol, frames: showsFrames = false } = options;
     const protocols = protocolsOf(protocol, environment.kubeVersion);
     const path = podPath(name, "portforward");
-    const request = { path, address, ports: resolvePorts(requested, pod), protocols, showsFrames };
+    const request = { path, address, ports: portsOf(requested, service, pod), protocols, showsFrames };
     await forwardPorts(environment.client, request, (opened) => context.print(listeningResult(opened)), context.signal);
   });
+}
+
+async function podOf(context: CliContext, { client }: StreamEnvironment, forwarded: ForwardTarget): Promise<FoundPod> {
+  if (forwarded.type === "pod") return { name: forwarded.name, service: undefined };
+  const { config, clock, random, trace } = client;
+  const { kind, name } = forwarded;
+  const upstream = {
+    file: "staging/src/k8s.io/kubectl/pkg/polymorphichelpers/attachablepodforobject.go",
+    func: "attachablePodForObject",
+  };
+  return trace.chapter("exec", () =>
+    trace.step("user", `Choose a pod of the ${kind.kind.toLowerCase()} ${name.name}`, { upstream }, async () => {
+      await using kube = createClient(config, { clock, random, trace, actor: "user" });
+      return findPod(kube, forwarded, context.signal);
+    }),
+  );
+}
+
+function portsOf(
+  requested: readonly RequestedPort[],
+  service: FoundPod["service"],
+  pod: V1Pod,
+): readonly ForwardedPort[] {
+  return service === undefined ? resolvePorts(requested, pod) : resolveServicePorts(requested, service, pod);
 }
 
 /** The protocols of the kubectl of the cluster's release. @param kubeVersion undefined: unknown, so the newest kubectl's */

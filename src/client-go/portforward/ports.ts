@@ -1,4 +1,6 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Service } from "@kubernetes/client-node";
+import { findPort, type V1Pod } from "../../apimachinery/api/pod.js";
+import type { Wire } from "../../apimachinery/wire.js";
 import { LabError } from "../../util/errors.js";
 
 export interface ForwardedPort {
@@ -55,5 +57,41 @@ export function resolvePorts(requested: readonly RequestedPort[], pod: V1Pod): r
     );
     const hint = named.length === 0 ? "Its ports have no names: use a number." : `It has: ${named.join(", ")}.`;
     throw new LabError("USAGE", `the pod ${pod.metadata.name} has no port named ${wanted}`, hint);
+  });
+}
+
+/**
+ * Replaces the ports of a service with those of the pod behind it.
+ *
+ * Mirrors k8s.io/kubectl/pkg/cmd/portforward/portforward.go (translateServicePortToTargetPort, checkUDPPortInService).
+ * @throws LabError USAGE if the service has no such port, or the pod no such target port
+ */
+export function resolveServicePorts(
+  requested: readonly RequestedPort[],
+  service: Wire<V1Service>,
+  pod: V1Pod,
+): readonly ForwardedPort[] {
+  const ports = service.spec?.ports ?? [];
+  const name = service.metadata.name ?? "";
+  const known = ports.map((one) => (one.name === undefined ? `${one.port}` : `${one.name} (${one.port})`)).join(", ");
+  return requested.map(({ local, remote: wanted }) => {
+    const matching = ports.filter((one) => one.name === wanted || one.port === wanted);
+    const found = matching.find(({ protocol = "TCP" }) => protocol === "TCP") ?? matching[0];
+    if (found === undefined) {
+      const what = typeof wanted === "number" ? `service port ${wanted}` : `named port ${wanted}`;
+      throw new LabError("USAGE", `the service ${name} does not have a ${what}`, `It has: ${known}.`);
+    }
+    if (found.protocol === "UDP") {
+      throw new LabError("USAGE", `UDP protocol is not supported for ${wanted}`, "Name a TCP port of the service.");
+    }
+    // Without a cluster IP, clients reach the pods at the port itself.
+    const remote = service.spec?.clusterIP === "None" ? found.port : findPort(pod, { protocol: "TCP", ...found });
+    if (remote !== undefined) return { local: local ?? found.port, remote };
+    const why = `the pod ${pod.metadata.name} has no port named ${found.targetPort}`;
+    throw new LabError(
+      "USAGE",
+      `${why}, to which port ${wanted} of the service leads`,
+      "Its containers declare ports.",
+    );
   });
 }

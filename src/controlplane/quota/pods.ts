@@ -9,9 +9,9 @@ import {
   isQuotaHugePageResource,
   REQUESTS,
 } from "../../apimachinery/corev1/resource-names.js";
+import { matchesSelector } from "../../apimachinery/selector.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { isSet } from "../../util/records.js";
-import { matchesSelector } from "../registry/resources/selector.js";
 import { countName, type Evaluator, intersection, type ScopeRequirement } from "./evaluator.js";
 import { type Amounts, addAmounts, maxOf } from "./resources.js";
 

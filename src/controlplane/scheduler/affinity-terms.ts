@@ -1,6 +1,6 @@
 import type { V1PodAffinityTerm } from "@kubernetes/client-node";
+import { matchesSelector } from "../../apimachinery/selector.js";
 import type { Wire } from "../../apimachinery/wire.js";
-import { matchesSelector } from "../registry/resources/selector.js";
 import type { SchedulablePod } from "./objects.js";
 
 /** The labels of a namespace; undefined if it does not exist. */

@@ -10,9 +10,9 @@ import type {
 } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { PodDisruptionBudget } from "../../apimachinery/policyv1/pod-disruption-budget.js";
+import { matchesSelector } from "../../apimachinery/selector.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import type { SharedReflectors } from "../controllers/shared-reflector.js";
-import { matchesSelector } from "../registry/resources/selector.js";
 import type { NamespaceLabels } from "./affinity-terms.js";
 import type { SchedulablePod } from "./objects.js";
 

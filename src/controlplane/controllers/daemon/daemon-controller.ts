@@ -1,12 +1,12 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { NodeObject } from "../../../apimachinery/api/node.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import { Backoff } from "../../../client-go/backoff.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
-import { matchesSelector } from "../../registry/resources/selector.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { availableAfterMs } from "../support/active-pods.js";

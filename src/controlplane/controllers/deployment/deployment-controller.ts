@@ -1,9 +1,9 @@
 import { isPodPhaseTerminal } from "../../../apimachinery/api/pod.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
-import { matchesSelector } from "../../registry/resources/selector.js";
 import type { Controller } from "../controller.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import type { SharedReflector } from "../shared-reflector.js";

@@ -1,11 +1,11 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { StatusError } from "../../../apimachinery/errors.js";
 import type { PodDisruptionBudget } from "../../../apimachinery/policyv1/pod-disruption-budget.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { factFor } from "../../../release/facts.js";
-import { matchesSelector } from "../../registry/resources/selector.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { nameOf, type PodObject } from "../support/objects.js";

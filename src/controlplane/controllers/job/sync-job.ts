@@ -1,5 +1,6 @@
 import { isPodReady } from "../../../apimachinery/api/pod.js";
 import { StatusError } from "../../../apimachinery/errors.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
@@ -7,7 +8,6 @@ import { referenceTo } from "../../../client-go/record/reference.js";
 import type { WorkQueue } from "../../../client-go/workqueue.js";
 import { factFor } from "../../../release/facts.js";
 import { JOB_TRACKING } from "../../registry/resources/batch/generate-selector.js";
-import { matchesSelector } from "../../registry/resources/selector.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { isPodActive } from "../support/active-pods.js";
 import { ControllerExpectations } from "../support/controller-expectations.js";

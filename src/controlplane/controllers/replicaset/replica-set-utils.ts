@@ -2,13 +2,13 @@ import type { V1LabelSelector, V1ReplicaSet, V1ReplicaSetCondition, V1ReplicaSet
 import { isPodAvailable, isPodReady } from "../../../apimachinery/api/pod.js";
 import { StatusError } from "../../../apimachinery/errors.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
 import type { LocalClient } from "../../registry/registry.js";
-import { matchesSelector } from "../../registry/resources/selector.js";
 import { nameOf, type PodObject, withoutZeros } from "../support/objects.js";
 import { decide } from "../support/sync-loop.js";
 

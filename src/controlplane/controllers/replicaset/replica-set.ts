@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
-import { matchesSelector } from "../../registry/resources/selector.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { availableAfterMs, choosePodsToDelete, isPodActive } from "../support/active-pods.js";

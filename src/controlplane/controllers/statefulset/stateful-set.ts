@@ -1,7 +1,7 @@
 import { sameJson } from "../../../apimachinery/same-json.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
-import { matchesSelector } from "../../registry/resources/selector.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { availableAfterMs } from "../support/active-pods.js";

@@ -1,5 +1,6 @@
-import type { V1LabelSelector, V1LabelSelectorRequirement, V1PodTemplateSpec } from "@kubernetes/client-node";
+import type { V1LabelSelector, V1PodTemplateSpec } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { selectorText } from "../../../apimachinery/selector.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { TableColumn } from "../definition.js";
 
@@ -92,25 +93,8 @@ export function formatLabels(labels: Readonly<Record<string, string>> = {}): str
 }
 
 /** A label selector as one line. Mirrors metav1.FormatLabelSelector. */
-export function formatLabelSelector({ matchLabels, matchExpressions }: Wire<V1LabelSelector> = {}): string {
-  const parts = Object.entries(matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` }));
-  for (const one of matchExpressions ?? []) parts.push({ key: one.key, text: expressionText(one) });
-  parts.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  return orNone(parts.map((part) => part.text).join(","));
-}
-
-function expressionText({ key, operator, values }: Wire<V1LabelSelectorRequirement>): string {
-  const list = `(${[...(values ?? [])].sort().join(",")})`;
-  switch (operator) {
-    case "In":
-      return `${key} in ${list}`;
-    case "NotIn":
-      return `${key} notin ${list}`;
-    case "DoesNotExist":
-      return `!${key}`;
-    default:
-      return key;
-  }
+export function formatLabelSelector(selector: Wire<V1LabelSelector> = {}): string {
+  return orNone(selectorText(selector));
 }
 
 /** Container names and images, each joined by commas, of a pod template. Mirrors layoutContainerCells. */

@@ -9,6 +9,7 @@ import type {
   V1StatefulSet,
 } from "@kubernetes/client-node";
 import type { FieldError } from "../../../apimachinery/errors.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import { factFor } from "../../../release/facts.js";
@@ -17,7 +18,6 @@ import { validateLabels } from "../validate-meta.js";
 import { forbidden, goValue, IMMUTABLE, invalidValue, nonNegative, notSupported, required } from "./field-errors.js";
 import { goLabelSelector, goLabels, validateLabelSelector } from "./label-selector-validation.js";
 import { validatePodTemplateSpec } from "./pod-template.js";
-import { matchesSelector } from "./selector.js";
 
 /** Mirrors pkg/apis/apps/validation/validation.go, and the part of ReplicationControllers in pkg/apis/core/validation. */
 

@@ -1,6 +1,6 @@
 import type { PodDisruptionBudget } from "../../../apimachinery/policyv1/pod-disruption-budget.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import { nameOf } from "../../controllers/support/objects.js";
-import { matchesSelector } from "../../registry/resources/selector.js";
 import type { PodInfo } from "../node-info.js";
 import type { SchedulablePod } from "../objects.js";
 

@@ -1,8 +1,8 @@
 import type { V1TopologySpreadConstraint } from "@kubernetes/client-node";
 import { matchesRequiredNodeAffinity } from "../../../apimachinery/corev1/node-affinity.js";
+import { matchesSelector } from "../../../apimachinery/selector.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import { isTerminating } from "../../controllers/support/objects.js";
-import { matchesSelector } from "../../registry/resources/selector.js";
 import {
   type ClusterFilterPlugin,
   type ClusterScorePlugin,

@@ -1,9 +1,9 @@
 import type { V1LabelSelector } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../apimachinery/api/meta.js";
 import { StatusError } from "../../../../apimachinery/errors.js";
+import { matchesSelector } from "../../../../apimachinery/selector.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { keyOf } from "../../../../client-go/cache/key.js";
-import { matchesSelector } from "../../../registry/resources/selector.js";
 import type { SharedReflector } from "../../shared-reflector.js";
 import { controllerOf } from "../controller-ref.js";
 import { ControllerRefManager } from "../controller-ref-manager.js";

@@ -1,6 +1,7 @@
 import type { V1Job, V1JobSpec, V1JobTemplateSpec } from "@kubernetes/client-node";
 import { isDns1123Label } from "../../../../apimachinery/api/names.js";
 import type { FieldError } from "../../../../apimachinery/errors.js";
+import { matchesSelector } from "../../../../apimachinery/selector.js";
 import { semanticallyEqual } from "../../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
@@ -16,7 +17,6 @@ import {
 } from "../field-errors.js";
 import { goLabelSelector, goLabels, validateLabelSelector } from "../label-selector-validation.js";
 import { validatePodTemplateSpec } from "../pod-template.js";
-import { matchesSelector } from "../selector.js";
 import { type GeneratedLabels, JOB_TRACKING } from "./generate-selector.js";
 import { validatePodFailurePolicy } from "./pod-failure-policy.js";
 

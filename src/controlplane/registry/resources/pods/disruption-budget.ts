@@ -5,12 +5,12 @@ import {
   type PodDisruptionBudget,
   withDisruptionAllowed,
 } from "../../../../apimachinery/policyv1/pod-disruption-budget.js";
+import { matchesSelector } from "../../../../apimachinery/selector.js";
 import { rfc3339 } from "../../../../apimachinery/time.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { factFor } from "../../../../release/facts.js";
 import type { ActionRequest } from "../../../apiserver/action.js";
 import type { Registry } from "../../registry.js";
-import { matchesSelector } from "../selector.js";
 
 /** What an eviction asks of a disruption budget. Mirrors pkg/registry/core/pod/storage/eviction.go. */
 

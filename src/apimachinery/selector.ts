@@ -1,6 +1,6 @@
 import type { V1LabelSelector, V1LabelSelectorRequirement } from "@kubernetes/client-node";
-import { ownValue } from "../../../apimachinery/own.js";
-import type { Wire } from "../../../apimachinery/wire.js";
+import { ownValue } from "./own.js";
+import type { Wire } from "./wire.js";
 
 /**
  * Matches the label selector in an object's spec. Absent: matches nothing; empty: matches everything.
@@ -30,5 +30,30 @@ function matchesExpression(
       return value !== undefined;
     default:
       return value === undefined;
+  }
+}
+
+/**
+ * A label selector as a client sends it: `app=web,tier in (a,b),!old`; empty for one that selects everything.
+ * Mirrors FormatLabelSelector in k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go.
+ */
+export function selectorText({ matchLabels, matchExpressions }: Wire<V1LabelSelector>): string {
+  const parts = Object.entries(matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` }));
+  for (const one of matchExpressions ?? []) parts.push({ key: one.key, text: expressionText(one) });
+  parts.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return parts.map((part) => part.text).join(",");
+}
+
+function expressionText({ key, operator, values }: Wire<V1LabelSelectorRequirement>): string {
+  const list = `(${[...(values ?? [])].sort().join(",")})`;
+  switch (operator) {
+    case "In":
+      return `${key} in ${list}`;
+    case "NotIn":
+      return `${key} notin ${list}`;
+    case "DoesNotExist":
+      return `!${key}`;
+    default:
+      return key;
   }
 }
