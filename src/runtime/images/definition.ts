@@ -8,6 +8,7 @@ import nettool from "../../../fixtures/images/nettool.json" with { type: "json" 
 import nginx from "../../../fixtures/images/nginx.json" with { type: "json" };
 import pause from "../../../fixtures/images/pause.json" with { type: "json" };
 import stress from "../../../fixtures/images/stress.json" with { type: "json" };
+import updateDemo from "../../../fixtures/images/update-demo.json" with { type: "json" };
 import type { Reference } from "./reference.js";
 
 /** The description of an image: a file of fixtures/images. */
@@ -54,6 +55,7 @@ const DEFINITIONS: readonly ImageDefinition[] = [
   pause,
   stress,
   ...criTools,
+  ...updateDemo,
 ];
 
 /** The description for an image name; undefined if there is none. */
