@@ -8,9 +8,11 @@ import { EventNames, type ObjectReference } from "./reference.js";
 
 export type EventType = "Normal" | "Warning";
 
+type Annotations = Readonly<Record<string, string>>;
+
 export interface EventRecorder {
-  /** Never throws and never waits. Mirrors recorderImpl.Event. */
-  event(about: ObjectReference, type: EventType, reason: string, message: string): void;
+  /** Never throws and never waits. Mirrors recorderImpl.Event and AnnotatedEventf. */
+  event(about: ObjectReference, type: EventType, reason: string, message: string, annotations?: Annotations): void;
 }
 
 /** The fields of an event that a repetition changes. */
@@ -55,6 +57,7 @@ type NewEvent = Omit<Exclude<Correlated, { kind: "dropped" }>, "kind"> & {
   readonly about: ObjectReference;
   readonly type: EventType;
   readonly reason: string;
+  readonly annotations: Annotations;
   readonly nowMs: number;
 };
 
@@ -79,12 +82,18 @@ export class Recorder implements EventRecorder {
     this.#names = new EventNames(`${options.source.component} ${options.source.host ?? ""}`);
   }
 
-  event(about: ObjectReference, type: EventType, reason: string, message: string): void {
+  event(
+    about: ObjectReference,
+    type: EventType,
+    reason: string,
+    message: string,
+    annotations: Annotations = {},
+  ): void {
     const { kind, namespace, name, uid, apiVersion, fieldPath = "" } = about;
     const object = [kind, namespace, name, uid, apiVersion].join("\0");
     const correlated = this.#correlator.correlate({ object, type, reason, message, fieldPath });
     if (correlated.kind === "dropped" || this.#queued >= MAX_QUEUED_EVENTS) return;
-    const event = { ...correlated, about, type, reason, nowMs: this.deps.clock.now() };
+    const event = { ...correlated, about, type, reason, annotations, nowMs: this.deps.clock.now() };
     this.#queued++;
     this.#tail = this.#tail.then(async () => {
       await this.deps.pace?.turn();
@@ -112,13 +121,17 @@ export class Recorder implements EventRecorder {
   }
 
   /** Mirrors makeEvent. */
-  #make({ about, type, reason, message, count, nowMs }: NewEvent, { name, firstTimestamp }: Written): KubeObject {
+  #make({ about, type, reason, message, annotations, count, nowMs }: NewEvent, { name, firstTimestamp }: Written): KubeObject {
     const { source, kubeVersion } = this.options;
     const isReporting = factFor("eventReportingComponent", kubeVersion);
     return {
       kind: "Event",
       apiVersion: "v1",
-      metadata: { name, namespace: about.namespace ?? "default" },
+      metadata: {
+        name,
+        namespace: about.namespace ?? "default",
+        ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+      },
       involvedObject: about,
       reason,
       message,

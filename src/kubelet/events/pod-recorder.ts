@@ -17,6 +17,8 @@ export interface PodEventRecorder {
 export interface PodEventOptions {
   /** the part of the pod: `spec.containers{app}` */
   readonly fieldPath?: string;
+  /** of the Event object; they tell programs why the pod was evicted */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 interface PodRecorderDeps {
@@ -48,12 +50,12 @@ export class ApiPodEventRecorder implements PodEventRecorder {
     const object = `Pod/${podText(pod)}`;
     const { trace } = this.deps;
     const { id } = trace.emit({ kind: "event", type, reason, message, object }, { actor: "kubelet" });
-    const { fieldPath = "" } = options;
+    const { fieldPath = "", annotations } = options;
     const reference = {
       ...referenceTo({ ...pod, kind: "Pod", apiVersion: "v1" }),
       ...(fieldPath === "" ? {} : { fieldPath }),
     };
-    trace.because({ causedBy: id }, () => this.#recorder.event(reference, type, reason, message));
+    trace.because({ causedBy: id }, () => this.#recorder.event(reference, type, reason, message, annotations));
   }
 
   /** Resolves when every event recorded so far was written or dropped. */
