@@ -33,6 +33,7 @@ export function realUsage(): MachineUsage | undefined {
     return {
       coreNanoSeconds: (user + nice + system + irq + softIrq + steal) * NS_PER_TICK,
       memoryBytes: bytes("MemTotal") - bytes("MemAvailable"),
+      memoryCapacityBytes: bytes("MemTotal"),
     };
   };
   try {

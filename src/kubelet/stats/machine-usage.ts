@@ -3,6 +3,8 @@ export interface MachineReading {
   /** since the start, over all cores */
   readonly coreNanoSeconds: number;
   readonly memoryBytes: number;
+  /** of the machine; undefined: as the node reports it */
+  readonly memoryCapacityBytes?: number;
 }
 
 /**

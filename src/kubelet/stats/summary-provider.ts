@@ -1,6 +1,7 @@
 import type { Clock } from "../../util/clock.js";
 import { CriStatsProvider, type CriStatsProviderDeps, type ListedPodStats } from "./cri-stats-provider.js";
-import { type MachineUsage, PodsCpuTime } from "./machine-usage.js";
+import type { FileSystems } from "./file-systems.js";
+import { type MachineReading, type MachineUsage, PodsCpuTime } from "./machine-usage.js";
 import type { ContainerStats, CpuStats, MemoryStats, NodeStats, Summary } from "./summary.js";
 
 export interface SummaryProviderDeps {
@@ -8,6 +9,8 @@ export interface SummaryProviderDeps {
   readonly provider: Pick<CriStatsProvider, "listPodStats">;
   /** undefined: nothing is known of the machine besides its pods */
   readonly machine?: MachineUsage | undefined;
+  /** undefined: the file systems are not measured */
+  readonly fileSystems?: Pick<FileSystems, "rootFsStats" | "imageFsStats">;
 }
 
 export interface SummaryOptions {
@@ -53,13 +56,19 @@ export class SummaryProvider {
    * @throws RuntimeCallError
    */
   async get(updateStats: boolean, signal: AbortSignal): Promise<Summary> {
-    const listed = await this.deps.provider.listPodStats(updateStats, signal);
-    return { node: this.#node(listed, updateStats), pods: listed.pods };
+    const { provider, fileSystems } = this.deps;
+    const listed = await provider.listPodStats(updateStats, signal);
+    const node = this.#node(listed, updateStats);
+    if (fileSystems === undefined) return { node, pods: listed.pods };
+    const fs = await fileSystems.rootFsStats(signal);
+    const imageFs = await fileSystems.imageFsStats(signal);
+    return { node: { ...node, fs, runtime: { imageFs } }, pods: listed.pods };
   }
 
   /** Only CPU and memory. Mirrors GetCPUAndMemoryStats. @throws RuntimeCallError */
-  getCpuAndMemoryStats(signal: AbortSignal): Promise<Summary> {
-    return this.get(false, signal);
+  async getCpuAndMemoryStats(signal: AbortSignal): Promise<Summary> {
+    const listed = await this.deps.provider.listPodStats(false, signal);
+    return { node: this.#node(listed, false), pods: listed.pods };
   }
 
   #node({ pods, usageOfContainer }: ListedPodStats, updateStats: boolean): NodeStats {
@@ -69,7 +78,7 @@ export class SummaryProvider {
       coreNanoSeconds: this.#podsCpu.add(usageOfContainer),
       memoryBytes: pods.reduce((total, { memory }) => total + (memory?.workingSetBytes ?? 0), 0),
     };
-    const read = machine?.read() ?? { coreNanoSeconds: 0, memoryBytes: 0 };
+    const read: MachineReading = machine?.read() ?? { coreNanoSeconds: 0, memoryBytes: 0 };
     const whole = machine?.includesPods === true ? read : sumOf(read, ofPods);
     const podsContainer: ContainerStats = {
       name: "pods",
@@ -82,7 +91,7 @@ export class SummaryProvider {
       systemContainers: [podsContainer],
       startTimeMs: this.#startTimeMs,
       cpu: this.#cpu(nowMs, whole.coreNanoSeconds, updateStats),
-      memory: this.#memory(nowMs, whole.memoryBytes),
+      memory: this.#memory(nowMs, whole.memoryBytes, read.memoryCapacityBytes),
     };
   }
 
@@ -98,9 +107,8 @@ export class SummaryProvider {
     return { timeMs, ...known, usageCoreNanoSeconds: coreNanoSeconds };
   }
 
-  #memory(timeMs: number, bytes: number): MemoryStats {
-    const { memoryBytes } = this.options;
-    const available = memoryBytes === undefined ? {} : { availableBytes: Math.max(0, memoryBytes - bytes) };
+  #memory(timeMs: number, bytes: number, capacity = this.options.memoryBytes): MemoryStats {
+    const available = capacity === undefined ? {} : { availableBytes: Math.max(0, capacity - bytes) };
     return { timeMs, ...available, usageBytes: bytes, workingSetBytes: bytes, rssBytes: bytes };
   }
 }

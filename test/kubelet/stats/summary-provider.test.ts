@@ -74,6 +74,37 @@ test("a real machine's reading has its pods in it", async () => {
   assert.equal(node.memory?.availableBytes, undefined);
 });
 
+test("a real machine knows its memory, whatever the node says that it has", async () => {
+  const read = () => ({ coreNanoSeconds: 0, memoryBytes: 700, memoryCapacityBytes: 1_000 });
+  const provider = new SummaryProvider(
+    { clock: new FakeClock(), provider: { listPodStats: async () => pods({}, 300) }, machine: { includesPods: true, read } },
+    { nodeName: "n1", memoryBytes: 500 },
+  );
+  const { node } = await provider.get(false, signal);
+  assert.equal(node.memory?.availableBytes, 300);
+  assert.equal(node.systemContainers?.[0]?.memory?.availableBytes, 200);
+});
+
+test("file systems are part of the whole summary only; if one cannot be measured, there is none", async () => {
+  let isMeasured = true;
+  const fileSystems = {
+    rootFsStats: async () => ({ timeMs: START_MS, availableBytes: 1 }),
+    imageFsStats: async () => {
+      if (!isMeasured) throw new Error("imageFs information is unavailable");
+      return { timeMs: START_MS, availableBytes: 2 };
+    },
+  };
+  const provider = new SummaryProvider(
+    { clock: new FakeClock(), provider: { listPodStats: async () => pods({}) }, fileSystems },
+    { nodeName: "n1" },
+  );
+  const { node } = await provider.get(true, signal);
+  assert.deepEqual([node.fs?.availableBytes, node.runtime?.imageFs?.availableBytes], [1, 2]);
+  isMeasured = false;
+  await assert.rejects(provider.get(true, signal), /imageFs information is unavailable/);
+  assert.equal((await provider.getCpuAndMemoryStats(signal)).node.fs, undefined);
+});
+
 test("in JSON, times are whole seconds and fields have upstream's names", () => {
   const text = summaryJson({
     node: { nodeName: "n1", startTimeMs: START_MS, cpu: { timeMs: START_MS + 1_999, usageCoreNanoSeconds: 0 } },

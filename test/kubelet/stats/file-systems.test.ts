@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ImageFsInfoResponse } from "../../../src/cri/messages/image.js";
 import { getDirFsInfo } from "../../../src/kubelet/cadvisor/fs-info.js";
-import { imageFsStats } from "../../../src/kubelet/stats/image-fs-stats.js";
+import { FileSystems } from "../../../src/kubelet/stats/file-systems.js";
 import { simulatedDisk } from "../../../src/testbed/simulated-disk.js";
+import { FakeClock, START_MS } from "../../support/fake-clock.js";
 
 const { signal } = new AbortController();
 const usage = (mountpoint: string, used: number) => ({
@@ -16,31 +17,58 @@ const usage = (mountpoint: string, used: number) => ({
 });
 const disk = { device: "d", capacityBytes: 1_000, availableBytes: 400, inodes: 10, inodesFree: 8 };
 
-function stats(response: Parameters<typeof ImageFsInfoResponse.create>[0], info = async (_: string) => disk) {
+const { device: _, ...sizes } = disk;
+
+function systems(response: Parameters<typeof ImageFsInfoResponse.create>[0], info = async (_: string) => disk) {
   const runtime = { imageFsInfo: async () => ImageFsInfoResponse.create(response) };
-  return imageFsStats({ runtime, getDirFsInfo: info }, signal);
+  return new FileSystems({ runtime, getDirFsInfo: info, clock: new FakeClock() }, "/var/lib/kubelet");
 }
 
 test("the runtime says what it uses, the machine how large the first file system is", async () => {
   const asked: string[] = [];
-  const found = await stats({ imageFilesystems: [usage("/var/a", 300), usage("/var/b", 1)] }, async (path) => {
+  const response = { imageFilesystems: [usage("/var/a", 300), usage("/var/b", 1)] };
+  const found = await systems(response, async (path) => {
     asked.push(path);
     return disk;
-  });
+  }).imageFsStats(signal);
   expect(asked).toEqual(["/var/a"]);
-  expect(found).toEqual({ timeMs: 5, usedBytes: 300, inodesUsed: 2, ...disk });
+  expect(found).toEqual({ timeMs: 5, usedBytes: 300, inodesUsed: 2, ...sizes });
+});
+
+test("a file system without a time was measured now", async () => {
+  const found = await systems({ imageFilesystems: [{ fsId: { mountpoint: "/" } }] }).imageFsStats(signal);
+  expect(found.timeMs).toBe(START_MS);
 });
 
 test("a file system that this machine does not have: only what the runtime says", async () => {
-  const found = await stats({ imageFilesystems: [usage("/elsewhere", 300)] }, async () => {
+  const elsewhere = systems({ imageFilesystems: [usage("/elsewhere", 300)] }, async () => {
     throw new Error("ENOENT");
   });
-  expect(found).toEqual({ timeMs: 5, usedBytes: 300, inodesUsed: 2 });
+  expect(await elsewhere.imageFsStats(signal)).toEqual({ timeMs: 5, usedBytes: 300, inodesUsed: 2 });
+  await expect(elsewhere.hasDedicatedImageFs(signal)).rejects.toThrow("imagefs device is not found");
 });
 
 test("a runtime without file systems: upstream's error", async () => {
-  await expect(stats({})).rejects.toThrow("imageFs information is unavailable");
+  await expect(systems({}).imageFsStats(signal)).rejects.toThrow("imageFs information is unavailable");
+  await expect(systems({}).hasDedicatedImageFs(signal)).rejects.toThrow("imageFs information is unavailable");
 });
+
+test("nodefs is measured at the kubelet's folder", async () => {
+  const found = await systems({}).rootFsStats(signal);
+  expect(found).toEqual({ timeMs: START_MS, usedBytes: 600, inodesUsed: 2, ...sizes });
+});
+
+const devices = [
+  ["one", "one", false],
+  ["one", "two", true],
+] as const;
+for (const [nodeFs, imageFs, isDedicated] of devices) {
+  test(`nodefs on ${nodeFs}, imagefs on ${imageFs}: ${isDedicated ? "two disks" : "one disk"}`, async () => {
+    const info = async (path: string) => ({ ...disk, device: path === "/images" ? imageFs : nodeFs });
+    const found = systems({ imageFilesystems: [usage("/images", 1)] }, info);
+    expect(await found.hasDedicatedImageFs(signal)).toBe(isDedicated);
+  });
+}
 
 test("a real file system is measured; its folders are on one device", async () => {
   const folder = await mkdtemp(join(tmpdir(), "kubelab-fs-"));

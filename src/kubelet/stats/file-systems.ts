@@ -1,0 +1,84 @@
+import type { ImageFsInfoResponse } from "../../cri/messages/image.js";
+import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
+import type { FsInfo, GetDirFsInfo } from "../cadvisor/fs-info.js";
+import { toMs } from "../kuberuntime/convert.js";
+import type { FsStats } from "./summary.js";
+
+export interface FileSystemsDeps {
+  readonly runtime: { imageFsInfo(signal: AbortSignal): Promise<ImageFsInfoResponse> };
+  readonly getDirFsInfo: GetDirFsInfo;
+  readonly clock: Clock;
+}
+
+/**
+ * The node's file systems: nodefs holds the kubelet's folder, imagefs the runtime's images. The runtime reports what it uses, the
+ * machine how large a file system is.
+ */
+export class FileSystems {
+  /** @param rootDir the kubelet's folder */
+  constructor(
+    readonly deps: FileSystemsDeps,
+    readonly rootDir: string,
+  ) {}
+
+  /** Mirrors RootFsStats in pkg/kubelet/stats/provider.go. @throws the machine's error */
+  async rootFsStats(signal: AbortSignal): Promise<FsStats> {
+    const { clock, getDirFsInfo } = this.deps;
+    const info = await getDirFsInfo(this.rootDir, signal);
+    const { capacityBytes, availableBytes, inodes, inodesFree } = info;
+    return {
+      timeMs: clock.now(),
+      usedBytes: capacityBytes - availableBytes,
+      inodesUsed: inodes - inodesFree,
+      ...sizes(info),
+    };
+  }
+
+  /**
+   * Only the runtime's part if this machine does not have the runtime's folder.
+   * Mirrors ImageFsStats and getFsInfo in pkg/kubelet/stats/cri_stats_provider.go.
+   * @throws RuntimeCallError; Error when the runtime reports no file system
+   */
+  async imageFsStats(signal: AbortSignal): Promise<FsStats> {
+    const { timestamp, usedBytes, inodesUsed, fsId } = await this.#imageFs(signal);
+    const used = { usedBytes: Number(usedBytes?.value ?? 0n), inodesUsed: inodesUsed && Number(inodesUsed.value) };
+    const info = await this.#measured(fsId?.mountpoint, signal);
+    // Some runtimes set no time.
+    const timeMs = timestamp === 0n ? this.deps.clock.now() : toMs(timestamp);
+    return { timeMs, ...defined(used), ...(info === undefined ? {} : sizes(info)) };
+  }
+
+  /**
+   * Mirrors HasDedicatedImageFs in pkg/kubelet/stats/provider.go and ImageFsDevice in cri_stats_provider.go.
+   * @throws as `rootFsStats` and `imageFsStats`; Error when the machine does not have the runtime's folder
+   */
+  async hasDedicatedImageFs(signal: AbortSignal): Promise<boolean> {
+    const { fsId } = await this.#imageFs(signal);
+    const imageFs = await this.#measured(fsId?.mountpoint, signal);
+    if (imageFs === undefined) throw new Error("imagefs device is not found");
+    return imageFs.device !== (await this.deps.getDirFsInfo(this.rootDir, signal)).device;
+  }
+
+  async #imageFs(signal: AbortSignal) {
+    const { imageFilesystems } = await this.deps.runtime.imageFsInfo(signal);
+    const [first] = imageFilesystems;
+    if (first === undefined) throw new Error("imageFs information is unavailable");
+    return first;
+  }
+
+  async #measured(mountpoint: string | undefined, signal: AbortSignal): Promise<FsInfo | undefined> {
+    if (mountpoint === undefined) return undefined;
+    try {
+      return await this.deps.getDirFsInfo(mountpoint, signal);
+    } catch {
+      // The runtime may run on another machine; image collection reports that it knows no capacity.
+      signal.throwIfAborted();
+      return undefined;
+    }
+  }
+}
+
+function sizes({ device: _, ...rest }: FsInfo): Omit<FsInfo, "device"> {
+  return rest;
+}
