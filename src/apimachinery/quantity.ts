@@ -60,6 +60,12 @@ export function canonicalQuantity(quantity: unknown): string | undefined {
   return parsed === undefined ? undefined : canonical(parsed, NANO);
 }
 
+/** A whole number as a quantity in the API's canonical form; `bytes` in multiples of 1024: `100Mi`. Mirrors NewQuantity. */
+export function quantityOf(value: number, unit: "bytes" | "count"): string {
+  const format = unit === "bytes" ? "BinarySI" : "DecimalSI";
+  return canonical({ mantissa: BigInt(Math.trunc(value)), scale: 0, format, keepsText: false }, NANO);
+}
+
 /** The sum in the format of the first amount that is not 0. Mirrors Quantity.Add. @throws QuantityError */
 export function sumQuantities(amounts: readonly string[]): string {
   const first = parseQuantity(amounts.find((amount) => !isZeroQuantity(amount)) ?? "0");

@@ -17,6 +17,8 @@ import { PodCache } from "./container/cache.js";
 import type { PodStatus } from "./container/runtime.js";
 import type { ServiceObject } from "./envvars/service-env.js";
 import { ApiPodEventRecorder } from "./events/pod-recorder.js";
+import { evictionConfig } from "./eviction/config.js";
+import { EvictionManager } from "./eviction/eviction-manager.js";
 import { ImageGcManager } from "./images/image-gc-manager.js";
 import { checkImageGcPolicy, imageGcPolicy } from "./images/image-gc-policy.js";
 import { generateApiPodStatus } from "./kubelet-pods/api-pod-status.js";
@@ -29,7 +31,7 @@ import { KubeRuntime } from "./kuberuntime/kube-runtime.js";
 import { KubeGenericRuntimeManager } from "./kuberuntime/kuberuntime-manager.js";
 import { RemotePodReader } from "./kuberuntime/remote-pod-reader.js";
 import { DialingHookClient } from "./lifecycle/hook-http-client.js";
-import { canAdmitPod } from "./lifecycle-admission/admit.js";
+import { canAdmitPod, type PodAdmitHandler } from "./lifecycle-admission/admit.js";
 import { PredicateAdmitHandler } from "./lifecycle-admission/predicate.js";
 import { CriticalPodAdmissionHandler } from "./lifecycle-admission/preemption.js";
 import { ContainerLogManager, logRotatePolicy } from "./logs/container-log-manager.js";
@@ -42,16 +44,17 @@ import { GenericPleg } from "./pleg/generic.js";
 import { genericRelistDuration } from "./pleg/health.js";
 import { MirrorClient } from "./pod/mirror-client.js";
 import { PodManager } from "./pod/pod-manager.js";
-import { killPodNow } from "./podworkers/kill-pod.js";
+import { type KillPodNowOptions, killPodNow } from "./podworkers/kill-pod.js";
 import { PodWorkers } from "./podworkers/pod-workers.js";
 import { BasicWorkQueue } from "./podworkers/work-queue.js";
 import { ProbeManager } from "./prober/manager.js";
 import { NetworkDialer, PortForwardDialer, type ProbeDialer } from "./prober/probe-dialer.js";
 import { Prober } from "./prober/prober.js";
-import { imageFsStats } from "./stats/image-fs-stats.js";
+import { FileSystems } from "./stats/file-systems.js";
 import { SummaryProvider } from "./stats/summary-provider.js";
 import { StatusManager } from "./status/manager.js";
 import { ActiveDeadline } from "./sync/active-deadline.js";
+import { filterOutInactivePods } from "./sync/active-pods.js";
 import { ContainerDeletor } from "./sync/container-deletor.js";
 import { PodDeletionSafety } from "./sync/deletion-safety.js";
 import { ContainerGc } from "./sync/garbage-collection.js";
@@ -209,13 +212,17 @@ export class Kubelet extends KubeletBase {
   readonly runtimeUp = new RuntimeUp({ ...this.ctx, runtime: this.runtime, state: this.runtimeState });
   readonly podCidr = new PodCidr({ ...this.ctx, runtime: this.runtime });
   readonly images = new NodeImages({ ...this.ctx, runtime: this.runtime }, this.config.nodeStatusMaxImages);
+  readonly fileSystems = new FileSystems(
+    { ...this.ctx, ...this.options.machine, runtime: this.runtime },
+    this.options.rootDir,
+  );
   readonly containerGc = new ContainerGc({ runtime: this.runtime, sourcesReady: this.sourcesReady });
   readonly imageGc = new ImageGcManager(
     {
       ...this.ctx,
       runtime: this.runtime,
       agent: this.deps.agent,
-      imageFsStats: (signal) => imageFsStats({ ...this.options.machine, runtime: this.runtime }, signal),
+      imageFsStats: (signal) => this.fileSystems.imageFsStats(signal),
     },
     checkImageGcPolicy(imageGcPolicy(this.config)),
   );
@@ -230,7 +237,7 @@ export class Kubelet extends KubeletBase {
   // Statistics.
   readonly summaryProvider = SummaryProvider.over(
     this.deps.polling ?? this.deps.cri,
-    { clock: this.deps.clock, machine: this.options.machine.usage },
+    { clock: this.deps.clock, machine: this.options.machine.usage, fileSystems: this.fileSystems },
     { nodeName: this.options.nodeName, memoryBytes: unitValue(this.options.resources.memory) },
   );
 
@@ -265,21 +272,18 @@ export class Kubelet extends KubeletBase {
     { ...this.options, resyncIntervalMs: parseGoDuration(this.config.syncFrequency) },
   );
 
+  readonly evictionManager: EvictionManager = this.#newEvictionManager();
+
   // Admission and the sync loop.
-  readonly admitHandlers = [
+  readonly admitHandlers: readonly PodAdmitHandler[] = [
+    this.evictionManager,
     new PredicateAdmitHandler(
       {
         getNode: () => this.node,
         admissionFailureHandler: new CriticalPodAdmissionHandler(
           {
             recorder: this.recorder,
-            evictPod: (pod, statusFunc) =>
-              killPodNow(
-                { ...this.recording, podWorkers: this.podWorkers },
-                pod,
-                { isEvicted: true, statusFunc },
-                this.signal,
-              ),
+            evictPod: (pod, statusFunc) => this.#evict(pod, { statusFunc }),
           },
           this.options,
         ),
@@ -385,6 +389,31 @@ export class Kubelet extends KubeletBase {
     const node = { runtimeName: runtime.type, kubeVersion: options.kubeVersion, hostIps: [this.nodeIp] };
     const status = generateApiPodStatus(statusDeps, node, pod, podStatus, podIsTerminal);
     return this.activeDeadline.apply(pod, deps.hooks?.podStatus?.(pod, status) ?? status);
+  }
+
+  #newEvictionManager(): EvictionManager {
+    const { podManager, podDeletionSafety, config, options, statusManager } = this;
+    const { summaryProvider, imageGc, containerGc, fileSystems, recorder } = this;
+    return new EvictionManager(
+      {
+        ...{ ...this.ctx, recorder, summaryProvider, imageGc, containerGc },
+        agent: this.deps.agent,
+        hasDedicatedImageFs: (signal) => fileSystems.hasDedicatedImageFs(signal),
+        getActivePods: () => filterOutInactivePods(this, podManager.getPods()),
+        podIsCleanedUp: (pod) => {
+          const status = statusManager.getPodStatus(pod.metadata.uid) ?? pod.status;
+          return podDeletionSafety.podResourcesAreReclaimed(pod, status);
+        },
+        killPod: (pod, gracePeriodOverrideSeconds, statusFunc) =>
+          this.#evict(pod, { gracePeriodOverrideSeconds, statusFunc }),
+      },
+      evictionConfig(config, options.kubeVersion),
+    );
+  }
+
+  #evict(pod: V1Pod, options: Omit<KillPodNowOptions, "isEvicted">): Promise<void> {
+    const deps = { ...this.recording, podWorkers: this.podWorkers };
+    return killPodNow(deps, pod, { ...options, isEvicted: true }, this.signal);
   }
 
   #newSyncLoop(): SyncLoop {

@@ -19,6 +19,7 @@ import { readMachineFacts } from "./nodestatus/machine.js";
 import { registerWithApiServer } from "./nodestatus/register.js";
 import type { NodeResources } from "./nodestatus/resources.js";
 import {
+  eventOfCondition,
   initialNode,
   type KubeletFacts,
   type NodeHealth,
@@ -94,7 +95,7 @@ export class NodeAgent {
         reportFrequencyMs: parseGoDuration(kubelet.nodeStatusReportFrequency),
         setStatus: (before, nowMs) => this.#status(before, nowMs),
         onReport: (reportMs) => this.#heardAt(reportMs),
-        onReady: (isReady) => this.#events.recordStatus(isReady ? "NodeReady" : "NodeNotReady"),
+        onCondition: (condition) => this.#events.recordStatus(eventOfCondition(condition)),
       },
     );
   }

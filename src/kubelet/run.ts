@@ -104,7 +104,7 @@ class KubeletRun {
     const { agent, cri } = kubelet.deps;
     const { runtimeName, runtimeVersion } = cri.version;
     agent.reportFrom({
-      health: () => ({ problems: this.problems() }),
+      health: () => ({ problems: this.problems(), pressures: kubelet.evictionManager.conditions }),
       facts: () => ({
         containerRuntimeVersion: `${runtimeName}://${runtimeVersion}`,
         kubeletPort: this.#server?.port ?? KUBELET_PORT,
@@ -140,6 +140,7 @@ class KubeletRun {
       (signal) => kubelet.imageGc.run(signal),
       (signal) => this.#collectGarbage(signal),
       (signal) => kubelet.logManager.run(signal),
+      (signal) => this.#evict(signal),
       (signal) => this.#keepNode(signal),
       ...(rotate === undefined ? [] : [(signal: AbortSignal) => kubelet.ctx.trace.detached(() => rotate(signal))]),
       ...podSources(kubelet),
@@ -186,6 +187,12 @@ class KubeletRun {
       return isStaticPod(pod) && podManager.getMirrorPodByPod(pod) === undefined;
     });
     handlers.handlePodSyncs(withoutMirror);
+  }
+
+  /** Mirrors initializeRuntimeDependentModules in pkg/kubelet/kubelet.go. */
+  async #evict(signal: AbortSignal): Promise<void> {
+    await orAborted(this.kubelet.runtimeUp.firstUp, signal);
+    await this.kubelet.evictionManager.run(signal);
   }
 
   #collectGarbage(signal: AbortSignal): Promise<void> {

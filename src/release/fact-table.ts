@@ -57,6 +57,7 @@ const TOLERATIONS = "plugin/pkg/admission/defaulttolerationseconds/admission.go"
 const EVENTS = "staging/src/k8s.io/client-go/tools/record/events_cache.go";
 const CERT_MANAGER = "staging/src/k8s.io/client-go/util/certificate/certificate_manager.go";
 const BOOTSTRAP = "pkg/kubelet/certificate/bootstrap/bootstrap.go";
+const EVICTION_MANAGER = "pkg/kubelet/eviction/eviction_manager.go";
 const POD_WORKERS = "pkg/kubelet/pod_workers.go";
 const SCHEDULING_QUEUE = "pkg/scheduler/internal/queue/scheduling_queue.go";
 
@@ -331,6 +332,24 @@ export const FACTS = {
       ["1.28", true],
     ],
   ),
+  evictionMessageDetails: fact(
+    "message of an eviction",
+    "pkg/kubelet/eviction/helpers.go",
+    (value: boolean) => (value ? "with the threshold" : "without the threshold"),
+    [
+      ["1.25", false],
+      ["1.26", true],
+    ],
+  ),
+  // With 0, the pod's own grace period holds.
+  immediateEvictionGracePeriod: count(
+    "immediateEvictionGracePeriodSeconds",
+    EVICTION_MANAGER,
+    "s",
+    ["1.25", 0],
+    ["1.31", 1],
+  ),
+  evictionMonitoringPeriod: duration("evictionMonitoringPeriod", KUBELET, ["1.25", 10_000]),
   plegRelistPeriod: duration("plegRelistPeriod", KUBELET, ["1.25", 1_000]),
   plegRelistThreshold: duration("relistThreshold", "pkg/kubelet/pleg/generic.go", ["1.25", 180_000]),
   eventedPleg: word<"missing" | "alpha, off">(

@@ -82,13 +82,7 @@ export class Recorder implements EventRecorder {
     this.#names = new EventNames(`${options.source.component} ${options.source.host ?? ""}`);
   }
 
-  event(
-    about: ObjectReference,
-    type: EventType,
-    reason: string,
-    message: string,
-    annotations: Annotations = {},
-  ): void {
+  event(about: ObjectReference, type: EventType, reason: string, message: string, annotations: Annotations = {}): void {
     const { kind, namespace, name, uid, apiVersion, fieldPath = "" } = about;
     const object = [kind, namespace, name, uid, apiVersion].join("\0");
     const correlated = this.#correlator.correlate({ object, type, reason, message, fieldPath });
@@ -121,7 +115,10 @@ export class Recorder implements EventRecorder {
   }
 
   /** Mirrors makeEvent. */
-  #make({ about, type, reason, message, annotations, count, nowMs }: NewEvent, { name, firstTimestamp }: Written): KubeObject {
+  #make(
+    { about, type, reason, message, annotations, count, nowMs }: NewEvent,
+    { name, firstTimestamp }: Written,
+  ): KubeObject {
     const { source, kubeVersion } = this.options;
     const isReporting = factFor("eventReportingComponent", kubeVersion);
     return {

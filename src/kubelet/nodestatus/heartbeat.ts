@@ -1,4 +1,4 @@
-import { type NodeObject, type NodeStatus, nodeCondition } from "../../apimachinery/api/node.js";
+import { type NodeCondition, type NodeObject, type NodeStatus, nodeCondition } from "../../apimachinery/api/node.js";
 import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { NODES, objectPath } from "../../client-go/rest/paths.js";
@@ -27,8 +27,8 @@ export interface HeartbeatOptions {
   readonly setStatus: (before: NodeStatus, nowMs: number) => NodeStatus;
   /** called with Unix ms for each status that the API server accepted */
   readonly onReport?: (reportMs: number) => void;
-  /** called when a write of ours has changed Ready */
-  readonly onReady?: (isReady: boolean) => void;
+  /** called when a write of ours has changed the status of Ready or of a pressure */
+  readonly onCondition?: (condition: NodeCondition) => void;
 }
 
 export type HeartbeatOutcome = "patched" | "unchanged" | "failed";
@@ -36,6 +36,7 @@ export type HeartbeatOutcome = "patched" | "unchanged" | "failed";
 const UPSTREAM = { file: "pkg/kubelet/kubelet_node_status.go", func: "tryUpdateNodeStatus" };
 /** heartbeatClient's timeout: a hanging update must not use up the whole grace period. */
 const REQUEST_TIMEOUT_MS = 10_000;
+const OWN_CONDITIONS = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
 
 /**
  * Keeps the node's status up to date: checks it every 10 s, and writes it when something changed, or when the last
@@ -152,7 +153,7 @@ export class NodeStatusHeartbeat {
       signal,
     });
     if (!isSuccess(answer)) return statusMessage(answer);
-    this.#reportReady(node, answer.body);
+    for (const type of OWN_CONDITIONS) this.#reportCondition(node, answer.body, type);
     return undefined;
   }
 
@@ -168,18 +169,18 @@ export class NodeStatusHeartbeat {
     ];
   }
 
-  #reportReady(before: NodeObject, after: NodeObject): void {
-    const from = nodeCondition(before, "Ready");
-    const to = nodeCondition(after, "Ready");
+  #reportCondition(before: NodeObject, after: NodeObject, type: string): void {
+    const from = nodeCondition(before, type);
+    const to = nodeCondition(after, type);
     if (to === undefined || from?.status === to.status) return;
     const state = {
       kind: "state",
       subject: `Node ${this.options.nodeName}`,
-      what: "Ready",
+      what: type,
       to: `${to.status} (${to.reason}: ${to.message})`,
       ...(from === undefined ? {} : { from: from.status }),
     } as const;
     this.deps.trace.emit(state, { actor: "kubelet" });
-    this.options.onReady?.(to.status === "True");
+    this.options.onCondition?.(to);
   }
 }

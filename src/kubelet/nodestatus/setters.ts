@@ -7,6 +7,8 @@ import { allocatable, type NodeResources, type Reservations, resourceList } from
 
 /** What decides a node's status apart from the machine: whether its runtime and network work. */
 export interface NodeHealth {
+  /** the pressures that the eviction manager reports: `MemoryPressure`; default: none */
+  readonly pressures?: readonly string[];
   /** why the node is not ready; empty if it is */
   readonly problems: readonly string[];
 }
@@ -133,23 +135,43 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
 
 type OwnCondition = Pick<NodeCondition, "type" | "status"> & { readonly reason: string; readonly message: string };
 
-/**
- * MemoryPressure, DiskPressure, PIDPressure, Ready: setters.go has them in this order.
- * Differs: no eviction manager measures the node, so the three pressures are always False.
- */
+/** A pressure's reason and message, without it and with it. */
+const PRESSURES = [
+  {
+    type: "MemoryPressure",
+    absent: ["KubeletHasSufficientMemory", "kubelet has sufficient memory available"],
+    present: ["KubeletHasInsufficientMemory", "kubelet has insufficient memory available"],
+  },
+  {
+    type: "DiskPressure",
+    absent: ["KubeletHasNoDiskPressure", "kubelet has no disk pressure"],
+    present: ["KubeletHasDiskPressure", "kubelet has disk pressure"],
+  },
+  {
+    type: "PIDPressure",
+    absent: ["KubeletHasSufficientPID", "kubelet has sufficient PID available"],
+    present: ["KubeletHasInsufficientPID", "kubelet has insufficient PID available"],
+  },
+] as const;
+
+/** MemoryPressure, DiskPressure, PIDPressure, Ready: setters.go has them in this order. */
 function ownConditions({ health }: StatusInputs): OwnCondition[] {
-  const noPressure = (type: string, reason: string, message: string): OwnCondition => ({
-    type,
-    status: "False",
-    reason,
-    message,
+  const pressures = PRESSURES.map(({ type, absent, present }): OwnCondition => {
+    const isPresent = health.pressures?.includes(type) === true;
+    const [reason, message] = isPresent ? present : absent;
+    return { type, status: isPresent ? "True" : "False", reason, message };
   });
-  return [
-    noPressure("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-    noPressure("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-    noPressure("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-    readyCondition(health),
-  ];
+  return [...pressures, readyCondition(health)];
+}
+
+/** The reason of the node's event for a condition that has changed: `NodeHasDiskPressure`, `NodeReady`. Mirrors setters.go. */
+export function eventOfCondition({
+  type,
+  status,
+  reason = "",
+}: Pick<NodeCondition, "type" | "status" | "reason">): string {
+  if (type === "Ready") return status === "True" ? "NodeReady" : "NodeNotReady";
+  return reason.replace(/^Kubelet/, "Node");
 }
 
 /** Mirrors setters.go (ReadyCondition); several problems are an aggregate error: in brackets. */

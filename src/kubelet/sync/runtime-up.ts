@@ -23,6 +23,11 @@ export interface RuntimeUpDeps {
  */
 export class RuntimeUp {
   #lastProblem = "";
+  #setUp: () => void = () => {};
+  /** Resolves when the runtime is ready for the first time: what depends on it starts then. */
+  readonly firstUp = new Promise<void>((resolve) => {
+    this.#setUp = resolve;
+  });
 
   constructor(readonly deps: RuntimeUpDeps) {}
 
@@ -46,6 +51,7 @@ export class RuntimeUp {
       this.#report(`Container runtime not ready: ${problem}`);
       return;
     }
+    this.#setUp();
     state.setRuntimeSync(clock.now());
     this.#report(network === undefined ? "" : `Container runtime network not ready: ${network}`);
   }

@@ -50,7 +50,7 @@ function start(frequencies: Pick<HeartbeatOptions, "updateFrequencyMs" | "report
     return { status: 200, body: method === "PATCH" ? node : (body ?? node) };
   });
   const { trace, events } = recordingTrace(clock);
-  const ready: boolean[] = [];
+  const ready: string[] = [];
   const heartbeat = new NodeStatusHeartbeat(
     { client, clock, trace },
     {
@@ -58,7 +58,7 @@ function start(frequencies: Pick<HeartbeatOptions, "updateFrequencyMs" | "report
       kubeVersion: "1.25",
       ...frequencies,
       setStatus: (before, nowMs) => setNodeStatus(before, { ...inputs, nowMs }),
-      onReady: (isReady) => ready.push(isReady),
+      onCondition: ({ type, status }) => ready.push(`${type} ${status}`),
     },
   );
   const gone = () => {
@@ -78,7 +78,7 @@ describe("node status heartbeats", () => {
     const { clock, client, heartbeat, patches, ready } = start();
     const stop = new AbortController();
     assert.equal(await heartbeat.update(stop.signal), "patched");
-    assert.deepEqual(ready, [true]);
+    assert.deepEqual(ready, ["Ready True"]);
     const done = heartbeat.run(stop.signal);
     await clock.advance(299_000);
     assert.equal(client.requests.length, 2 + 29);
@@ -141,7 +141,8 @@ describe("node status heartbeats", () => {
     unknown();
     await clock.advance(10_000);
     assert.equal(patches(), 2);
-    assert.deepEqual(ready, [true, true]);
+    const pressures = ["MemoryPressure False", "DiskPressure False", "PIDPressure False"];
+    assert.deepEqual(ready, ["Ready True", ...pressures, "Ready True"]);
     stop.abort();
     await assert.rejects(done);
   });

@@ -5,6 +5,7 @@ import type { NodeObject } from "../../../src/apimachinery/api/node.js";
 import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { allocatable, checkResources } from "../../../src/kubelet/nodestatus/resources.js";
 import {
+  eventOfCondition,
   initialNode,
   RUNTIME_NOT_CHECKED,
   type StatusInputs,
@@ -115,6 +116,31 @@ describe("setNodeStatus", () => {
     assert.equal(after.conditions?.[0]?.type, "NetworkUnavailable");
     assert.deepEqual(after["volumesInUse"], ["v"]);
   });
+
+  for (const [pressure, reason, message, event] of [
+    [
+      "MemoryPressure",
+      "KubeletHasInsufficientMemory",
+      "kubelet has insufficient memory available",
+      "NodeHasInsufficientMemory",
+    ],
+    ["DiskPressure", "KubeletHasDiskPressure", "kubelet has disk pressure", "NodeHasDiskPressure"],
+    ["PIDPressure", "KubeletHasInsufficientPID", "kubelet has insufficient PID available", "NodeHasInsufficientPID"],
+  ] as const) {
+    test(`${pressure} of the eviction manager is a condition and an event of its own`, () => {
+      const after = setNodeStatus(before, { ...later, health: { problems: [], pressures: [pressure] } });
+      const changed = after.conditions?.filter(({ type, status }) => type !== "Ready" && status === "True");
+      assert.equal(changed?.length, 1);
+      const [condition] = changed ?? [];
+      assert.deepEqual([condition?.type, condition?.reason, condition?.message], [pressure, reason, message]);
+      assert.equal(condition && eventOfCondition(condition), event);
+      const gone = setNodeStatus(after, later).conditions?.find(({ type }) => type === pressure);
+      assert.equal(
+        gone && eventOfCondition(gone),
+        event.replace("Insufficient", "Sufficient").replace("HasDisk", "HasNoDisk"),
+      );
+    });
+  }
 
   test("two problems are in brackets, one is not", () => {
     const message = (...problems: string[]) =>

@@ -77,7 +77,11 @@ test("a real machine's reading has its pods in it", async () => {
 test("a real machine knows its memory, whatever the node says that it has", async () => {
   const read = () => ({ coreNanoSeconds: 0, memoryBytes: 700, memoryCapacityBytes: 1_000 });
   const provider = new SummaryProvider(
-    { clock: new FakeClock(), provider: { listPodStats: async () => pods({}, 300) }, machine: { includesPods: true, read } },
+    {
+      clock: new FakeClock(),
+      provider: { listPodStats: async () => pods({}, 300) },
+      machine: { includesPods: true, read },
+    },
     { nodeName: "n1", memoryBytes: 500 },
   );
   const { node } = await provider.get(false, signal);

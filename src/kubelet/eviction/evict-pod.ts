@@ -1,0 +1,86 @@
+import { replaceOrAppend, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import { factFor } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import { messageOf } from "../../util/errors.js";
+import type { PodEventRecorder } from "../events/pod-recorder.js";
+import { isCriticalPod, podText } from "../types/pod-update.js";
+import { type EvictionMessage, REASON } from "./message.js";
+
+const UPSTREAM = { file: "pkg/kubelet/eviction/eviction_manager.go", func: "evictPod" };
+
+export interface EvictPodDeps {
+  readonly recorder: PodEventRecorder;
+  /**
+   * Ends a pod and waits until none of its containers runs: `killPodNow` of the pod workers.
+   * @throws Error when that takes too long
+   */
+  readonly killPod: (
+    pod: V1Pod,
+    gracePeriodSeconds: number,
+    statusFunc: (status: V1PodStatus) => V1PodStatus,
+    signal: AbortSignal,
+  ) => Promise<void>;
+  readonly trace: Trace;
+}
+
+export interface EvictPodOptions extends EvictionMessage {
+  readonly gracePeriodSeconds: number;
+  /** the node's pressure is the reason, and not a limit of the pod */
+  readonly isDisruption: boolean;
+  readonly kubeVersion: string;
+}
+
+/**
+ * Fails a pod with the reason Evicted, and ends it.
+ *
+ * Mirrors evictPod in pkg/kubelet/eviction/eviction_manager.go.
+ * @returns false for critical pods: static pods are among them, and would not come back
+ * @throws the signal's reason
+ */
+export async function evictPod(
+  { recorder, killPod, trace }: EvictPodDeps,
+  pod: V1Pod,
+  { message, annotations, gracePeriodSeconds, isDisruption, kubeVersion }: EvictPodOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (isCriticalPod(pod)) {
+    const why = "it is critical: a static pod, or one of a system priority";
+    const what = `do not evict ${podText(pod)}`;
+    trace.emit({ kind: "decision", what, why, upstream: UPSTREAM }, { actor: "kubelet" });
+    return false;
+  }
+  recorder.event(pod, "Warning", REASON, message, { annotations });
+  const hasCondition = isDisruption && factFor("podDisruptionConditions", kubeVersion);
+  const disrupted: V1PodCondition = {
+    type: "DisruptionTarget",
+    status: "True",
+    reason: "TerminationByKubelet",
+    message,
+  };
+  const statusFunc = (status: V1PodStatus): V1PodStatus => ({
+    ...status,
+    phase: "Failed",
+    reason: REASON,
+    message,
+    ...(hasCondition ? { conditions: replaceOrAppend(status.conditions ?? [], disrupted) } : {}),
+  });
+  try {
+    await killPod(pod, gracePeriodSeconds, statusFunc, signal);
+    const fact = {
+      kind: "state",
+      subject: `pod ${podText(pod)}`,
+      what: "is",
+      to: "evicted",
+      upstream: UPSTREAM,
+    } as const;
+    trace.emit(fact, { actor: "kubelet" });
+  } catch (error) {
+    signal.throwIfAborted();
+    // Upstream counts it as evicted all the same: the pod has failed, and its worker goes on.
+    trace.emit(
+      { kind: "error", message: `pod ${podText(pod)} failed to evict: ${messageOf(error)}` },
+      { actor: "kubelet" },
+    );
+  }
+  return true;
+}

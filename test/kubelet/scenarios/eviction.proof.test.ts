@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { IMAGE, Lab, play, pod } from "./lab.js";
+import { NODE_NAME } from "./lab-node.js";
+
+const resources = { cpu: "4", memory: "1Gi", pods: "110" };
+const STRESS = "stress:latest";
+const leak = (bytes: string) => ({ image: STRESS, command: ["stress", "--vm", "1", "--vm-bytes", bytes] });
+const requests = { resources: { requests: { memory: "1Mi" } } };
+
+async function nodeEvents(lab: Lab): Promise<readonly string[]> {
+  const query = { fieldSelector: `involvedObject.name=${NODE_NAME}` };
+  const path = "/api/v1/namespaces/default/events";
+  const { items } = await lab.client.expect<{ readonly items: readonly { readonly reason: string }[] }>({
+    method: "GET",
+    path,
+    query,
+  });
+  return items.map(({ reason }) => reason);
+}
+
+test("a node short of memory evicts the pod that leaks, says so, and refuses pods without requests", async () => {
+  const lab = await Lab.start({ resources, images: [IMAGE, STRESS] });
+  try {
+    await play(lab, { name: "within its limits", pod: (name) => pod(name), steps: [/^Running Ready/] });
+    await play(lab, {
+      name: "leaks",
+      pod: (name) => pod(name, {}, leak("950M")),
+      steps: [/^Running Ready/, /^Failed.*Evicted/],
+    });
+    const { conditions } = (await lab.node1()).status;
+    const pressure = conditions.find(({ type }) => type === "MemoryPressure");
+    assert.deepEqual([pressure?.status, pressure?.message], ["True", "kubelet has insufficient memory available"]);
+    await play(lab, { name: "best effort", pod: (name) => pod(name), steps: [/^Failed.*Evicted/], never: /Running/ });
+    await play(lab, { name: "burstable", pod: (name) => pod(name, {}, requests), steps: [/^Running Ready/] });
+    const events = await nodeEvents(lab);
+    assert.ok(events.includes("EvictionThresholdMet"), events.join(" "));
+    assert.ok(events.includes("NodeHasInsufficientMemory"), events.join(" "));
+    assert.match(lab.history.lines("pod-0").at(-1) ?? "", /^Running Ready/);
+  } finally {
+    await lab.close();
+  }
+});
+
+test("a disk that is nearly full loses its unused images; the runtime's own stays", async () => {
+  const config = { imageGCHighThresholdPercent: 1, imageGCLowThresholdPercent: 0, imageMinimumGCAge: "0s" };
+  const lab = await Lab.start({
+    resources: { ...resources, disk: "200M" },
+    images: [IMAGE, "nginx:1.25"],
+    config,
+  });
+  try {
+    await lab.untilRuntime(() => lab.runtime.snapshot().images.length === 1);
+    assert.match(lab.runtime.snapshot().images.join(" "), /pause/);
+  } finally {
+    await lab.close();
+  }
+});
