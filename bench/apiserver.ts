@@ -3,8 +3,10 @@
 // Without --kubeconfig it measures the embedded control plane, each round a new one in a process of its own. With it, any
 // cluster: it makes the namespace kubelab-bench, works in it and takes it away. --pid N,M are that server's processes on this
 // machine, for memory and CPU. --etcd URL: the embedded control plane keeps its state there, and each round continues the same
-// cluster; --data DIR (and --data-fsync) the same in a folder. --rounds N: the table shows medians. --cpu-prof DIR profiles the embedded server; --cli FILE is another build of it,
-// to compare two.
+// cluster; --data DIR (and --data-fsync) the same in a folder. --beside F measures another cluster, that of a kubeconfig, in turn with
+// the first: pass by pass, so that both meet the same load of the machine, and compares with it instead of the figures of a real
+// server on an idle machine. --rounds N: the table shows medians. --cpu-prof DIR profiles the embedded server; --cli FILE is another
+// build of it, to compare two.
 //
 // A round does all work several times (--passes) on one server: the first pass is shown beside the last, which counts, because
 // a server that has just been started still has its code compiled; creating a pod takes 12,000 pods to cost what it will.
@@ -17,6 +19,7 @@ import { median, printTable, spread } from "./measure.js";
 const { values: flags } = parseArgs({
   options: {
     kubeconfig: { type: "string" },
+    beside: { type: "string" },
     etcd: { type: "string" },
     data: { type: "string" },
     "data-fsync": { type: "string", default: "batch" },
@@ -44,6 +47,8 @@ interface Pass {
 interface Round {
   readonly first: Rows;
   readonly rows: Rows;
+  /** of the cluster that was measured in turn */
+  readonly beside: Rows | undefined;
   readonly readyMs: number | undefined;
   readonly withPods: Usage | undefined;
   readonly atEnd: Usage | undefined;
@@ -58,27 +63,40 @@ function openTarget(): Promise<BenchTarget> {
   return embeddedTarget(cli, nodeOptions, [...onEtcd, ...onDisk]);
 }
 
+interface Measuring {
+  readonly target: BenchTarget;
+  readonly load: Load;
+}
+
+async function measuring(target: BenchTarget): Promise<Measuring> {
+  return { target, load: await Load.open(target.config) };
+}
+
 async function round(): Promise<Round> {
-  const target = await openTarget();
-  const load = await Load.open(target.config);
+  const one = await measuring(await openTarget());
+  const beside = flags.beside === undefined ? undefined : await measuring(await runningTarget(flags.beside, []));
+  const all = beside === undefined ? [one] : [one, beside];
   try {
-    return await measureTarget(target, load);
+    for (const { load } of all) await prepare(load);
+    const passes: Pass[] = [];
+    let besidePass: Pass | undefined;
+    for (let i = 0; i < Number(flags.passes); i++) {
+      passes.push(await pass(one));
+      if (beside !== undefined) besidePass = await pass(beside);
+    }
+    for (const { load } of all) await cleanUp(load);
+    const [first, last] = [passes[0], passes.at(-1)] as [Pass, Pass];
+    const { readyMs, pids } = one.target;
+    return { ...last, first: first.rows, beside: besidePass?.rows, readyMs, atEnd: usageOf(pids) };
   } finally {
-    load.close();
-    await target.close();
+    for (const { target, load } of all) {
+      load.close();
+      await target.close();
+    }
   }
 }
 
-async function measureTarget(target: BenchTarget, load: Load): Promise<Round> {
-  await prepare(load);
-  const first = await pass(target, load);
-  let last = first;
-  for (let i = 1; i < Number(flags.passes); i++) last = await pass(target, load);
-  await cleanUp(load);
-  return { ...last, first: first.rows, readyMs: target.readyMs, atEnd: usageOf(target.pids) };
-}
-
-async function pass(target: BenchTarget, load: Load): Promise<Pass> {
+async function pass({ target, load }: Measuring): Promise<Pass> {
   const rows = new Map<Row, Measured>();
   let withPods: Usage | undefined;
   let cpuMs = usageOf(target.pids)?.cpuMs ?? 0;
@@ -105,7 +123,9 @@ function ratesOf(row: string, passes: readonly Rows[]): number[] {
 }
 
 function tableOf(rounds: readonly Round[]): string[][] {
-  const rows = Object.entries(REAL).map(([row, real]) => {
+  const besides = rounds.flatMap((round) => round.beside ?? []);
+  const rows = Object.entries(REAL).map(([row, recorded]) => {
+    const real = besides.length === 0 ? recorded : median(ratesOf(row, besides));
     const passes = rounds.map((round) => round.rows);
     const rates = ratesOf(row, passes);
     const cpu = passes.flatMap((pass) => pass.get(row as Row) ?? []).map(({ count, cpuMs }) => (cpuMs * 1000) / count);
@@ -117,13 +137,14 @@ function tableOf(rounds: readonly Round[]): string[][] {
       row,
       median(rates).toFixed(0),
       spread(rates),
-      String(real),
+      real.toFixed(0),
       `${(median(rates) / real).toFixed(1)}x`,
       median(first).toFixed(0),
       median(cpu) > 0 ? median(cpu).toFixed(0) : "",
     ];
   });
-  return [["", "per s", "min-max", "real per s", "ratio", "first pass per s", "CPU us each"], ...rows];
+  const other = besides.length === 0 ? "real per s" : "beside per s";
+  return [["", "per s", "min-max", other, "ratio", "first pass per s", "CPU us each"], ...rows];
 }
 
 function memoryOf(label: string, values: readonly (number | undefined)[]): string[][] {
@@ -139,9 +160,8 @@ for (let i = 0; i < Number(flags.rounds); i++) rounds.push(await round());
 const onDisk = flags.data === undefined ? undefined : `on disk, fsync ${flags["data-fsync"]}`;
 const state = flags.etcd === undefined ? (onDisk ?? "in memory") : `on etcd at ${flags.etcd}`;
 const what = flags.kubeconfig === undefined ? `embedded control plane, ${state}` : `cluster of ${flags.kubeconfig}`;
-process.stdout.write(
-  `${what}; ${CONNECTIONS} clients, medians of ${rounds.length} rounds; real: kube-apiserver 1.25 + etcd on two cores\n\n`,
-);
+const real = flags.beside === undefined ? "real: kube-apiserver 1.25 + etcd on two cores" : `beside: ${flags.beside}`;
+process.stdout.write(`${what}; ${CONNECTIONS} clients, medians of ${rounds.length} rounds; ${real}\n\n`);
 printTable(tableOf(rounds));
 process.stdout.write("\n");
 printTable([
