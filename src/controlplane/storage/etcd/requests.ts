@@ -2,7 +2,7 @@ import { CompactedError } from "../storage.js";
 import type { EtcdClient } from "./client.js";
 import { asAnswer, EtcdError } from "./errors.js";
 import { CompareTarget, type RangeResponse, type RequestOp, type TxnResponse } from "./messages.js";
-import { COMPACT, RANGE, TXN } from "./rpcs.js";
+import { COMPACT, RANGE, READ_TXN, TXN } from "./rpcs.js";
 
 type RangeRequest = Parameters<typeof RANGE.request.encode>[0];
 
@@ -27,6 +27,15 @@ export class EtcdRequests {
 
   range(request: RangeRequest): Promise<RangeResponse> {
     return this.#seen(this.client.call(RANGE, request, this), Number(request.revision ?? 0));
+  }
+
+  /** All at one revision, which each answer has. */
+  async ranges(requests: readonly RangeRequest[]): Promise<readonly RangeResponse[]> {
+    const [only] = requests;
+    if (requests.length === 1 && only !== undefined) return [await this.range(only)];
+    const success = requests.map((requestRange) => ({ requestRange }));
+    const { header, responses } = await this.#seen(this.client.call(READ_TXN, { success }, this));
+    return responses.map(({ responseRange }) => ({ kvs: [], more: false, count: 0n, ...responseRange, header }));
   }
 
   /** If the key's revision is the expected one, does `success`; reads the key otherwise, if there may be one. */

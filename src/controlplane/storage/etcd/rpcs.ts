@@ -34,6 +34,8 @@ function rpc<Req extends FieldTable, Res extends FieldTable>(
 
 export const RANGE = rpc("KV/Range", RangeRequest, RangeResponse, true);
 export const TXN = rpc("KV/Txn", TxnRequest, TxnResponse);
+/** A transaction that only reads. */
+export const READ_TXN: typeof TXN = { ...TXN, isRead: true };
 export const COMPACT = rpc("KV/Compact", CompactionRequest, CompactionResponse);
 export const LEASE_GRANT = rpc("Lease/LeaseGrant", LeaseGrantRequest, LeaseGrantResponse);
 export const WATCH = rpc("Watch/Watch", WatchRequest, WatchResponse, true);

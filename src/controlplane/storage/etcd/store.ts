@@ -23,6 +23,7 @@ import { Compactor } from "./compactor.js";
 import { type DecodedEntry, DecodedValues } from "./decoded-values.js";
 import type { EtcdError, UndecodableError } from "./errors.js";
 import { WatchFeeds } from "./feeds.js";
+import { JoinedGets } from "./joined-gets.js";
 import { LeaseManager } from "./lease-manager.js";
 import { prefixRange, prefixRangeAfter } from "./ranges.js";
 import { EtcdRequests, revisionOf } from "./requests.js";
@@ -68,6 +69,7 @@ export class EtcdStorage implements Storage {
   readonly isShared = true;
   readonly #client: EtcdClient;
   readonly #requests: EtcdRequests;
+  readonly #gets: JoinedGets;
   readonly #values: DecodedValues;
   readonly #feeds: WatchFeeds;
   readonly #leases: LeaseManager;
@@ -83,6 +85,7 @@ export class EtcdStorage implements Storage {
     this.#client = deps.client;
     this.#values = new DecodedValues(deps.codec, ({ message }: UndecodableError) => deps.report(message));
     this.#requests = new EtcdRequests(this.#client, requestTimeoutMs);
+    this.#gets = new JoinedGets(this.#requests);
     this.#feeds = new WatchFeeds(
       { requests: this.#requests, values: this.#values },
       this.watchBacklog,
@@ -129,7 +132,7 @@ export class EtcdStorage implements Storage {
       const revision = Math.max(cache?.revision ?? 0, entry?.modRevision ?? 0);
       if (entry !== undefined && revision >= notOlderThan) return { entry, revision, isCached: true };
     }
-    const response = await this.#requests.range({ key: Buffer.from(key) });
+    const response = await this.#gets.get(key);
     const [kv] = response.kvs;
     return { entry: kv === undefined ? undefined : await this.#values.one(kv), revision: revisionOf(response) };
   }
