@@ -29,10 +29,11 @@ export class TestEtcd {
     readonly flags: readonly string[],
   ) {}
 
-  static async start(tls?: EtcdTls): Promise<TestEtcd> {
+  /** @param more further flags */
+  static async start(tls?: EtcdTls, more: readonly string[] = []): Promise<TestEtcd> {
     const scheme = tls === undefined ? "http" : "https";
     const [port, peerPort] = [await freePort(), await freePort()];
-    const flags = tls === undefined ? [] : [`--cert-file=${tls.certFile}`, `--key-file=${tls.keyFile}`];
+    const flags = tls === undefined ? [...more] : [...more, `--cert-file=${tls.certFile}`, `--key-file=${tls.keyFile}`];
     if (tls?.clientCaFile !== undefined) flags.push("--client-cert-auth", `--trusted-ca-file=${tls.clientCaFile}`);
     const etcd = new TestEtcd(`${scheme}://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`, flags);
     await etcd.comeBack();
@@ -68,6 +69,13 @@ export class TestEtcd {
       if (child.exitCode !== null || waitedMs >= START_TIMEOUT_MS) throw new Error(`etcd does not serve:\n${log}`);
       await clock.sleep(POLL_MS);
     }
+  }
+
+  /** Kills it, and starts it without its data. */
+  async loseData(): Promise<void> {
+    await this.goDown();
+    rmSync(this.#folder, { recursive: true });
+    await this.comeBack();
   }
 
   /** Kills it; its data stays. */

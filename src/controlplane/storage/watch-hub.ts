@@ -74,10 +74,14 @@ export class WatchHub {
     this.#byResource.delete(resourcePrefix);
   }
 
-  close(): void {
+  /** Ends all watches. @param error absent: a normal end */
+  close(error?: Error): void {
     this.#isClosed = true;
     for (const group of this.#byResource.values()) {
-      for (const { queue } of group) queue.close();
+      for (const { queue } of group) {
+        if (error === undefined) queue.close();
+        else queue.fail(error);
+      }
       group.clear();
     }
   }

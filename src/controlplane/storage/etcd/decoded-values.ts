@@ -93,6 +93,11 @@ export class DecodedValues {
     if (known !== undefined && known.entry.modRevision <= revision) this.#remove(key);
   }
 
+  clear(): void {
+    this.#known.clear();
+    this.#bytes = 0;
+  }
+
   #remove(key: string): void {
     const known = this.#known.get(key);
     if (known === undefined) return;

@@ -1,17 +1,11 @@
 import { setMaxListeners } from "node:events";
 import { ChildAbort, onAbort } from "../../../util/abort.js";
-import type { OnPublished, StorageEvent, WatchBacklog } from "../storage.js";
+import type { CompactedError, OnPublished, StorageEvent, WatchBacklog } from "../storage.js";
 import { resourcePrefixOf, WatchHub } from "../watch-hub.js";
-import type { DecodedValues } from "./decoded-values.js";
 import { prefixRange } from "./ranges.js";
-import { type EtcdRequests, revisionOf } from "./requests.js";
+import { revisionOf } from "./requests.js";
 import { WatchCache } from "./watch-cache.js";
-import { changeWithPrevious, watchPrefix } from "./watcher.js";
-
-export interface FeedDeps {
-  readonly requests: EtcdRequests;
-  readonly values: DecodedValues;
-}
+import { changeWithPrevious, type WatcherDeps, watchPrefix } from "./watcher.js";
 
 /**
  * One watch of etcd per resource, which keeps a cache of the resource and brings its changes to all readers. It starts with the
@@ -26,9 +20,10 @@ export class WatchFeeds {
   readonly #caches = new Map<string, WatchCache>();
   readonly #running = new Set<Promise<void>>();
   readonly #closed = new AbortController();
+  #end: CompactedError | undefined;
 
   constructor(
-    readonly deps: FeedDeps,
+    readonly deps: WatcherDeps,
     backlog: WatchBacklog,
     onPublished?: OnPublished,
   ) {
@@ -73,12 +68,11 @@ export class WatchFeeds {
 
   /** Once etcd no longer has the changes, all readers must list again; the next one starts the feed anew. */
   async #feed(resourcePrefix: string, cache: WatchCache): Promise<void> {
-    const { client } = this.deps.requests;
-    const watching = { client, values: this.deps.values };
+    const { clock } = this.deps.requests.client;
     const start = { afterRevision: cache.revision, prevKv: false };
     try {
-      for await (const batch of watchPrefix(watching, resourcePrefix, start, this.#closed.signal)) {
-        const atMs = client.clock.now();
+      for await (const batch of watchPrefix(this.deps, resourcePrefix, start, this.#closed.signal)) {
+        const atMs = clock.now();
         for (const event of batch.events) {
           const change = cache.apply(event, atMs);
           if (change !== undefined) this.#hub.publish(change);
@@ -98,10 +92,15 @@ export class WatchFeeds {
     await this.#started(prefix, stop.signal);
     for (let seen = afterRevision; !stop.signal.aborted; ) {
       const missed = this.running(prefix)?.since(seen);
+      if (missed === undefined) {
+        seen = yield* this.#fromEtcd(prefix, seen, stop.signal);
+        continue;
+      }
       // No await between reading the history and joining the hub, so that no change is missed.
-      if (missed !== undefined) return yield* this.#shared(prefix, seen, missed, stop.signal);
-      seen = yield* this.#fromEtcd(prefix, seen, stop.signal);
+      yield* this.#shared(prefix, seen, missed, stop.signal);
+      break;
     }
+    if (!signal.aborted && this.#end !== undefined) throw this.#end;
   }
 
   /** Waits for the cache as long as the reader does; without an answer of etcd the reader has a watch of its own. */
@@ -132,19 +131,19 @@ export class WatchFeeds {
   /** Older changes than the cache has. @returns the revision from which it has them */
   async *#fromEtcd(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<StorageEvent, number> {
     const { values } = this.deps;
-    const watching = { client: this.deps.requests.client, values };
     const start = { afterRevision, prevKv: true };
-    for await (const { events, revision } of watchPrefix(watching, prefix, start, signal)) {
+    for await (const { events, revision } of watchPrefix(this.deps, prefix, start, signal)) {
       yield* events.flatMap((event) => changeWithPrevious(values, event) ?? []);
       if (this.running(prefix)?.since(revision) !== undefined) return revision;
     }
     return afterRevision;
   }
 
-  /** Ends all watches. */
-  async close(): Promise<void> {
+  /** Ends all watches. @param error absent: a normal end */
+  async close(error?: CompactedError): Promise<void> {
+    this.#end = error;
     this.#closed.abort();
-    this.#hub.close();
+    this.#hub.close(error);
     await Promise.all(this.#running);
   }
 }

@@ -40,6 +40,11 @@ export class LeaseManager {
     return granted;
   }
 
+  /** The lease is gone. */
+  clear(): void {
+    this.#lease = undefined;
+  }
+
   async #grant(seconds: number): Promise<bigint> {
     return (await this.client.call(LEASE_GRANT, { ttl: seconds }, this)).id;
   }

@@ -4,20 +4,32 @@ import { asAnswer, EtcdError } from "./errors.js";
 import { CompareTarget, type RangeResponse, type RequestOp, type TxnResponse } from "./messages.js";
 import { COMPACT, RANGE, READ_TXN, TXN } from "./rpcs.js";
 
+/** Mirrors newETCD3Check in storagebackend/factory/etcd3.go. */
+export const HEALTH_KEY = Buffer.from("/registry/health");
+
 type RangeRequest = Parameters<typeof RANGE.request.encode>[0];
 
 interface WithHeader {
-  readonly header: { readonly revision: bigint } | undefined;
+  readonly header: { readonly revision: bigint; readonly clusterId: bigint } | undefined;
+}
+
+/** etcd does not have the revisions that it had: its data was removed, or an older backup was put in their place. */
+export interface LostRevisions {
+  readonly had: number;
+  readonly has: number;
 }
 
 /** Requests for keys. They throw what the API server answers when etcd refuses: StatusError, or CompactedError. */
 export class EtcdRequests {
   #newestRevision = 1;
+  #clusterId: bigint | undefined;
 
   constructor(
     readonly client: EtcdClient,
     /** how long a request waits */
     readonly timeoutMs: number,
+    /** called before the answer that shows it is used */
+    readonly onLost: (lost: LostRevisions) => void,
   ) {}
 
   /** The newest revision that etcd has named. */
@@ -51,9 +63,28 @@ export class EtcdRequests {
   }
 
   async #seen<T extends WithHeader>(response: Promise<T>, askedRevision = 0): Promise<T> {
+    const before = this.#newestRevision;
     const value = await this.answer(response, askedRevision);
-    this.#newestRevision = Math.max(this.#newestRevision, revisionOf(value));
+    this.#checkOrder(value, before);
     return value;
+  }
+
+  /** Requests are answered by a quorum: one that was sent after a revision was seen is never answered with an older one. */
+  #checkOrder(value: WithHeader, before: number): void {
+    const has = revisionOf(value);
+    const clusterId = value.header?.clusterId;
+    const isOther = this.#clusterId !== undefined && clusterId !== this.#clusterId;
+    const had = this.#newestRevision;
+    // After a loss, answers to requests from before it are no other loss.
+    const isLost = isOther || (has < before && before <= had);
+    this.#clusterId = clusterId;
+    this.#newestRevision = isLost ? has : Math.max(had, has);
+    if (isLost) this.onLost({ had, has });
+  }
+
+  /** Asks for the newest revision: what a watch says is not certain, because its server can be behind the others. */
+  async currentRevision(): Promise<number> {
+    return revisionOf(await this.range({ key: HEALTH_KEY, countOnly: true }));
   }
 
   async answer<T>(response: Promise<T>, askedRevision = 0): Promise<T> {

@@ -1,5 +1,4 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
-import type { HealthCheck } from "../../../server/healthz.js";
 import { withResourceVersion } from "../resource-version.js";
 import {
   CompactedError,
@@ -23,11 +22,11 @@ import { Compactor } from "./compactor.js";
 import { type DecodedEntry, DecodedValues } from "./decoded-values.js";
 import type { EtcdError, UndecodableError } from "./errors.js";
 import { WatchFeeds } from "./feeds.js";
+import { etcdHealth } from "./health.js";
 import { JoinedGets } from "./joined-gets.js";
 import { LeaseManager } from "./lease-manager.js";
 import { prefixRange, prefixRangeAfter } from "./ranges.js";
-import { EtcdRequests, revisionOf } from "./requests.js";
-import { RANGE } from "./rpcs.js";
+import { EtcdRequests, type LostRevisions, revisionOf } from "./requests.js";
 
 /** Mirrors requestTimeoutUpperBound in k8s.io/apiserver/pkg/endpoints/handlers/rest.go. */
 const REQUEST_TIMEOUT_MS = 34_000;
@@ -35,7 +34,6 @@ const REQUEST_TIMEOUT_MS = 34_000;
 const HEALTH_TIMEOUT_MS = 2_000;
 /** Mirrors DefaultCompactInterval. */
 const COMPACTION_INTERVAL_MS = 5 * 60_000;
-const HEALTH_KEY = { key: Buffer.from("/registry/health") };
 const DEFAULT_BACKLOG: WatchBacklog = { changes: 10_000, bytes: 16 * 1024 * 1024 };
 
 export interface EtcdStorageOptions {
@@ -71,20 +69,20 @@ export class EtcdStorage implements Storage {
   readonly #requests: EtcdRequests;
   readonly #gets: JoinedGets;
   readonly #values: DecodedValues;
-  readonly #feeds: WatchFeeds;
+  #feeds: WatchFeeds;
   readonly #leases: LeaseManager;
   readonly #closed = new AbortController();
   readonly #compacting: Promise<void>;
 
   constructor(
     readonly deps: EtcdStorageDeps,
-    options: EtcdStorageOptions = {},
+    readonly options: EtcdStorageOptions = {},
   ) {
     const { requestTimeoutMs = REQUEST_TIMEOUT_MS, healthTimeoutMs = HEALTH_TIMEOUT_MS } = options;
     this.watchBacklog = { ...DEFAULT_BACKLOG, ...options.watchBacklog };
     this.#client = deps.client;
     this.#values = new DecodedValues(deps.codec, ({ message }: UndecodableError) => deps.report(message));
-    this.#requests = new EtcdRequests(this.#client, requestTimeoutMs);
+    this.#requests = new EtcdRequests(this.#client, requestTimeoutMs, (lost) => this.#startOver(lost));
     this.#gets = new JoinedGets(this.#requests);
     this.#feeds = new WatchFeeds(
       { requests: this.#requests, values: this.#values },
@@ -92,7 +90,7 @@ export class EtcdStorage implements Storage {
       options.onPublished,
     );
     this.#leases = new LeaseManager(this.#client, requestTimeoutMs);
-    this.health = this.#healthChecks(healthTimeoutMs);
+    this.health = etcdHealth(this.#client, healthTimeoutMs);
     const { compactionIntervalMs = COMPACTION_INTERVAL_MS } = options;
     const compactor = new Compactor(this.#client, requestTimeoutMs);
     const failed = ({ message }: EtcdError) => deps.report(`compaction failed: ${message}`);
@@ -100,24 +98,22 @@ export class EtcdStorage implements Storage {
       compactionIntervalMs === 0 ? Promise.resolve() : compactor.run(compactionIntervalMs, failed, this.#closed.signal);
   }
 
-  /** Mirrors newETCD3HealthCheck and newETCD3ReadyCheck in storagebackend/factory/etcd3.go, and the rows of componentstatus/rest.go. */
-  #healthChecks(timeoutMs: number): StorageHealth {
-    const check = async () => {
-      await this.#client.call(RANGE, HEALTH_KEY, { timeoutMs, isRetried: false });
-    };
-    const checks = [
-      { name: "etcd", check },
-      { name: "etcd-readiness", check, readyOnly: true },
-    ];
-    const components = this.#client.endpoints.map((endpoint, index): HealthCheck => {
-      const ask = () => this.#client.callAt(endpoint, RANGE, HEALTH_KEY, this.#client.clock.now() + timeoutMs);
-      return { name: `etcd-${index}`, check: async () => void (await ask()) };
-    });
-    return { checks, components };
+  /** Nothing that was read counts any more: the revisions will name other objects. All watchers list again. */
+  #startOver({ had, has }: LostRevisions): void {
+    this.deps.report(`etcd has lost its data after revision ${has}: it had come to ${had}. All watchers list again.`);
+    this.#values.clear();
+    this.#leases.clear();
+    void this.#feeds.close(new CompactedError(had, has));
+    this.#feeds = this.#makeFeeds();
+  }
+
+  #makeFeeds(): WatchFeeds {
+    const deps = { requests: this.#requests, values: this.#values };
+    return new WatchFeeds(deps, this.watchBacklog, this.options.onPublished);
   }
 
   async currentRevision(): Promise<number> {
-    return revisionOf(await this.#requests.range({ ...HEALTH_KEY, countOnly: true }));
+    return this.#requests.currentRevision();
   }
 
   async hasReached(revision: number): Promise<boolean> {

@@ -1,9 +1,9 @@
 import { CompactedError, type StorageEvent } from "../storage.js";
-import type { EtcdClient } from "./client.js";
 import type { DecodedValues } from "./decoded-values.js";
 import { EtcdError } from "./errors.js";
 import { type Event, EventType, type WatchResponse } from "./messages.js";
 import { prefixRange } from "./ranges.js";
+import type { EtcdRequests } from "./requests.js";
 import { changeOf } from "./watch-cache.js";
 
 /** Between a broken stream and the next. */
@@ -17,7 +17,7 @@ export interface WatchBatch {
 }
 
 export interface WatcherDeps {
-  readonly client: EtcdClient;
+  readonly requests: EtcdRequests;
   readonly values: DecodedValues;
 }
 
@@ -30,11 +30,12 @@ export interface WatcherDeps {
  * @throws CompactedError when etcd no longer has the changes
  */
 export async function* watchPrefix(
-  { client, values }: WatcherDeps,
+  { requests, values }: WatcherDeps,
   prefix: string,
   { afterRevision, prevKv }: { readonly afterRevision: number; readonly prevKv: boolean },
   signal: AbortSignal,
 ): AsyncGenerator<WatchBatch> {
+  const { client } = requests;
   let seen = afterRevision;
   while (!signal.aborted) {
     const createRequest = { ...prefixRange(prefix), startRevision: seen + 1, prevKv, progressNotify: true };
@@ -44,8 +45,12 @@ export async function* watchPrefix(
           if (response.compactRevision > 0n) throw new CompactedError(seen, Number(response.compactRevision) - 1);
           break;
         }
-        // Only an empty message in between says that nothing has changed up to its revision.
-        if (response.created) continue;
+        if (response.created) {
+          // If etcd has lost what it had, the answer to any request ends this watch.
+          if (Number(response.header?.revision ?? 0) < seen) await requests.currentRevision().catch(() => {});
+          // Only an empty message in between says that nothing has changed up to its revision.
+          continue;
+        }
         seen = newestOf(response, seen);
         await values.codec.prepare(
           response.events.flatMap(({ kv, prevKv }) => [kv, prevKv].filter((one) => one !== undefined)),

@@ -28,8 +28,9 @@ export async function openStorage(config: EtcdConfig, options: EtcdStorageOption
 /** A storage with an etcd of its own. */
 export async function openOwnEtcd(
   options: EtcdStorageOptions = {},
+  flags: readonly string[] = [],
 ): Promise<OpenedStorage & { readonly etcd: TestEtcd; stop(): Promise<void> }> {
-  const etcd = await TestEtcd.start();
+  const etcd = await TestEtcd.start(undefined, flags);
   const opened = await openStorage({ servers: [etcd.url] }, options);
   const stop = async () => {
     await opened.storage.close();
