@@ -91,7 +91,7 @@ function added(core: StoreCore, selection: Selection | undefined, entry: StoredE
   return selection === undefined || selection.matches(object) ? { type: "ADDED", object } : undefined;
 }
 
-/** Moves changes into the queue; `progress` is the newest change seen, including those of other watches. */
+/** Moves changes into the queue; `progress` is the revision up to which all changes were seen, those of other watches included. */
 async function pump(
   core: StoreCore,
   maker: WatchEventMaker,
@@ -102,9 +102,11 @@ async function pump(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    for await (const change of core.storage.watch(core.keys.resourcePrefix, startRevision, signal)) {
-      const event = change.key.startsWith(prefix) ? maker.make(change, selection) : undefined;
-      if (event !== undefined && !queue.push(event, change.bytes)) break;
+    for await (const change of core.storage.watchWithProgress(core.keys.resourcePrefix, startRevision, signal)) {
+      if (change.type !== "progress") {
+        const event = change.key.startsWith(prefix) ? maker.make(change, selection) : undefined;
+        if (event !== undefined && !queue.push(event, change.bytes)) break;
+      }
       progress.revision = change.revision;
     }
     queue.close();

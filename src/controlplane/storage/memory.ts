@@ -14,11 +14,12 @@ import {
   type Storage,
   type StorageEvent,
   type StorageHealth,
+  type StorageProgress,
   type StoredEntry,
   type Transaction,
   type WatchBacklog,
 } from "./storage.js";
-import { resourcePrefixOf, WatchHub } from "./watch-hub.js";
+import { changesOnly, resourcePrefixOf, WatchHub } from "./watch-hub.js";
 
 export interface MemoryStorageOptions {
   /** how often older revisions are compacted, as the API server requests from etcd. Mirrors DefaultCompactInterval */
@@ -214,10 +215,14 @@ export class MemoryStorage implements Storage {
   }
 
   watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<StorageEvent> {
-    return this.#watch(prefix, afterRevision, signal);
+    return changesOnly(this.watchWithProgress(prefix, afterRevision, signal));
   }
 
-  async *#watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<StorageEvent> {
+  async *watchWithProgress(
+    prefix: string,
+    afterRevision: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<StorageEvent | StorageProgress> {
     if (signal.aborted) return;
     this.#compactByTime();
     const histories = [...this.#historiesOf(prefix)];

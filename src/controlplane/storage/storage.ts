@@ -54,6 +54,12 @@ export interface Storage {
    * @throws SlowWatcherError when the reader falls too far behind
    */
   watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<StorageEvent>;
+  /** The same, and from time to time how far the changes have come while there are none. */
+  watchWithProgress(
+    prefix: string,
+    afterRevision: number,
+    signal: AbortSignal,
+  ): AsyncIterable<StorageEvent | StorageProgress>;
   /** Drops history up to and including `revision`: exact reads and watches of older revisions get CompactedError. */
   compact(revision: number): Promise<void>;
   close(): Promise<void>;
@@ -143,6 +149,12 @@ export interface StorageEvent {
   readonly previous: KubeObject | undefined;
   /** approximate length of the object's JSON: the memory cost of the event */
   readonly bytes: number;
+}
+
+/** All changes up to the revision have been sent: etcd says so from time to time while there are none. */
+export interface StorageProgress {
+  readonly type: "progress";
+  readonly revision: number;
 }
 
 /** The requested revision was compacted. */

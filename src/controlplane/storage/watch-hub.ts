@@ -1,13 +1,19 @@
 import { AsyncQueue } from "../../util/async-queue.js";
-import { type OnPublished, SlowWatcherError, type StorageEvent, type WatchBacklog } from "./storage.js";
+import {
+  type OnPublished,
+  SlowWatcherError,
+  type StorageEvent,
+  type StorageProgress,
+  type WatchBacklog,
+} from "./storage.js";
 
 interface Subscriber {
   readonly prefix: string;
-  readonly queue: AsyncQueue<StorageEvent>;
+  readonly queue: AsyncQueue<StorageEvent | StorageProgress>;
 }
 
 export interface Subscription {
-  readonly queue: AsyncQueue<StorageEvent>;
+  readonly queue: AsyncQueue<StorageEvent | StorageProgress>;
   leave(): void;
 }
 
@@ -38,6 +44,11 @@ export class WatchHub {
     this.onPublished(event, watches);
   }
 
+  /** Tells the watches of a resource how far it has come. One that has not read what it has needs no such word. */
+  progress(resourcePrefix: string, revision: number): void {
+    for (const { queue } of this.#byResource.get(resourcePrefix) ?? []) queue.push({ type: "progress", revision }, 0);
+  }
+
   /** @returns the number of watches that have it in their queue */
   #publishTo(resourcePrefix: string, event: StorageEvent): number {
     const group = this.#byResource.get(resourcePrefix);
@@ -58,7 +69,7 @@ export class WatchHub {
   /** Queues every change from now on, however late the queue is read, until the reader calls `leave`. */
   subscribe(prefix: string): Subscription {
     const { changes, bytes } = this.backlog;
-    const subscriber = { prefix, queue: new AsyncQueue<StorageEvent>(changes, bytes) };
+    const subscriber = { prefix, queue: new AsyncQueue<StorageEvent | StorageProgress>(changes, bytes) };
     if (this.#isClosed) subscriber.queue.close();
     const resourcePrefix = resourcePrefixOf(prefix);
     const group = this.#byResource.get(resourcePrefix) ?? new Set();
@@ -85,6 +96,13 @@ export class WatchHub {
       group.clear();
     }
   }
+}
+
+/** Leaves out the progress. */
+export async function* changesOnly(
+  events: AsyncIterable<StorageEvent | StorageProgress>,
+): AsyncGenerator<StorageEvent> {
+  for await (const event of events) if (event.type !== "progress") yield event;
 }
 
 /** `/registry/pods/` for each key and prefix that begins with it; "" for a shorter prefix, which spans resources. */

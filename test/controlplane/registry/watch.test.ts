@@ -170,6 +170,20 @@ test("bookmarks: every minute, with the version of the resource's newest change,
   await watch.done;
 });
 
+test("bookmarks: a storage that says how far it has come moves them on, without a change of the resource", async () => {
+  const lab = openLab();
+  const changes = lab.storage.watchWithProgress.bind(lab.storage);
+  lab.storage.watchWithProgress = async function* (prefix, afterRevision, signal) {
+    yield { type: "progress", revision: afterRevision + 7 };
+    yield* changes(prefix, afterRevision, signal);
+  };
+  const watch = openWatch({ resourceVersion: "1", allowWatchBookmarks: true }, lab);
+  await watch.clock.advance(60_000);
+  assert.deepEqual(watch.lines(), ["BOOKMARK 8"]);
+  watch.stop.abort();
+  await watch.done;
+});
+
 test("bookmarks: about 2 s before the end; only on request, and only after a change", async () => {
   const lab = openLab();
   await put(lab, configMap("a"));

@@ -1,11 +1,13 @@
 import { setMaxListeners } from "node:events";
 import { ChildAbort, onAbort } from "../../../util/abort.js";
-import type { CompactedError, OnPublished, StorageEvent, WatchBacklog } from "../storage.js";
+import type { CompactedError, OnPublished, StorageEvent, StorageProgress, WatchBacklog } from "../storage.js";
 import { resourcePrefixOf, WatchHub } from "../watch-hub.js";
 import { prefixRange } from "./ranges.js";
 import { revisionOf } from "./requests.js";
 import { WatchCache } from "./watch-cache.js";
 import { changeWithPrevious, type WatcherDeps, watchPrefix } from "./watcher.js";
+
+type WatchItem = StorageEvent | StorageProgress;
 
 /**
  * One watch of etcd per resource, which keeps a cache of the resource and brings its changes to all readers. It starts with the
@@ -78,6 +80,7 @@ export class WatchFeeds {
           if (change !== undefined) this.#hub.publish(change);
         }
         cache.reached(batch.revision);
+        if (batch.events.length === 0) this.#hub.progress(resourcePrefix, batch.revision);
       }
     } catch (error) {
       this.#caches.delete(resourcePrefix);
@@ -85,7 +88,7 @@ export class WatchFeeds {
     }
   }
 
-  async *watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<StorageEvent> {
+  async *watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<WatchItem> {
     if (signal.aborted || this.#closed.signal.aborted) return;
     using stop = new ChildAbort(this.#closed.signal);
     using _ = onAbort(signal, () => stop.abort());
@@ -115,7 +118,12 @@ export class WatchFeeds {
     await Promise.race([starting, stopped]);
   }
 
-  async *#shared(prefix: string, afterRevision: number, missed: readonly StorageEvent[], signal: AbortSignal) {
+  async *#shared(
+    prefix: string,
+    afterRevision: number,
+    missed: readonly StorageEvent[],
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchItem> {
     const { queue, leave } = this.#hub.subscribe(prefix);
     try {
       for (const event of missed) {
@@ -129,11 +137,12 @@ export class WatchFeeds {
   }
 
   /** Older changes than the cache has. @returns the revision from which it has them */
-  async *#fromEtcd(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<StorageEvent, number> {
+  async *#fromEtcd(prefix: string, afterRevision: number, signal: AbortSignal): AsyncGenerator<WatchItem, number> {
     const { values } = this.deps;
     const start = { afterRevision, prevKv: true };
     for await (const { events, revision } of watchPrefix(this.deps, prefix, start, signal)) {
       yield* events.flatMap((event) => changeWithPrevious(values, event) ?? []);
+      if (events.length === 0) yield { type: "progress", revision };
       if (this.running(prefix)?.since(revision) !== undefined) return revision;
     }
     return afterRevision;

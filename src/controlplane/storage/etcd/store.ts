@@ -11,11 +11,13 @@ import {
   type Storage,
   type StorageEvent,
   type StorageHealth,
+  type StorageProgress,
   type StoredEntry,
   type Transaction,
   type WatchBacklog,
   type WriteOptions,
 } from "../storage.js";
+import { changesOnly } from "../watch-hub.js";
 import type { EtcdClient } from "./client.js";
 import type { StorageCodec } from "./codec.js";
 import { Compactor } from "./compactor.js";
@@ -231,6 +233,14 @@ export class EtcdStorage implements Storage {
   }
 
   watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<StorageEvent> {
+    return changesOnly(this.watchWithProgress(prefix, afterRevision, signal));
+  }
+
+  watchWithProgress(
+    prefix: string,
+    afterRevision: number,
+    signal: AbortSignal,
+  ): AsyncIterable<StorageEvent | StorageProgress> {
     return this.#feeds.watch(prefix, afterRevision, signal);
   }
 

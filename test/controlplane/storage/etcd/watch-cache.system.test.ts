@@ -102,6 +102,33 @@ suiteNeeding(["etcd"], "the watch cache", () => {
     }
   });
 
+  test("watches learn how far etcd has come, also while their resource does not change", async () => {
+    const { storage, stop } = await openOwnEtcd({}, ["--experimental-watch-progress-notify-interval=100ms"]);
+    const any = new AbortController();
+    try {
+      const start = await storage.currentRevision();
+      const seen: string[] = [];
+      const read = async (prefix: string) => {
+        for await (const { type, revision } of storage.watchWithProgress(prefix, start, any.signal)) {
+          seen.push(`${type} ${revision - start}`);
+        }
+      };
+      // The cache's watch, and one of etcd.
+      const reading = Promise.all([read(PREFIX), read("/registry/")]);
+      await storage.create("/registry/others/a", thing("a"));
+      await storage.create("/registry/others/b", thing("b"));
+      await expect.poll(() => seen.filter((one) => one === "progress 2").length).toBeGreaterThan(3);
+      expect(seen.filter((one) => one.startsWith("put"))).toEqual(["put 1", "put 2"]);
+      any.abort();
+      await reading;
+      const changes = storage.watch(PREFIX, start, AbortSignal.timeout(500));
+      for await (const { type } of changes) assert.fail(`${type} is no change`);
+    } finally {
+      any.abort();
+      await stop();
+    }
+  });
+
   test("a watch from before the cache's time joins it once it has caught up", async () => {
     const { storage, etcd, stop } = await openOwnEtcd();
     try {
