@@ -40,6 +40,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
       "--verify-kubelets",
       "verify nodes' serving certificates, as kube-apiserver does with --kubelet-certificate-authority: logs and exec then need `kubelab node --rotate-server-certificates`",
     )
+    .option("--http2", "serve HTTP/2 to clients that offer it, such as kubectl: one connection for all their watches")
     .option("--speed <factor>", "run its clock this many times as fast (default: 1)", parseSpeed)
     .action(({ withSystemPods: systemPods, ...options }: UpOptions & { withSystemPods?: boolean }) =>
       bringUp(context, { ...options, ...defined({ systemPods }) }),

@@ -18,6 +18,8 @@ export interface ControlPlaneOptions {
   readonly host?: string;
   /** 0 (default): a free port */
   readonly port?: number;
+  /** serves HTTP/2 to clients that choose it in the handshake; default false */
+  readonly http2?: boolean;
   /** names of controllers to leave out, for tests; `*`: all */
   readonly withoutControllers?: readonly string[];
   /** keeps the cluster here; default: in memory. One that is there already is continued, with its CA and keys. */

@@ -224,6 +224,7 @@ async function listen(
       servingCertificatePem: serving.certificatePem,
       servingKeyPem: serving.privateKeyPem,
       clientCaPem: ca.certificatePem,
+      ...defined({ http2: options.http2 }),
     };
     const plain = plainHttpPort === undefined ? undefined : { host: DEFAULT_HOST, port: plainHttpPort };
     return await apiServer.listen(secure, plain);

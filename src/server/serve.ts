@@ -16,6 +16,8 @@ export interface SecureServing {
   readonly pair?: ServingPair;
   /** the CAs that the server names to clients during the handshake */
   readonly clientCaPem?: string;
+  /** offers HTTP/2 in the handshake; `Http2Face` then serves it */
+  readonly http2?: boolean;
 }
 
 export interface ServerOptions {
@@ -61,6 +63,7 @@ export function createServer({
           ...(tls.clientCaPem === undefined ? {} : { ca: tls.clientCaPem }),
           requestCert: true,
           rejectUnauthorized: false,
+          ...(tls.http2 === true ? { ALPNProtocols: ["h2", "http/1.1"] } : {}),
           handshakeTimeout: headersMs,
         });
   if (tls !== "none") answerPlainHttp(server as HttpsServer);

@@ -39,6 +39,8 @@ export interface ClusterState {
   readonly networkFolder?: string;
   /** absent: it takes any kubelet's certificate */
   readonly verifyKubelets?: boolean;
+  /** absent: it serves HTTP/1.1 only */
+  readonly http2?: boolean;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;

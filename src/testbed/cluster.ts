@@ -48,6 +48,8 @@ export interface ClusterOptions {
   readonly systemPods?: boolean;
   /** the API server checks kubelets' certificates with the cluster's CA */
   readonly verifyKubelets?: boolean;
+  /** the API server serves HTTP/2, too */
+  readonly http2?: boolean;
   /** keeps the cluster there; default: in memory */
   readonly etcd?: EtcdConfig;
   /** the same, in a folder */
@@ -76,7 +78,8 @@ export async function runCluster(
   options: ClusterOptions,
   onReady: (state: ClusterState) => void,
 ): Promise<void> {
-  const { name, port, kubeVersion, speed = 1, nodes: count, systemPods, verifyKubelets = false, etcd, disk } = options;
+  const { name, port, kubeVersion, speed = 1, nodes: count, systemPods, verifyKubelets = false } = options;
+  const { etcd, disk, http2 } = options;
   const { env, random, signal } = context;
   const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
   await using controlPlane = await startEmbeddedControlPlane({
@@ -87,7 +90,7 @@ export async function runCluster(
     port,
     verifyKubelets,
     dnsInPods: systemPods === true,
-    ...defined({ disk }),
+    ...defined({ disk, http2 }),
     ...(etcd === undefined ? {} : { etcd, serverId: clusterServerId(env, name) }),
   });
   const { admin, url, caPem } = controlPlane;
@@ -101,7 +104,7 @@ export async function runCluster(
     speed,
     ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
     nodes: count,
-    ...defined({ data: disk?.folder }),
+    ...defined({ data: disk?.folder, http2 }),
     ...(etcd === undefined ? {} : { etcd: etcd.servers, networkFolder: await sharedNetworkFolder(caPem) }),
     ...(verifyKubelets ? { verifyKubelets } : {}),
     ...(systemPods === true ? { systemPods } : {}),

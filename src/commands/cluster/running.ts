@@ -62,12 +62,14 @@ export type ComparableOptions = ClusterOptions & { readonly trace?: string; read
 
 /** Prints a cluster that runs already. @throws LabError USAGE when it differs from the options */
 export function printIfSame(context: CliContext, running: ClusterState, options: ComparableOptions): void {
-  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods, etcd, disk } = options;
+  const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods, etcd, disk, http2 } =
+    options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
   const differences = [
     kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
     speed !== undefined && speed !== running.speed && `at speed ${running.speed}`,
     verifyKubelets === true && running.verifyKubelets !== true && "without --verify-kubelets",
+    http2 === true && running.http2 !== true && "without --http2",
     systemPods === true && running.systemPods !== true && "without --with-system-pods",
     nodeLabels !== undefined && "and its nodes have registered without these --node-labels",
     trace !== undefined && "and began without this --trace",

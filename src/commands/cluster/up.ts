@@ -158,7 +158,7 @@ function didNotStart(name: string, why: string, hint: string, exitCode?: number 
 
 /** @param trace path of the file that the cluster's own process writes */
 function flagsOf(options: UpOptions, trace: string | undefined): string[] {
-  const { name, port, kubeVersion, speed, nodes, nodeLabels = [], systemPods, verifyKubelets } = options;
+  const { name, port, kubeVersion, speed, nodes, nodeLabels = [], systemPods, verifyKubelets, http2 } = options;
   return [
     ...etcdFlags(options),
     ...dataFlags(options),
@@ -171,6 +171,7 @@ function flagsOf(options: UpOptions, trace: string | undefined): string[] {
     }),
     ...(systemPods === true ? ["--with-system-pods"] : []),
     ...(verifyKubelets === true ? ["--verify-kubelets"] : []),
+    ...(http2 === true ? ["--http2"] : []),
     ...(trace === undefined ? [] : ["--trace", trace]),
     ...(speed === undefined ? [] : ["--speed", String(speed)]),
   ];

@@ -86,6 +86,6 @@ function reportBug(trace: Trace, exchange: Exchange, error: unknown): void {
 
 /** Mirrors the response of Go's net/http to a request that it cannot parse. */
 function refuse(response: ServerResponse): void {
-  response.writeHead(400, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });
+  response.writeHead(400, ["Content-Type", "text/plain; charset=utf-8", "Connection", "close"]);
   response.end("400 Bad Request");
 }

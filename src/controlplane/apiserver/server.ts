@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { methodNotAllowed } from "../../apimachinery/errors.js";
+import type { Http2Face } from "../../server/http2.js";
 import { createServer, listen, openSockets, portOf, type ServerOptions, upgradeResponse } from "../../server/serve.js";
 import { handleRequest, type RequestHandlerDeps } from "./handler.js";
 
@@ -20,6 +22,8 @@ export interface ListenOptions {
   readonly servingKeyPem: string;
   /** the CA that the server names to clients during the handshake */
   readonly clientCaPem: string;
+  /** serves HTTP/2 to clients that choose it in the handshake */
+  readonly http2?: boolean;
   readonly timeouts?: Partial<Timeouts>;
 }
 
@@ -39,12 +43,15 @@ const MAX_HEADER_BYTES = 1024 * 1024 + 4096;
 /** Turns of the event loop in which responses can finish while the server closes. */
 const CLOSING_ROUNDS = 100;
 
+type OnRequest = (request: IncomingMessage, response: ServerResponse) => void;
+
 /** The API server's listener. */
 export class HttpsFace {
   #closed: Promise<void> | undefined;
 
   private constructor(
     readonly server: Server,
+    readonly http2: Http2Face | undefined,
     readonly answering: ReadonlySet<ServerResponse>,
     /** connections after the handshake */
     readonly sockets: ReadonlySet<Socket>,
@@ -53,10 +60,14 @@ export class HttpsFace {
   ) {}
 
   /** Listens with TLS. */
-  static listen(deps: RequestHandlerDeps, options: ListenOptions): Promise<HttpsFace> {
-    const { servingCertificatePem: certificatePem, servingKeyPem: keyPem, clientCaPem, timeouts } = options;
-    const server = createServer({ tls: { pair: { certificatePem, keyPem }, clientCaPem }, ...limits(timeouts) });
-    return HttpsFace.#listen(server, deps, options);
+  static async listen(deps: RequestHandlerDeps, options: ListenOptions): Promise<HttpsFace> {
+    const { servingCertificatePem: certificatePem, servingKeyPem: keyPem, clientCaPem, http2 = false } = options;
+    const limited = limits(options.timeouts);
+    const server = createServer({ tls: { pair: { certificatePem, keyPem }, clientCaPem, http2 }, ...limited });
+    if (!http2) return HttpsFace.#listen(server, deps, options);
+    const { Http2Face } = await import("../../server/http2.js");
+    const offer = (onRequest: OnRequest) => new Http2Face(server as HttpsServer, limited, onRequest);
+    return HttpsFace.#listen(server, deps, options, offer);
   }
 
   /** Listens without TLS and without authentication. */
@@ -68,22 +79,25 @@ export class HttpsFace {
     server: Server,
     deps: RequestHandlerDeps,
     options: Pick<ListenOptions, "host" | "port">,
+    offerHttp2?: (onRequest: OnRequest) => Http2Face,
   ): Promise<HttpsFace> {
     const answering = new Set<ServerResponse>();
     const sockets = openSockets(server, "secureConnection");
     // Clients that never finish the handshake occupy a connection too.
     const connections = openSockets(server, "connection");
-    server.on("request", (request, response) => {
+    const onRequest: OnRequest = (request, response) => {
       answering.add(response);
       response.once("close", () => answering.delete(response));
       void handleRequest(deps, request, response);
-    });
+    };
+    server.on("request", onRequest);
+    const http2 = offerHttp2?.(onRequest);
     server.on("upgrade", (request, socket: Socket, head) => answerUpgrade(deps, request, socket, head));
     server.on("clientError", answerBrokenRequest);
     // The API server does not support CONNECT.
     server.on("connect", (_request, socket: Socket) => answerMethodNotAllowed(socket));
     await listen(server, options.host, options.port);
-    return new HttpsFace(server, answering, sockets, connections);
+    return new HttpsFace(server, http2, answering, sockets, connections);
   }
 
   get port(): number {
@@ -98,6 +112,7 @@ export class HttpsFace {
 
   async #close(): Promise<void> {
     const ended = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    this.http2?.close();
     await untilEmpty(this.answering);
     // TLS may still buffer written bytes, so the sockets end only after those are sent.
     for (const socket of this.sockets) socket.destroySoon();
