@@ -11,6 +11,7 @@ import { factFor } from "../release/facts.js";
 import type { Ctx } from "../trace/ctx.js";
 import { AsyncQueue } from "../util/async-queue.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
+import type { CgroupDriver } from "./cm/pod-container-manager.js";
 import { PodConfig } from "./config/pod-config.js";
 import { SourcesReady } from "./config/sources.js";
 import { PodCache } from "./container/cache.js";
@@ -206,7 +207,11 @@ export class Kubelet extends KubeletBase {
       volumes: this.volumes,
       dns: this.#newDns(),
     },
-    { rootDir: this.options.rootDir, nodeHostsFile: this.options.machine.hostsFile },
+    {
+      rootDir: this.options.rootDir,
+      nodeHostsFile: this.options.machine.hostsFile,
+      cgroupDriver: this.#cgroupDriver(),
+    },
   );
   readonly runtime: KubeGenericRuntimeManager = this.#newRuntimeManager();
   readonly runtimeUp = new RuntimeUp({ ...this.ctx, runtime: this.runtime, state: this.runtimeState });
@@ -321,6 +326,12 @@ export class Kubelet extends KubeletBase {
     const { runtime, prober, volumes, reasonCache, mirrorClient, backOff } = this;
     const pods = { recorder, podManager, podWorkers, podCache, statusManager, sourcesReady, runtimeState, podDirs };
     return { ...this.ctx, ...pods, runtime, prober, volumes, reasonCache, mirrorClient, backOff };
+  }
+
+  /** A real machine's cgroups belong to its own kubelet, which would end pods in cgroups that it does not know. */
+  #cgroupDriver(): CgroupDriver | undefined {
+    const { cgroupsPerQOS, cgroupDriver } = this.config;
+    return cgroupsPerQOS && this.options.machine.ownsCgroups ? (cgroupDriver as CgroupDriver) : undefined;
   }
 
   #newDns(): DnsConfigurer {

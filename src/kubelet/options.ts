@@ -14,6 +14,8 @@ export interface NodeMachine {
   readonly hostsFile: string;
   /** how large the file systems are that hold images and pods */
   readonly getDirFsInfo: GetDirFsInfo;
+  /** whether pods can have cgroups of their own */
+  readonly ownsCgroups: boolean;
   /** what is used of it; undefined: only pods use it */
   readonly usage?: MachineUsage;
 }

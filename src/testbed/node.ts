@@ -167,6 +167,7 @@ function ownParts({ hooks }: StartNodeOptions, runtime: HostedRuntime | undefine
 function realMachine(): NodeMachine {
   return {
     hostPaths: { kind: "real" },
+    ownsCgroups: false,
     hostsFile: "/etc/hosts",
     getDirFsInfo,
     ...defined({ usage: realUsage() }),
@@ -188,6 +189,7 @@ async function simulatedMachine(machine: SimulatedMachine): Promise<NodeMachine>
   await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n${nodeAddress}\t${plan.nodeName}\n`);
   return {
     hostPaths: { kind: "below", root: join(rootDir, "host") },
+    ownsCgroups: true,
     hostsFile,
     getDirFsInfo: simulatedDisk(cri.images, diskBytes(plan.resources)),
     usage: simulatedUsage(clock),

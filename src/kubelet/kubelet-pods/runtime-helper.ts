@@ -1,5 +1,6 @@
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import { makeFolder } from "../../util/files.js";
+import { type CgroupDriver, podCgroupParent } from "../cm/pod-container-manager.js";
 import { type EnvironmentDeps, makeEnvironmentVariables } from "../envvars/make.js";
 import type {
   PodDnsResult,
@@ -25,6 +26,8 @@ export interface RuntimeHelperOptions {
   readonly rootDir: string;
   /** the node's own hosts file, for pods in its network: upstream `/etc/hosts` */
   readonly nodeHostsFile: string;
+  /** undefined: pods have no cgroups of their own */
+  readonly cgroupDriver?: CgroupDriver | undefined;
 }
 
 /**
@@ -84,8 +87,10 @@ export class KubeletRuntimeHelper implements RuntimeHelper {
     return this.deps.dns.getPodDns(pod);
   }
 
-  getPodCgroupParent(): string {
-    return "";
+  /** Empty: the runtime chooses. */
+  getPodCgroupParent(pod: V1Pod): string {
+    const { cgroupDriver } = this.options;
+    return cgroupDriver === undefined ? "" : podCgroupParent(pod, cgroupDriver);
   }
 
   /** @throws LabError BAD_FILE for a uid that cannot be the name of a folder */

@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import type { V1Container, V1Pod } from "../../../src/apimachinery/api/pod.js";
+import type { CgroupDriver } from "../../../src/kubelet/cm/pod-container-manager.js";
 import { KubeletRuntimeHelper } from "../../../src/kubelet/kubelet-pods/runtime-helper.js";
 import { DnsConfigurer } from "../../../src/kubelet/network/dns.js";
 import type { MountedVolume } from "../../../src/kubelet/volumes/set-up.js";
@@ -27,7 +28,7 @@ class Lab {
   readonly configDir = join(this.rootDir, "config");
   readonly helper: KubeletRuntimeHelper;
 
-  constructor() {
+  constructor(cgroupDriver?: CgroupDriver) {
     mkdirSync(this.dataDir, { mode: 0o770 });
     mkdirSync(this.configDir);
     writeFileSync(join(this.configDir, "key"), "");
@@ -50,7 +51,7 @@ class Lab {
         volumes: { getMountedVolumes: () => volumes },
         dns: new DnsConfigurer({ recorder }, { ...dns, kubeVersion: "1.25" }),
       },
-      { rootDir: this.rootDir, nodeHostsFile },
+      { rootDir: this.rootDir, nodeHostsFile, cgroupDriver },
     );
   }
 
@@ -195,4 +196,11 @@ test("runtime helper: names and DNS", async () => {
     outcome: "ok",
     dns: { servers: ["10.96.0.10"], searches, options: ["ndots:5"] },
   });
+});
+
+test("a pod has a cgroup of its own, unless the node's cgroups are not the kubelet's", () => {
+  const metadata = { name: "web", namespace: "ns", uid: "u" };
+  const pod: V1Pod = { apiVersion: "v1", kind: "Pod", metadata, spec: { containers: [{ name: "app" }] }, status: {} };
+  assert.equal(new Lab("cgroupfs").helper.getPodCgroupParent(pod), "/kubepods/besteffort/podu");
+  assert.equal(new Lab().helper.getPodCgroupParent(pod), "");
 });

@@ -100,6 +100,7 @@ export class LabNode {
         rootDir,
         port: 0,
         machine: {
+          ownsCgroups: true,
           hostPaths: { kind: "below", root: join(rootDir, "host") },
           hostsFile: "/etc/hosts",
           getDirFsInfo: simulatedDisk(cri.images, diskBytes(resources)),

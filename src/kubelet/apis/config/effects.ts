@@ -24,6 +24,8 @@ const EFFECTIVE: ReadonlySet<ConfigField> = new Set([
   "maxPods",
   "podsPerCore",
   "resolvConf",
+  "cgroupsPerQOS",
+  "cgroupDriver",
   "cpuCFSQuota",
   "nodeStatusMaxImages",
   "serializeImagePulls",
