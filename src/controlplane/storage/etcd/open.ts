@@ -1,4 +1,5 @@
 import { LabError } from "../../../util/errors.js";
+import type { GrpcCode } from "../../../util/grpc-codes.js";
 import type { ClusterIdentity } from "../cluster-identity.js";
 import { EtcdClient } from "./client.js";
 import { type KindOfKey, StorageCodec } from "./codec.js";
@@ -11,6 +12,8 @@ import { EtcdStorage, type EtcdStorageOptions } from "./store.js";
 
 /** How long the start waits for the first answer. */
 const DIAL_TIMEOUT_MS = 10_000;
+/** What etcd answers once it has users: `user name is empty`, `permission denied`. */
+const REFUSALS: ReadonlySet<GrpcCode> = new Set(["InvalidArgument", "PermissionDenied", "Unauthenticated"]);
 const TLS_PROBLEM = /certificate|self.signed|altnames|SSL|TLS|wrong version number|ERR_TLS/i;
 
 export interface OpenEtcdDeps {
@@ -56,6 +59,11 @@ async function checkReachable(client: EtcdClient, timeoutMs: number): Promise<vo
     const bug = problems.find((one) => !(one instanceof EtcdError));
     if (bug !== undefined) throw bug;
     const texts = (problems as readonly EtcdError[]).map(({ server, details }) => `${server}: ${details}`);
+    if (problems.every((one) => REFUSALS.has((one as EtcdError).code))) {
+      const hint =
+        "A user of etcd is the common name of a client certificate: --etcd-certfile and --etcd-keyfile. Its role needs all keys.";
+      throw new LabError("FORBIDDEN", `etcd refuses: ${texts.join("; ")}`, hint, { cause });
+    }
     const isTls = texts.every((text) => TLS_PROBLEM.test(text));
     const code = isTls ? "CLUSTER_NOT_TRUSTED" : "CLUSTER_UNREACHABLE";
     const hint = isTls

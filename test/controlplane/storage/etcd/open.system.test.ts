@@ -100,6 +100,21 @@ suiteNeeding(["etcd"], "opening etcd", () => {
       expect(await failure({ servers, caFile: file("other.pem", other.certificatePem), ...own })).toContain(refused);
       expect(await failure({ servers, ...own })).toContain(refused);
       expect(await failure({ servers, caFile })).toMatch(/CLUSTER_(?:NOT_TRUSTED|UNREACHABLE) etcd does not answer/);
+
+      // With users, the common name of the certificate is the user.
+      const ctl = (...args: string[]) =>
+        etcd.ctl(`--cacert=${caFile}`, `--cert=${own.certFile}`, `--key=${own.keyFile}`, ...args);
+      await ctl("user", "add", "root:secret");
+      await ctl("user", "grant-role", "root", "root");
+      await ctl("auth", "enable");
+      await (await open({ servers, caFile, ...own })).storage.close();
+      const nobody = await createClientCertificate(ca, deps, { commonName: "nobody", organization: [] });
+      const theirs = {
+        certFile: file("nobody.pem", nobody.certificatePem),
+        keyFile: file("nobody.key", nobody.privateKeyPem),
+      };
+      const denied = `FORBIDDEN etcd refuses: ${etcd.url}: etcdserver: permission denied`;
+      expect(await failure({ servers, caFile, ...theirs })).toBe(denied);
     } finally {
       await etcd.stop();
       rmSync(folder, { recursive: true, force: true });
