@@ -57,13 +57,12 @@ export function addPlainOptions(command: Command): Command {
     .optionsGroup("");
 }
 
+const KEPT_IN_ETCD = "keep the cluster in this etcd, and continue the one that it has: http://…[,…] (default: memory)";
+
 /** Adds the flags that say which etcd has the cluster. */
-export function addEtcdOptions(command: Command): Command {
+export function addEtcdOptions(command: Command, description = KEPT_IN_ETCD): Command {
   return command
-    .option(
-      "--etcd <urls>",
-      "keep the cluster in this etcd, and continue the one that it has: http://…[,…] (default: memory)",
-    )
+    .option("--etcd <urls>", description)
     .option("--etcd-cafile <file>", "CA of etcd's certificate, for https://", parsePath)
     .option("--etcd-certfile <file>", "client certificate for etcd", parsePath)
     .option("--etcd-keyfile <file>", "its key", parsePath);

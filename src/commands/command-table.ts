@@ -100,6 +100,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./cluster.js")).addClusterCommand,
   },
   {
+    name: "etcd",
+    summary: "show the keys and objects that API servers keep in an etcd, and how they change",
+    load: async () => (await import("./etcd.js")).addEtcdCommand,
+  },
+  {
     name: "proxy",
     summary: "show the rules by which connections to Services reach pods",
     load: async () => (await import("./proxy.js")).addProxyCommand,

@@ -48,8 +48,8 @@ export async function openEtcd(
   }
 }
 
-/** @throws LabError that names each server and its problem */
-async function checkReachable(client: EtcdClient, timeoutMs: number): Promise<void> {
+/** Waits for the first answer. @throws LabError that names each server and its problem */
+export async function checkReachable(client: EtcdClient, timeoutMs = DIAL_TIMEOUT_MS): Promise<void> {
   const deadlineMs = client.clock.now() + timeoutMs;
   const request = { key: Buffer.from("/registry/health"), countOnly: true };
   try {

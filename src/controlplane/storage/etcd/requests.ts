@@ -50,12 +50,9 @@ export class EtcdRequests {
     return responses.map(({ responseRange }) => ({ kvs: [], more: false, count: 0n, ...responseRange, header }));
   }
 
-  /** If the key's revision is the expected one, does `success`; reads the key otherwise, if there may be one. */
+  /** See `conditional`. */
   txn(key: string, modRevision: number, success: RequestOp): Promise<TxnResponse> {
-    const bytes = Buffer.from(key);
-    const failure = modRevision === 0 ? [] : [{ requestRange: { key: bytes } }];
-    const compare = [{ target: CompareTarget.MOD, key: bytes, modRevision }];
-    return this.#seen(this.client.call(TXN, { compare, success: [success], failure }, this));
+    return this.#seen(this.client.call(TXN, conditional(key, modRevision, success), this));
   }
 
   async compact(revision: number): Promise<void> {
@@ -96,6 +93,14 @@ export class EtcdRequests {
       throw asAnswer(error);
     }
   }
+}
+
+/** If the key's revision is the expected one, does `success`; reads the key otherwise, if there may be one. */
+export function conditional(key: string, modRevision: number, success: RequestOp) {
+  const bytes = Buffer.from(key);
+  const failure: RequestOp[] = modRevision === 0 ? [] : [{ requestRange: { key: bytes } }];
+  const compare = [{ target: CompareTarget.MOD, key: bytes, modRevision }];
+  return { compare, success: [success], failure };
 }
 
 /** The revision of the store when it answered. */

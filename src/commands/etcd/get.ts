@@ -1,0 +1,64 @@
+import type { CliContext } from "../../cli/context.js";
+import { toYaml } from "../../controlplane/apiserver/yaml.js";
+import { prefixRange } from "../../controlplane/storage/etcd/ranges.js";
+import { RANGE } from "../../controlplane/storage/etcd/rpcs.js";
+import type { EtcdOptions } from "../../testbed/etcd-options.js";
+import { counted } from "../../util/counted.js";
+import { answered, keyFrom, openEtcd, TIMEOUT_MS } from "./open.js";
+import { revisionsText, type ShownKey, type ShownValue, shownKey, shownValue, valueText } from "./value.js";
+
+export interface GetOptions {
+  readonly keysOnly?: boolean;
+  readonly rev?: number;
+  readonly limit: number;
+  readonly showSecrets?: boolean;
+}
+
+type Shown = ShownKey & Partial<ShownValue>;
+
+/**
+ * Prints the keys of a prefix, and what their values stand for.
+ * @throws LabError as `openEtcd`; FAILED for a revision that etcd does not have
+ */
+export async function runGet(context: CliContext, prefix: string, options: GetOptions & EtcdOptions): Promise<void> {
+  await using etcd = await openEtcd(context, options);
+  const { keysOnly = false, rev = 0, limit, showSecrets = false } = options;
+  const range = { ...prefixRange(keyFrom(prefix)), limit, revision: rev, keysOnly };
+  const { header, kvs, count } = await answered(etcd.client.call(RANGE, range, { timeoutMs: TIMEOUT_MS }));
+  await etcd.codec.prepare(kvs);
+  const keys = kvs.map(
+    (kv): Shown => ({ ...shownKey(kv), ...(keysOnly ? {} : shownValue(etcd.codec, kv, showSecrets)) }),
+  );
+  const more = Number(count) - keys.length;
+  const revision = rev === 0 ? Number(header?.revision ?? 0) : rev;
+  const end = `${counted(Number(count), "key")} at revision ${revision}${more > 0 ? `; ${more} of them not shown: --limit 0` : ""}`;
+  const lines = keysOnly ? tableOf(keys) : keys.flatMap(linesOf);
+  context.print({ text: [...lines, end].join("\n"), json: { revision, more, keys } });
+}
+
+/** The keys last: they are the longest. */
+function tableOf(keys: readonly ShownKey[]): string[] {
+  if (keys.length === 0) return [];
+  const rows = keys.map(({ createRevision, modRevision, version, lease = "-" }) =>
+    [createRevision, modRevision, version, lease].map(String),
+  );
+  const head = ["CREATE", "MOD", "VERSION", "LEASE"];
+  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const line = (cells: readonly string[], key: string) =>
+    [...cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)), key].join("  ");
+  return [line(head, "KEY"), ...rows.map((row, i) => line(row, keys[i]?.key ?? ""))];
+}
+
+function linesOf(shown: Shown): string[] {
+  const { key, object, text, format = "", bytes = 0, problem } = shown;
+  const body = object === undefined ? (text ?? "") : toYaml(object);
+  const value = { format, bytes, ...(object && { object }), ...(problem === undefined ? {} : { problem }) };
+  const indented =
+    body === ""
+      ? []
+      : body
+          .trimEnd()
+          .split("\n")
+          .map((line) => `    ${line}`);
+  return [key, `  ${revisionsText(shown)}`, `  ${valueText(value)}`, ...indented, ""];
+}

@@ -1,0 +1,154 @@
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { jsonDiff } from "../../apimachinery/patch/json-diff.js";
+import type { CliContext } from "../../cli/context.js";
+import type { ResourceDefinition } from "../../controlplane/registry/definition.js";
+import { resourceKeys } from "../../controlplane/registry/keys.js";
+import { timestamp } from "../../controlplane/registry/object-meta.js";
+import { RESOURCES } from "../../controlplane/registry/table.js";
+import type { KeyValue, RequestOp } from "../../controlplane/storage/etcd/messages.js";
+import { conditional } from "../../controlplane/storage/etcd/requests.js";
+import { RANGE, TXN } from "../../controlplane/storage/etcd/rpcs.js";
+import { readObjects } from "../../kubectl/write.js";
+import type { EtcdOptions } from "../../testbed/etcd-options.js";
+import { redactBody } from "../../trace/redact-body.js";
+import { SystemClock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
+import { LabError } from "../../util/errors.js";
+import { answered, keyFrom, type OpenedEtcd, openEtcd, TIMEOUT_MS } from "./open.js";
+import { revisionsText, shownKey, shownValue } from "./value.js";
+
+export interface TxnOptions {
+  readonly filename?: string;
+  readonly delete?: boolean;
+  readonly ifRev?: number;
+  readonly write?: boolean;
+  readonly showSecrets?: boolean;
+}
+
+/** What the transaction does if its compare holds. */
+interface Wanted {
+  readonly key: string;
+  /** undefined: the key is deleted */
+  readonly object: KubeObject | undefined;
+}
+
+const HINT = "For example: kubelab etcd txn -f configmap.yaml, or kubelab etcd txn KEY --delete.";
+
+/**
+ * Shows the transaction with which kube-apiserver writes a key: a compare with its mod_revision, and both branches. With --write it
+ * runs.
+ * @throws LabError USAGE, BAD_FILE; as `openEtcd`
+ */
+export async function runTxn(
+  context: CliContext,
+  word: string | undefined,
+  options: TxnOptions & EtcdOptions,
+): Promise<void> {
+  const wanted = await wantedOf(context, word, options);
+  await using etcd = await openEtcd(context, options);
+  const { key } = wanted;
+  const bytes = Buffer.from(key);
+  const current = (await answered(etcd.client.call(RANGE, { key: bytes }, { timeoutMs: TIMEOUT_MS }))).kvs[0];
+  const modRevision = options.ifRev ?? Number(current?.modRevision ?? 0);
+  if (wanted.object === undefined && modRevision === 0) {
+    throw new LabError("FAILED", `etcd has no key ${key}: there is nothing to delete`, HINT);
+  }
+  if (current !== undefined) await etcd.codec.prepare([current]);
+  const object = wanted.object && withServerFields(context, etcd, wanted.object, current);
+  const value = object === undefined ? undefined : etcd.codec.encode(object);
+  const success: RequestOp =
+    value === undefined ? { requestDeleteRange: { key: bytes } } : { requestPut: { key: bytes, value } };
+  const shown = [
+    `transaction on ${key}`,
+    `  if    mod_revision = ${modRevision}${modRevision === 0 ? " (no such key)" : ""}`,
+    `  then  ${value === undefined ? "delete the key" : `put ${value.length} bytes of JSON`}`,
+    `  else  ${modRevision === 0 ? "nothing (kube-apiserver answers 409 AlreadyExists)" : "get the key, for another attempt"}`,
+    ...changeLines(etcd, object, current, options),
+    current === undefined ? "etcd has no such key now" : `etcd has ${revisionsText(shownKey(current))}`,
+  ];
+  const plan = { key, ifModRevision: modRevision, write: value === undefined ? "delete" : "put" };
+  const holds = Number(current?.modRevision ?? 0) === modRevision;
+  if (options.write !== true) {
+    const end = `The compare ${holds ? "holds" : "fails"} now. Nothing was written: --write runs the transaction.`;
+    return context.print({ text: [...shown, end].join("\n"), json: { ...plan, holds, isWritten: false } });
+  }
+  const request = conditional(key, modRevision, success);
+  const { succeeded, header } = await answered(etcd.client.call(TXN, request, { timeoutMs: TIMEOUT_MS }));
+  const revision = Number(header?.revision ?? 0);
+  const end = succeeded
+    ? `then: done at revision ${revision}`
+    : "else: the compare failed, and nothing was written; kube-apiserver makes the change to the version that it got, and tries again";
+  context.print({
+    text: [...shown, end].join("\n"),
+    json: { ...plan, holds: succeeded, isWritten: succeeded, revision },
+  });
+  if (!succeeded) context.exitWith(1);
+}
+
+async function wantedOf(context: CliContext, word: string | undefined, options: TxnOptions): Promise<Wanted> {
+  const { filename, delete: deletes = false } = options;
+  if ((filename === undefined) === !deletes) {
+    throw new LabError("USAGE", "a transaction puts a file or deletes a key: give -f or --delete", HINT);
+  }
+  if (filename === undefined) {
+    if (word === undefined) throw new LabError("USAGE", "--delete needs a key", HINT);
+    return { key: keyFrom(word), object: undefined };
+  }
+  const [object, ...others] = await readObjects(context, [filename]);
+  if (object === undefined || others.length > 0) {
+    throw new LabError("BAD_FILE", `${filename} has ${others.length + 1} objects, and a transaction puts one`, HINT);
+  }
+  const own = placed(object, filename);
+  if (word !== undefined && keyFrom(word) !== own.key) {
+    throw new LabError("USAGE", `the object in ${filename} belongs at ${own.key}, not at ${keyFrom(word)}`, HINT);
+  }
+  return own;
+}
+
+/** The object with its namespace, and its key. @throws LabError BAD_FILE for an object that no API server would keep */
+function placed(object: KubeObject, file: string): Wanted {
+  const { apiVersion, kind, metadata } = object;
+  const isOf = ({ group, version, ...row }: ResourceDefinition) =>
+    row.kind === kind && (group === "" ? version : `${group}/${version}`) === apiVersion;
+  const row = RESOURCES.find((one) => isOf(one) && one.virtual !== true && one.storedAs === undefined);
+  if (row === undefined) {
+    throw new LabError("BAD_FILE", `${file} has a ${kind} of ${apiVersion}, which has no place in etcd here`, HINT);
+  }
+  const { name = "", namespace = "default" } = metadata ?? {};
+  if (name === "") throw new LabError("BAD_FILE", `the ${kind} in ${file} has no name`, "Set metadata.name.");
+  const placedMeta = { ...metadata, ...(row.namespaced ? { namespace } : {}) };
+  return { key: resourceKeys(row).key(namespace, name), object: { ...object, metadata: placedMeta } };
+}
+
+/** What an API server adds to an object, or keeps of the current one. Mirrors FillObjectMetaSystemFields and BeforeUpdate. */
+function withServerFields(
+  { random }: CliContext,
+  { codec }: OpenedEtcd,
+  object: KubeObject,
+  current: KeyValue | undefined,
+): KubeObject {
+  const before = current && shownValue(codec, current, true).object;
+  const {
+    uid = random.uuid(),
+    creationTimestamp = timestamp(new SystemClock().now()),
+    generation,
+  } = before?.metadata ?? {};
+  const status = before?.["status"];
+  const metadata = { ...object.metadata, ...defined({ uid, creationTimestamp, generation }) };
+  return { ...object, metadata, ...(object["status"] === undefined ? defined({ status }) : {}) };
+}
+
+/** What the put would change in the current object. */
+function changeLines(
+  { codec }: OpenedEtcd,
+  object: KubeObject | undefined,
+  current: KeyValue | undefined,
+  { showSecrets = false }: TxnOptions,
+): string[] {
+  if (object === undefined || current === undefined) return [];
+  const before = shownValue(codec, current, showSecrets).object;
+  const after = showSecrets ? object : redactBody(object);
+  return jsonDiff(before, after).map(
+    ({ op, path, value }) => `        ${op} ${path}${value === undefined ? "" : ` ${JSON.stringify(value)}`}`,
+  );
+}

@@ -1,0 +1,89 @@
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { StorageCodec } from "../../controlplane/storage/etcd/codec.js";
+import { UndecodableError } from "../../controlplane/storage/etcd/errors.js";
+import type { KeyValue } from "../../controlplane/storage/etcd/messages.js";
+import { redactBody } from "../../trace/redact-body.js";
+import { redactText } from "../../trace/redact-text.js";
+import { counted } from "../../util/counted.js";
+import { defined } from "../../util/defined.js";
+
+/** A key of etcd with what its value stands for. */
+export interface ShownKey {
+  readonly key: string;
+  readonly createRevision: number;
+  readonly modRevision: number;
+  /** how many times it was written since it was created */
+  readonly version: number;
+  /** in hexadecimal digits, as etcdctl prints it */
+  readonly lease?: string;
+}
+
+/** A value without its secrets, unless they are asked for. */
+export interface ShownValue {
+  /** `JSON`, `protobuf`, `text`, `encrypted by aescbc`, `binary` */
+  readonly format: string;
+  readonly bytes: number;
+  readonly object?: KubeObject;
+  readonly text?: string;
+  /** why there is no object */
+  readonly problem?: string;
+}
+
+/** Not masked: keys and revisions. */
+export function shownKey({ key, createRevision, modRevision, version, lease }: KeyValue): ShownKey {
+  return {
+    key: key.toString(),
+    createRevision: Number(createRevision),
+    modRevision: Number(modRevision),
+    version: Number(version),
+    ...defined({ lease: lease === 0n ? undefined : BigInt.asUintN(64, lease).toString(16) }),
+  };
+}
+
+const ENCRYPTED = /^k8s:enc:(\w+):/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: their presence means that a value is no text
+const BINARY = /[\u0000-\u0008\u000e-\u001f\ufffd]/;
+
+/** Decodes a value. The codec must be prepared for it. */
+export function shownValue(codec: StorageCodec, { key, value }: KeyValue, showsSecrets: boolean): ShownValue {
+  const bytes = value.length;
+  const beginning = value.subarray(0, 64).toString("latin1");
+  const format = beginning.startsWith("k8s\0") ? "protobuf" : beginning.startsWith("{") ? "JSON" : undefined;
+  const provider = ENCRYPTED.exec(beginning)?.[1];
+  if (provider !== undefined) return { format: `encrypted by ${provider}`, bytes };
+  if (format === undefined) {
+    const text = value.toString();
+    if (BINARY.test(text)) return { format: "binary", bytes };
+    return { format: "text", bytes, text: showsSecrets ? text : redactText(text) };
+  }
+  try {
+    const object = codec.decode(key.toString(), value);
+    return { format, bytes, object: showsSecrets ? object : (redactBody(object) as KubeObject) };
+  } catch (error) {
+    if (!(error instanceof UndecodableError)) throw error;
+    return { format, bytes, ...otherJson(value, format, showsSecrets), problem: error.why };
+  }
+}
+
+/** JSON that is no object of Kubernetes. */
+function otherJson(value: Buffer, format: string, showsSecrets: boolean): Pick<ShownValue, "text"> {
+  if (format !== "JSON") return {};
+  try {
+    const parsed: unknown = JSON.parse(value.toString());
+    return { text: JSON.stringify(showsSecrets ? parsed : redactBody(parsed), null, 2) };
+  } catch {
+    return {};
+  }
+}
+
+/** `create_revision 12, mod_revision 40, version 3, lease 694d8f0a1` */
+export function revisionsText({ createRevision, modRevision, version, lease }: ShownKey): string {
+  const leased = lease === undefined ? "no lease" : `lease ${lease}`;
+  return `create_revision ${createRevision}, mod_revision ${modRevision}, version ${version}, ${leased}`;
+}
+
+/** `JSON, 812 bytes: a Pod of v1` */
+export function valueText({ format, bytes, object, problem }: ShownValue): string {
+  const what = object === undefined ? (problem ?? "") : `a ${object.kind} of ${object.apiVersion}`;
+  return `${format}, ${counted(bytes, "byte")}${what === "" ? "" : `: ${what}`}`;
+}
