@@ -34,6 +34,7 @@ import { withStatus } from "./inspector/key-table.js";
 import { kubeletTables } from "./inspector/kubelet-tables.js";
 import { openJoinTarget } from "./join-target.js";
 import { readConfiguration, reportFile } from "./node/configuration.js";
+import { addEvictionFlags } from "./node/eviction-flags.js";
 import {
   parseAddresses,
   parseBoolean,
@@ -61,7 +62,7 @@ export function addNodeCommand(command: Command, context: CliContext): void {
   );
   const output = addUiOption(addOutputOptions(command));
   addServerOptions(addKubeletCapacityOptions(addKubeletOptions(addTargetOptions(output), "node-1")));
-  addNodeOptions(command).action((options: NodeCommandOptions) => runNode(context, options));
+  addEvictionFlags(addNodeOptions(command)).action((options: NodeCommandOptions) => runNode(context, options));
   addConfigCommand(command, context);
 }
 

@@ -8,6 +8,7 @@ import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/paths.js";
+import { evictionFields } from "./eviction-flags.js";
 import type { NodeCommandOptions } from "./options.js";
 
 /** The kubelet's configuration in force, and where it comes from. */
@@ -35,6 +36,7 @@ export async function readConfiguration(
   const flags = fieldsOfFlags(cwd, options);
   const config = setDefaults({ ...Object.fromEntries(own), ...file?.fields, ...flags }, kubeVersion);
   if (file !== undefined) await checkConfiguration(config, file, kubeVersion);
+  await checkThresholds(config, kubeVersion);
   const isNamed = (name: ConfigField) => flags[name] !== undefined || file?.named.includes(name) === true;
   return { config, file, fixedPorts: PORTS.filter(isNamed) };
 }
@@ -57,10 +59,18 @@ export async function checkConfiguration(
   throw new LabError("BAD_FILE", message, "Mend the file: `kubelab node config` prints one with the defaults.");
 }
 
+/** Upstream finds these out when it makes the kubelet; here, before the node joins. @throws LabError USAGE */
+async function checkThresholds(config: KubeletConfiguration, kubeVersion: string): Promise<void> {
+  const { evictionConfig } = await import("../../kubelet/eviction/config.js");
+  const { checkImageGcPolicy, imageGcPolicy } = await import("../../kubelet/images/image-gc-policy.js");
+  evictionConfig(config, kubeVersion);
+  checkImageGcPolicy(imageGcPolicy(config));
+}
+
 /** The fields that a flag of the command line sets. */
 function fieldsOfFlags(cwd: string, options: NodeCommandOptions): KubeletConfigurationFields {
   const { manifestDir, manifestUrl, port, pods, registerWithTaints, registerNode, containerLogMaxFiles } = options;
-  return defined({
+  const fields = defined({
     staticPodPath: manifestDir === undefined ? undefined : pathFrom(cwd, manifestDir),
     staticPodURL: manifestUrl,
     port: port === 0 ? undefined : port,
@@ -73,6 +83,7 @@ function fieldsOfFlags(cwd: string, options: NodeCommandOptions): KubeletConfigu
     registerWithTaints,
     registerNode,
   });
+  return { ...fields, ...evictionFields(options) };
 }
 
 /** Reports what the file says that this kubelet does not know, or does not act on. */

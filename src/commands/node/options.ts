@@ -8,11 +8,13 @@ import type { TargetOptions } from "../../testbed/target.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import type { HandlerOptions } from "../../virtual/open-handler.js";
+import type { EvictionFlags } from "./eviction-flags.js";
 
 /** The flags of `kubelab node`. */
 export interface NodeCommandOptions
   extends TargetOptions,
     HandlerOptions,
+    EvictionFlags,
     Pick<JoinOptions, "cpu" | "memory" | "disk" | "server" | "token" | "caCertHash"> {
   readonly name: string;
   /** the kubelet's configuration file; other flags win over it */

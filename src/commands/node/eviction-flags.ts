@@ -1,0 +1,101 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { parseGoDuration } from "../../apimachinery/time.js";
+import type { KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
+import { defined } from "../../util/defined.js";
+import { messageOf } from "../../util/errors.js";
+
+type Pairs = Readonly<Record<string, string>>;
+
+/** The kubelet's flags about eviction and the collection of images. Each stands for the field of the configuration. */
+export interface EvictionFlags {
+  readonly evictionHard?: Pairs;
+  readonly evictionSoft?: Pairs;
+  readonly evictionSoftGracePeriod?: Pairs;
+  readonly evictionMinimumReclaim?: Pairs;
+  readonly evictionPressureTransitionPeriod?: string;
+  readonly evictionMaxPodGracePeriod?: number;
+  readonly imageGcHighThreshold?: number;
+  readonly imageGcLowThreshold?: number;
+  readonly minimumImageTtlDuration?: string;
+}
+
+/** Adds upstream's flags. Mirrors AddKubeletConfigFlags in cmd/kubelet/app/options/options.go. */
+export function addEvictionFlags(command: Command): Command {
+  const thresholds = pairsOf("<");
+  const amounts = pairsOf("=");
+  return command
+    .option(
+      "--eviction-hard <thresholds>",
+      "evict pods at once below these: memory.available<500Mi,nodefs.available<10%",
+      thresholds,
+    )
+    .option("--eviction-soft <thresholds>", "evict pods below these for a grace period", thresholds)
+    .option("--eviction-soft-grace-period <times>", "the grace periods: memory.available=1m30s", amounts)
+    .option(
+      "--eviction-minimum-reclaim <amounts>",
+      "what must be free beyond a threshold: imagefs.available=2Gi",
+      amounts,
+    )
+    .option(
+      "--eviction-pressure-transition-period <time>",
+      "how long a pressure condition stays (default: 5m)",
+      goDurationText,
+    )
+    .option(
+      "--eviction-max-pod-grace-period <seconds>",
+      "time to end for pods that a soft threshold evicts (default: 0)",
+      integer,
+    )
+    .option(
+      "--image-gc-high-threshold <percent>",
+      "collect images at this disk usage; 100: never (default: 85)",
+      integer,
+    )
+    .option("--image-gc-low-threshold <percent>", "collect images down to this disk usage (default: 80)", integer)
+    .option("--minimum-image-ttl-duration <time>", "younger images are not collected (default: 2m)", goDurationText);
+}
+
+/** The fields that the flags set. */
+export function evictionFields(flags: EvictionFlags): KubeletConfigurationFields {
+  return defined({
+    evictionHard: flags.evictionHard,
+    evictionSoft: flags.evictionSoft,
+    evictionSoftGracePeriod: flags.evictionSoftGracePeriod,
+    evictionMinimumReclaim: flags.evictionMinimumReclaim,
+    evictionPressureTransitionPeriod: flags.evictionPressureTransitionPeriod,
+    evictionMaxPodGracePeriod: flags.evictionMaxPodGracePeriod,
+    imageGCHighThresholdPercent: flags.imageGcHighThreshold,
+    imageGCLowThresholdPercent: flags.imageGcLowThreshold,
+    imageMinimumGCAge: flags.minimumImageTtlDuration,
+  });
+}
+
+/**
+ * A parser of lists of pairs; a later flag adds to an earlier one.
+ * Mirrors LangleSeparatedMapStringString and MapStringString in k8s.io/component-base/cli/flag.
+ */
+function pairsOf(separator: "<" | "="): (text: string, before?: Pairs) => Pairs {
+  return (text, before = {}) => {
+    const pairs: Record<string, string> = { ...before };
+    for (const part of text.split(",").filter((one) => one !== "")) {
+      const at = part.indexOf(separator);
+      if (at < 0) throw new InvalidArgumentError(`malformed pair, expect string${separator}string.`);
+      pairs[part.slice(0, at).trim()] = part.slice(at + 1).trim();
+    }
+    return pairs;
+  };
+}
+
+function integer(text: string): number {
+  if (/^-?\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected a whole number.");
+}
+
+function goDurationText(text: string): string {
+  try {
+    parseGoDuration(text);
+    return text;
+  } catch (error) {
+    throw new InvalidArgumentError(`${messageOf(error)}.`);
+  }
+}

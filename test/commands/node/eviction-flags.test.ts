@@ -1,0 +1,81 @@
+import { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { readConfiguration } from "../../../src/commands/node/configuration.js";
+import { addEvictionFlags, type EvictionFlags, evictionFields } from "../../../src/commands/node/eviction-flags.js";
+
+function parsed(line: string): EvictionFlags {
+  const command = addEvictionFlags(new Command())
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+  command.action(() => undefined).parse(line.split(" ").filter(Boolean), { from: "user" });
+  return command.opts<EvictionFlags>();
+}
+
+describe("flags stand for fields of the configuration", () => {
+  const table = [
+    ["", {}],
+    [
+      "--eviction-hard memory.available<1Gi,nodefs.available<10%",
+      { evictionHard: { "memory.available": "1Gi", "nodefs.available": "10%" } },
+    ],
+    [
+      "--eviction-hard memory.available<1Gi --eviction-hard nodefs.available<10%,",
+      { evictionHard: { "memory.available": "1Gi", "nodefs.available": "10%" } },
+    ],
+    [
+      "--eviction-soft memory.available<2Gi --eviction-soft-grace-period memory.available=1m30s",
+      {
+        evictionSoft: { "memory.available": "2Gi" },
+        evictionSoftGracePeriod: { "memory.available": "1m30s" },
+      },
+    ],
+    ["--eviction-minimum-reclaim imagefs.available=2Gi", { evictionMinimumReclaim: { "imagefs.available": "2Gi" } }],
+    ["--eviction-pressure-transition-period 30s", { evictionPressureTransitionPeriod: "30s" }],
+    ["--eviction-max-pod-grace-period 60", { evictionMaxPodGracePeriod: 60 }],
+    [
+      "--image-gc-high-threshold 90 --image-gc-low-threshold 70 --minimum-image-ttl-duration 5m",
+      { imageGCHighThresholdPercent: 90, imageGCLowThresholdPercent: 70, imageMinimumGCAge: "5m" },
+    ],
+  ] as const;
+  for (const [line, want] of table) {
+    test(line || "none", () => {
+      expect(evictionFields(parsed(line))).toEqual(want);
+    });
+  }
+
+  const wrong = [
+    ["--eviction-hard memory.available=1Gi", "malformed pair, expect string<string"],
+    ["--eviction-soft-grace-period memory.available", "malformed pair, expect string=string"],
+    ["--eviction-pressure-transition-period 30", 'time: missing unit in duration "30"'],
+    ["--image-gc-high-threshold 90%", "expected a whole number"],
+  ] as const;
+  for (const [line, message] of wrong) {
+    test(`${line}: ${message}`, () => {
+      expect(() => parsed(line)).toThrow(message);
+    });
+  }
+});
+
+describe("what cannot be is an error before the node joins, in upstream's words", () => {
+  const table = [
+    ["--eviction-hard memory<1Gi", "unsupported eviction signal memory"],
+    [
+      "--eviction-soft memory.available<1Gi",
+      "grace period must be specified for the soft eviction threshold memory.available",
+    ],
+    ["--image-gc-high-threshold 101", "invalid HighThresholdPercent 101, must be in range [0-100]"],
+    ["--image-gc-high-threshold 50", "LowThresholdPercent 80 can not be higher than HighThresholdPercent 50"],
+  ] as const;
+  for (const [line, message] of table) {
+    test(`${line}: ${message}`, async () => {
+      const options = { name: "n1", cpu: "4", memory: "8Gi", ...parsed(line) };
+      await expect(readConfiguration({ cwd: "/" }, options, "1.25")).rejects.toMatchObject({ code: "USAGE", message });
+    });
+  }
+
+  test("flags replace the default thresholds", async () => {
+    const options = { name: "n1", cpu: "4", memory: "8Gi", ...parsed("--eviction-hard memory.available<2Gi") };
+    const { config } = await readConfiguration({ cwd: "/" }, options, "1.25");
+    expect(config.evictionHard).toEqual({ "memory.available": "2Gi" });
+  });
+});
