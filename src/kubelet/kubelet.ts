@@ -52,6 +52,7 @@ import { ProbeManager } from "./prober/manager.js";
 import { NetworkDialer, PortForwardDialer, type ProbeDialer } from "./prober/probe-dialer.js";
 import { Prober } from "./prober/prober.js";
 import { FileSystems } from "./stats/file-systems.js";
+import { PodDiskStats } from "./stats/pod-disk-stats.js";
 import { SummaryProvider } from "./stats/summary-provider.js";
 import { StatusManager } from "./status/manager.js";
 import { ActiveDeadline } from "./sync/active-deadline.js";
@@ -240,9 +241,25 @@ export class Kubelet extends KubeletBase {
   );
 
   // Statistics.
+  readonly podDisk = new PodDiskStats(
+    {
+      clock: this.deps.clock,
+      getPodByUid: (podUid) => this.podManager.getPodByUid(podUid),
+      getMountedVolumes: (podUid) => this.volumes.getMountedVolumes(podUid),
+    },
+    {
+      podLogsDirectory: podLogsDir(this.options.rootDir),
+      periodMs: parseGoDuration(this.config.volumeStatsAggPeriod),
+    },
+  );
   readonly summaryProvider = SummaryProvider.over(
     this.deps.polling ?? this.deps.cri,
-    { clock: this.deps.clock, machine: this.options.machine.usage, fileSystems: this.fileSystems },
+    {
+      clock: this.deps.clock,
+      machine: this.options.machine.usage,
+      fileSystems: this.fileSystems,
+      podDisk: this.podDisk,
+    },
     { nodeName: this.options.nodeName, memoryBytes: unitValue(this.options.resources.memory) },
   );
 

@@ -2,6 +2,7 @@ import type { Clock } from "../../util/clock.js";
 import { CriStatsProvider, type CriStatsProviderDeps, type ListedPodStats } from "./cri-stats-provider.js";
 import type { FileSystems } from "./file-systems.js";
 import { type MachineReading, type MachineUsage, PodsCpuTime } from "./machine-usage.js";
+import type { PodDiskStats } from "./pod-disk-stats.js";
 import type { ContainerStats, CpuStats, MemoryStats, NodeStats, Summary } from "./summary.js";
 
 export interface SummaryProviderDeps {
@@ -11,6 +12,8 @@ export interface SummaryProviderDeps {
   readonly machine?: MachineUsage | undefined;
   /** undefined: the file systems are not measured */
   readonly fileSystems?: Pick<FileSystems, "rootFsStats" | "imageFsStats">;
+  /** undefined: what pods have on the kubelet's disk is not measured */
+  readonly podDisk?: Pick<PodDiskStats, "withDisk">;
 }
 
 export interface SummaryOptions {
@@ -56,13 +59,14 @@ export class SummaryProvider {
    * @throws RuntimeCallError
    */
   async get(updateStats: boolean, signal: AbortSignal): Promise<Summary> {
-    const { provider, fileSystems } = this.deps;
+    const { provider, fileSystems, podDisk } = this.deps;
     const listed = await provider.listPodStats(updateStats, signal);
     const node = this.#node(listed, updateStats);
-    if (fileSystems === undefined) return { node, pods: listed.pods };
+    const pods = podDisk === undefined ? listed.pods : await podDisk.withDisk(listed.pods, signal);
+    if (fileSystems === undefined) return { node, pods };
     const fs = await fileSystems.rootFsStats(signal);
     const imageFs = await fileSystems.imageFsStats(signal);
-    return { node: { ...node, fs, runtime: { imageFs } }, pods: listed.pods };
+    return { node: { ...node, fs, runtime: { imageFs } }, pods };
   }
 
   /** Only CPU and memory. Mirrors GetCPUAndMemoryStats. @throws RuntimeCallError */

@@ -56,3 +56,27 @@ test("a disk that is nearly full loses its unused images; the runtime's own stay
     await lab.close();
   }
 });
+
+test("a pod whose emptyDir grows above its limit is evicted; the node has no pressure", async () => {
+  const lab = await Lab.start({ resources, images: [IMAGE], config: { volumeStatsAggPeriod: "1s" } });
+  try {
+    const cache = {
+      volumes: [{ name: "cache", emptyDir: { sizeLimit: "64Ki" } }],
+      restartPolicy: "Never",
+    };
+    const writes = {
+      command: ["sh", "-c", "dd if=/dev/zero of=/cache/file bs=1024 count=200; sleep 600"],
+      volumeMounts: [{ name: "cache", mountPath: "/cache" }],
+    };
+    await play(lab, {
+      name: "fills",
+      pod: (name) => pod(name, cache, writes),
+      steps: [/^Running/, /^Failed.*Evicted/],
+    });
+    const { conditions } = (await lab.node1()).status;
+    const pressures = conditions.filter(({ type, status }) => type.endsWith("Pressure") && status === "True");
+    assert.deepEqual(pressures, []);
+  } finally {
+    await lab.close();
+  }
+});

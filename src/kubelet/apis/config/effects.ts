@@ -32,6 +32,7 @@ const EFFECTIVE: ReadonlySet<ConfigField> = new Set([
   "imageMinimumGCAge",
   "imageGCHighThresholdPercent",
   "imageGCLowThresholdPercent",
+  "volumeStatsAggPeriod",
   "evictionHard",
   "evictionSoft",
   "evictionSoftGracePeriod",

@@ -1,0 +1,98 @@
+import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { Clock } from "../../util/clock.js";
+import { isSet } from "../../util/records.js";
+import { buildContainerLogsDirectory } from "../kuberuntime/log-paths.js";
+import { diskUsage } from "./disk-usage.js";
+import type { FsStats, PodStats, VolumeStats } from "./summary.js";
+
+export interface PodDiskStatsDeps {
+  readonly getPodByUid: (podUid: string) => V1Pod | undefined;
+  readonly getMountedVolumes: (podUid: string) => ReadonlyMap<string, { readonly hostPath: string }>;
+  readonly clock: Clock;
+}
+
+export interface PodDiskStatsOptions {
+  /** upstream /var/log/pods */
+  readonly podLogsDirectory: string;
+  /** how long a measurement is good enough: `volumeStatsAggPeriod` */
+  readonly periodMs: number;
+}
+
+interface Measured {
+  readonly atMs: number;
+  readonly volume: readonly VolumeStats[];
+  /** of the volumes that are the pod's own, on the node's disk */
+  readonly ephemeral: readonly string[];
+  /** by container */
+  readonly logs: ReadonlyMap<string, FsStats>;
+}
+
+/**
+ * What pods have on the kubelet's own disk: volumes and logs. The folders of a pod are read once a minute.
+ *
+ * Mirrors pkg/kubelet/server/stats/volume_stat_calculator.go, pkg/kubelet/stats/host_stats_provider.go and, for the sum,
+ * calcEphemeralStorage in pkg/kubelet/stats/helper.go.
+ * Differs: only volumes that count as the pod's local storage are measured; logs are as old as volumes.
+ */
+export class PodDiskStats {
+  readonly #measured = new Map<string, Measured>();
+
+  constructor(
+    readonly deps: PodDiskStatsDeps,
+    readonly options: PodDiskStatsOptions,
+  ) {}
+
+  /** The same statistics with volumes, logs and the sum. @param all of the node's pods: others are forgotten */
+  async withDisk(all: readonly PodStats[], signal: AbortSignal): Promise<PodStats[]> {
+    const known = new Set(all.map(({ podRef }) => podRef.uid));
+    for (const uid of this.#measured.keys()) if (!known.has(uid)) this.#measured.delete(uid);
+    const done: PodStats[] = [];
+    for (const stats of all) done.push(merge(stats, await this.#of(stats, signal)));
+    return done;
+  }
+
+  async #of(stats: PodStats, signal: AbortSignal): Promise<Measured> {
+    const { uid } = stats.podRef;
+    const before = this.#measured.get(uid);
+    const atMs = this.deps.clock.now();
+    if (before !== undefined && atMs - before.atMs < this.options.periodMs) return before;
+    const measured = await this.#measure(stats, atMs, signal);
+    this.#measured.set(uid, measured);
+    return measured;
+  }
+
+  async #measure({ podRef, containers }: PodStats, atMs: number, signal: AbortSignal): Promise<Measured> {
+    const mounted = this.deps.getMountedVolumes(podRef.uid);
+    const volume: VolumeStats[] = [];
+    const ephemeral: string[] = [];
+    for (const { name, emptyDir, configMap, downwardAPI } of this.deps.getPodByUid(podRef.uid)?.spec.volumes ?? []) {
+      const path = mounted.get(name)?.hostPath;
+      if (path === undefined || ![emptyDir, configMap, downwardAPI].some(isSet)) continue;
+      volume.push({ name, timeMs: atMs, ...(await diskUsage(path, signal)) });
+      if (emptyDir?.medium !== "Memory") ephemeral.push(name);
+    }
+    const logs = new Map<string, FsStats>();
+    for (const { name } of containers) {
+      const folder = buildContainerLogsDirectory(this.options.podLogsDirectory, podRef, name);
+      logs.set(name, { timeMs: atMs, ...(await diskUsage(folder, signal)) });
+    }
+    return { atMs, volume, ephemeral, logs };
+  }
+}
+
+function merge(stats: PodStats, { atMs, volume, ephemeral, logs }: Measured): PodStats {
+  const containers = stats.containers.map((one) => {
+    const log = logs.get(one.name);
+    return log === undefined ? one : { ...one, logs: log };
+  });
+  const parts: readonly (FsStats | undefined)[] = [
+    ...containers.flatMap(({ rootfs, logs: log }) => [rootfs, log]),
+    ...volume.filter(({ name }) => ephemeral.includes(name)),
+  ];
+  const ephemeralStorage: FsStats = {
+    timeMs: atMs,
+    usedBytes: parts.reduce((sum, part) => sum + (part?.usedBytes ?? 0), 0),
+    inodesUsed: parts.reduce((sum, part) => sum + (part?.inodesUsed ?? 0), 0),
+  };
+  return { ...stats, containers, ...(volume.length === 0 ? {} : { volume }), ephemeralStorage };
+}
