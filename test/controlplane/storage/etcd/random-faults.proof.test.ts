@@ -1,0 +1,224 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
+import { EtcdClient } from "../../../../src/controlplane/storage/etcd/client.js";
+import { openEndpoints } from "../../../../src/controlplane/storage/etcd/endpoints.js";
+import type { EtcdStorage } from "../../../../src/controlplane/storage/etcd/store.js";
+import { CompactedError, type StorageEvent, type StoredEntry } from "../../../../src/controlplane/storage/storage.js";
+import { SystemClock } from "../../../../src/util/clock.js";
+import type { TestEtcd } from "../../../support/etcd.js";
+import { SeededRandom } from "../../../support/fake-clock.js";
+import { suiteNeeding } from "../../../support/requirements.js";
+import { openOwnEtcd, openStorage } from "./fixtures.js";
+import { RawHistory } from "./raw-history.js";
+
+const PREFIX = "/registry/things/";
+const KEYS = ["a", "b", "c", "d", "n/e"];
+const CLIENTS = 8;
+const FAULTS = 8;
+const clock = new SystemClock();
+
+interface Write {
+  readonly id: string;
+  readonly key: string;
+  readonly type: "put" | "delete";
+  /** undefined: etcd did not answer, so it may have been done */
+  readonly acknowledged: number | "refused" | undefined;
+}
+
+/** What one watcher saw: the list it began with, and the changes after that. */
+interface Segment {
+  readonly start: number;
+  readonly listed: ReadonlyMap<string, number> | undefined;
+  readonly events: StorageEvent[];
+}
+
+/** The storage of one server, and the revision that its clients know to be written. */
+interface World {
+  readonly servers: readonly EtcdStorage[];
+  readonly writes: Write[];
+  newestAcknowledged: number;
+}
+
+function thing(id: string): KubeObject {
+  return { kind: "Thing", apiVersion: "v1", metadata: { name: "x" }, id };
+}
+
+async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
+  return answer.catch(() => undefined);
+}
+
+/** Creates, updates and deletes at random until `isOver`, by one server. */
+async function runClient(world: World, client: number, random: SeededRandom, isOver: () => boolean): Promise<void> {
+  const storage = world.servers[client % world.servers.length] as EtcdStorage;
+  for (let i = 0; !isOver() || i < 20; i++) {
+    const key = PREFIX + (KEYS[Math.floor(random.float() * KEYS.length)] ?? "a");
+    const isCached = random.float() < 0.5;
+    const read = await orUndefined(storage.get(key, isCached ? { notOlderThan: 0 } : {}));
+    if (read === undefined) continue;
+    const id = `${client}-${i}`;
+    const type = read.entry !== undefined && random.float() < 0.3 ? "delete" : "put";
+    const attempt = write(storage, key, type, id, read.entry);
+    const acknowledged = await attempt.then(
+      (entry) => entry?.modRevision ?? ("refused" as const),
+      () => undefined,
+    );
+    world.writes.push({ id, key, type, acknowledged });
+    if (typeof acknowledged === "number") {
+      world.newestAcknowledged = Math.max(world.newestAcknowledged, acknowledged);
+    }
+    // A client that is never refused by the machine's speed would leave no room for the others.
+    await clock.sleep(random.float() * 10);
+  }
+}
+
+function write(storage: EtcdStorage, key: string, type: Write["type"], id: string, entry: StoredEntry | undefined) {
+  if (entry === undefined) return storage.create(key, thing(id));
+  if (type === "delete") return storage.delete(key, entry.modRevision);
+  return storage.update(key, thing(id), entry.modRevision);
+}
+
+/** Watches as a reflector does: resumes where it was, and lists again only when it is told to. */
+async function runWatcher(storage: EtcdStorage, segments: Segment[], random: SeededRandom, signal: AbortSignal) {
+  while (!signal.aborted) {
+    const segment = segments.at(-1) as Segment;
+    let seen = endOf(segment);
+    try {
+      for await (const event of storage.watch(PREFIX, seen, signal)) {
+        segment.events.push(event);
+        seen = event.revision;
+        if (random.float() < 0.02) break;
+      }
+    } catch (error) {
+      if (!(error instanceof CompactedError)) throw error;
+      const list = await orUndefined(storage.list(PREFIX));
+      if (list === undefined) continue;
+      const listed = new Map(list.entries.map((entry) => [entry.key, entry.modRevision]));
+      segments.push({ start: list.revision, listed, events: [] });
+    }
+  }
+}
+
+/** The revision up to which it has come. */
+function endOf({ start, events }: Segment): number {
+  return events.at(-1)?.revision ?? start;
+}
+
+/** Newest lists of both servers, each with what was acknowledged before it began. */
+async function runLister(world: World, signal: AbortSignal) {
+  const lists: { readonly revision: number; readonly state: Map<string, number>; readonly after: number }[] = [];
+  for (let i = 0; !signal.aborted; i++) {
+    const after = world.newestAcknowledged;
+    const list = await orUndefined((world.servers[i % world.servers.length] as EtcdStorage).list(PREFIX));
+    if (list === undefined) continue;
+    const state = new Map(list.entries.map((entry) => [entry.key, entry.modRevision]));
+    lists.push({ revision: list.revision, state, after });
+    await clock.sleep(5);
+  }
+  return lists;
+}
+
+async function fault(etcd: TestEtcd, history: RawHistory, server: EtcdStorage, random: SeededRandom): Promise<string> {
+  const kind = ["killed", "stopped", "compacted"][Math.floor(random.float() * 3)] ?? "killed";
+  if (kind === "killed") {
+    await etcd.goDown();
+    await clock.sleep(random.float() * 300);
+    await etcd.comeBack();
+  } else if (kind === "stopped") {
+    etcd.pause();
+    await clock.sleep(random.float() * 1_500);
+    etcd.continue();
+  } else {
+    await server.compact(await history.read());
+  }
+  await clock.sleep(random.float() * 300);
+  return kind;
+}
+
+async function createdLast(storage: EtcdStorage): Promise<StoredEntry | undefined> {
+  const key = `${PREFIX}last`;
+  await orUndefined(storage.create(key, thing("last")));
+  return (await orUndefined(storage.get(key)))?.entry;
+}
+
+function checkWrites({ writes }: World, history: RawHistory): void {
+  const byRevision = new Map(history.changes.map((change) => [change.revision, change]));
+  const idsOf = history.changes.flatMap(({ value }) => (value === undefined ? [] : [JSON.parse(value).id as string]));
+  expect(new Set(idsOf).size, "no write is done twice").toBe(idsOf.length);
+  for (const { id, key, type, acknowledged } of writes) {
+    if (acknowledged === undefined) continue;
+    if (acknowledged === "refused") {
+      if (type === "put") expect(idsOf, `${id} was refused`).not.toContain(id);
+      continue;
+    }
+    const change = byRevision.get(acknowledged);
+    expect(change, `${type} ${id} was acknowledged`).toMatchObject({ type, key });
+    if (type === "put") expect(JSON.parse(change?.value ?? "{}").id).toBe(id);
+  }
+  const revisions = writes.flatMap(({ acknowledged }) => (typeof acknowledged === "number" ? [acknowledged] : []));
+  expect(new Set(revisions).size, "each write has a revision of its own").toBe(revisions.length);
+}
+
+function checkSegment({ start, listed, events }: Segment, end: number, history: RawHistory): void {
+  if (listed !== undefined) expect(listed, `list at ${start}`).toEqual(history.stateAt(start));
+  const seen = events.map(({ revision, type, key, object }) => `${revision} ${type} ${key} ${String(object["id"])}`);
+  const last = new Map<string, string>();
+  const expected: string[] = [];
+  for (const { revision, type, key, value } of history.changes) {
+    if (value !== undefined) last.set(key, JSON.parse(value).id);
+    // A deletion has the object as it was.
+    if (revision > start && revision <= end) expected.push(`${revision} ${type} ${key} ${String(last.get(key))}`);
+  }
+  expect(seen, `changes from ${start} to ${end}`).toEqual(expected);
+}
+
+async function run(seed: number): Promise<void> {
+  const { storage, etcd, stop } = await openOwnEtcd({ requestTimeoutMs: 1_000 });
+  const other = await openStorage({ servers: [etcd.url] }, { requestTimeoutMs: 1_000 });
+  const raw = new EtcdClient(await openEndpoints({ servers: [etcd.url] }));
+  const random = new SeededRandom(seed);
+  const randoms = () => new SeededRandom(Math.floor(random.float() * 1e9));
+  const world: World = { servers: [storage, other.storage], writes: [], newestAcknowledged: 0 };
+  const watching = new AbortController();
+  try {
+    const start = await storage.currentRevision();
+    const history = new RawHistory(raw, PREFIX, start);
+    const seen: Segment[][] = [0, 1, 2, 3].map(() => [{ start, listed: undefined, events: [] }]);
+    const watchers = seen.map((segments, i) =>
+      runWatcher(world.servers[i % 2] as EtcdStorage, segments, randoms(), watching.signal),
+    );
+    const lister = runLister(world, watching.signal);
+    let isOver = false;
+    const clients = Array.from({ length: CLIENTS }, (_, i) => runClient(world, i, randoms(), () => isOver));
+    const faults: string[] = [];
+    for (let i = 0; i < FAULTS; i++) faults.push(await fault(etcd, history, storage, random));
+    isOver = true;
+    await Promise.all(clients);
+    await expect.poll(() => createdLast(storage)).toBeDefined();
+    const end = await history.read();
+    const ends = () => seen.map((segments) => endOf(segments.at(-1) as Segment) >= end);
+    await expect.poll(ends, { timeout: 30_000 }).toEqual([true, true, true, true]);
+    watching.abort();
+    await Promise.all(watchers);
+
+    const what = `seed ${seed}: ${faults.join(", ")}; ${world.writes.length} writes`;
+    checkWrites(world, history);
+    for (const segment of seen.flat()) checkSegment(segment, endOf(segment), history);
+    for (const { revision, state, after } of await lister) {
+      expect(revision, what).toBeGreaterThanOrEqual(after);
+      expect(state, `${what}: list at ${revision}`).toEqual(history.stateAt(revision));
+    }
+    expect(world.writes.filter(({ acknowledged }) => typeof acknowledged === "number").length).toBeGreaterThan(50);
+  } finally {
+    watching.abort();
+    etcd.continue();
+    raw.close();
+    await other.storage.close();
+    await stop();
+  }
+}
+
+suiteNeeding(["etcd"], "eight clients of two servers, while etcd is killed, stopped and compacted", () => {
+  for (const seed of [1, 2, 3]) {
+    test(`no acknowledged write is lost, no watcher sees a gap or a disorder (seed ${seed})`, () => run(seed));
+  }
+});

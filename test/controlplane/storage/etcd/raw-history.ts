@@ -1,0 +1,62 @@
+import type { EtcdClient } from "../../../../src/controlplane/storage/etcd/client.js";
+import { prefixRange } from "../../../../src/controlplane/storage/etcd/ranges.js";
+import { RANGE } from "../../../../src/controlplane/storage/etcd/rpcs.js";
+
+const CALL = { timeoutMs: 30_000 };
+
+/** What happened to a key at a revision. */
+export interface RawChange {
+  readonly revision: number;
+  readonly type: "put" | "delete";
+  readonly key: string;
+  /** what was put */
+  readonly value: string | undefined;
+}
+
+/** A key's modification revision at some revision of the store, by key. */
+export type RawState = ReadonlyMap<string, number>;
+
+/** All changes of a prefix, found by reading the keys at each revision: no watch takes part. */
+export class RawHistory {
+  readonly changes: RawChange[] = [];
+  readonly #states = new Map<number, RawState>();
+  #revision: number;
+
+  /** @param start a revision at which the prefix has no keys */
+  constructor(
+    readonly client: EtcdClient,
+    readonly prefix: string,
+    start: number,
+  ) {
+    this.#revision = start;
+    this.#states.set(start, new Map());
+  }
+
+  /** Reads up to the newest revision. @returns it */
+  async read(): Promise<number> {
+    const { header } = await this.client.call(RANGE, { ...prefixRange(this.prefix), countOnly: true }, CALL);
+    const newest = Number(header?.revision ?? 0);
+    while (this.#revision < newest) await this.#readNext();
+    return newest;
+  }
+
+  /** The keys at a revision that was read. */
+  stateAt(revision: number): RawState | undefined {
+    return this.#states.get(revision);
+  }
+
+  async #readNext(): Promise<void> {
+    const before = this.#states.get(this.#revision) ?? new Map();
+    const revision = ++this.#revision;
+    const { kvs } = await this.client.call(RANGE, { ...prefixRange(this.prefix), revision }, CALL);
+    const state = new Map(kvs.map((kv) => [kv.key.toString(), Number(kv.modRevision)]));
+    this.#states.set(revision, state);
+    for (const { key, modRevision, value } of kvs) {
+      if (Number(modRevision) !== revision) continue;
+      this.changes.push({ revision, type: "put", key: key.toString(), value: value.toString() });
+    }
+    for (const key of before.keys()) {
+      if (!state.has(key)) this.changes.push({ revision, type: "delete", key, value: undefined });
+    }
+  }
+}
