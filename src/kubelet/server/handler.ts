@@ -10,8 +10,9 @@ import { serveHealthz } from "./handlers/healthz.js";
 import { RequestMetrics, serveMetrics, serveResourceMetrics } from "./handlers/metrics.js";
 import { serveConfigz, serveDisabled, servePods, serveRunningPods, serveStats } from "./handlers/reads.js";
 import { serveAttach, serveExec, servePortForward, serveRun } from "./handlers/streams.js";
+import { serveLogs } from "./handlers/system-logs.js";
 import type { KubeletAuth } from "./kubelet-auth.js";
-import { matchRoute, type RouteMatch, type RouteName } from "./routes.js";
+import { matchRoute, type RouteMatch, type RouteName, type ServerSurface } from "./routes.js";
 
 const FILE = "pkg/kubelet/server/server.go";
 
@@ -28,6 +29,13 @@ const QUIET_LEVEL: Level = 3;
 /** Created once, because an error collects its stack, which is expensive, and each stream that ends needs one. */
 const GONE = new Error("the client is gone, or the kubelet's server closes");
 
+const SPEC_IS_GONE = {
+  kind: "decision",
+  what: "answer 404: /spec/ is not served",
+  why: "cAdvisor's JSON endpoints are off since v1.18 and gone since v1.21; /stats/summary has the usage, the Node the machine",
+  upstream: { file: FILE, func: "InstallDefaultHandlers" },
+} as const;
+
 type FoundRoute = Extract<RouteMatch, { readonly kind: "found" }>;
 
 /**
@@ -40,7 +48,7 @@ export class RequestHandler {
 
   /** @param closing aborts when the server closes */
   constructor(
-    readonly deps: HandlerDeps & { readonly auth?: KubeletAuth },
+    readonly deps: HandlerDeps & { readonly auth?: KubeletAuth; readonly surface?: ServerSurface },
     readonly closing: AbortSignal,
   ) {
     this.#metrics = new RequestMetrics(deps.auth === undefined ? "readonly" : "readwrite");
@@ -81,7 +89,8 @@ export class RequestHandler {
   }
 
   async #answer(call: Call): Promise<void> {
-    const route = matchRoute(call.method, call.path);
+    const route = matchRoute(call.method, call.path, this.deps.surface);
+    if (/^\/spec(\/|$)/.test(call.path)) this.deps.trace.emit(SPEC_IS_GONE, { actor: "kubelet" });
     if (route.kind === "not-served") return httpError(call.response, 404, "404 page not found");
     if (route.kind === "moved") return redirect(call, route.path);
     const func = route.kind === "found" ? STEPS[route.name] : undefined;
@@ -116,6 +125,10 @@ export class RequestHandler {
         return serveConfigz(deps, call);
       case "disabled":
         return serveDisabled(call);
+      case "debuggingDisabled":
+        return httpError(call.response, 405, "Debug endpoints are disabled.");
+      case "logs":
+        return serveLogs(deps, call);
       case "pods":
         return servePods(deps, call);
       case "runningpods":

@@ -40,6 +40,8 @@ export interface KubeletServerHost {
   runInContainer(request: RunHostRequest, signal: AbortSignal): Promise<Uint8Array>;
   /** @returns why the sync loop is stuck; undefined if it runs. Mirrors SyncLoopHealthCheck. */
   syncLoopProblem(): string | undefined;
+  /** the folder of /logs/; undefined: there are none */
+  readonly logsFolder?: string | undefined;
   /** the kubelet's configuration, in the fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
   configz?(): Readonly<Record<string, unknown>>;
   /** the resource usage of the node and its pods; undefined: the server has no statistics */

@@ -33,6 +33,8 @@ export interface KubeletHostDeps {
 
 export interface KubeletHostOptions {
   readonly nodeName: string;
+  /** upstream /var/log */
+  readonly logsFolder?: string;
   /** the content of /configz: fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
   readonly configuration?: () => Readonly<Record<string, unknown>>;
 }
@@ -51,6 +53,11 @@ export class KubeletHost implements KubeletServerHost {
     readonly deps: KubeletHostDeps,
     readonly options: KubeletHostOptions,
   ) {}
+
+  /** Mirrors ServeLogs. */
+  get logsFolder(): string | undefined {
+    return this.options.logsFolder;
+  }
 
   getPodByName(namespace: string, name: string): V1Pod | undefined {
     return this.deps.podManager.getPodByName(namespace, name);

@@ -5,6 +5,8 @@ export type RouteName =
   | "resourceMetrics"
   | "configz"
   | "disabled"
+  | "debuggingDisabled"
+  | "logs"
   | "pods"
   | "runningpods"
   | "stats"
@@ -28,17 +30,40 @@ export type RouteMatch =
 const EXACT: Readonly<Record<string, RouteName>> = {
   "/healthz": "healthz",
   "/healthz/ping": "healthz",
+  "/healthz/log": "healthz",
   "/healthz/syncloop": "healthz",
   "/metrics": "metrics",
   "/metrics/cadvisor": "metrics",
   "/metrics/resource": "resourceMetrics",
   "/metrics/probes": "metrics",
-  "/configz": "configz",
-  "/debug/flags/v": "disabled",
 };
 
-/** ... including all paths below them. */
-const DISABLED_TREES = ["/logs/", "/debug/pprof/"];
+/** What a server serves besides the health, the pods and the measurements. Mirrors NewServer. */
+export interface ServerSurface {
+  /** enableDebuggingHandlers; false on the read-only port */
+  readonly debugging: boolean;
+  /** enableSystemLogHandler */
+  readonly systemLogs: boolean;
+}
+
+const FULL_SURFACE: ServerSurface = { debugging: true, systemLogs: true };
+/** Of the read-only port, which gets no configuration. */
+export const READ_ONLY_SURFACE: ServerSurface = { debugging: false, systemLogs: false };
+
+/** Mirrors InstallDebuggingHandlers and InstallDebugFlagsHandler. */
+const DEBUGGING_EXACT: Readonly<Record<string, RouteName>> = { "/configz": "configz", "/debug/flags/v": "disabled" };
+
+/** Mirrors InstallDebuggingDisabledHandlers. */
+const DISABLED_TREES = ["run", "exec", "attach", "portForward", "containerLogs", "runningpods", "debug/pprof", "logs"];
+
+/** Paths with all paths below them, and their endpoints. */
+function treesOf({ debugging, systemLogs }: ServerSurface): readonly (readonly [tree: string, RouteName])[] {
+  if (!debugging) return DISABLED_TREES.map((name) => [`/${name}/`, "debuggingDisabled"]);
+  return [
+    ["/logs/", systemLogs ? "logs" : "disabled"],
+    ["/debug/pprof/", "disabled"],
+  ];
+}
 
 interface Service {
   readonly methods: readonly string[];
@@ -75,18 +100,19 @@ const SERVICES: Readonly<Partial<Record<RouteName, Service>>> = {
  *
  * Mirrors the routing of pkg/kubelet/server/server.go: first Go's ServeMux, without authentication, then go-restful's,
  * after the authentication filter.
- * Differs: /logs/ and /debug are always disabled, so the machine's files are not served.
+ * Differs: profiles of a Go program are disabled, and so is the level of its log.
  *
  * @param path decoded, without the query
  */
-export function matchRoute(method: string, path: string): RouteMatch {
+export function matchRoute(method: string, path: string, surface: ServerSurface = FULL_SURFACE): RouteMatch {
   const clean = cleanPath(path);
   if (clean !== path) return { kind: "moved", path: clean };
-  const exact = Object.hasOwn(EXACT, path) ? EXACT[path] : undefined;
+  const all = surface.debugging ? { ...EXACT, ...DEBUGGING_EXACT } : EXACT;
+  const exact = Object.hasOwn(all, path) ? all[path] : undefined;
   if (exact !== undefined) return { kind: "found", name: exact, params: { path } };
-  for (const tree of DISABLED_TREES) {
+  for (const [tree, name] of treesOf(surface)) {
     if (`${path}/` === tree) return { kind: "moved", path: tree };
-    if (path.startsWith(tree)) return { kind: "found", name: "disabled", params: { path } };
+    if (path.startsWith(tree)) return { kind: "found", name, params: { path } };
   }
   const [, root = "", ...below] = path.split("/");
   const service = Object.hasOwn(SERVICES, root) ? SERVICES[root as RouteName] : undefined;

@@ -16,6 +16,7 @@ import { listenProblem } from "../../util/listen-problem.js";
 import type { HandlerDeps } from "./call.js";
 import { RequestHandler } from "./handler.js";
 import type { KubeletAuth } from "./kubelet-auth.js";
+import type { ServerSurface } from "./routes.js";
 
 /** --port: pkg/cluster/ports/ports.go (KubeletPort) */
 export const KUBELET_PORT = 10_250;
@@ -23,6 +24,8 @@ export const KUBELET_PORT = 10_250;
 export interface KubeletServerDeps extends HandlerDeps {
   /** undefined: every request is allowed; only for a server that no other process can reach */
   readonly auth?: KubeletAuth;
+  /** default: everything */
+  readonly surface?: ServerSurface;
 }
 
 export interface KubeletServerOptions {

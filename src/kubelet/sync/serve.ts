@@ -13,9 +13,7 @@ import type { Kubelet } from "../kubelet.js";
 import { KubeletAuth } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
 import { KubeletServer } from "../server/server.js";
-
-/** Nothing of kubelab can be reached from another machine. */
-const LISTEN_ADDRESS = "127.0.0.1";
+import { LISTEN_ADDRESS, onAPort, openPlainServers, type PlainServers, type PortOptions } from "./plain-servers.js";
 
 /** The kubelet's server, with its authentication and authorization. */
 export interface OpenServer {
@@ -59,26 +57,26 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
       trace,
       latestLoopEntryMs: () => loop.lastIterationMs,
     },
-    { nodeName, configuration: () => ({ ...config, port: server.port }) },
+    { nodeName, logsFolder: join(rootDir, "log"), configuration: () => inForce(config, server, plain) },
   );
   const clientCaPem = await clientCa(kubelet);
   const auth = new KubeletAuth({ client, clock, trace }, { nodeName, config, ...defined({ clientCaPem }) });
-  const listen = (port: number) =>
+  const surface = { debugging: config.enableDebuggingHandlers, systemLogs: config.enableSystemLogHandler };
+  const server = await onAPort("port", options.port ?? config.port, fixed(options), (port) =>
     KubeletServer.listen(
-      { host, auth, clock, trace },
+      { host, auth, clock, trace, surface },
       { address: LISTEN_ADDRESS, port, transport: pair === undefined ? {} : { pair } },
-    );
-  const orAnother = (error: unknown) => {
-    if (error instanceof LabError && error.code === "USAGE") return listen(0);
+    ),
+  );
+  const plain = await openPlainServers({ host, clock, trace }, config, options).catch(async (error: unknown) => {
+    await server.close();
     throw error;
-  };
-  const isFixed = options.port !== undefined || options.fixedPorts?.includes("port") === true;
-  const port = options.port ?? config.port;
-  const server = await (isFixed ? listen(port) : listen(port).catch(orAnother));
-  const text = `The kubelet listens at ${server.url}.`;
+  });
+  const also = [portText("health", plain.healthzPort), portText("read-only", plain.readOnlyPort)].join("");
+  const text = `The kubelet listens at ${server.url}${also}.`;
   trace.emit({ kind: "note", text }, { actor: "kubelet" });
   const close = async () => {
-    await server.close();
+    await Promise.all([server.close(), plain.close()]);
     await auth.close();
   };
   const rotate = (signal: AbortSignal) => {
@@ -90,6 +88,21 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
     return runCertificateManager(ctx, config, signal);
   };
   return { port: server.port, url: server.url, rotate: store === undefined ? undefined : rotate, close };
+}
+
+/** A port that a caller names is fixed. */
+function fixed({ port, fixedPorts = [] }: PortOptions): PortOptions {
+  return { ...defined({ port }), fixedPorts: port === undefined ? fixedPorts : ["port", ...fixedPorts] };
+}
+
+function portText(what: string, port: number | undefined): string {
+  return port === undefined ? "" : `, ${what} at http://${LISTEN_ADDRESS}:${port}`;
+}
+
+/** The configuration with the ports that are in use. */
+function inForce(config: KubeletConfiguration, server: KubeletServer, plain: PlainServers): KubeletConfiguration {
+  const { healthzPort, readOnlyPort } = plain;
+  return { ...config, port: server.port, ...defined({ healthzPort, readOnlyPort }) };
 }
 
 /**

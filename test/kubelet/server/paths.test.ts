@@ -10,13 +10,13 @@ const { admin } = IDENTITIES;
 describe("kubelet server: paths", () => {
   const exec = "/exec/default/web/c";
   const rows: readonly [string, string, number, string][] = [
-    ["GET", "/healthz?verbose", 200, "[+]ping ok\n[+]syncloop ok\nhealthz check passed\n"],
+    ["GET", "/healthz?verbose", 200, "[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n"],
     ["GET", "/healthz/syncloop", 200, "ok"],
     [
       "GET",
       "/healthz?verbose&exclude=ping&exclude=x",
       200,
-      '[+]ping excluded: ok\n[+]syncloop ok\nwarn: some health checks cannot be excluded: no matches for "x"\nhealthz check passed\n',
+      '[+]ping excluded: ok\n[+]log ok\n[+]syncloop ok\nwarn: some health checks cannot be excluded: no matches for "x"\nhealthz check passed\n',
     ],
     ["GET", "/configz", 200, '{"kubeletconfig":{"port":10250}}'],
     ["GET", "/runningpods/", 200, '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":null}\n'],
@@ -24,7 +24,9 @@ describe("kubelet server: paths", () => {
     ["GET", "/pods/x", 404, "404: Page Not Found"],
     ["GET", "/none", 404, NOT_FOUND],
     ["GET", "/stats/summary", 404, "404: Page Not Found"],
-    ["GET", "/logs/syslog", 405, "logs endpoint is disabled.\n"],
+    ["GET", "/logs/syslog", 404, NOT_FOUND],
+    ["GET", "/spec/", 404, NOT_FOUND],
+    ["GET", "/healthz/log", 200, "ok"],
     ["GET", "/logs/../../etc/passwd", 301, ""],
     ["GET", "/debug/pprof/", 405, "profiling endpoint is disabled.\n"],
     ["PUT", "/debug/flags/v", 405, "flags endpoint is disabled.\n"],
@@ -119,7 +121,7 @@ describe("kubelet server: paths", () => {
     lab.host.syncLoop = undefined;
     assert.deepEqual(
       [all.status, all.text],
-      [500, "[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n"],
+      [500, "[+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n"],
     );
     assert.deepEqual([one.status, one.text], [500, "internal server error: sync Loop took longer than expected\n"]);
   });

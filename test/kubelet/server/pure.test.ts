@@ -62,7 +62,7 @@ const routes = [
   ["GET", "/stats/container", "no-route"],
   ["GET", "/stats", "moved /stats/"],
   ["GET", "/logs", "moved /logs/"],
-  ["GET", "/logs/syslog", 'disabled {"path":"/logs/syslog"}'],
+  ["GET", "/logs/syslog", 'logs {"path":"/logs/syslog"}'],
   ["GET", "/logs/../etc/passwd", "moved /etc/passwd"],
   ["GET", "/debug/pprof/heap", 'disabled {"path":"/debug/pprof/heap"}'],
   ["PUT", "/debug/flags/v", 'disabled {"path":"/debug/flags/v"}'],
