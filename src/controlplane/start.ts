@@ -3,7 +3,6 @@ import { createApiServerCertificate, createClientCertificate, type KeyPair } fro
 import type { CertificateAuthority } from "../pki/issue.js";
 import type { UserInfo } from "../server/authentication/user.js";
 import type { HealthCheck } from "../server/healthz.js";
-import type { Trace } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { listenProblem } from "../util/listen-problem.js";
@@ -250,30 +249,8 @@ async function runControllers(
   const clientFor = (user: UserInfo, own = trace) =>
     authorizedClient(createLocalClient(registry, user), { ...authorization, trace: own });
   const binderFor = (user: UserInfo) => createBinder({ ...authorization, handler: bindingHandler(clock) }, user);
-  const connect = async ({ username: commonName, groups: organization }: UserInfo, own: Trace) => {
-    const pair = await createClientCertificate(ca, { clock, random }, { commonName, organization });
-    const { createClient } = await import("../client-go/rest/create-client.js");
-    const config = {
-      server: serverUrl,
-      caPem: ca.certificatePem,
-      clientCertificatePem: pair.certificatePem,
-      clientKeyPem: pair.privateKeyPem,
-    };
-    return createClient(config, { trace: own, clock, random, actor: "controller" });
-  };
-  const deps = {
-    clock,
-    random,
-    trace,
-    kubeVersion,
-    ca,
-    authorizer,
-    serverUrl,
-    definitions,
-    clientFor,
-    binderFor,
-    connect,
-  };
+  const base = { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions };
+  const deps = { ...base, clientFor, binderFor };
   const controllersOptions = {
     // A storage with leases deletes events itself.
     without: [...(withoutControllers ?? []), ...(storage.hasLeases ? ["event-ttl"] : [])],

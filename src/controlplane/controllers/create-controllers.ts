@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { HealthCheck } from "../../server/healthz.js";
 import type { Trace } from "../../trace/trace.js";
@@ -41,8 +40,6 @@ export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
   clientFor(user: UserInfo, trace?: Trace): LocalClient;
   /** the table of resources: `registry.definitions` */
   readonly definitions: readonly ResourceDefinition[];
-  /** Connects to this control plane's API server over HTTPS as this user, for what is not in the registry. */
-  connect(user: UserInfo, trace: Trace): Promise<KubeClient>;
   /** Creates the scheduler's binder. Without it no scheduler is started. */
   binderFor?(user: UserInfo): Binder;
 }
@@ -71,12 +68,8 @@ export interface RunningControllers {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** @param clients for what another component does upstream, and for what is not in the registry */
-type Make = (
-  deps: SharedDeps,
-  options: ControllersOptions,
-  clients: Pick<ControllersDeps, "clientFor" | "connect">,
-) => Controller;
+/** @param clientFor for what another component does upstream */
+type Make = (deps: SharedDeps, options: ControllersOptions, clientFor: ControllersDeps["clientFor"]) => Controller;
 
 interface Row {
   readonly name: string;
@@ -109,7 +102,7 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
   {
     name: "bootstrapsigner",
     account: "bootstrap-signer",
-    make: (deps, _options, { clientFor }) => new BootstrapSigner(deps, clientFor(KUBEADM)),
+    make: (deps, _options, clientFor) => new BootstrapSigner(deps, clientFor(KUBEADM)),
   },
   { name: "tokencleaner", account: "token-cleaner", make: (deps) => new TokenCleaner(deps) },
   { name: "csrapproving", account: "certificate-controller", make: (deps) => createCsrApprovingController(deps) },
@@ -219,16 +212,12 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     name: "horizontalpodautoscaling",
     account: "horizontal-pod-autoscaler",
     startsWith: ["horizontalpodautoscalers.autoscaling"],
-    load: async () => {
-      const { createHorizontalController } = await import("./podautoscaler/horizontal.js");
-      return (deps, _options, { connect }) =>
-        createHorizontalController({ ...deps, connect: () => connect(deps.client.user, deps.trace) });
-    },
+    load: async () => (await import("./podautoscaler/horizontal.js")).createHorizontalController,
   },
   {
     name: "event-ttl",
     account: "event-ttl",
-    make: (deps, _options, { clientFor }) => new EventTtlController({ ...deps, client: clientFor(API_SERVER) }),
+    make: (deps, _options, clientFor) => new EventTtlController({ ...deps, client: clientFor(API_SERVER) }),
   },
 ];
 
@@ -246,7 +235,7 @@ export function createControllers(
     const own = { ...deps, client, trace };
     const recorderFor = (component: string) => new ControllerRecorder(own, component);
     const create = (make: Make) => {
-      const controller = make({ ...own, reflectors, recorderFor }, options, deps);
+      const controller = make({ ...own, reflectors, recorderFor }, options, deps.clientFor);
       assert.equal(controller.name, name);
       return controller;
     };

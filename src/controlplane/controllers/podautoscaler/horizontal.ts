@@ -1,6 +1,5 @@
 import { parseLabelSelector } from "../../../apimachinery/label-selector.js";
 import { keyOf } from "../../../client-go/cache/key.js";
-import type { KubeClient } from "../../../client-go/rest/client.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
@@ -17,15 +16,10 @@ const NAME = "horizontalpodautoscaling";
 /** Each autoscaler is synced at this interval, and not earlier when it changes. Mirrors horizontal-pod-autoscaler-sync-period. */
 const SYNC_PERIOD_MS = 15_000;
 
-export interface HorizontalDeps extends SharedDeps {
-  /** Makes a client of this control plane's API server with the controller's identity, for the metrics. */
-  connect(): Promise<KubeClient>;
-}
-
 /**
  * Scales workloads by the use of their pods. Mirrors pkg/controller/podautoscaler/horizontal.go (HorizontalController).
  */
-export function createHorizontalController(deps: HorizontalDeps): Controller {
+export function createHorizontalController(deps: SharedDeps): Controller {
   return { name: NAME, run: (signal) => new HorizontalRun(deps).run(signal) };
 }
 
@@ -35,24 +29,20 @@ class HorizontalRun {
   readonly #queue: WorkQueue;
   readonly #histories = new Map<string, ScalingHistory>();
   readonly #reconcileDeps: ReconcileDeps;
-  #client: Promise<KubeClient> | undefined;
 
-  constructor(readonly deps: HorizontalDeps) {
+  constructor(readonly deps: SharedDeps) {
     const { client, clock, trace, reflectors, definitions } = deps;
     this.#hpas = reflectors.of<Hpa>(AUTOSCALERS);
     this.#pods = reflectors.of<PodObject>("pods");
     this.#queue = new WorkQueue(clock, { baseDelayMs: SYNC_PERIOD_MS, maxDelayMs: SYNC_PERIOD_MS });
-    const metrics = new ResourceMetricsClient(() => {
-      this.#client ??= deps.connect();
-      return this.#client;
-    });
+    const metrics = new ResourceMetricsClient(client, definitions);
     const podsOf = (namespace: string, selector: string) => this.#podsOf(namespace, selector);
     const calculator = new ReplicaCalculator({ metrics, clock, podsOf });
     const recorder = deps.recorderFor("horizontal-pod-autoscaler");
     this.#reconcileDeps = { client, clock, trace, definitions, recorder, calculator };
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  run(signal: AbortSignal): Promise<void> {
     const enqueue = (hpa: Hpa) => this.#queue.addAfter(keyOf(hpa), SYNC_PERIOD_MS);
     const sources = [
       changesOf(this.#hpas, { added: enqueue, updated: (_previous, hpa) => enqueue(hpa), deleted: enqueue }),
@@ -60,11 +50,7 @@ class HorizontalRun {
       changesOf(this.#pods, {}),
     ];
     const sync = (key: string) => this.#reconcileKey(key);
-    try {
-      await runSyncLoop({ name: NAME, trace: this.deps.trace, queue: this.#queue, sources, sync }, signal);
-    } finally {
-      await (await this.#client)?.close();
-    }
+    return runSyncLoop({ name: NAME, trace: this.deps.trace, queue: this.#queue, sources, sync }, signal);
   }
 
   /** Mirrors reconcileKey and processNextWorkItem. A failure is tried again after the same time. */

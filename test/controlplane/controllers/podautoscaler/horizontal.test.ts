@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { statusError } from "../../../../src/apimachinery/errors.js";
+import { ResourceMetricsClient } from "../../../../src/controlplane/controllers/podautoscaler/metrics/client.js";
 import { AutoscalerStage, cpu, memoryValue } from "./stage.js";
 
 type Row = readonly [title: string, story: (stage: AutoscalerStage) => Promise<unknown>, want: unknown];
@@ -33,9 +34,9 @@ const table: readonly Row[] = [
       await stage.deploy();
       await stage.autoscale();
       await stage.sync(2);
-      return stage.metrics.paths;
+      return stage.metrics.requests;
     },
-    Array(2).fill("/apis/metrics.k8s.io/v1beta1/namespaces/default/pods?labelSelector=app=web"),
+    ["default app=web", "default app=web"],
   ],
   [
     "the status shows the current use, and when it scaled last",
@@ -127,7 +128,7 @@ const table: readonly Row[] = [
       await stage.deploy({ replicas: 5 });
       await stage.autoscale({ maxReplicas: 3 });
       await stage.sync();
-      return [await stage.replicas(), await stage.status(), stage.events(), stage.metrics.paths];
+      return [await stage.replicas(), await stage.status(), stage.events(), stage.metrics.requests];
     },
     [
       3,
@@ -214,26 +215,31 @@ const table: readonly Row[] = [
     ],
   ],
   [
-    "without the API of metrics: upstream's condition and events, again after 15 seconds",
+    "an API of metrics that fails: upstream's condition and events, again after 15 seconds",
     async (stage) => {
       await stage.deploy();
-      stage.metrics.answer = { status: 404, headers: {}, body: "404 page not found\n" };
+      stage.metrics.failure = statusError(
+        503,
+        "ServiceUnavailable",
+        "the server is currently unable to handle the request",
+        {},
+      );
       await stage.autoscale();
       await stage.sync(2);
       const { status } = await stage.hpa();
       const { message } = status?.conditions?.find(({ type }) => type === "ScalingActive") ?? {};
-      return [await stage.status(), message, new Set(stage.events()), stage.metrics.paths.length];
+      return [await stage.status(), message, new Set(stage.events()), stage.metrics.requests.length];
     },
     [
       "2->0 True:SucceededGetScale False:FailedGetResourceMetric -",
       "the HPA was unable to compute the replica count: failed to get cpu utilization: unable to get metrics for resource cpu: " +
-        "unable to fetch metrics from resource metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)",
+        "unable to fetch metrics from resource metrics API: the server is currently unable to handle the request",
       new Set([
         "Warning FailedGetResourceMetric failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch " +
-          "metrics from resource metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)",
+          "metrics from resource metrics API: the server is currently unable to handle the request",
         "Warning FailedComputeMetricsReplicas invalid metrics (1 invalid out of 1), first error is: failed to get cpu resource metric " +
           "value: failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch metrics from resource " +
-          "metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)",
+          "metrics API: the server is currently unable to handle the request",
       ]),
       2,
     ],
@@ -242,11 +248,12 @@ const table: readonly Row[] = [
     "no metrics yet, as in the first seconds of a pod",
     async (stage) => {
       await stage.deploy({ replicas: 1 });
-      stage.metrics.answer = { status: 200, headers: {}, body: { items: [] } };
+      const [first] = await stage.workloads.pods();
+      stage.metrics.without.add(first?.metadata.name ?? "");
       await stage.autoscale();
       await stage.sync();
       const failed = stage.events()[0];
-      stage.metrics.answer = undefined;
+      stage.metrics.without.clear();
       await stage.sync();
       return [failed, await stage.status()];
     },
@@ -600,7 +607,7 @@ const table: readonly Row[] = [
       await stage.workloads.delete("horizontalpodautoscalers.autoscaling", "web");
       stage.metrics.usage = { cpu: "1" };
       await stage.sync(3);
-      return [await stage.replicas(), stage.metrics.paths.length];
+      return [await stage.replicas(), stage.metrics.requests.length];
     },
     [2, 1],
   ],
@@ -612,13 +619,12 @@ const table: readonly Row[] = [
       await stage.autoscale();
       await stage.sync(15);
       await stage.workloads.on.restartControllers();
-      const isClosed = stage.metrics.isClosed;
       await stage.sync(18);
       const before = await stage.replicas();
       await stage.sync(5);
-      return [isClosed, before, await stage.replicas()];
+      return [before, await stage.replicas()];
     },
-    [true, 4, 1],
+    [4, 1],
   ],
 ];
 
@@ -643,6 +649,15 @@ test.each(["ReplicaSet", "StatefulSet", "ReplicationController"])("autoscaler: a
   await stage.autoscale({ scaleTargetRef: { apiVersion, kind, name: "web" } });
   await stage.sync();
   expect(await stage.replicas(resource)).toBe(3);
+});
+
+test("autoscaler: a cluster that does not serve metrics answers as upstream", async () => {
+  const client = new ResourceMetricsClient({ list: () => Promise.reject(new Error("not asked")) }, []);
+  await expect(
+    client.getResourceMetric({ resource: "cpu", namespace: "default", selector: "app=web" }),
+  ).rejects.toThrow(
+    "unable to fetch metrics from resource metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)",
+  );
 });
 
 test("autoscaler: the scale of a workload is read and written as the controller's service account", async () => {

@@ -1,67 +1,44 @@
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
-import { parseLabelSelector } from "../../../../src/apimachinery/label-selector.js";
 import { rfc3339 } from "../../../../src/apimachinery/time.js";
-import type { KubeClient, KubeRequest, KubeResponse } from "../../../../src/client-go/rest/client.js";
 import type { Hpa } from "../../../../src/controlplane/controllers/podautoscaler/status.js";
 import type { PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
+import type { ResourceDefinition } from "../../../../src/controlplane/registry/definition.js";
+import type { ListOptions, ResourceStore } from "../../../../src/controlplane/registry/registry.js";
 import { WorkloadStage } from "../support/workload-stage.js";
 
 export const AUTOSCALERS = "horizontalpodautoscalers.autoscaling";
-const NAMESPACE = /^\/apis\/metrics\.k8s\.io\/v1beta1\/namespaces\/([^/]+)\/pods$/;
-
 type Usage = Readonly<Record<string, string>>;
 
 /** The API metrics.k8s.io: every running pod uses the same, unless a test says otherwise. */
-export class FakeMetrics implements KubeClient {
-  readonly config = { server: "https://127.0.0.1:6443" };
-  readonly paths: string[] = [];
-  isClosed = false;
+export class FakeMetrics {
+  /** namespace and selector of each request */
+  readonly requests: string[] = [];
   /** of each container */
   usage: Usage = { cpu: "100m", memory: "64Mi" };
-  readonly byPod = new Map<string, Usage>();
   readonly without = new Set<string>();
   windowMs = 15_000;
-  answer: KubeResponse | undefined;
+  failure: Error | undefined;
 
   constructor(readonly stage: () => WorkloadStage) {}
 
-  async request<T>({ path, query }: KubeRequest): Promise<KubeResponse<T>> {
-    const selector = String(query?.["labelSelector"]);
-    this.paths.push(`${path}?labelSelector=${selector}`);
-    const answer = this.answer ?? { status: 200, headers: {}, body: await this.#list(path, selector) };
-    return answer as KubeResponse<T>;
+  store(definition: ResourceDefinition): ResourceStore {
+    const list = (namespace?: string, options?: ListOptions) => this.#list(namespace, options?.labelSelector ?? "");
+    return { definition, list } as unknown as ResourceStore;
   }
 
-  async #list(path: string, selector: string) {
-    const matches = parseLabelSelector(selector);
-    const namespace = NAMESPACE.exec(path)?.[1];
+  async #list(namespace: string | undefined, selector: string) {
+    this.requests.push(`${namespace} ${selector}`);
+    if (this.failure !== undefined) throw this.failure;
     const { admin, on } = this.stage();
-    const pods = await admin.list<PodObject>("pods", namespace);
+    const pods = await admin.list<PodObject>("pods", namespace, { labelSelector: selector });
     const items = pods.flatMap(({ metadata, spec, status }) => {
       const { name = "" } = metadata;
-      if (status?.phase !== "Running" || this.without.has(name) || !matches(metadata.labels)) return [];
-      const usage = this.byPod.get(name) ?? this.usage;
-      const containers = (spec?.containers ?? []).map((container) => ({ name: container.name, usage }));
+      if (status?.phase !== "Running" || this.without.has(name)) return [];
+      const containers = (spec?.containers ?? []).map((container) => ({ name: container.name, usage: this.usage }));
       const timestamp = rfc3339(on.clock.now());
       return [{ metadata: { name, namespace }, timestamp, window: `${this.windowMs / 1000}s`, containers }];
     });
     return { kind: "PodMetricsList", apiVersion: "metrics.k8s.io/v1beta1", metadata: {}, items };
-  }
-
-  expect(): never {
-    throw new Error("not needed");
-  }
-
-  watch(): never {
-    throw new Error("not needed");
-  }
-
-  async close(): Promise<void> {
-    this.isClosed = true;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
   }
 }
 
@@ -81,7 +58,7 @@ export class AutoscalerStage implements AsyncDisposable {
   static async open(kubeVersion = "1.25"): Promise<AutoscalerStage> {
     let opened: WorkloadStage | undefined;
     const metrics = new FakeMetrics(() => opened as WorkloadStage);
-    opened = await WorkloadStage.open({ kubeVersion, connect: async () => metrics });
+    opened = await WorkloadStage.open({ kubeVersion, computedStore: (definition) => metrics.store(definition) });
     return new AutoscalerStage(opened, metrics);
   }
 

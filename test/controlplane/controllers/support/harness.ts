@@ -59,7 +59,6 @@ export async function startOnFakes(
     },
     serverUrl: "https://127.0.0.1:6443",
     definitions: DEFINITIONS,
-    connect: () => Promise.reject(new Error("no HTTPS here")),
   });
   const stop = new AbortController();
   const controllers = made.controllers.filter(({ name }) => names.includes(name));

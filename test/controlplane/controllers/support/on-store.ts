@@ -3,11 +3,12 @@ import { RbacAuthorizer } from "../../../../src/controlplane/auth/authorization/
 import { UnionAuthorizer } from "../../../../src/controlplane/auth/authorization/union.js";
 import { authorizedClient } from "../../../../src/controlplane/auth/authorized-client.js";
 import type { AdmissionPlugin } from "../../../../src/controlplane/auth/contracts.js";
-import { type ControllersDeps, startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
+import { startControllers } from "../../../../src/controlplane/controllers/create-controllers.js";
 import { writeInitialObjects } from "../../../../src/controlplane/initial-objects.js";
 import { createRegistry } from "../../../../src/controlplane/registry/create-registry.js";
+import type { ResourceDefinition } from "../../../../src/controlplane/registry/definition.js";
 import { createLocalClient } from "../../../../src/controlplane/registry/local-client.js";
-import type { LocalClient, Registry } from "../../../../src/controlplane/registry/registry.js";
+import type { LocalClient, Registry, ResourceStore } from "../../../../src/controlplane/registry/registry.js";
 import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
 import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
@@ -47,8 +48,8 @@ export async function startOnStore(
     without?: readonly string[];
     random?: FakeRandom;
     admission?: readonly AdmissionPlugin[];
-    /** the API server over HTTPS; default: it cannot be reached */
-    connect?: ControllersDeps["connect"];
+    /** makes the store of metrics */
+    computedStore?: (definition: ResourceDefinition) => ResourceStore;
   } = {},
 ): Promise<StoreHarness> {
   const clock = new FakeClock();
@@ -68,6 +69,7 @@ export async function startOnStore(
     admission: options.admission ?? [],
     kubeVersion,
     definitions,
+    ...(options.computedStore === undefined ? {} : { computedStore: options.computedStore }),
   });
   const rbac = new RbacAuthorizer({ registry: () => registry, clock });
   const union = new UnionAuthorizer([rbac]);
@@ -96,7 +98,6 @@ export async function startOnStore(
         },
         serverUrl: SERVER_URL,
         definitions: registry.definitions,
-        connect: options.connect ?? (() => Promise.reject(new Error("no HTTPS here"))),
       },
       // The signer needs a CA with a key, which takes longer than the rest of a test. It has separate tests.
       { without: options.without ?? ["csrsigning"] },

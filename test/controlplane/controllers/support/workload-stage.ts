@@ -2,9 +2,9 @@ import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { decodeRequestBody } from "../../../../src/apimachinery/scheme/request.js";
 import { rfc3339 } from "../../../../src/apimachinery/time.js";
 import type { AdmissionAttributes, AdmissionPlugin } from "../../../../src/controlplane/auth/contracts.js";
-import type { ControllersDeps } from "../../../../src/controlplane/controllers/create-controllers.js";
 import type { PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
-import type { LocalClient } from "../../../../src/controlplane/registry/registry.js";
+import type { ResourceDefinition } from "../../../../src/controlplane/registry/definition.js";
+import type { LocalClient, ResourceStore } from "../../../../src/controlplane/registry/registry.js";
 import { bindingHandler } from "../../../../src/controlplane/registry/resources/pods/binding.js";
 import { createBinder } from "../../../../src/controlplane/scheduler/binder.js";
 import { Trace } from "../../../../src/trace/trace.js";
@@ -34,7 +34,7 @@ const CONTAINER = { name: "app", image: "nginx" };
 export interface StageOptions {
   readonly kubeVersion?: string;
   readonly without?: readonly string[];
-  readonly connect?: ControllersDeps["connect"];
+  readonly computedStore?: (definition: ResourceDefinition) => ResourceStore;
   /** the API server's admission plugins that are part of the play; default: none */
   readonly plugins?: (on: StoreHarness) => readonly AdmissionPlugin[];
 }

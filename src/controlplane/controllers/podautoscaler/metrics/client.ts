@@ -1,11 +1,9 @@
-import { isStatus, type ObjectMeta } from "../../../../apimachinery/api/meta.js";
+import type { KubeObject } from "../../../../apimachinery/api/meta.js";
+import { StatusError } from "../../../../apimachinery/errors.js";
 import { milliValue } from "../../../../apimachinery/quantity.js";
 import { parseGoDuration } from "../../../../apimachinery/time.js";
-import { isSuccess } from "../../../../client-go/rest/answers.js";
-import type { KubeClient, KubeResponse } from "../../../../client-go/rest/client.js";
-import { collectionPath } from "../../../../client-go/rest/paths.js";
-import { LabError } from "../../../../util/errors.js";
-import { isRecord } from "../../../../util/records.js";
+import { type ResourceDefinition, storeName } from "../../../registry/definition.js";
+import type { LocalClient } from "../../../registry/registry.js";
 
 /** A metric cannot be read, or has no usable values. The autoscaler's conditions and events show the message. */
 export class MetricsError extends Error {}
@@ -33,23 +31,26 @@ export interface ResourceQuery {
 }
 
 /** An object of metrics.k8s.io/v1beta1. */
-interface PodMetrics {
-  readonly metadata: ObjectMeta;
+interface PodMetrics extends KubeObject {
   readonly timestamp?: string;
   /** a Go duration: `15s` */
   readonly window?: string;
   readonly containers?: readonly { readonly name: string; readonly usage?: Readonly<Record<string, string>> }[];
 }
 
-const RESOURCE_METRICS = { apiVersion: "metrics.k8s.io/v1beta1", resource: "pods" };
+/** as the registry names it */
+const POD_METRICS = "pods.metrics.k8s.io";
 
 /**
  * Reads the resource metrics of pods from the API metrics.k8s.io.
  * Mirrors resourceMetricsClient in pkg/controller/podautoscaler/metrics/client.go.
  */
 export class ResourceMetricsClient {
-  /** @param open makes the client with the controller's identity: once, when the first metric is needed */
-  constructor(readonly open: () => Promise<Pick<KubeClient, "request">>) {}
+  /** @param definitions the resources that are served */
+  constructor(
+    readonly client: Pick<LocalClient, "list">,
+    readonly definitions: readonly ResourceDefinition[],
+  ) {}
 
   /** Mirrors GetResourceMetric. @throws MetricsError */
   async getResourceMetric(query: ResourceQuery): Promise<PodMetricsInfo> {
@@ -60,33 +61,20 @@ export class ResourceMetricsClient {
     return getContainerMetrics(items, resource, container);
   }
 
-  async #list({ namespace, selector }: ResourceQuery): Promise<readonly PodMetrics[]> {
-    const path = collectionPath({ ...RESOURCE_METRICS, namespace });
-    const client = await this.open();
+  async #list({ namespace, selector: labelSelector }: ResourceQuery): Promise<readonly PodMetrics[]> {
+    if (!this.definitions.some((one) => storeName(one) === POD_METRICS)) {
+      throw unableToFetch(`the server could not find the requested resource (get ${POD_METRICS})`);
+    }
     try {
-      const response = await client.request({ method: "GET", path, query: { labelSelector: selector } });
-      if (!isSuccess(response)) throw new MetricsError(unableToFetch(serverError(response, "pods.metrics.k8s.io")));
-      const { body } = response;
-      return isRecord(body) && Array.isArray(body["items"]) ? (body["items"] as readonly PodMetrics[]) : [];
+      return await this.client.list<PodMetrics>(POD_METRICS, namespace, { labelSelector });
     } catch (error) {
-      throw error instanceof LabError ? new MetricsError(unableToFetch(error.message)) : error;
+      throw error instanceof StatusError ? unableToFetch(error.message) : error;
     }
   }
 }
 
-function unableToFetch(why: string): string {
-  return `unable to fetch metrics from resource metrics API: ${why}`;
-}
-
-/**
- * An error as client-go words it: answers that are no Status, of a server without the API, get a text of the client.
- * Mirrors NewGenericServerResponse in k8s.io/apimachinery/pkg/api/errors/errors.go.
- */
-function serverError({ status, body }: KubeResponse, resource: string): string {
-  if (isStatus(body) && body.message !== undefined) return body.message;
-  if (status === 404) return `the server could not find the requested resource (get ${resource})`;
-  if (status === 503) return `the server is currently unable to handle the request (get ${resource})`;
-  return `the server responded with the status code ${status} but did not return more information (get ${resource})`;
+function unableToFetch(why: string): MetricsError {
+  return new MetricsError(`unable to fetch metrics from resource metrics API: ${why}`);
 }
 
 /** A pod of which a container has no value is left out. Mirrors getPodMetrics. */
