@@ -183,6 +183,7 @@ export const FACTS = {
 
   // Workloads
   statefulSetStartOrdinal: gate("StatefulSetStartOrdinal", ["1.25", false], ["1.27", true]),
+  statefulSetAutoDeletePvc: gate("StatefulSetAutoDeletePVC", ["1.25", false], ["1.27", true]),
   podIndexLabel: gate("PodIndexLabel", ["1.25", false], ["1.28", true]),
   jobPodFailurePolicy: gate("JobPodFailurePolicy", ["1.25", false], ["1.26", true]),
   jobBackoffByFailures: fact(

@@ -33,10 +33,14 @@ export function bootstrapPolicy({ kubeVersion, withKubeadmJoin = true }: Bootstr
   // The controllers of some releases write a condition before they delete a pod.
   const marksPods = (name: string) =>
     POD_MARKERS.has(name) && factFor("podDisruptionConditions", kubeVersion) ? [MARK_PODS] : [];
+  const deletesClaims = (name: string) =>
+    name === "statefulset-controller" && factFor("statefulSetAutoDeletePvc", kubeVersion) ? [OWN_CLAIMS] : [];
   return [
     ...clusterRoles(kubeVersion, withKubeadmJoin ? [READ_METRICS] : []),
     ...(withKubeadmJoin ? [metricsReader()] : []),
-    ...controllerRoles.map(([name, rules]) => role([`system:controller:${name}`, ...rules, ...marksPods(name)])),
+    ...controllerRoles.map(([name, rules]) =>
+      role([`system:controller:${name}`, ...rules, ...marksPods(name), ...deletesClaims(name)]),
+    ),
     ...Object.entries(policy.clusterRoleBindings).map(([name, subjects]) => binding(name, name, subjects)),
     ...controllerRoles.map(([name]) => {
       const roleName = `system:controller:${name}`;
@@ -65,6 +69,7 @@ function inNamespaces<T>(
 }
 
 const MARK_PODS = "patch core pods/status";
+const OWN_CLAIMS = "delete,list,update,watch core persistentvolumeclaims";
 const SELF_REVIEW = "create authentication.k8s.io selfsubjectreviews";
 
 const READ_METRICS = "get,list,watch metrics.k8s.io nodes,pods";

@@ -1,11 +1,13 @@
 import { StatusError } from "../../../apimachinery/errors.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
+import { factFor } from "../../../release/facts.js";
 import { messageOf } from "../../../util/errors.js";
 import type { LocalClient } from "../../registry/registry.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { isNamespaceTerminating, withPodDefaults } from "../support/pod-control.js";
+import { isStaleClaim, withRetention } from "./claim-retention.js";
 import { CLAIMS, claimsOf, type PersistentVolumeClaim, storageMatches } from "./claims.js";
 import { identityMatches, ordinalOf, type StatefulSet } from "./identity.js";
 import { withIdentity } from "./stateful-set-utils.js";
@@ -44,6 +46,7 @@ export class StatefulPodControl {
   async updatePod(set: StatefulSet, pod: PodObject): Promise<void> {
     await this.#recorded("update", set, pod, async () => {
       if (!storageMatches(set, pod)) await this.#createClaims(set, pod);
+      await this.keepClaims(set, pod);
       const updated = await this.client.modify<PodObject>("pods", set.metadata.namespace, nameOf(pod), (current) =>
         identityMatches(set, current) && storageMatches(set, current)
           ? current
@@ -56,6 +59,38 @@ export class StatefulPodControl {
   /** Deletes a pod with its grace period; its claims stay. Mirrors DeleteStatefulPod. @throws the API server's refusal */
   async deletePod(set: StatefulSet, pod: PodObject): Promise<void> {
     await this.#recorded("delete", set, pod, () => this.client.delete("pods", set.metadata.namespace, nameOf(pod)));
+  }
+
+  /** Reports whether the pod's claims have the owners that the retention policy wants. Mirrors ClaimsMatchRetentionPolicy. */
+  claimsMatch(set: StatefulSet, pod: PodObject): boolean {
+    return !this.#retains || this.#claimsOf(set, pod).every((claim) => withRetention(set, pod, claim) === claim);
+  }
+
+  /** Gives the pod's claims these owners. Mirrors UpdatePodClaimForRetentionPolicy. @throws the API server's refusal */
+  async keepClaims(set: StatefulSet, pod: PodObject): Promise<void> {
+    if (!this.#retains) return;
+    for (const { metadata } of this.#claimsOf(set, pod)) {
+      await this.client.modify<PersistentVolumeClaim>(CLAIMS, metadata.namespace, metadata.name ?? "", (current) =>
+        withRetention(set, pod, current),
+      );
+    }
+  }
+
+  /** Reports whether a claim goes with an earlier pod of this name, so that the pod must wait for another one. Mirrors PodClaimIsStale. */
+  hasStaleClaim(set: StatefulSet, pod: PodObject): boolean {
+    return this.#retains && this.#claimsOf(set, pod).some((claim) => isStaleClaim(set, pod, claim));
+  }
+
+  get #retains(): boolean {
+    return factFor("statefulSetAutoDeletePvc", this.kubeVersion);
+  }
+
+  /** those that exist */
+  #claimsOf(set: StatefulSet, pod: PodObject): readonly PersistentVolumeClaim[] {
+    return claimsOf(set, ordinalOf(pod)).flatMap(({ metadata }) => {
+      const claim = this.claims.get(metadata.namespace, metadata.name ?? "");
+      return claim === undefined ? [] : [claim];
+    });
   }
 
   /** Mirrors recordPodEvent. @param act returns false if the pod was gone, which is no event */
@@ -89,7 +124,8 @@ export class StatefulPodControl {
   async #createClaim(set: StatefulSet, pod: PodObject, claim: PersistentVolumeClaim, failures: string[]) {
     const [about, name] = [referenceTo(set), nameOf(claim)];
     try {
-      await this.client.create(CLAIMS, claim.metadata.namespace, claim);
+      const owned = this.#retains ? withRetention(set, pod, claim) : claim;
+      await this.client.create(CLAIMS, claim.metadata.namespace, owned);
     } catch (error) {
       if (isNamespaceTerminating(error)) throw error;
       failures.push(`failed to create PVC ${name}: ${messageOf(error)}`);

@@ -95,6 +95,8 @@ export class StatefulSetPass {
     if (existing.status?.phase === "Failed") await this.#recreate(index, existing);
     const pod = this.#replicas[index] as PodObject;
     if (!isCreated(pod)) {
+      const isStale = this.deps.podControl.hasStaleClaim(this.set, pod);
+      if (isStale) return this.#wait(pod, "until its old claims are gone", "they go with the pod that was scaled away");
       await this.#create(pod);
       return this.#isMonotonic ? "done" : "next";
     }
@@ -104,8 +106,11 @@ export class StatefulSetPass {
       if (!isRunningAndReady(pod)) return this.#wait(pod, "to be running and ready", isBefore);
       if (!this.#isAvailable(pod)) return this.#wait(pod, this.#availability, isBefore);
     }
-    if (identityMatches(this.set, pod) && storageMatches(this.set, pod)) return "next";
-    const why = "its label or its claims do not fit its name";
+    const fits = identityMatches(this.set, pod) && storageMatches(this.set, pod);
+    if (fits && this.deps.podControl.claimsMatch(this.set, pod)) return "next";
+    const why = fits
+      ? "its claims have other owners than the retention policy wants"
+      : "its label or its claims do not fit its name";
     await this.#decide(`update pod ${keyOf(pod)}`, why, () =>
       this.deps.podControl.updatePod(this.versions.updateSet, pod),
     );
@@ -145,6 +150,7 @@ export class StatefulSetPass {
 
   /** The highest ordinal goes first. */
   async #scaleDown(): Promise<Outcome> {
+    for (const pod of this.#condemned) await this.#keepClaims(pod);
     for (const pod of [...this.#condemned].reverse()) {
       if (isTerminating(pod)) {
         if (!this.#isMonotonic) continue;
@@ -162,6 +168,16 @@ export class StatefulSetPass {
       if (this.#isMonotonic) return "done";
     }
     return "next";
+  }
+
+  /** A claim that goes with the pod must be the pod's before that goes. */
+  async #keepClaims(pod: PodObject): Promise<void> {
+    const { podControl } = this.deps;
+    if (podControl.claimsMatch(this.set, pod)) return;
+    const why = "the retention policy of the set says with whom they go";
+    await this.#decide(`change the owners of the claims of pod ${keyOf(pod)}`, why, () =>
+      podControl.keepClaims(this.set, pod),
+    );
   }
 
   /** Replaces one pod of an old revision, from the highest ordinal down to the partition, after those above it are healthy. */

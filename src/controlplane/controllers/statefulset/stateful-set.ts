@@ -69,11 +69,20 @@ class StatefulSetRun {
         updated: (previous, pod) => this.#updatePod(previous, pod),
         deleted: (pod) => this.#enqueueOwnerOf(pod),
       }),
-      changesOf(this.#claims, {}),
+      changesOf(this.#claims, { deleted: (claim) => this.#deleteClaim(claim) }),
       this.#history.source,
     ];
     const sync = (key: string) => this.#sync(key);
     return runSyncLoop({ name: NAME, trace: this.deps.trace, queue: this.#queue, sources, sync }, signal);
+  }
+
+  /** Differs: upstream does not follow claims, so that a pod that waits for the end of one waits for another change. */
+  #deleteClaim({ metadata }: PersistentVolumeClaim): void {
+    for (const set of this.#sets.list()) {
+      const isNear = set.metadata.namespace === metadata.namespace;
+      if (isNear && set.spec?.persistentVolumeClaimRetentionPolicy?.whenScaled === "Delete")
+        this.#queue.add(keyOf(set));
+    }
   }
 
   #ownerOf(pod: PodObject): StatefulSet | undefined {

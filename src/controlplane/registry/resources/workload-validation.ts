@@ -18,6 +18,7 @@ import { validateLabels } from "../validate-meta.js";
 import { forbidden, goValue, IMMUTABLE, invalidValue, nonNegative, notSupported, required } from "./field-errors.js";
 import { goLabelSelector, goLabels, validateLabelSelector } from "./label-selector-validation.js";
 import { validatePodTemplateSpec } from "./pod-template.js";
+import { validateRetentionPolicy } from "./stateful-set-fields.js";
 
 /** Mirrors pkg/apis/apps/validation/validation.go, and the part of ReplicationControllers in pkg/apis/core/validation. */
 
@@ -149,6 +150,7 @@ export function validateStatefulSet({ spec }: Wire<V1StatefulSet>): FieldError[]
     ...nonNegative("spec.replicas", spec?.replicas),
     ...nonNegative("spec.minReadySeconds", spec?.minReadySeconds),
     ...nonNegative("spec.ordinals.start", spec?.ordinals?.start),
+    ...validateRetentionPolicy(spec?.persistentVolumeClaimRetentionPolicy),
     ...requiredSelector(selector, "statefulset"),
     // Upstream does not check the pods' spec, which lacks the volumes of the claims.
     ...labelsMatch(template, selector),
@@ -206,13 +208,6 @@ export function validateStatefulSetUpdate(
     errors.push(forbidden("spec", `updates to statefulset spec for fields other than ${list} are forbidden`));
   }
   return errors;
-}
-
-/** Drops a start of the ordinals in releases that do not know it. Mirrors dropStatefulSetDisabledFields in pkg/registry/apps/statefulset/strategy.go. */
-export function withoutUnknownFields(set: Wire<V1StatefulSet>, kubeVersion: string): Wire<V1StatefulSet> {
-  if (!set.spec?.ordinals || factFor("statefulSetStartOrdinal", kubeVersion)) return set;
-  const { ordinals: _dropped, ...spec } = set.spec;
-  return { ...set, spec };
 }
 
 export function validateControllerRevision({ data, revision }: Wire<V1ControllerRevision>): FieldError[] {

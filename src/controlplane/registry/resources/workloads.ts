@@ -25,6 +25,7 @@ import {
   nameOf,
 } from "./cells.js";
 import { row, SCALE, statusOf } from "./rows.js";
+import { withKnownFields } from "./stateful-set-fields.js";
 import { PLAIN, specAndStatus } from "./stored.js";
 import {
   DAEMON_SET_STATUS,
@@ -43,7 +44,6 @@ import {
   validateReplicationController,
   validateStatefulSet,
   validateStatefulSetUpdate,
-  withoutUnknownFields,
 } from "./workload-validation.js";
 
 /** Workloads. Mirrors pkg/registry/apps, pkg/registry/core/replicationcontroller and their printers. */
@@ -327,9 +327,8 @@ const STATEFUL_SET = workload(
     validate: (object) => validateStatefulSet(object as Wire<V1StatefulSet>),
     validateUpdate: (object, old, { kubeVersion }) =>
       validateStatefulSetUpdate(object as Wire<V1StatefulSet>, old as Wire<V1StatefulSet>, kubeVersion),
-    prepareForCreate: (object, { kubeVersion }) => withoutUnknownFields(object as Wire<V1StatefulSet>, kubeVersion),
-    prepareForUpdate: (object, _old, { kubeVersion }) =>
-      withoutUnknownFields(object as Wire<V1StatefulSet>, kubeVersion),
+    prepareForCreate: (object, { kubeVersion }) => withKnownFields(object as Wire<V1StatefulSet>, kubeVersion),
+    prepareForUpdate: (object, _old, { kubeVersion }) => withKnownFields(object as Wire<V1StatefulSet>, kubeVersion),
   },
   statusStrategy(STATEFUL_SET_STATUS),
 );

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { statusError } from "../../../../src/apimachinery/errors.js";
 import { CLAIMS, type PersistentVolumeClaim } from "../../../../src/controlplane/controllers/statefulset/claims.js";
+import type { StatefulSet } from "../../../../src/controlplane/controllers/statefulset/identity.js";
 import type { PodObject } from "../../../../src/controlplane/controllers/support/objects.js";
 import { podTemplate, WorkloadStage } from "../support/workload-stage.js";
 import { counts, play, running, STS, shown, statefulSet } from "./stage.js";
@@ -152,4 +153,133 @@ describe("claims of a StatefulSet", () => {
       expect(await story(stage)).toEqual(want);
     });
   }
+});
+
+const POLICY = "persistentVolumeClaimRetentionPolicy";
+const retention = (whenDeleted: string, whenScaled: string) => ({
+  ...WITH_CLAIM,
+  [POLICY]: { whenDeleted, whenScaled },
+});
+
+async function policyOf(stage: WorkloadStage): Promise<unknown> {
+  const { spec } = await stage.get<StatefulSet>(STS, "web");
+  return spec?.[POLICY];
+}
+
+/** `StatefulSet web`: the owners of a claim */
+async function ownersOf(stage: WorkloadStage, name: string): Promise<string | undefined> {
+  const { metadata } = await stage.get<PersistentVolumeClaim>(CLAIMS, name);
+  return metadata.ownerReferences?.map((one) => `${one.kind} ${one.name}`).join(", ");
+}
+
+async function scale(stage: WorkloadStage, replicas: number): Promise<void> {
+  await stage.changeSpec(STS, "web", { replicas });
+  await play(stage);
+  await stage.pass(1);
+}
+
+const retained: readonly (readonly [title: string, kubeVersion: string, ...story: [Row[1], unknown]])[] = [
+  [
+    "the policy is dropped by a release that does not know it",
+    "1.25",
+    async (stage) => {
+      await running(stage, 2, retention("Delete", "Delete"));
+      await scale(stage, 1);
+      return [await policyOf(stage), await claims(stage)];
+    },
+    [undefined, "data-web-0 Pending, data-web-1 Pending"],
+  ],
+  [
+    "all are retained without a policy",
+    "1.27",
+    async (stage) => {
+      await running(stage, 1, WITH_CLAIM);
+      return [await policyOf(stage), await ownersOf(stage, "data-web-0")];
+    },
+    [{ whenDeleted: "Retain", whenScaled: "Retain" }, undefined],
+  ],
+  [
+    "whenScaled: the claim of a pod that is scaled away goes with it",
+    "1.27",
+    async (stage) => {
+      await running(stage, 2, retention("Retain", "Delete"));
+      const before = await ownersOf(stage, "data-web-1");
+      await stage.changeSpec(STS, "web", { replicas: 1 });
+      const during = await ownersOf(stage, "data-web-1");
+      await scale(stage, 1);
+      return [before, during, await claims(stage), await ownersOf(stage, "data-web-0")];
+    },
+    [undefined, "Pod web-1", "data-web-0 Pending", undefined],
+  ],
+  [
+    "whenScaled: a pod that comes back gets a new claim",
+    "1.27",
+    async (stage) => {
+      await running(stage, 2, retention("Retain", "Delete"));
+      const { metadata } = await stage.get(CLAIMS, "data-web-1");
+      await scale(stage, 1);
+      await scale(stage, 2);
+      return (await stage.get(CLAIMS, "data-web-1")).metadata.uid !== metadata.uid;
+    },
+    true,
+  ],
+  [
+    "whenScaled: a pod waits until the claim of its predecessor is gone",
+    "1.27",
+    async (stage) => {
+      await running(stage, 2, retention("Retain", "Delete"));
+      const finalizers = ["kubernetes.io/pvc-protection"];
+      await stage.change(CLAIMS, "data-web-1", (one) => ({ ...one, metadata: { ...one.metadata, finalizers } }));
+      await scale(stage, 1);
+      await scale(stage, 2);
+      const waiting = [await shown(stage), stage.decisions().at(-1)];
+      await stage.change(CLAIMS, "data-web-1", (one) => ({ ...one, metadata: { ...one.metadata, finalizers: [] } }));
+      await play(stage);
+      return [...waiting, await shown(stage)];
+    },
+    [
+      "web-0 nginx",
+      "wait for pod default/web-1 until its old claims are gone: they go with the pod that was scaled away",
+      "web-0 nginx, web-1 nginx",
+    ],
+  ],
+  [
+    "whenDeleted: all claims go with the set",
+    "1.27",
+    async (stage) => {
+      await running(stage, 2, retention("Delete", "Retain"));
+      const owner = await ownersOf(stage, "data-web-1");
+      await scale(stage, 1);
+      const scaled = await claims(stage);
+      await stage.delete(STS, "web");
+      await play(stage);
+      await stage.pass(1);
+      return [owner, scaled, await claims(stage)];
+    },
+    ["StatefulSet web", "data-web-0 Pending, data-web-1 Pending", ""],
+  ],
+  [
+    "a new policy changes the owners of the claims that are there",
+    "1.27",
+    async (stage) => {
+      await running(stage, 1, WITH_CLAIM);
+      await stage.changeSpec(STS, "web", { [POLICY]: { whenDeleted: "Delete", whenScaled: "Delete" } });
+      const owned = await ownersOf(stage, "data-web-0");
+      await stage.changeSpec(STS, "web", { [POLICY]: { whenDeleted: "Retain", whenScaled: "Delete" } });
+      return [owned, await ownersOf(stage, "data-web-0"), stage.errors()];
+    },
+    ["StatefulSet web", undefined, []],
+  ],
+  [
+    "a policy that there is not is refused",
+    "1.27",
+    (stage) => stage.create(STS, statefulSet(1, retention("Keep", "Retain"))).catch(({ message }: Error) => message),
+    'StatefulSet.apps "web" is invalid: spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Keep": ' +
+      'supported values: "Retain", "Delete"',
+  ],
+];
+
+test.each(retained)("claims of a StatefulSet: %s", async (_title, kubeVersion, story, want) => {
+  await using stage = await WorkloadStage.open({ kubeVersion });
+  expect(await story(stage)).toEqual(want);
 });
