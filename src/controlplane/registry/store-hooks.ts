@@ -49,7 +49,8 @@ export function reportBegun(
   if (report === undefined || object === before) return;
   const changes = changesBetween(definition, before, object);
   const what = `allocate for ${definition.kind} ${object.metadata.name ?? ""}`;
-  if (changes.length > 0) report({ what, why: "", changes, upstream: { file: FILE, func } });
+  const why = "addresses and ports come from ranges that all objects share";
+  if (changes.length > 0) report({ what, why, changes, upstream: { file: FILE, func } });
 }
 
 /** Runs `write` with the object that a hook prepared. A result of undefined means that nothing was stored. */
