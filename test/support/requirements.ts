@@ -7,6 +7,8 @@ const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
   chromium: ["/usr/bin/chromium", "--version"],
   containerd: ["sh", "-c", "containerd --version && runc --version && ctr --version"],
   etcd: ["sh", "-c", "etcd --version && etcdctl version"],
+  /** a kube-apiserver that the tests start; CI has none */
+  "kube-apiserver": ["sh", "-c", '"$KUBELAB_TEST_KUBE_APISERVER" --version'],
   kubectl: ["kubectl", "version", "--client"],
   openssl: ["openssl", "version"],
   python3: ["python3", "--version"],

@@ -57,7 +57,9 @@ export function shownValue(codec: StorageCodec, { key, value }: KeyValue, showsS
     return { format: "text", bytes, text: showsSecrets ? text : redactText(text) };
   }
   try {
-    const object = codec.decode(key.toString(), value);
+    // Reports what API servers cannot read, too.
+    codec.decode(key.toString(), value);
+    const object = codec.asStored(key.toString(), value);
     return { format, bytes, object: showsSecrets ? object : (redactBody(object) as KubeObject) };
   } catch (error) {
     if (!(error instanceof UndecodableError)) throw error;

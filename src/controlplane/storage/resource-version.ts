@@ -33,9 +33,11 @@ export function withResourceVersion(object: KubeObject, revision: number): KubeO
 
 /**
  * The object's JSON as a storage keeps it: without its resourceVersion, whose place the key's revision takes.
+ * @param managedFields of the version before: no object has them here
  * Mirrors k8s.io/apiserver/pkg/storage/api_object_versioner.go (PrepareObjectForStorage).
  */
-export function storedJson(object: KubeObject): string {
+export function storedJson(object: KubeObject, managedFields?: unknown): string {
   const { resourceVersion: _, ...metadata } = object.metadata;
-  return JSON.stringify({ ...object, metadata: orderedMeta(metadata) });
+  const ordered = orderedMeta(metadata);
+  return JSON.stringify({ ...object, metadata: managedFields === undefined ? ordered : { ...ordered, managedFields } });
 }

@@ -46,6 +46,18 @@ export function decodeProtobufBody(bytes: Buffer, kind: KindRef): DecodedBody {
 }
 
 /**
+ * What a stored value says, with the fields that `schemaOf` names for its kind and version, and without defaults.
+ * @throws StatusError, ProtobufError
+ */
+export function readStoredProtobuf(
+  bytes: Buffer,
+  schemaOf: (apiVersion: string, kind: string) => string,
+): Readonly<Record<string, unknown>> {
+  const { apiVersion, typeName: kind, raw } = readEnvelope(bytes, internalError);
+  return { kind, apiVersion, ...decodeMessage(schemaOf(apiVersion, kind), raw) };
+}
+
+/**
  * Decodes the options in the body of a DELETE, as Go clients (kubelets, controllers) send them.
  * @throws StatusError 500 for a body that is not DeleteOptions, as for JSON
  */

@@ -145,7 +145,10 @@ export const RESOURCE_QUOTAS = row(
   "v1",
   "ResourceQuota",
   "resourcequotas",
-  specAndStatus({ strategy: { validate: (quota: Quota) => validateSpec(quota.spec), validateUpdate } }),
+  specAndStatus({
+    freshStatus: () => ({}),
+    strategy: { validate: (quota: Quota) => validateSpec(quota.spec), validateUpdate },
+  }),
   {
     shortNames: ["quota"],
     deleteReturnsObject: true,

@@ -38,9 +38,9 @@ export function specAndStatus({ counted = false, freshStatus, strategy = {} }: S
     prepareForUpdate(object, old, context) {
       const kept: KubeObject = { ...object, status: old.status };
       const prepared = strategy.prepareForUpdate?.(kept, old, context) ?? kept;
-      if (!counted) return prepared;
-      const before = old.metadata.generation ?? 1;
-      return withGeneration(prepared, semanticallyEqual(prepared.spec, old.spec) ? before : before + 1);
+      if (!counted || semanticallyEqual(prepared.spec, old.spec)) return prepared;
+      // An older server may not have counted.
+      return withGeneration(prepared, (old.metadata.generation ?? 0) + 1);
     },
   };
 }

@@ -7,6 +7,8 @@ import type { KeyValue } from "./messages.js";
 /** An entry of etcd, with the length of its value. */
 export interface DecodedEntry extends StoredEntry {
   readonly bytes: number;
+  /** what a kube-apiserver wrote: kept with the next version, and not shown */
+  readonly managedFields?: unknown;
 }
 
 interface Known {
@@ -25,6 +27,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 export class DecodedValues {
   readonly #known = new Map<string, Known>();
   #bytes = 0;
+  #hasManagedFields = false;
 
   constructor(
     readonly codec: StorageCodec,
@@ -61,10 +64,19 @@ export class DecodedValues {
     const modRevision = Number(kv.modRevision);
     const known = this.find(key, modRevision);
     if (known !== undefined) return known;
-    const object = withResourceVersion(this.codec.decode(key, kv.value), modRevision);
-    const entry = { key, object, createRevision: Number(kv.createRevision), modRevision, bytes: kv.value.length };
+    const decoded = this.codec.decode(key, kv.value);
+    const { managedFields } = decoded.metadata as { readonly managedFields?: unknown };
+    this.#hasManagedFields ||= managedFields !== undefined;
+    const object = withResourceVersion(decoded, modRevision);
+    const common = { key, object, createRevision: Number(kv.createRevision), modRevision, bytes: kv.value.length };
+    const entry: DecodedEntry = managedFields === undefined ? common : { ...common, managedFields };
     this.add(entry);
     return entry;
+  }
+
+  /** Whether a value had managedFields so far. */
+  get hasManagedFields(): boolean {
+    return this.#hasManagedFields;
   }
 
   /** The version of the key, if it is kept. */

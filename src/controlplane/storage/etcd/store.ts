@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
+import { defined } from "../../../util/defined.js";
 import { withResourceVersion } from "../resource-version.js";
 import {
   CompactedError,
@@ -188,9 +189,10 @@ export class EtcdStorage implements Storage {
     expectedRevision: number,
     { ttlSeconds = 0 }: WriteOptions = {},
   ): Promise<StoredEntry | undefined> {
-    const value = this.deps.codec.encode(object);
     const lease = ttlSeconds === 0 ? 0n : await this.#requests.answer(this.#leases.leaseFor(ttlSeconds));
-    const known = this.#values.find(key, expectedRevision);
+    const known = await this.#before(key, expectedRevision);
+    const managedFields = known?.managedFields;
+    const value = this.deps.codec.encode(object, managedFields);
     // The previous value is only sent when the revision of its creation is not known.
     const prevKv = expectedRevision !== 0 && known === undefined;
     const requestPut = { key: Buffer.from(key), value, lease, prevKv };
@@ -204,10 +206,20 @@ export class EtcdStorage implements Storage {
       createRevision: Number(created ?? modRevision),
       modRevision,
       bytes: value.length,
+      ...defined({ managedFields }),
     };
     this.#values.add(entry);
     this.#feeds.running(key)?.wrote(key, entry, modRevision);
     return entry;
+  }
+
+  /** The version that a write replaces, if it is kept; or if it can have managedFields. */
+  async #before(key: string, revision: number): Promise<DecodedEntry | undefined> {
+    const known = this.#values.find(key, revision);
+    if (known !== undefined || revision === 0 || !this.#values.hasManagedFields) return known;
+    const { kvs } = await this.#requests.range({ key: Buffer.from(key) });
+    const [kv] = kvs;
+    return kv === undefined || Number(kv.modRevision) !== revision ? undefined : this.#values.one(kv);
   }
 
   async delete(key: string, expectedRevision: number): Promise<StoredEntry | undefined> {
