@@ -191,7 +191,10 @@ async function simulatedMachine(machine: SimulatedMachine): Promise<NodeMachine>
     hostPaths: { kind: "below", root: join(rootDir, "host") },
     ownsCgroups: true,
     hostsFile,
-    getDirFsInfo: simulatedDisk(cri.images, diskBytes(plan.resources)),
+    getDirFsInfo: simulatedDisk(
+      { imageService: cri.images, clock },
+      { capacityBytes: diskBytes(plan.resources), rootDir },
+    ),
     usage: simulatedUsage(clock),
   };
 }

@@ -1,24 +1,57 @@
 import type { RemoteImageService } from "../cri/remote/remote-image.js";
 import type { GetDirFsInfo } from "../kubelet/cadvisor/fs-info.js";
+import { diskUsage } from "../kubelet/stats/disk-usage.js";
+import { podLogsDir, podsDir } from "../kubelet/volumes/paths.js";
+import type { Clock } from "../util/clock.js";
 
 /** ext4's default: an inode for each 16 KiB. */
 const BYTES_PER_INODE = 16_384;
 
+/** How long the files of pods are not measured again: less than an eviction manager waits, which would act on old figures. */
+const FILES_PERIOD_MS = 9_000;
+
+interface Used {
+  readonly usedBytes: number;
+  readonly inodesUsed: number;
+}
+
+export interface SimulatedDiskOptions {
+  readonly capacityBytes: number;
+  /** of the kubelet: volumes and logs of pods are below it */
+  readonly rootDir: string;
+}
+
 /**
- * The one disk of a simulated machine. Its capacity is what the node reports; what the runtime uses for images and containers
- * is not available.
+ * The one disk of a simulated machine. Its capacity is what the node reports; what the runtime uses for images and containers is
+ * not available, nor what volumes and logs of pods take.
  */
 export function simulatedDisk(
-  imageService: Pick<RemoteImageService, "imageFsInfo">,
-  capacityBytes: number,
+  { imageService, clock }: { readonly imageService: Pick<RemoteImageService, "imageFsInfo">; readonly clock: Clock },
+  { capacityBytes, rootDir }: SimulatedDiskOptions,
 ): GetDirFsInfo {
+  let files: { readonly atMs: number; readonly usages: readonly Used[] } | undefined;
+  const filesOfPods = async (signal: AbortSignal) => {
+    const atMs = clock.now();
+    if (files === undefined || atMs - files.atMs >= FILES_PERIOD_MS) {
+      const folders = [podsDir(rootDir), podLogsDir(rootDir)];
+      files = { atMs, usages: await Promise.all(folders.map((folder) => diskUsage(folder, signal))) };
+    }
+    return files.usages;
+  };
   return async (_path, signal) => {
     const result = await imageService.imageFsInfo(signal);
     if (result.outcome !== "ok") throw new Error(result.text);
     const { imageFilesystems, containerFilesystems } = result.value;
     const all = [...imageFilesystems, ...containerFilesystems];
-    const usedBytes = all.reduce((sum, one) => sum + Number(one.usedBytes?.value ?? 0n), 0);
-    const inodesUsed = all.reduce((sum, one) => sum + Number(one.inodesUsed?.value ?? 0n), 0);
+    const usages = [
+      ...(await filesOfPods(signal)),
+      ...all.map((one) => ({
+        usedBytes: Number(one.usedBytes?.value ?? 0n),
+        inodesUsed: Number(one.inodesUsed?.value ?? 0n),
+      })),
+    ];
+    const usedBytes = usages.reduce((sum, one) => sum + one.usedBytes, 0);
+    const inodesUsed = usages.reduce((sum, one) => sum + one.inodesUsed, 0);
     const inodes = Math.floor(capacityBytes / BYTES_PER_INODE);
     return {
       device: "simulated",

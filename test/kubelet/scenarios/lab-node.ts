@@ -103,7 +103,10 @@ export class LabNode {
           ownsCgroups: true,
           hostPaths: { kind: "below", root: join(rootDir, "host") },
           hostsFile: "/etc/hosts",
-          getDirFsInfo: simulatedDisk(cri.images, diskBytes(resources)),
+          getDirFsInfo: simulatedDisk(
+            { imageService: cri.images, clock: deps.clock },
+            { capacityBytes: diskBytes(resources), rootDir },
+          ),
         },
         config,
       },

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -91,7 +91,27 @@ for (const [capacity, images, containers, availableBytes, inodesFree] of disks) 
     const imageService = {
       imageFsInfo: async () => ({ outcome: "ok", value: ImageFsInfoResponse.create(response) }) as const,
     };
-    const info = await simulatedDisk(imageService, capacity)("/any", signal);
+    const options = { capacityBytes: capacity, rootDir: "/nonexistent" };
+    const info = await simulatedDisk({ imageService, clock: new FakeClock() }, options)("/any", signal);
     expect(info).toMatchObject({ capacityBytes: capacity, availableBytes, inodes: 10, inodesFree });
   });
 }
+
+test("volumes and logs of pods are on the simulated disk, measured again after nine seconds", async () => {
+  const rootDir = await mkdtemp(join(tmpdir(), "disk-"));
+  const clock = new FakeClock();
+  const imageService = {
+    imageFsInfo: async () => ({ outcome: "ok", value: ImageFsInfoResponse.create({}) }) as const,
+  };
+  const disk = simulatedDisk({ imageService, clock }, { capacityBytes: 2 ** 30, rootDir });
+  const used = async () => 2 ** 30 - (await disk("/any", signal)).availableBytes;
+  expect(await used()).toBe(0);
+  await mkdir(join(rootDir, "pods"));
+  await writeFile(join(rootDir, "pods", "file"), Buffer.alloc(100_000));
+  await mkdir(join(rootDir, "log", "pods"), { recursive: true });
+  await writeFile(join(rootDir, "log", "pods", "0.log"), Buffer.alloc(50_000));
+  expect(await used()).toBe(0);
+  await clock.advance(9_000);
+  expect(await used()).toBeGreaterThanOrEqual(150_000);
+  await rm(rootDir, { recursive: true });
+});
