@@ -24,6 +24,8 @@ export interface ListText {
  * Current objects are listed and watched often; superseded versions only serve watches that resume.
  */
 const TURN_BYTES = 8 * 1024 * 1024;
+/** A turn is as long as the longest list, up to this: a list that does not fit would be encoded anew for each reader. */
+const MAX_TURN_BYTES = 64 * 1024 * 1024;
 
 const COMMA = Buffer.from(",");
 const LINE_FEED = Buffer.from("\n");
@@ -34,9 +36,12 @@ export class Serializer {
   #recent = new WeakMap<KubeObject, CachedText>();
   #older = new WeakMap<KubeObject, CachedText>();
   #recentBytes = 0;
+  #turnBytes: number;
   readonly #heads = new Map<string, string>();
 
-  constructor(readonly turnBytes = TURN_BYTES) {}
+  constructor(turnBytes = TURN_BYTES) {
+    this.#turnBytes = turnBytes;
+  }
 
   /**
    * Compact, ending with a line feed.
@@ -62,6 +67,7 @@ export class Serializer {
       bytes += item.length;
     }
     parts.push(END_OF_LIST);
+    this.#turnBytes = Math.max(this.#turnBytes, Math.min(bytes, MAX_TURN_BYTES));
     return { parts, bytes: bytes + Math.max(0, list.items.length - 1) };
   }
 
@@ -82,7 +88,7 @@ export class Serializer {
     let cached = this.#recent.get(object);
     if (cached !== undefined) return cached;
     cached = this.#older.get(object) ?? { item: unpooled(itemText(object, this.#head(object))) };
-    if (this.#recentBytes > this.turnBytes) {
+    if (this.#recentBytes > this.#turnBytes) {
       this.#older = this.#recent;
       this.#recent = new WeakMap();
       this.#recentBytes = 0;

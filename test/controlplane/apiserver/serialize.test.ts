@@ -34,3 +34,18 @@ test("many watchers share one buffer", () => {
   const object = { kind: "ConfigMap", apiVersion: "v1", metadata };
   assert.equal(serializer.event("ADDED", object), serializer.event("ADDED", object));
 });
+
+test("serialize: a list that is longer than a turn of the cache is encoded once", () => {
+  const items = Array.from({ length: 50 }, (_, i) => ({
+    kind: "ConfigMap",
+    apiVersion: "v1",
+    metadata: { name: `c${i}` },
+    data: { filler: "x".repeat(100) },
+  }));
+  const serializer = new Serializer(1_000);
+  const list = () =>
+    serializer.list({ kind: "ConfigMapList", apiVersion: "v1", metadata: {}, items }).parts.slice(1, -1);
+  list();
+  const second = list();
+  for (let i = 0; i < 3; i++) assert(list().every((part, at) => part === second[at]));
+});
