@@ -21,6 +21,14 @@ export function simulatedUsage(clock: Clock): MachineUsage {
 /** USER_HZ: the unit of /proc/stat on all Linux machines. */
 const NS_PER_TICK = 1e9 / 100;
 
+/** Mirrors Stats in pkg/kubelet/stats/pidlimit/pidlimit_linux.go. */
+function tasks() {
+  const numberIn = (path: string) => Number(readFileSync(path, "utf8"));
+  const max = Math.min(numberIn("/proc/sys/kernel/pid_max"), numberIn("/proc/sys/kernel/threads-max"));
+  const count = Number(/\/(\d+) /.exec(readFileSync("/proc/loadavg", "utf8"))?.[1] ?? 0);
+  return { count, max };
+}
+
 /** This machine, as Linux reports it. @returns undefined on other systems */
 export function realUsage(): MachineUsage | undefined {
   const read = () => {
@@ -34,6 +42,7 @@ export function realUsage(): MachineUsage | undefined {
       coreNanoSeconds: (user + nice + system + irq + softIrq + steal) * NS_PER_TICK,
       memoryBytes: bytes("MemTotal") - bytes("MemAvailable"),
       memoryCapacityBytes: bytes("MemTotal"),
+      processes: tasks(),
     };
   };
   try {

@@ -107,6 +107,8 @@ export class EvictionManager implements PodAdmitHandler {
    * @returns the pods that were evicted. @throws the signal's reason
    */
   async synchronize(signal: AbortSignal): Promise<readonly V1Pod[]> {
+    const { thresholds: configured, isolatesLocalStorage } = this.config;
+    if (configured.length === 0 && !isolatesLocalStorage) return [];
     const measured = await this.#measure(signal);
     if (measured === undefined) return [];
     const { summary, observations, hasDedicatedImageFs } = measured;

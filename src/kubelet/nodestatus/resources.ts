@@ -6,6 +6,8 @@ import {
 } from "../../apimachinery/quantity.js";
 import { LabError } from "../../util/errors.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
+import { parseThresholdConfig } from "../eviction/parse.js";
+import { type Signal, thresholdAmount } from "../eviction/threshold.js";
 
 /** The capacity that the node reports, as quantities in the API's canonical form: `100`, `32Gi`, `110`. */
 export interface NodeResources {
@@ -64,26 +66,22 @@ export type Reservations = Pick<KubeletConfiguration, "evictionHard" | "systemRe
  * The part of the capacity that pods may use: without what is reserved for the system, and for memory and disk without the
  * hard eviction threshold, so that the node can act before it runs out.
  *
- * Mirrors GetNodeAllocatableReservation in pkg/kubelet/cm/node_container_manager_linux.go.
- * @throws QuantityError
+ * Mirrors GetNodeAllocatableReservation in pkg/kubelet/cm/node_container_manager_linux.go and hardEvictionReservation in
+ * pkg/kubelet/cm/helpers.go.
+ * @throws Error when a threshold or a quantity is wrong
  */
 export function allocatable(capacity: NodeResources, reservations: Reservations): NodeResources {
   const { evictionHard, systemReserved = {}, kubeReserved = {} } = reservations;
-  const without = (amount: string, name: string, threshold = "0") =>
-    [systemReserved[name] ?? "0", kubeReserved[name] ?? "0", hardThreshold(amount, threshold)].reduce(
-      subtractQuantity,
-      amount,
-    );
+  const thresholds = parseThresholdConfig({ evictionHard });
+  const without = (amount: string, name: string, signal?: Signal) => {
+    const threshold = thresholds.find((one) => one.signal === signal);
+    const kept = threshold === undefined ? 0 : thresholdAmount(threshold.value, unitValue(amount));
+    return [systemReserved[name] ?? "0", kubeReserved[name] ?? "0", String(kept)].reduce(subtractQuantity, amount);
+  };
   return {
     ...capacity,
     cpu: without(capacity.cpu, "cpu"),
-    memory: without(capacity.memory, "memory", evictionHard["memory.available"]),
-    disk: without(capacity.disk ?? DEFAULT_DISK, "ephemeral-storage", evictionHard["nodefs.available"]),
+    memory: without(capacity.memory, "memory", "memory.available"),
+    disk: without(capacity.disk ?? DEFAULT_DISK, "ephemeral-storage", "nodefs.available"),
   };
-}
-
-/** A threshold as a quantity. Mirrors GetThresholdQuantity in pkg/kubelet/eviction/api/types.go. @param threshold `100Mi` or `5%` */
-function hardThreshold(capacity: string, threshold: string): string {
-  const percent = /^(\d+(?:\.\d+)?)%$/.exec(threshold)?.[1];
-  return percent === undefined ? threshold : String(Math.trunc((unitValue(capacity) * Number(percent)) / 100));
 }

@@ -5,6 +5,8 @@ export interface MachineReading {
   readonly memoryBytes: number;
   /** of the machine; undefined: as the node reports it */
   readonly memoryCapacityBytes?: number;
+  /** tasks, and how many the machine can have; undefined: not measured */
+  readonly processes?: { readonly count: number; readonly max: number };
 }
 
 /**

@@ -96,6 +96,7 @@ export class SummaryProvider {
       startTimeMs: this.#startTimeMs,
       cpu: this.#cpu(nowMs, whole.coreNanoSeconds, updateStats),
       memory: this.#memory(nowMs, whole.memoryBytes, read.memoryCapacityBytes),
+      ...rlimitOf(nowMs, read),
     };
   }
 
@@ -115,6 +116,10 @@ export class SummaryProvider {
     const available = capacity === undefined ? {} : { availableBytes: Math.max(0, capacity - bytes) };
     return { timeMs, ...available, usageBytes: bytes, workingSetBytes: bytes, rssBytes: bytes };
   }
+}
+
+function rlimitOf(timeMs: number, { processes }: MachineReading): Pick<NodeStats, "rlimit"> {
+  return processes === undefined ? {} : { rlimit: { timeMs, maxpid: processes.max, curproc: processes.count } };
 }
 
 function sumOf(left: Usage, right: Usage): Usage {

@@ -383,6 +383,15 @@ describe("limits of local storage", () => {
     expect(node.manager.conditions).toEqual([]);
   });
 
+  test("without thresholds and limits nothing is measured", async () => {
+    const node = new Node({ isolatesLocalStorage: false });
+    node.isMeasured = () => {
+      throw new Error("asked");
+    };
+    expect(await node.sync()).toBe("");
+    expect(node.facts).toEqual([]);
+  });
+
   test("pods are not held to them if the configuration says so", async () => {
     const node = new Node({ isolatesLocalStorage: false });
     node.add(limited("a"), { volumes: { cache: "2Mi" } });

@@ -101,7 +101,7 @@ describe("setNodeStatus", () => {
   test("capacity is the requested one and a disk; allocatable is what evictions leave of it", () => {
     assert.deepEqual(before.capacity, { cpu: "2", "ephemeral-storage": "100Gi", memory: "24684092Ki", pods: "110" });
     const { "ephemeral-storage": disk, memory } = before.allocatable ?? {};
-    assert.deepEqual([disk, memory], ["90Gi", "24581692Ki"]);
+    assert.deepEqual([disk, memory], ["96636764000", "24581692Ki"]);
   });
 
   test("what others wrote stays: conditions, capacity of devices, fields of controllers", () => {
@@ -162,15 +162,22 @@ describe("resources", () => {
     test(`of ${memory} pods may use ${want}: 100Mi stay free`, () => {
       const rest = { cpu: "2", pods: "1" };
       const left = allocatable({ ...rest, memory, disk: "50Gi" }, setDefaults({}, "1.25"));
-      assert.deepEqual(left, { ...rest, memory: want, disk: "45Gi" });
+      assert.deepEqual(left, { ...rest, memory: want, disk: "48318382000" });
     });
   }
+  test("a tenth of the disk is upstream's, a 32 bit float: what a real node of this size reports", () => {
+    const { disk } = allocatable(
+      { cpu: "2", memory: "8Gi", pods: "110", disk: "101430960Ki" },
+      setDefaults({}, "1.25"),
+    );
+    assert.equal(disk, "93478772582");
+  });
   for (const [fields, cpu, memory, disk] of [
     [{ evictionHard: { "memory.available": "500Mi" } }, "2", "1548Mi", "10Gi"],
-    [{ evictionHard: { "memory.available": "10%" } }, "2", "1932735284", "10Gi"],
+    [{ evictionHard: { "memory.available": "10%" } }, "2", "1932735280", "10Gi"],
     [{ evictionHard: { "nodefs.available": "2Gi" } }, "2", "2Gi", "8Gi"],
-    [{ systemReserved: { cpu: "500m" }, kubeReserved: { cpu: "250m", memory: "924Mi" } }, "1250m", "1Gi", "9Gi"],
-    [{ kubeReserved: { cpu: "4", "ephemeral-storage": "1Gi" } }, "0", "1948Mi", "8Gi"],
+    [{ systemReserved: { cpu: "500m" }, kubeReserved: { cpu: "250m", memory: "924Mi" } }, "1250m", "1Gi", "9663676400"],
+    [{ kubeReserved: { cpu: "4", "ephemeral-storage": "1Gi" } }, "0", "1948Mi", "8589934576"],
   ] as const) {
     test(`with ${JSON.stringify(fields)} pods may use ${cpu}, ${memory} and ${disk} of 2, 2Gi and 10Gi`, () => {
       const left = allocatable({ cpu: "2", memory: "2Gi", pods: "1", disk: "10Gi" }, setDefaults(fields, "1.25"));

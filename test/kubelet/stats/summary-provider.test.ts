@@ -74,8 +74,9 @@ test("a real machine's reading has its pods in it", async () => {
   assert.equal(node.memory?.availableBytes, undefined);
 });
 
-test("a real machine knows its memory, whatever the node says that it has", async () => {
-  const read = () => ({ coreNanoSeconds: 0, memoryBytes: 700, memoryCapacityBytes: 1_000 });
+test("a real machine knows its memory and processes, whatever the node says that it has", async () => {
+  const processes = { count: 80, max: 32_768 };
+  const read = () => ({ coreNanoSeconds: 0, memoryBytes: 700, memoryCapacityBytes: 1_000, processes });
   const provider = new SummaryProvider(
     {
       clock: new FakeClock(),
@@ -87,6 +88,7 @@ test("a real machine knows its memory, whatever the node says that it has", asyn
   const { node } = await provider.get(false, signal);
   assert.equal(node.memory?.availableBytes, 300);
   assert.equal(node.systemContainers?.[0]?.memory?.availableBytes, 200);
+  assert.deepEqual(node.rlimit, { timeMs: START_MS, maxpid: 32_768, curproc: 80 });
 });
 
 test("file systems are part of the whole summary only; if one cannot be measured, there is none", async () => {
