@@ -4,10 +4,9 @@ import { allUntilOneEnds, orAborted, waitAtMost } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { isAbortError, messageOf } from "../util/errors.js";
 import { Kubelet, type KubeletDeps } from "./kubelet.js";
+import { kubeletModules, reportModules } from "./modules.js";
 import type { KubeletOptions } from "./options.js";
 import { KUBELET_PORT } from "./server/server.js";
-import { startGarbageCollection } from "./sync/garbage-collection.js";
-import { podSources } from "./sync/pod-sources.js";
 import { type OpenServer, openServer } from "./sync/serve.js";
 import { isStaticPod } from "./types/pod-update.js";
 
@@ -128,24 +127,14 @@ class KubeletRun {
   /** Runs all loops, in upstream's order. Resolves when the signal aborts; rejects with the first error. */
   run(): Promise<void> {
     const { kubelet } = this;
+    const { trace } = kubelet.ctx;
     const rotate = this.#server?.rotate;
-    const loops: ((signal: AbortSignal) => Promise<void>)[] = [
-      (signal) => kubelet.runtimeUp.run(signal),
-      (signal) => kubelet.statusManager.run(signal),
-      (signal) => kubelet.pleg.run(signal),
-      (signal) => kubelet.nodes.run(signal),
-      (signal) => kubelet.services.run(signal),
-      (signal) => kubelet.objectManagers.run(signal),
-      (signal) => kubelet.images.run(signal),
-      (signal) => kubelet.imageGc.run(signal),
-      (signal) => this.#collectGarbage(signal),
-      (signal) => kubelet.logManager.run(signal),
-      (signal) => this.#evict(signal),
-      (signal) => this.#keepNode(signal),
-      ...(rotate === undefined ? [] : [(signal: AbortSignal) => kubelet.ctx.trace.detached(() => rotate(signal))]),
-      ...podSources(kubelet),
-      (signal) => kubelet.loop.run(signal),
-    ];
+    const modules = kubeletModules(kubelet, {
+      keepNode: (signal) => this.#keepNode(signal),
+      rotate: rotate === undefined ? undefined : (signal) => trace.detached(() => rotate(signal)),
+    });
+    reportModules(trace, modules);
+    const loops = modules.flatMap((one) => one.loops);
     this.#running = allUntilOneEnds(kubelet.signal, loops).catch((error: unknown) => {
       if (!kubelet.signal.aborted) throw error;
     });
@@ -187,20 +176,6 @@ class KubeletRun {
       return isStaticPod(pod) && podManager.getMirrorPodByPod(pod) === undefined;
     });
     handlers.handlePodSyncs(withoutMirror);
-  }
-
-  /** Mirrors initializeRuntimeDependentModules in pkg/kubelet/kubelet.go. */
-  async #evict(signal: AbortSignal): Promise<void> {
-    await orAborted(this.kubelet.runtimeUp.firstUp, signal);
-    await this.kubelet.evictionManager.run(signal);
-  }
-
-  #collectGarbage(signal: AbortSignal): Promise<void> {
-    const { deps, containerGc, imageGc } = this.kubelet;
-    const { trace, clock, agent } = deps;
-    // A high threshold of 100 % turns the collection of images off.
-    const images = imageGc.policy.highThresholdPercent === 100 ? {} : { imageGc };
-    return startGarbageCollection({ trace, clock, agent, containerGc, ...images }, signal);
   }
 
   async #keepNode(signal: AbortSignal): Promise<void> {

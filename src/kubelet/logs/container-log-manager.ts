@@ -16,7 +16,7 @@ import { makeRoomForRotated } from "./rotated-logs.js";
 
 const FILE = "pkg/kubelet/logs/container_log_manager.go";
 /** Mirrors containerLogMonitorInterval, which was a constant of this value before it became configurable. */
-const LOG_MONITOR_PERIOD_MS = 10_000;
+export const LOG_MONITOR_PERIOD_MS = 10_000;
 
 /** Mirrors LogRotatePolicy. */
 export interface LogRotatePolicy {

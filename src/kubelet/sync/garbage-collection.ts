@@ -8,7 +8,7 @@ import { DEFAULT_GC_POLICY, type KubeGenericRuntime } from "../kuberuntime/gener
 /** Mirrors ContainerGCPeriod in pkg/kubelet/kubelet.go. */
 export const CONTAINER_GC_PERIOD_MS = 60_000;
 /** Mirrors ImageGCPeriod in pkg/kubelet/kubelet.go. */
-const IMAGE_GC_PERIOD_MS = 300_000;
+export const IMAGE_GC_PERIOD_MS = 300_000;
 
 export interface GarbageCollectionDeps {
   readonly containerGc: Pick<ContainerGc, "garbageCollect">;
