@@ -18,7 +18,7 @@ export function addRequestCommand(command: Command, context: CliContext): void {
     command,
     "kubelab request -f pod.yaml",
     "kubelab request get pods --as jane --json",
-    `kubelab request patch pod/a --with pod/a -p '{"metadata":{"labels":{"b":"c"}}}'`,
+    `kubelab request patch po/a --with po/a -p '{"metadata":{"labels":{"b":"c"}}}'`,
     "kubelab request delete pod/a --with pod/a --etcd http://127.0.0.1:2379",
   );
   const collect = (value: string, list: readonly string[] = []) => [...list, parsePath(value)];

@@ -39,14 +39,15 @@ export async function runGet(context: CliContext, prefix: string, options: GetOp
 /** The keys last: they are the longest. */
 function tableOf(keys: readonly ShownKey[]): string[] {
   if (keys.length === 0) return [];
-  const rows = keys.map(({ createRevision, modRevision, version, lease = "-" }) =>
-    [createRevision, modRevision, version, lease].map(String),
+  const rows = keys.map(({ createRevision, modRevision, version }) =>
+    [createRevision, modRevision, version].map(String),
   );
-  const head = ["CREATE", "MOD", "VERSION", "LEASE"];
+  const head = ["CREATE", "MOD", "VERSION"];
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
   const line = (cells: readonly string[], key: string) =>
     [...cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)), key].join("  ");
-  return [line(head, "KEY"), ...rows.map((row, i) => line(row, keys[i]?.key ?? ""))];
+  const named = keys.map(({ key, lease }) => (lease === undefined ? key : `${key} (lease ${lease})`));
+  return [line(head, "KEY"), ...rows.map((row, i) => line(row, named[i] ?? ""))];
 }
 
 function linesOf(shown: Shown): string[] {

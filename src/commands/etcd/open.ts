@@ -36,7 +36,14 @@ export async function openEtcd(context: CliContext, options: EtcdOptions): Promi
     await close();
     throw error;
   }
-  return { client, codec: new StorageCodec(kindsByKey(RESOURCES)), [Symbol.asyncDispose]: close };
+  return { client, codec: new StorageCodec(kindOf), [Symbol.asyncDispose]: close };
+}
+
+const kindBelowRoot = kindsByKey(RESOURCES);
+
+/** The kind of a key, also below another root: kube-apiserver's is --etcd-prefix. */
+function kindOf(key: string) {
+  return kindBelowRoot(ROOT + key.slice(key.indexOf("/", 1) + 1));
 }
 
 async function etcdOfCluster({ env }: CliContext): Promise<EtcdConfig> {

@@ -99,11 +99,12 @@ function changesOf(before: ShownValue, after: ShownValue): readonly Change[] | u
 function print(context: CliContext, event: ShownEvent | undefined): void {
   if (event === undefined) return;
   const { type, key, modRevision, version, value, changes } = event;
-  const what = type === "PUT" ? `version ${version}, ` : "it was ";
+  const what = type === "PUT" ? `version ${version}; ` : "it was ";
   const lines = (changes ?? []).map(
     ({ op, path, value: to }) => `  ${op} ${path}${to === undefined ? "" : ` ${JSON.stringify(to)}`}`,
   );
   const same = changes?.length === 0 ? ["  no visible change (or a masked one)"] : [];
-  const head = `${modRevision} ${type} ${key}: ${what}${value === undefined ? "not known any more" : valueText(value)}`;
-  context.print({ text: [head, ...lines, ...same].join("\n"), json: event });
+  const head = `${modRevision} ${type} ${key}`;
+  const about = `  ${what}${value === undefined ? "compacted" : valueText(value)}`;
+  context.print({ text: [head, about, ...lines, ...same].join("\n"), json: event });
 }

@@ -5,6 +5,9 @@ import { counted } from "../../util/counted.js";
 import { numberedLines, widthBelow } from "../numbered-steps.js";
 import type { WayStep } from "./way.js";
 
+/** A value that needs more is cut; --json has all of it. */
+const MAX_LINES = 2;
+
 interface Style {
   readonly columns: number;
   /** false: ASCII only */
@@ -33,7 +36,7 @@ function detailsOf({ why, changes = [], upstream }: WayStep, width: number, elli
   const opWidth = Math.max(0, ...changes.map(({ op }) => op.length));
   const lines = changes.map(({ op, path, value }) => {
     const line = `${op.padEnd(opWidth)} ${path}${value === undefined ? "" : ` ${JSON.stringify(value)}`}`;
-    return line.length <= width ? line : line.slice(0, width - ellipsis.length) + ellipsis;
+    return line.length <= MAX_LINES * width ? line : line.slice(0, MAX_LINES * width - ellipsis.length) + ellipsis;
   });
   return [
     ...(why === undefined ? [] : [why]),

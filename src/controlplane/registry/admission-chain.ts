@@ -109,10 +109,16 @@ export class AdmissionChains {
     });
   }
 
-  #reportChange({ report }: RequestContext, why: string, attributes: Attributes, object: KubeObject): void {
+  #reportChange({ report }: RequestContext, plugin: string, attributes: Attributes, object: KubeObject): void {
     if (report === undefined) return;
     const changes = changesBetween(this.resource, attributes.object, object);
-    if (changes.length > 0) report({ what: `change ${subjectOf(attributes)}`, why, changes, upstream: ADMIT });
+    if (changes.length > 0)
+      report({
+        what: `change ${subjectOf(attributes)} by ${plugin}`,
+        why: `the plugin handles ${attributes.operation} of ${attributes.resource}`,
+        changes,
+        upstream: ADMIT,
+      });
   }
 }
 

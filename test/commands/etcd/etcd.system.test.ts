@@ -68,6 +68,9 @@ suiteNeeding(["etcd"], "kubelab etcd", () => {
       object: { kind: "Pod", metadata: { name: "a" } },
     });
     expect(stdout).not.toContain(SECRET.data.pw);
+    const pod = encodeProtobuf({ ...configMap(""), kind: "Pod", data: undefined }) ?? "";
+    await put("/cluster-2/pods/default/p", pod);
+    expect((await run("get", "/cluster-2/")).stdout).toMatch(/^ {2}protobuf, \d+ bytes: a Pod of v1$/m);
     expect((await run("get", "secrets/default/s", "--show-secrets")).stdout).toContain(SECRET.data.pw);
   });
 
@@ -98,8 +101,8 @@ suiteNeeding(["etcd"], "kubelab etcd", () => {
     );
     expect(old.stdout).toContain('x: "1"');
     const table = (await run("get", A, "--keys-only")).stdout.split("\n");
-    expect(table[0]).toMatch(/^CREATE +MOD +VERSION +LEASE +KEY$/);
-    expect(table[1]?.split(/ +/)).toEqual([String(first), String(second), "2", "-", A]);
+    expect(table[0]).toMatch(/^CREATE +MOD +VERSION +KEY$/);
+    expect(table[1]?.split(/ +/)).toEqual([String(first), String(second), "2", A]);
     expect((await run("get", "--limit", "1")).stdout).toMatch(/ not shown: --limit 0$/m);
     await client.call(COMPACT, { revision: second }, { timeoutMs: 5_000 });
     const gone = await run("get", A, "--rev", String(first));
@@ -117,7 +120,7 @@ suiteNeeding(["etcd"], "kubelab etcd", () => {
       signal: stop.signal,
       onStdout: seen,
     });
-    expect(stdout).toContain(`${from} PUT ${A}: version `);
+    expect(stdout).toContain(`${from} PUT ${A}\n  version `);
     expect(stdout).toContain('  replace /data/x "3"');
     expect(stdout).toContain('  add /type "Opaque"');
     expect(stdout).not.toContain(SECRET.data.pw);

@@ -52,7 +52,10 @@ test("a creation: from the filters over admission and the strategy to the transa
   expect(info?.what).toBe("create pods in namespace default, version v1");
   expect(decoded?.what).toBe(`decode ${JSON.stringify(POD).length} bytes of application/json`);
   expect(paths(defaulted?.changes)).toContain("add /spec/containers/0/imagePullPolicy");
-  expect([account?.why, priority?.why]).toEqual(["ServiceAccount", "Priority"]);
+  expect([account?.what, priority?.what]).toEqual([
+    "change create of pods default/web- by ServiceAccount",
+    "change create of pods default/web- by Priority",
+  ]);
   expect(priority?.changes?.[0]).toEqual({ op: "add", path: "/spec/priority", value: 0 });
   expect(prepared?.why).toBe("it gets a uid and its creation time, and a name that begins with web-");
   expect(paths(prepared?.changes)).toContain("add /metadata/uid");
@@ -93,6 +96,14 @@ test("a refusal ends the way: by validation, by a key that exists, by a failed c
     expect.stringMatching(/^refuse Pod web-.*: it is invalid \| wrong: spec.containers\[0\]/),
   );
   expect(told).toContainEqual(expect.stringMatching(/^transaction on \/registry\/minions\/n1: the compare failed \| /));
+});
+
+test("a service: what its kind allocates", async () => {
+  const body = { apiVersion: "v1", kind: "Service", metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } };
+  const stages = await stagesOf((face) => face.ask("/api/v1/namespaces/default/services", { method: "POST", body }));
+  const begun = stages.find(({ upstream }) => upstream?.func === "BeginCreate");
+  expect(begun?.what).toBe("allocate for Service s");
+  expect(paths(begun?.changes)).toContain("add /spec/clusterIP");
 });
 
 test("a deletion with a grace period: the object is marked, and stays", async () => {

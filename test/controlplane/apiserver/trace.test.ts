@@ -55,7 +55,7 @@ test("what admission changes and refuses", async () => {
     await face.ask("/api/v1/namespaces/missing/configmaps", { method: "POST", headers, body: configMap });
   });
   expect(decisions.filter((line) => /^(change|refuse)/.test(line))).toEqual([
-    "change create of nodes n1 | TaintNodesByCondition add /spec/taints",
+    "change create of nodes n1 by TaintNodesByCondition | the plugin handles CREATE of nodes add /spec/taints",
     'refuse create of configmaps missing/x | NamespaceLifecycle: namespaces "missing" not found',
   ]);
 });
