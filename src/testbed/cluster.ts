@@ -26,6 +26,7 @@ import {
   writeClusterState,
 } from "./cluster-state.js";
 import type { NodeContext, ProcessContext } from "./context.js";
+import { countEarlierNodes } from "./earlier-nodes.js";
 import { networkFolder, sharedNetworkFolder } from "./state-folder.js";
 
 /** Labels that nodes of a cluster register with. */
@@ -41,7 +42,7 @@ export interface ClusterOptions {
   readonly port: number;
   readonly kubeVersion: string;
   readonly speed?: number;
-  /** how many nodes are joined and kept Ready */
+  /** how many nodes are joined and kept Ready; 0 with `disk`: as many as the cluster had */
   readonly nodes: number;
   readonly nodeLabels?: readonly NodeLabels[];
   /** a control-plane node with its static pods, CoreDNS and kube-proxy; see `createSystemPods` */
@@ -78,7 +79,7 @@ export async function runCluster(
   options: ClusterOptions,
   onReady: (state: ClusterState) => void,
 ): Promise<void> {
-  const { name, port, kubeVersion, speed = 1, nodes: count, systemPods, verifyKubelets = false } = options;
+  const { name, port, kubeVersion, speed = 1, systemPods, verifyKubelets = false } = options;
   const { etcd, disk, http2 } = options;
   const { env, random, signal } = context;
   const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
@@ -94,6 +95,9 @@ export async function runCluster(
     ...(etcd === undefined ? {} : { etcd, serverId: clusterServerId(env, name) }),
   });
   const { admin, url, caPem } = controlPlane;
+  const isContinued = disk !== undefined && options.nodes === 0;
+  const earlier = () => countEarlierNodes(admin, workerName, { clock, random, trace }, signal);
+  const count = isContinued ? await earlier() : options.nodes;
   const state: ClusterState = {
     version: 1,
     name,
