@@ -47,6 +47,7 @@ export class DiskStorage extends MemoryStorage {
   readonly #closing = new AbortController();
   #log: WriteAheadLog | undefined;
   #snapshotting: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
   /** size of the last snapshot */
   #snapshotBytes = 0;
 
@@ -164,7 +165,14 @@ export class DiskStorage extends MemoryStorage {
     if (this.#snapshotting !== undefined || log.size < this.#snapshotBytes) return;
     const revision = await this.currentRevision();
     const entries = this.allEntries();
-    await log.continueIn(logFile(this.config.folder, revision));
+    const path = logFile(this.config.folder, revision);
+    try {
+      await log.continueIn(path);
+    } catch (error) {
+      // An empty log in front of later changes of the old one would look like damage.
+      await rm(path, { force: true });
+      throw error;
+    }
     this.#snapshotting = this.#snapshot(revision, entries).finally(() => {
       this.#snapshotting = undefined;
     });
@@ -191,7 +199,13 @@ export class DiskStorage extends MemoryStorage {
       await rm(snapshotFile(folder, one), { force: true });
   }
 
-  override async close(): Promise<void> {
+  override close(): Promise<void> {
+    // Once: the lock can be another process's afterwards.
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     this.#closing.abort();
     await super.close();
     await this.#log?.close();

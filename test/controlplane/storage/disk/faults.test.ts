@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { StatusError } from "../../../../src/apimachinery/errors.js";
@@ -20,8 +20,8 @@ class FaultyDisk {
   held: (() => void)[] | undefined;
 
   readonly open: OpenLogFile = async (path) => {
-    this.#fail("open");
     const file = await openLogFile(path);
+    this.#fail("open");
     const faulty: LogFile = {
       path,
       write: async (bytes, offset) => {
@@ -169,6 +169,9 @@ test("without room for a new log or a snapshot, the old log goes on", async () =
   for (const name of ["a", "b", "c"]) await put(storage, name);
   expect(readdirSync(folder).sort()).toEqual(["1.log", "identity.json", "lock"]);
   await storage.close();
+  writeFileSync(join(folder, "lock"), "1 1\n");
+  await storage.close();
+  expect(readdirSync(folder), "it gives the lock back once").toContain("lock");
   const { storage: next } = await openFolder(folder);
   expect(await contents(next)).toBe("a0@2 b0@3 c0@4 | 4");
   await next.close();
