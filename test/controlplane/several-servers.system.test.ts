@@ -66,6 +66,14 @@ suiteNeeding(["etcd"], "two control planes on one etcd", () => {
       expect(await slices()).toBe(1);
       await expect.poll(() => holder(client, "kube-controller-manager"), { timeout: 10_000 }).toBe("second");
       await expect.poll(() => holder(client, "kube-scheduler"), { timeout: 10_000 }).toBe("second");
+      const info = async () => {
+        const { data } = await get<{ data: Record<string, string> }>(
+          client,
+          "/api/v1/namespaces/kube-public/configmaps/cluster-info",
+        );
+        return data["kubeconfig"];
+      };
+      await expect.poll(info, { timeout: 10_000 }).toContain(`server: ${second.url}\n`);
       // Its controllers run.
       const body = { kind: "Namespace", apiVersion: "v1", metadata: { name: "later" } };
       await client.expect({ method: "POST", path: "/api/v1/namespaces", body });

@@ -23,7 +23,8 @@ type Sign = (data: Readonly<Record<string, string>>) => Record<string, string>;
  *
  * Mirrors pkg/controller/bootstrap/bootstrapsigner.go.
  * Differs: also creates the config map, as `kubeadm init` does upstream
- * (cmd/kubeadm/app/phases/bootstraptoken/clusterinfo/clusterinfo.go, CreateBootstrapConfigMapIfNotExists).
+ * (cmd/kubeadm/app/phases/bootstraptoken/clusterinfo/clusterinfo.go, CreateBootstrapConfigMapIfNotExists), and keeps the address of
+ * its server up to date.
  */
 export class BootstrapSigner implements Controller {
   readonly name = "bootstrapsigner";
@@ -72,12 +73,13 @@ export class BootstrapSigner implements Controller {
     secrets: SharedReflector<SecretObject>,
     configMaps: SharedReflector<ConfigMapObject>,
   ): Promise<void> {
-    const { clock, reflectors, trace } = this.#deps;
+    const { clock, reflectors, trace, serverUrl, ca } = this.#deps;
     const tokens = secrets
       .list()
       .filter(isBootstrapToken)
       .flatMap((secret) => signingToken(secret, clock.now()) ?? []);
-    const signed = (data: Readonly<Record<string, string>>) => withSignatures(data, tokens);
+    const signed = (data: Readonly<Record<string, string>>) =>
+      withSignatures(withServer(data, serverUrl, ca.certificatePem), tokens);
     const known = configMaps.get(NAMESPACE, NAME);
     if (known === undefined) {
       const namespace = reflectors.of("namespaces").byKey(NAMESPACE);
@@ -118,6 +120,21 @@ export class BootstrapSigner implements Controller {
       data: signed({ [KUBECONFIG]: clusterInfoKubeconfig(serverUrl, ca.certificatePem) }),
     });
   }
+}
+
+/**
+ * The config map's data with this server's address, if a server of this cluster has written another: it may have ended.
+ * Differs: upstream nothing changes it after `kubeadm init`.
+ */
+function withServer(
+  data: Readonly<Record<string, string>>,
+  serverUrl: string,
+  caPem: string,
+): Readonly<Record<string, string>> {
+  const content = data[KUBECONFIG] ?? "";
+  const before = /^ {4}server: (\S+)$/m.exec(content)?.[1] ?? "";
+  if (before === serverUrl || content !== clusterInfoKubeconfig(before, caPem)) return data;
+  return { ...data, [KUBECONFIG]: clusterInfoKubeconfig(serverUrl, caPem) };
 }
 
 /** The config map's data with one signature for each of the given tokens, and no other signatures. Pure. */
