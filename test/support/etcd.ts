@@ -18,7 +18,7 @@ export interface EtcdTls {
   readonly clientCaFile?: string;
 }
 
-/** An etcd of one member, for one test, on a free port of 127.0.0.1. */
+/** A member of an etcd, for one test, on free ports of 127.0.0.1. It is the only one, if not said otherwise. */
 export class TestEtcd {
   readonly #folder = mkdtempSync(join(tmpdir(), "kubelab-etcd-"));
   #process: ChildProcess | undefined;
@@ -27,7 +27,24 @@ export class TestEtcd {
     readonly url: string,
     readonly peerUrl: string,
     readonly flags: readonly string[],
+    readonly name = "test",
+    readonly initialCluster = `${name}=${peerUrl}`,
   ) {}
+
+  /** The members of one etcd. */
+  static async startMembers(count: number): Promise<readonly TestEtcd[]> {
+    const names = Array.from({ length: count }, (_, i) => `m${i}`);
+    const peers: string[] = [];
+    for (const name of names) peers.push(`${name}=http://127.0.0.1:${await freePort()}`);
+    const members: TestEtcd[] = [];
+    for (const [i, name] of names.entries()) {
+      const peerUrl = (peers[i] ?? "").slice(name.length + 1);
+      members.push(new TestEtcd(`http://127.0.0.1:${await freePort()}`, peerUrl, [], name, peers.join(",")));
+    }
+    // Each serves once there is a leader.
+    await Promise.all(members.map((member) => member.comeBack()));
+    return members;
+  }
 
   /** @param more further flags */
   static async start(tls?: EtcdTls, more: readonly string[] = []): Promise<TestEtcd> {
@@ -44,13 +61,13 @@ export class TestEtcd {
   async comeBack(): Promise<void> {
     const { url, peerUrl } = this;
     const args = [
-      "--name=test",
+      `--name=${this.name}`,
       `--data-dir=${this.#folder}`,
       `--listen-client-urls=${url}`,
       `--advertise-client-urls=${url}`,
       `--listen-peer-urls=${peerUrl}`,
       `--initial-advertise-peer-urls=${peerUrl}`,
-      `--initial-cluster=test=${peerUrl}`,
+      `--initial-cluster=${this.initialCluster}`,
       // The tests' machine may be slow to write.
       "--unsafe-no-fsync",
       ...this.flags,
