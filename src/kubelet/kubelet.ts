@@ -219,7 +219,7 @@ export class Kubelet extends KubeletBase {
   readonly podCidr = new PodCidr({ ...this.ctx, runtime: this.runtime });
   readonly images = new NodeImages({ ...this.ctx, runtime: this.runtime }, this.config.nodeStatusMaxImages);
   readonly fileSystems = new FileSystems(
-    { ...this.ctx, ...this.options.machine, runtime: this.runtime },
+    { ...this.ctx, ...this.options.machine, imageService: (this.deps.polling ?? this.deps.cri).images },
     this.options.rootDir,
   );
   readonly containerGc = new ContainerGc({ runtime: this.runtime, sourcesReady: this.sourcesReady });

@@ -122,7 +122,7 @@ export async function startNode(
         machine:
           runtime === undefined && options.isSimulated !== true
             ? realMachine()
-            : await simulatedMachine({ clock, rootDir, plan, cri, nodeAddress }),
+            : await simulatedMachine({ clock, rootDir, plan, polling, nodeAddress }),
         config,
         ...defined({
           port: options.port,
@@ -178,13 +178,14 @@ interface SimulatedMachine {
   readonly clock: Clock;
   readonly rootDir: string;
   readonly plan: JoinPlan;
-  readonly cri: CriClient;
+  /** asked for each measurement of the disk */
+  readonly polling: CriClient;
   readonly nodeAddress: string | undefined;
 }
 
 /** Pods on the embedded runtime see a folder in place of this machine: the learner's files are none of their business. */
 async function simulatedMachine(machine: SimulatedMachine): Promise<NodeMachine> {
-  const { clock, rootDir, plan, cri, nodeAddress = "127.0.0.1" } = machine;
+  const { clock, rootDir, plan, polling, nodeAddress = "127.0.0.1" } = machine;
   const hostsFile = join(rootDir, "hosts");
   await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n${nodeAddress}\t${plan.nodeName}\n`);
   return {
@@ -192,7 +193,7 @@ async function simulatedMachine(machine: SimulatedMachine): Promise<NodeMachine>
     ownsCgroups: true,
     hostsFile,
     getDirFsInfo: simulatedDisk(
-      { imageService: cri.images, clock },
+      { imageService: polling.images, clock },
       { capacityBytes: diskBytes(plan.resources), rootDir },
     ),
     usage: simulatedUsage(clock),

@@ -1,6 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Backoff } from "../../client-go/backoff.js";
-import type { ImageFsInfoResponse } from "../../cri/messages/image.js";
 import type { VersionResponse } from "../../cri/messages/runtime.js";
 import type { Pod, PodStatus, Runtime } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
@@ -131,5 +130,4 @@ export interface KubeGenericRuntime extends Runtime {
   /** @returns the ID of an image that is present; empty: it is not */
   getImageRef(image: string, signal: AbortSignal): Promise<string>;
   removeImage(image: string, signal: AbortSignal): Promise<void>;
-  imageFsInfo(signal: AbortSignal): Promise<ImageFsInfoResponse>;
 }

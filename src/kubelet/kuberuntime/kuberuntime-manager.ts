@@ -2,7 +2,6 @@ import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { Backoff } from "../../client-go/backoff.js";
 import { POD_UID_LABEL } from "../../cri/labels.js";
 import { PodSandboxState } from "../../cri/messages/enums.js";
-import type { ImageFsInfoResponse } from "../../cri/messages/image.js";
 import type { VersionResponse } from "../../cri/messages/runtime.js";
 import type { RpcResult } from "../../cri/status.js";
 import { defined } from "../../util/defined.js";
@@ -189,10 +188,6 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
 
   async removeImage(image: string, signal: AbortSignal): Promise<void> {
     answered(await this.#context.imageService.removeImage({ image }, signal));
-  }
-
-  async imageFsInfo(signal: AbortSignal): Promise<ImageFsInfoResponse> {
-    return answered(await this.#context.imageService.imageFsInfo(signal));
   }
 
   async #execSync(containerId: string, cmd: readonly string[], timeoutMs: number, signal: AbortSignal) {

@@ -1,12 +1,13 @@
-import type { ImageFsInfoResponse } from "../../cri/messages/image.js";
+import type { RemoteImageService } from "../../cri/remote/remote-image.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { FsInfo, GetDirFsInfo } from "../cadvisor/fs-info.js";
 import { toMs } from "../kuberuntime/convert.js";
+import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
 import type { FsStats } from "./summary.js";
 
 export interface FileSystemsDeps {
-  readonly runtime: { imageFsInfo(signal: AbortSignal): Promise<ImageFsInfoResponse> };
+  readonly imageService: Pick<RemoteImageService, "imageFsInfo">;
   readonly getDirFsInfo: GetDirFsInfo;
   readonly clock: Clock;
 }
@@ -61,8 +62,9 @@ export class FileSystems {
   }
 
   async #imageFs(signal: AbortSignal) {
-    const { imageFilesystems } = await this.deps.runtime.imageFsInfo(signal);
-    const [first] = imageFilesystems;
+    const result = await this.deps.imageService.imageFsInfo(signal);
+    if (result.outcome !== "ok") throw new RuntimeCallError(result);
+    const [first] = result.value.imageFilesystems;
     if (first === undefined) throw new Error("imageFs information is unavailable");
     return first;
   }

@@ -20,8 +20,10 @@ const disk = { device: "d", capacityBytes: 1_000, availableBytes: 400, inodes: 1
 const { device: _, ...sizes } = disk;
 
 function systems(response: Parameters<typeof ImageFsInfoResponse.create>[0], info = async (_: string) => disk) {
-  const runtime = { imageFsInfo: async () => ImageFsInfoResponse.create(response) };
-  return new FileSystems({ runtime, getDirFsInfo: info, clock: new FakeClock() }, "/var/lib/kubelet");
+  const imageService = {
+    imageFsInfo: async () => ({ outcome: "ok", value: ImageFsInfoResponse.create(response) }) as const,
+  };
+  return new FileSystems({ imageService, getDirFsInfo: info, clock: new FakeClock() }, "/var/lib/kubelet");
 }
 
 test("the runtime says what it uses, the machine how large the first file system is", async () => {
