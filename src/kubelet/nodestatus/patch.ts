@@ -16,7 +16,8 @@ export function nodeStatusHasChanged(before: NodeStatus, after: NodeStatus): boo
 function withoutHeartbeats(status: NodeStatus): NodeStatus {
   const conditions = (status.conditions ?? [])
     .map(({ lastHeartbeatTime: _, ...condition }) => condition)
-    .sort((a, b) => a.type.localeCompare(b.type));
+    // The first localeCompare of a process takes 7 ms.
+    .sort((a, b) => (a.type < b.type ? -1 : Number(a.type > b.type)));
   return { ...status, conditions };
 }
 
