@@ -44,6 +44,7 @@ import {
   parseNodeLabels,
   parseTaints,
 } from "./node/flags.js";
+import { NodeLife } from "./node/life.js";
 import { checkNodeOptions, type NodeCommandOptions, nodeTargetOptions, toJoinOptions } from "./node/options.js";
 import { announceNode, nodeResult, podsOf } from "./node/result.js";
 
@@ -146,8 +147,9 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     const { config, fixedPorts } = configuration;
     const server = serverOf(plan, target);
     const isOwnCluster = target?.kind === "embedded" || (await isOwnServer(env, server));
+    using life = new NodeLife(context, config);
     await using node = await startNode(
-      { context, clock, trace },
+      { context: life.context, clock, trace },
       {
         plan,
         kubeVersion,
@@ -172,9 +174,11 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     const parts = node.kubelet.kubelet;
     using _page = context.ui?.present({ tables: async () => [pods(), ...(await kubeletTables({ parts, runtime }))] });
     const status = (columns: number) => withStatus(pods, columns, `${plan.nodeName} runs; Ctrl-C ends it`);
-    await stay(context, { clock, durationMs: options.duration, status }, [
-      (inner) => Promise.race([node.done, untilAborted(inner)]),
-    ]);
+    await life.stay(node, () =>
+      stay(context, { clock, durationMs: options.duration, status }, [
+        (inner) => Promise.race([node.done, untilAborted(inner)]),
+      ]),
+    );
     if (signal.aborted) return;
     const text = `node ${plan.nodeName} stops: --duration is over`;
     trace.emit({ kind: "note", text }, { actor: "user", level: 0 });

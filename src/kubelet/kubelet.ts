@@ -38,6 +38,8 @@ import { CriticalPodAdmissionHandler } from "./lifecycle-admission/preemption.js
 import { ContainerLogManager, logRotatePolicy } from "./logs/container-log-manager.js";
 import { DnsConfigurer } from "./network/dns.js";
 import type { NodeAgent } from "./node.js";
+import { shutdownPeriods } from "./nodeshutdown/groups.js";
+import { NodeShutdownManager } from "./nodeshutdown/manager.js";
 import { NODE_OS } from "./nodestatus/machine.js";
 import type { KubeletOptions, WorkerPodCache } from "./options.js";
 import type { PodLifecycleEvent } from "./pleg/events.js";
@@ -297,6 +299,19 @@ export class Kubelet extends KubeletBase {
   readonly evictionManager: EvictionManager = this.#newEvictionManager();
 
   // Admission and the sync loop.
+  readonly shutdownManager: NodeShutdownManager = new NodeShutdownManager(
+    {
+      ...this.ctx,
+      agent: this.deps.agent,
+      getActivePods: () => filterOutInactivePods(this, this.podManager.getPods()),
+      killPod: (pod, gracePeriodOverrideSeconds, statusFunc, signal) => {
+        const killDeps = { ...this.recording, podWorkers: this.podWorkers };
+        return killPodNow(killDeps, pod, { isEvicted: false, gracePeriodOverrideSeconds, statusFunc }, signal);
+      },
+      syncNodeStatus: (signal) => this.deps.agent.heartbeat.update(signal),
+    },
+    { periods: shutdownPeriods(this.config), kubeVersion: this.options.kubeVersion },
+  );
   readonly admitHandlers: readonly PodAdmitHandler[] = [
     this.evictionManager,
     new PredicateAdmitHandler(
@@ -312,6 +327,7 @@ export class Kubelet extends KubeletBase {
       },
       { os: NODE_OS, kubeVersion: this.options.kubeVersion },
     ),
+    this.shutdownManager,
   ];
   readonly handlers = new PodHandlers(
     {

@@ -114,8 +114,8 @@ class KubeletRun {
 
   /** Why the node is not Ready; empty if it is. Mirrors ReadyCondition in pkg/kubelet/nodestatus/setters.go. */
   problems(): string[] {
-    const { runtimeState } = this.kubelet;
-    return [...runtimeState.runtimeErrors(), ...runtimeState.networkErrors()];
+    const { runtimeState, shutdownManager } = this.kubelet;
+    return [...runtimeState.runtimeErrors(), ...runtimeState.networkErrors(), ...shutdownManager.problems()];
   }
 
   /** Starts the server first, because the node's status contains its port. */

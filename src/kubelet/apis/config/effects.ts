@@ -55,6 +55,9 @@ const EFFECTIVE: ReadonlySet<ConfigField> = new Set([
   "systemReserved",
   "kubeReserved",
   "providerID",
+  "shutdownGracePeriod",
+  "shutdownGracePeriodCriticalPods",
+  "shutdownGracePeriodByPodPriority",
   "registerWithTaints",
   "registerNode",
 ]);

@@ -1,0 +1,122 @@
+import { replaceOrAppend, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import { durationText } from "../../release/fact-table.js";
+import { factFor } from "../../release/facts.js";
+import type { Trace } from "../../trace/trace.js";
+import { ChildAbort } from "../../util/abort.js";
+import type { Clock } from "../../util/clock.js";
+import { messageOf } from "../../util/errors.js";
+import type { PodAdmitHandler, PodAdmitResult } from "../lifecycle-admission/admit.js";
+import type { PodStatusFunc } from "../podworkers/update.js";
+import { podText } from "../types/pod-update.js";
+import { groupByPriority, type ShutdownGroup, type ShutdownPeriod } from "./groups.js";
+
+const UPSTREAM = { file: "pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go", func: "processShutdownEvent" };
+/** Mirrors nodeShutdownReason and nodeShutdownMessage. */
+const REASON = "Terminated";
+const MESSAGE = "Pod was terminated in response to imminent node shutdown.";
+/** Mirrors nodeShutdownNotAdmittedReason and nodeShutdownNotAdmittedMessage. */
+const NOT_ADMITTED = {
+  admit: false,
+  reason: "NodeShutdown",
+  message: "Pod was rejected as the node is shutting down.",
+} as const;
+
+export interface NodeShutdownDeps {
+  readonly getActivePods: () => readonly V1Pod[];
+  /** ends a pod, and waits until none of its containers runs. @throws Error when that takes too long */
+  readonly killPod: (
+    pod: V1Pod,
+    gracePeriodSeconds: number,
+    statusFunc: PodStatusFunc,
+    signal: AbortSignal,
+  ) => Promise<void>;
+  readonly agent: { recordEvent(type: "Normal" | "Warning", reason: string, message: string): void };
+  /** writes the node's status at once: it is not ready any more */
+  readonly syncNodeStatus: (signal: AbortSignal) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly trace: Trace;
+}
+
+/**
+ * Ends the node's pods before the node ends: those of the lowest priority first, each group within its own time.
+ *
+ * Mirrors managerImpl in pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go.
+ * Differs: the shutdown is SIGTERM to this program, because nothing here inhibits the machine's logind.
+ */
+export class NodeShutdownManager implements PodAdmitHandler {
+  #isShuttingDown = false;
+
+  constructor(
+    readonly deps: NodeShutdownDeps,
+    readonly options: { readonly periods: readonly ShutdownPeriod[]; readonly kubeVersion: string },
+  ) {}
+
+  /** Whether a shutdown waits for pods. */
+  get isEnabled(): boolean {
+    return this.options.periods.some(({ gracePeriodSeconds }) => gracePeriodSeconds > 0);
+  }
+
+  /** Why the node is not ready; empty if it does not shut down. Mirrors ShutdownStatus. */
+  problems(): string[] {
+    return this.#isShuttingDown ? ["node is shutting down"] : [];
+  }
+
+  /** Mirrors Admit. */
+  async admit(): Promise<PodAdmitResult> {
+    return this.#isShuttingDown ? NOT_ADMITTED : { admit: true };
+  }
+
+  /** Ends the pods. Resolves when all have ended, or their time is over. @throws the signal's reason */
+  async shutDown(signal: AbortSignal): Promise<void> {
+    const { agent, trace, syncNodeStatus } = this.deps;
+    if (!this.isEnabled || this.#isShuttingDown) return;
+    this.#isShuttingDown = true;
+    agent.recordEvent("Normal", "NodeShutdown", "Shutdown manager detected shutdown event");
+    await trace.step("kubelet", "Shut the node down", { upstream: UPSTREAM }, async () => {
+      const [groups] = await Promise.all([
+        groupByPriority(this.options.periods, this.deps.getActivePods()),
+        syncNodeStatus(signal),
+      ]);
+      for (const group of groups) await this.#endGroup(group, signal);
+      trace.emit({ kind: "note", text: "Shutdown manager completed processing shutdown event" }, { actor: "kubelet" });
+    });
+  }
+
+  async #endGroup({ priority, gracePeriodSeconds, pods }: ShutdownGroup, signal: AbortSignal): Promise<void> {
+    // Nothing waits for a range of priorities without pods.
+    if (pods.length === 0) return;
+    const { trace, clock } = this.deps;
+    const what = `end ${pods.map(podText).join(", ")} within ${durationText(gracePeriodSeconds * 1000)}`;
+    const why = `their priority is ${priority} or more; pods of a higher range come after them`;
+    trace.emit({ kind: "decision", what, why, upstream: UPSTREAM }, { actor: "kubelet" });
+    using timer = new ChildAbort(signal);
+    const over = clock.sleep(gracePeriodSeconds * 1000, timer.signal).then(() => false);
+    const all = Promise.all(pods.map((pod) => this.#endPod(pod, gracePeriodSeconds, signal))).then(() => true);
+    const hasEnded = await Promise.race([all, over]);
+    timer.abort();
+    over.catch(() => {});
+    all.catch(() => {});
+    if (hasEnded) return;
+    const text = `Shutdown manager pod killing time out: gracePeriod ${gracePeriodSeconds}, priority ${priority}`;
+    trace.emit({ kind: "note", text }, { actor: "kubelet" });
+  }
+
+  async #endPod(pod: V1Pod, groupSeconds: number, signal: AbortSignal): Promise<void> {
+    const own = pod.spec.terminationGracePeriodSeconds ?? Number.POSITIVE_INFINITY;
+    try {
+      await this.deps.killPod(pod, Math.min(own, groupSeconds), (status) => this.#terminated(status), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = `Shutdown manager failed killing pod ${podText(pod)}: ${messageOf(error)}`;
+      this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
+    }
+  }
+
+  #terminated(status: V1PodStatus): V1PodStatus {
+    const ended = { ...status, phase: "Failed", reason: REASON, message: MESSAGE } as const;
+    if (!factFor("podDisruptionConditions", this.options.kubeVersion)) return ended;
+    const reason = "TerminationByKubelet";
+    const condition: V1PodCondition = { type: "DisruptionTarget", status: "True", reason, message: MESSAGE };
+    return { ...ended, conditions: replaceOrAppend(status.conditions ?? [], condition) };
+  }
+}
