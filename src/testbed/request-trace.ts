@@ -6,8 +6,8 @@ import { TraceView } from "../trace/view.js";
 const HOPS = new Set(["getExec", "getAttach", "getPortForward", "getContainerLogs"]);
 /** The runtime calls of these steps. */
 const CALLS = new Set(["Exec", "Attach", "PortForward"]);
-/** What the API server decides about a request before it connects to the kubelet. */
-const FILTERS = new Set(["WithAuthentication", "WithImpersonation", "WithAuthorization"]);
+/** Stages of a request in which nothing is decided. */
+const UNDECIDED = new Set(["WithAuditInit", "WithRequestInfo", "WithRequestDeadline", "WriteObjectNegotiated"]);
 /** The level of all other facts: other commands show how a cluster starts. */
 const SCENERY_LEVEL = 3;
 
@@ -54,7 +54,7 @@ export class RequestTrace {
     if (this.#auditIds === undefined) return false;
     if (fact.kind === "step") return fact.upstream !== undefined && HOPS.has(fact.upstream.func);
     if (fact.kind === "decision")
-      return this.#auditIds.has(fact.auditId ?? "") && FILTERS.has(fact.upstream?.func ?? "");
+      return this.#auditIds.has(fact.auditId ?? "") && !UNDECIDED.has(fact.upstream?.func ?? "");
     // The API server's fact about a closed connection has no audit ID.
     return fact.kind === "state" && fact.what === "connection";
   }
