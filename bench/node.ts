@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { median, percentile, printTable } from "./measure.js";
 import { type BenchCluster, createPod, deletePods, startBenchCluster, stateFolder } from "./node/cluster.js";
 import { StageSink } from "./node/stages.js";
+import { resourceReadings } from "./node/stats.js";
 
 /**
  * A node's pods per second: `npm run bench:node [-- --pods N]`.
@@ -19,7 +20,7 @@ const MEMORY = "/dev/shm";
 const FOLDERS = 100;
 const IDLE_SECONDS = 20;
 const SETTLE_SECONDS = 5;
-const TARGETS = { medianMs: 40, p99Ms: 150, burstMs: 1_500, idlePercent: 1, evictionPercent: 0.3 };
+const TARGETS = { medianMs: 40, p99Ms: 150, burstMs: 1_500, idlePercent: 1, evictionPercent: 0.3, resourceMs: 10 };
 const SYNCHRONIZATIONS = 20;
 const SYNC_PAUSE_MS = 200;
 
@@ -182,6 +183,11 @@ if (wants("idle")) {
 if (wants("eviction")) {
   const percent = `${(await eviction(BURST)).toFixed(2)} %`;
   rows.push([`statistics and eviction with ${BURST} pods`, percent, `${TARGETS.evictionPercent} %`, load()]);
+}
+if (wants("stats")) {
+  const { medianMs, cpuMs } = await resourceReadings(BURST, () => sleep((SETTLE_SECONDS + (BURST * 3) / 5) * 1_000));
+  rows.push([`/metrics/resource with ${BURST} pods`, `${medianMs.toFixed(1)} ms`, `${TARGETS.resourceMs} ms`, load()]);
+  rows.push(["  CPU, all parts together", `${cpuMs.toFixed(1)} ms`, "", load()]);
 }
 if (rows.length > 1) printTable(rows);
 if (wants("stages")) {

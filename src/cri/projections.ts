@@ -37,6 +37,17 @@ export function listContainersOf<F extends FieldTable>(item: Message<F>): ListCo
   return { ...listContainers, response: message(listContainers.response.name, { containers: many(1, item) }) };
 }
 
+export type ListContainerStatsRpc<F extends FieldTable> = UnaryRpc<
+  RequestFields<typeof RUNTIME_SERVICE.listContainerStats>,
+  ListOf<"stats", F>
+>;
+
+/** ListContainerStats with a smaller table for its items. */
+export function listContainerStatsOf<F extends FieldTable>(item: Message<F>): ListContainerStatsRpc<F> {
+  const { listContainerStats } = RUNTIME_SERVICE;
+  return { ...listContainerStats, response: message(listContainerStats.response.name, { stats: many(1, item) }) };
+}
+
 type StatusOf<F extends FieldTable> = { readonly status: Field<DecodedFields<F> | undefined, InitFields<F> | Encoded> };
 
 export type PodSandboxStatusRpc<F extends FieldTable> = UnaryRpc<

@@ -1,4 +1,4 @@
-import type { Init } from "../../apimachinery/protobuf/fields.js";
+import type { DecodedFields, FieldTable, Init } from "../../apimachinery/protobuf/fields.js";
 import type { CriChannel } from "../client.js";
 import type {
   ContainerStats,
@@ -8,6 +8,7 @@ import type {
   PodSandboxStats,
   PodSandboxStatsFilter,
 } from "../messages/stats.js";
+import type { ListContainerStatsRpc } from "../projections.js";
 import { RUNTIME_SERVICE } from "../services.js";
 import type { RpcResult } from "../status.js";
 import { RUNTIME_REQUEST_TIMEOUT_MS } from "./remote-runtime.js";
@@ -36,6 +37,14 @@ export class RemoteStats {
   ): Promise<RpcResult<readonly ContainerStats[]>> {
     const result = await this.channel.call(RUNTIME_SERVICE.listContainerStats, { filter }, { signal });
     return mapped(result, ({ stats }) => stats);
+  }
+
+  /** The list through a projection. @param rpc of `listContainerStatsOf(...)` */
+  async listContainerStatsAs<F extends FieldTable>(
+    rpc: ListContainerStatsRpc<F>,
+    signal: AbortSignal,
+  ): Promise<RpcResult<readonly DecodedFields<F>[]>> {
+    return mapped(await this.channel.call(rpc, {}, { signal }), ({ stats }) => stats);
   }
 
   async podSandboxStats(podSandboxId: string, signal: AbortSignal): Promise<RpcResult<PodSandboxStats | undefined>> {

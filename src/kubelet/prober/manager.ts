@@ -13,6 +13,7 @@ import { isAbortError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
+import { ProberMetrics } from "./prober-metrics.js";
 import { ProbeResultsManager, parseContainerId } from "./results.js";
 import { PROBE_TYPES, type ProbeType, probeOf } from "./spec.js";
 import { type ProbeView, ProbeWorker } from "./worker.js";
@@ -44,6 +45,7 @@ export class ProbeManager implements AsyncDisposable {
   readonly livenessManager = new ProbeResultsManager();
   readonly readinessManager = new ProbeResultsManager();
   readonly startupManager = new ProbeResultsManager();
+  readonly metrics = new ProberMetrics();
   readonly #startMs: number;
   /** by pod uid, container and type */
   readonly #workers = new Map<string, Running>();
@@ -126,7 +128,7 @@ export class ProbeManager implements AsyncDisposable {
     if (spec === undefined || this.#workers.has(key)) return;
     const { deps } = this;
     const options = { type, pod, container, spec, managerStartMs: this.#startMs };
-    const worker = new ProbeWorker({ ...deps, results: this.#resultsOf(type) }, options);
+    const worker = new ProbeWorker({ ...deps, results: this.#resultsOf(type), metrics: this.metrics }, options);
     const stop = new AbortController();
     const running: Running = {
       podUid,

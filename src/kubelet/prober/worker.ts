@@ -7,6 +7,7 @@ import { Waker } from "../../util/waker.js";
 import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
+import type { ProberMetrics } from "./prober-metrics.js";
 import { type ProbeResultsManager, parseContainerId } from "./results.js";
 import type { ProbeType } from "./spec.js";
 
@@ -23,6 +24,7 @@ const INITIAL_RESULTS: Readonly<Record<ProbeType, ProbeResult>> = {
 export interface ProbeWorkerDeps extends Ctx {
   readonly prober: Pick<Prober, "probe">;
   readonly results: ProbeResultsManager;
+  readonly metrics: Pick<ProberMetrics, "count" | "forget">;
   readonly statusManager: { getPodStatus(podUid: string): V1PodStatus | undefined };
 }
 
@@ -109,6 +111,7 @@ export class ProbeWorker {
       }
     } finally {
       if (this.#containerId !== undefined) this.deps.results.remove(this.#containerId);
+      this.deps.metrics.forget(this.options);
     }
   }
 
@@ -158,6 +161,7 @@ export class ProbeWorker {
     const { type, pod, container, spec } = this.options;
     const result = await this.deps.prober.probe({ type, pod, status, container, apiContainerId }, signal);
     if (result === undefined) return;
+    this.deps.metrics.count(this.options, result);
     this.#resultRun = this.#lastResult === result ? this.#resultRun + 1 : 1;
     this.#lastResult = result;
     const threshold = result === "failure" ? (spec.failureThreshold ?? 3) : (spec.successThreshold ?? 1);

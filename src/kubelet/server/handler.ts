@@ -118,7 +118,7 @@ export class RequestHandler {
       case "healthz":
         return serveHealthz(deps, call);
       case "metrics":
-        return serveMetrics(call, this.#metrics);
+        return serveMetrics(deps, call, this.#metrics);
       case "resourceMetrics":
         return serveResourceMetrics(deps, call);
       case "configz":

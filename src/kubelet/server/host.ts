@@ -44,6 +44,8 @@ export interface KubeletServerHost {
   readonly logsFolder?: string | undefined;
   /** the kubelet's configuration, in the fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
   configz?(): Readonly<Record<string, unknown>>;
+  /** the content of /metrics/probes, in Prometheus' text format */
+  probeMetrics?(): string;
   /** the resource usage of the node and its pods; undefined: the server has no statistics */
   readonly summaryProvider?: Pick<SummaryProvider, "get" | "getCpuAndMemoryStats"> | undefined;
 }

@@ -25,6 +25,7 @@ export interface KubeletHostDeps {
   readonly runtime: Pick<KubeGenericRuntime, "getPods" | "getExec" | "getAttach" | "getPortForward">;
   readonly service: Pick<RemoteRuntimeService, "containerStatus" | "execSync">;
   readonly summaryProvider?: KubeletServerHost["summaryProvider"];
+  readonly probeMetrics?: () => string;
   readonly clock: Clock;
   readonly trace: Trace;
   /** Unix ms of the sync loop's last iteration; undefined: none yet */
@@ -147,6 +148,10 @@ export class KubeletHost implements KubeletServerHost {
 
   configz(): Readonly<Record<string, unknown>> {
     return this.options.configuration?.() ?? {};
+  }
+
+  probeMetrics(): string {
+    return this.deps.probeMetrics?.() ?? "";
   }
 
   get summaryProvider(): KubeletServerHost["summaryProvider"] {

@@ -3,6 +3,11 @@ import type { ContainerStats } from "../../cri/messages/stats.js";
 /** Mirrors defaultCachePeriod. */
 const CACHE_PERIOD_NS = 10n * 60n * 1_000_000_000n;
 
+/** The part of a container's statistics that the cache reads. */
+interface CpuReading extends Pick<ContainerStats, "cpu"> {
+  readonly attributes: { readonly id: string } | undefined;
+}
+
 interface CpuUsageRecord {
   readonly atNs: bigint;
   readonly usageCoreNanoSeconds: bigint;
@@ -24,13 +29,13 @@ export class CpuUsageCache {
   }
 
   /** @returns core nanoseconds per second; undefined before the second reading, and after a sum that went backwards */
-  usageNanoCores({ attributes, cpu }: ContainerStats): number | undefined {
+  usageNanoCores({ attributes, cpu }: CpuReading): number | undefined {
     if (cpu?.usageNanoCores !== undefined) return Number(cpu.usageNanoCores.value);
     return this.#records.get(attributes?.id ?? "")?.usageNanoCores;
   }
 
   /** Keeps a reading. */
-  update({ attributes, cpu }: ContainerStats): void {
+  update({ attributes, cpu }: CpuReading): void {
     const sum = cpu?.usageCoreNanoSeconds?.value;
     if (attributes === undefined || cpu === undefined || sum === undefined) return;
     const before = this.#records.get(attributes.id);

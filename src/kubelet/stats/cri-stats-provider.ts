@@ -1,10 +1,10 @@
-import { one } from "../../apimachinery/protobuf/fields.js";
+import { one, string } from "../../apimachinery/protobuf/fields.js";
 import { message } from "../../apimachinery/protobuf/message.js";
 import { Container, ContainerMetadata } from "../../cri/messages/container.js";
 import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
 import { PodSandbox, PodSandboxMetadata } from "../../cri/messages/sandbox.js";
-import type { ContainerStats as CriContainerStats } from "../../cri/messages/stats.js";
-import { listContainersOf, listPodSandboxOf } from "../../cri/projections.js";
+import { ContainerStats as CriContainerStats } from "../../cri/messages/stats.js";
+import { listContainerStatsOf, listContainersOf, listPodSandboxOf } from "../../cri/projections.js";
 import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
 import type { RemoteStats } from "../../cri/remote/remote-stats.js";
 import type { RpcResult } from "../../cri/status.js";
@@ -30,10 +30,23 @@ const LISTED_SANDBOX = listPodSandboxOf(
   }),
 );
 
+/** Of the attributes, only the ID: labels and annotations are most of such a list. */
+const LISTED_STATS = listContainerStatsOf(
+  message("ContainerStats", {
+    ...CriContainerStats.pick("cpu", "memory", "writableLayer").fields,
+    attributes: one(1, message("ContainerAttributes", { id: string(1) })),
+  }),
+);
+
+/** The statistics of a container that the kubelet reads. */
+interface ReportedStats extends Pick<CriContainerStats, "cpu" | "memory" | "writableLayer"> {
+  readonly attributes: { readonly id: string } | undefined;
+}
+
 /** A client of a container runtime, as far as its statistics need it. */
 export interface CriStatsProviderDeps {
   readonly runtime: Pick<RemoteRuntimeService, "listContainersAs" | "listPodSandboxAs">;
-  readonly stats: Pick<RemoteStats, "listContainerStats">;
+  readonly stats: Pick<RemoteStats, "listContainerStatsAs">;
 }
 
 /** A pod's statistics while containers are added. */
@@ -69,7 +82,7 @@ export class CriStatsProvider {
     const [containers, sandboxes, reported] = await Promise.all([
       answered("failed to list all containers", runtime.listContainersAs(LISTED_CONTAINER, running, signal)),
       answered("failed to list all pod sandboxes", runtime.listPodSandboxAs(LISTED_SANDBOX, undefined, signal)),
-      answered("failed to list all container stats", stats.listContainerStats(undefined, signal)),
+      answered("failed to list all container stats", stats.listContainerStatsAs(LISTED_STATS, signal)),
     ]);
     const containerOf = new Map(containers.map((one) => [one.id, one]));
     const sandboxOf = new Map(removeTerminatedPods(sandboxes).map((one) => [one.id, one]));
@@ -132,7 +145,7 @@ function removeTerminatedPods(sandboxes: readonly Sandbox[]): Sandbox[] {
 function makeContainerStats(
   name: string,
   startTimeMs: number,
-  { cpu, memory, writableLayer }: CriContainerStats,
+  { cpu, memory, writableLayer }: ReportedStats,
   usageNanoCores: number | undefined,
 ): ContainerStats {
   const cpuStats: CpuStats | undefined = cpu && {

@@ -295,3 +295,21 @@ test("probe worker: its view has the last probes beside the result that holds un
   await lab.clock.advance(5_000);
   assert.deepEqual(view(), [["ns/p", "readiness", "failure", { result: "failure", count: 3 }]]);
 });
+
+test("probes are counted by result, for /metrics/probes, until their pod goes", async () => {
+  const lab = new Lab();
+  const pod = await lab.add({ readinessProbe: PERIOD });
+  lab.answer = "failure";
+  await lab.clock.advance(20_000);
+  const labels = 'container="app",namespace="ns",pod="p",pod_uid="u",probe_type="Readiness"';
+  assert.deepEqual(
+    lab.manager.metrics
+      .text()
+      .split("\n")
+      .filter((line) => !line.startsWith("#")),
+    [`prober_probe_total{${labels},result="failed"} 2`, `prober_probe_total{${labels},result="successful"} 1`, ""],
+  );
+  lab.manager.removePod(pod);
+  await settle();
+  assert.equal(lab.manager.metrics.text(), "");
+});

@@ -29,7 +29,7 @@ const ok = <T>(value: T): Promise<RpcResult<T>> => Promise.resolve({ outcome: "o
 /** @param listed containers that the runtime lists as running; default: all that have statistics */
 function runtimeOf(sandboxes: readonly FakeSandbox[], containers: readonly FakeContainer[], listed = containers) {
   const stats = containers.map(({ id, cpu, memory, atMs = 0n }) => ({
-    attributes: { id, metadata: undefined, labels: {}, annotations: {} },
+    attributes: { id },
     cpu: cpu === undefined ? undefined : { timestamp: atMs * MS, usageCoreNanoSeconds: { value: cpu } },
     memory: memory === undefined ? undefined : { timestamp: atMs * MS, workingSetBytes: { value: memory } },
     writableLayer: undefined,
@@ -52,7 +52,7 @@ function runtimeOf(sandboxes: readonly FakeSandbox[], containers: readonly FakeC
           })),
         ),
     },
-    stats: { listContainerStats: () => ok(stats) },
+    stats: { listContainerStatsAs: () => ok(stats) },
   } as unknown as CriStatsProviderDeps;
 }
 
@@ -129,7 +129,7 @@ describe("the statistics of pods from a container runtime", () => {
   test("a runtime without statistics: the error has upstream's words before the runtime's", async () => {
     const deps = {
       ...runtimeOf([], []),
-      stats: { listContainerStats: async () => rpcFailure("Unimplemented", "no such method") },
+      stats: { listContainerStatsAs: async () => rpcFailure("Unimplemented", "no such method") },
     };
     await assert.rejects(list(deps), {
       message: "failed to list all container stats: rpc error: code = Unimplemented desc = no such method",
@@ -199,7 +199,7 @@ describe("the CPU usage per second, from two readings", () => {
         runtime: {
           listContainersAs: (...a: never[]) => deps.runtime.listContainersAs(...(a as [never, never, never])),
         },
-        stats: { listContainerStats: (...a: never[]) => deps.stats.listContainerStats(...(a as [never, never])) },
+        stats: { listContainerStatsAs: (...a: never[]) => deps.stats.listContainerStatsAs(...(a as [never, never])) },
       } as unknown as CriStatsProviderDeps);
       Object.assign(provider.deps.runtime, {
         listPodSandboxAs: (...a: never[]) => deps.runtime.listPodSandboxAs(...(a as [never, never, never])),

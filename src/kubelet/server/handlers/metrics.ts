@@ -70,9 +70,10 @@ function family(name: string, type: string, help: string, values: ReadonlyMap<st
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
 }
 
-/** Serves the kubelet's own metrics at /metrics, without those of cAdvisor and the probes. */
-export function serveMetrics({ response, path }: Call, metrics: RequestMetrics): void {
-  writeText(response, 200, path === "/metrics" ? metrics.text() : "");
+/** Serves the kubelet's own metrics at /metrics, and those of the probes at /metrics/probes. There is no cAdvisor. */
+export function serveMetrics({ host }: HandlerDeps, { response, path }: Call, metrics: RequestMetrics): void {
+  const probes = path === "/metrics/probes" ? (host.probeMetrics?.() ?? "") : "";
+  writeText(response, 200, path === "/metrics" ? metrics.text() : probes);
 }
 
 /** Serves /metrics/resource. A runtime without statistics is not an error of the request: `scrape_error` is 1. */
