@@ -11,16 +11,14 @@ import { amountToFree, type ImageGcPolicy, type ImageRecord, inEvictionOrder, wh
 const FILE = "pkg/kubelet/images/image_gc_manager.go";
 /** How often new images and their use are recorded. Mirrors Start. */
 const DETECT_PERIOD_MS = 300_000;
-/** The kubelet's default `--pod-infra-container-image` in v1.25: this image always counts as used. */
-const SANDBOX_IMAGE = "registry.k8s.io/pause:3.8";
+/** The image of sandboxes, in any version: `registry.k8s.io/pause:3.8`. */
+const SANDBOX_IMAGE = /(^|\/)pause(:[^/]*)?$/;
 
 export interface ImageGcDeps {
   readonly runtime: {
     listImages(signal: AbortSignal): Promise<readonly RuntimeImage[]>;
     /** the IDs of the images of all containers, dead ones included */
     listUsedImages(signal: AbortSignal): Promise<readonly string[]>;
-    /** @returns the ID of a present image; empty: it is not present */
-    getImageRef(image: string, signal: AbortSignal): Promise<string>;
     removeImage(imageId: string, signal: AbortSignal): Promise<void>;
   };
   /** Mirrors StatsProvider. @throws when the file system cannot be measured */
@@ -36,6 +34,7 @@ export interface ImageGcDeps {
  * Removes images that no container uses when their file system is nearly full, the least recently used ones first.
  *
  * Mirrors realImageGCManager in pkg/kubelet/images/image_gc_manager.go. sync/node-images.ts has its imageCache.
+ * Differs: every image named pause counts as used. Upstream knows the runtime's from `--pod-infra-container-image`.
  */
 export class ImageGcManager {
   readonly #records = new Map<string, ImageRecord>();
@@ -135,9 +134,9 @@ export class ImageGcManager {
   /** @returns the IDs of images in use. @throws the runtime's error */
   async #detectImages(detectTimeMs: number, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const { runtime, clock } = this.deps;
-    const sandboxImage = await runtime.getImageRef(SANDBOX_IMAGE, signal).catch(() => "");
     const images = await runtime.listImages(signal);
-    const inUse = new Set([...(await runtime.listUsedImages(signal)), sandboxImage]);
+    const sandboxImages = images.filter(({ repoTags }) => repoTags.some((tag) => SANDBOX_IMAGE.test(tag)));
+    const inUse = new Set([...(await runtime.listUsedImages(signal)), ...sandboxImages.map(({ id }) => id)]);
     const nowMs = clock.now();
     for (const { id: imageId, sizeBytes, pinned: isPinned } of images) {
       const before = this.#records.get(imageId) ?? { firstDetectedMs: detectTimeMs, lastUsedMs: 0 };

@@ -127,7 +127,5 @@ export interface KubeGenericRuntime extends Runtime {
   listImages(signal: AbortSignal): Promise<readonly RuntimeImage[]>;
   /** The IDs of the images of all containers, dead ones included. Differs: upstream reads them from GetPods. */
   listUsedImages(signal: AbortSignal): Promise<readonly string[]>;
-  /** @returns the ID of an image that is present; empty: it is not */
-  getImageRef(image: string, signal: AbortSignal): Promise<string>;
   removeImage(image: string, signal: AbortSignal): Promise<void>;
 }

@@ -181,11 +181,6 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
     return containers.map(({ imageRef }) => imageRef);
   }
 
-  async getImageRef(image: string, signal: AbortSignal): Promise<string> {
-    const spec = { image, annotations: {} };
-    return answered(await this.#context.imageService.imageStatus(spec, false, signal)).image?.id ?? "";
-  }
-
   async removeImage(image: string, signal: AbortSignal): Promise<void> {
     answered(await this.#context.imageService.removeImage({ image }, signal));
   }

@@ -126,7 +126,7 @@ class FakeImages {
   async listImages() {
     return this.images.map((id) => ({
       id,
-      repoTags: [],
+      repoTags: [`registry.example.com/team/${id}:1.0`],
       repoDigests: [],
       sizeBytes: 1_000,
       pinned: this.pinned.has(id),
@@ -135,11 +135,6 @@ class FakeImages {
 
   async listUsedImages() {
     return this.used;
-  }
-
-  async getImageRef(image: string) {
-    expect(image).toBe("registry.k8s.io/pause:3.8");
-    return this.images.includes("pause") ? "pause" : "";
   }
 
   async removeImage(id: string) {
