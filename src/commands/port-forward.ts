@@ -96,7 +96,7 @@ async function podOf(context: CliContext, { client }: StreamEnvironment, forward
   return trace.chapter("exec", () =>
     trace.step("user", `Choose a pod of the ${kind.kind.toLowerCase()} ${name.name}`, { upstream }, async () => {
       await using kube = createClient(config, { clock, random, trace, actor: "user" });
-      return findPod(kube, forwarded, context.signal);
+      return await findPod(kube, forwarded, context.signal);
     }),
   );
 }
