@@ -26,6 +26,8 @@ describe("invalid options: exit 2, with one sentence that names the option", () 
     ["a folder of its own", ["--root-dir", ""], /--root-dir.*expected a path: it is empty/],
     ["a handler", ["--handler", " "], /--handler.*expected a path: it is empty/],
     ["a command", ["--handler-command", ""], /--handler-command is empty/],
+    ["a boolean", ["--register-node=maybe"], /--register-node.*expected true or false/],
+    ["a configuration", ["--config", "/nowhere.yaml"], /failed to load kubelet config file.*no such file or directory/],
     ["an endpoint", ["--cri", "http://h"], /http:\/\/h/],
   ];
   for (const [what, flags, message] of table) {
