@@ -63,7 +63,9 @@ export async function runRequest(context: CliContext, asked: Asked, options: Req
   const request = facts.find(({ id }) => id === factId);
   assert(request?.kind === "request");
   const stored = facts.filter((event) => event.kind === "state" && event.causedBy === factId);
-  await until(() => wayOf(facts, request).filter(isDispatch).length >= stored.length, signal);
+  // Without watches there is no event to wait for.
+  const events = watchers === 0 ? 0 : stored.length;
+  await until(() => wayOf(facts, request).filter(isDispatch).length >= events, signal);
   const style = { columns: columnsOf(context), unicode: hasUnicode(context.env) };
   context.print(requestResult(request, problemOf(response), wayOf(facts, request), style));
   if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);

@@ -25,9 +25,9 @@ export class DispatchReport {
 
   constructor(readonly trace: Trace) {}
 
-  /** A storage has handed a change to its watches. */
+  /** A storage has handed a change to its watches. Without any, as while a new cluster gets its first objects, nothing is told. */
   published(event: StorageEvent, watches: number): void {
-    if (!this.trace.wants(STAGE_LEVEL)) return;
+    if (watches === 0 || !this.trace.wants(STAGE_LEVEL)) return;
     if (this.#dispatches.size === 0) setImmediate(() => this.#report());
     this.#dispatches.set(event.revision, { event, watches, sent: new Map() });
   }
