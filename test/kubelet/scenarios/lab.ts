@@ -143,15 +143,15 @@ export class Lab {
     return this.client.expect({ method: "GET", path: `/api/v1/nodes/${NODE_NAME}` });
   }
 
-  /** Waits until the node's condition Ready is this. @returns its message */
-  async untilNode(ready: "True" | "False" | "Unknown"): Promise<string> {
+  /** Waits until the node's condition is this. @returns its message */
+  async untilNode(status: "True" | "False" | "Unknown", condition = "Ready"): Promise<string> {
     const signal = new AbortController();
     const query = { fieldSelector: `metadata.name=${NODE_NAME}` };
     const events = this.client.watch<Awaited<ReturnType<Lab["node1"]>>>("/api/v1/nodes", query, signal.signal);
     try {
       for await (const { object } of events) {
-        const found = object.status.conditions.find(({ type }) => type === "Ready");
-        if (found?.status === ready) return found.message;
+        const found = object.status.conditions.find(({ type }) => type === condition);
+        if (found?.status === status) return found.message;
       }
       throw new Error("the watch ended");
     } finally {
