@@ -3,8 +3,9 @@ import { ChildAbort } from "../util/abort.js";
 import { allUntilOneEnds, orAborted, waitAtMost } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { isAbortError, messageOf } from "../util/errors.js";
-import { Kubelet, type KubeletDeps } from "./kubelet.js";
+import type { Kubelet, KubeletDeps } from "./kubelet.js";
 import { kubeletModules, reportModules } from "./modules.js";
+import { MainKubelet } from "./new-main-kubelet/main-kubelet.js";
 import type { KubeletOptions } from "./options.js";
 import { KUBELET_PORT } from "./server/server.js";
 import { type OpenServer, openServer } from "./sync/serve.js";
@@ -59,7 +60,7 @@ export async function startKubelet(
   const { agent } = deps;
   const trace = traceOfNode(deps.trace, options.nodeName);
   const stop = new ChildAbort(signal);
-  const run = new KubeletRun(new Kubelet({ ...deps, trace }, options, stop.signal));
+  const run = new KubeletRun(new MainKubelet({ ...deps, trace }, options, stop.signal));
   let closed: Promise<void> | undefined;
   const close = () => {
     stop[Symbol.dispose]();
