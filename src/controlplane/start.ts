@@ -1,7 +1,5 @@
-import { electionIdentity } from "../client-go/leaderelection/identity.js";
 import { createApiServerCertificate, createClientCertificate, type KeyPair } from "../pki/authority.js";
 import type { CertificateAuthority } from "../pki/issue.js";
-import type { UserInfo } from "../server/authentication/user.js";
 import type { HealthCheck } from "../server/healthz.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
@@ -11,11 +9,11 @@ import { type ApiServer, createApiServer } from "./apiserver/create-api-server.j
 import { DispatchReport } from "./apiserver/dispatch-report.js";
 import { createConnecters } from "./apiserver/proxy/connecters.js";
 import { KubeletConnections } from "./apiserver/proxy/kubelet-connection.js";
-import { authorizedClient } from "./auth/authorized-client.js";
 import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
-import { controllerChecks, type RunningControllers, startControllers } from "./controllers/create-controllers.js";
+import { startControllerManager } from "./controller-manager.js";
+import { controllerChecks, type RunningControllers } from "./controllers/create-controllers.js";
 import { writeInitialObjects } from "./initial-objects.js";
 import { ComputedMetrics } from "./metrics-server/computed-metrics.js";
 import { ALL_NODE_NAMES, SharedNodeNames } from "./node-names.js";
@@ -23,14 +21,11 @@ import { type ClusterState, keyTypeOf, openState } from "./open-state.js";
 import { apiServerService, keepService, writeService } from "./reconcilers/service-reconciler.js";
 import { createRegistry } from "./registry/create-registry.js";
 import type { ResourceDefinition } from "./registry/definition.js";
-import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
 import { createActionHandlers } from "./registry/resources/action-handlers.js";
 import { COREDNS_USER, dnsServices } from "./registry/resources/cluster-dns.js";
 import { METRICS_GROUP } from "./registry/resources/metrics.js";
-import { bindingHandler } from "./registry/resources/pods/binding.js";
 import { resourcesFor } from "./registry/table.js";
-import { createBinder } from "./scheduler/binder.js";
 import { MemoryStorage } from "./storage/memory.js";
 import type { Storage } from "./storage/storage.js";
 
@@ -39,8 +34,6 @@ const DEFAULT_HOST = "127.0.0.1" as const;
 const ADMIN = { commonName: "kubernetes-admin", organization: ["system:masters"] } as const;
 /** The API server's identity towards kubelets, as kubeadm names it. */
 const KUBELET_CLIENT = { commonName: "kube-apiserver-kubelet-client", organization: ["system:masters"] } as const;
-/** in `withoutControllers`: start no controller */
-const ALL = "*";
 
 /**
  * Starts an embedded control plane: storage, API server, controllers. The API server is ready when it resolves; the
@@ -90,7 +83,12 @@ async function startOn(
   const url = `https://${host}:${apiServer.port}`;
   const serverId = options.serverId ?? random.uuid();
   const nodeNames = storage.isShared ? new SharedNodeNames(storage, serverId) : undefined;
-  controllers = await runControllers({ ...options, serverId }, identities.ca, parts, url);
+  controllers = await startControllerManager(
+    { ...options, serverId },
+    identities.ca,
+    { storage, registry, authorizer: parts.auth.authorizer },
+    url,
+  );
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= closeInOrder([
@@ -232,33 +230,6 @@ async function listen(
     const message = `the control plane cannot listen on ${host}:${port}: ${listenProblem(cause)}`;
     throw new LabError("USAGE", message, "Name another port, or 0 for a free one.", { cause });
   }
-}
-
-/** Several servers of one etcd elect those whose controllers run. What a cluster in memory does not need is not loaded. */
-async function runControllers(
-  options: ControlPlaneOptions & { readonly serverId: string },
-  ca: CertificateAuthority,
-  { storage, registry, auth }: Parts,
-  serverUrl: string,
-): Promise<RunningControllers | undefined> {
-  const { clock, random, trace, kubeVersion, withoutControllers, clusterSigningDurationMs } = options;
-  if (withoutControllers?.includes(ALL) === true) return undefined;
-  const { authorizer } = auth;
-  const { definitions } = registry;
-  const authorization = { registry, authorizer, trace };
-  const clientFor = (user: UserInfo, own = trace) =>
-    authorizedClient(createLocalClient(registry, user), { ...authorization, trace: own });
-  const binderFor = (user: UserInfo) => createBinder({ ...authorization, handler: bindingHandler(clock) }, user);
-  const base = { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions };
-  const deps = { ...base, clientFor, binderFor };
-  const controllersOptions = {
-    // A storage with leases deletes events itself.
-    without: [...(withoutControllers ?? []), ...(storage.hasLeases ? ["event-ttl"] : [])],
-    ...defined({ clusterSigningDurationMs }),
-  };
-  if (options.etcd === undefined) return startControllers(deps, controllersOptions);
-  const { startElectedControllers } = await import("./controllers/elected-controllers.js");
-  return startElectedControllers(deps, electionIdentity(options.serverId), controllersOptions);
 }
 
 async function closeInOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
