@@ -20,6 +20,7 @@ import type { KubeletRuntimeHelper } from "./kubelet-pods/runtime-helper.js";
 import type { KubeGenericRuntimeManager } from "./kuberuntime/kuberuntime-manager.js";
 import type { PodAdmitHandler } from "./lifecycle-admission/admit.js";
 import type { ContainerLogManager } from "./logs/container-log-manager.js";
+import type { KubeletMetrics } from "./metrics/kubelet-metrics.js";
 import type { NodeAgent } from "./node.js";
 import type { NodeShutdownManager } from "./nodeshutdown/manager.js";
 import type { KubeletOptions, WorkerPodCache } from "./options.js";
@@ -67,6 +68,7 @@ export interface Kubelet {
   readonly node: NodeObject;
   readonly allocatable: Readonly<Record<string, string>>;
   readonly ctx: Ctx & { readonly client: NodeAgent["client"] };
+  readonly metrics: KubeletMetrics;
 
   // Sources of pods, the node, services.
   readonly recorder: ApiPodEventRecorder;

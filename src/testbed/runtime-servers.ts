@@ -5,6 +5,7 @@ import type { ControlPlane } from "../controlplane/control-plane.js";
 import { startControlPlane } from "../controlplane/start.js";
 import type { CriClient } from "../cri/remote/create-cri-client.js";
 import { selfSignedServingPair } from "../kubelet/certificate/serving.js";
+import { KubeletMetrics } from "../kubelet/metrics/kubelet-metrics.js";
 import { KubeletAuth } from "../kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../kubelet/server/kubelet-host.js";
 import { KubeletServer } from "../kubelet/server/server.js";
@@ -126,6 +127,7 @@ function hostOf({ clock, trace, cri }: RuntimeServersDeps, pods: readonly V1Pod[
         },
       },
       service: runtime,
+      metrics: new KubeletMetrics({ nodeName: NODE_NAME, startMs: clock.now() }),
       summaryProvider: SummaryProvider.over(cri, { clock }, { nodeName: NODE_NAME }),
       clock,
       trace,

@@ -23,6 +23,7 @@ import { KubeRuntime } from "../kuberuntime/kube-runtime.js";
 import type { KubeGenericRuntimeManager } from "../kuberuntime/kuberuntime-manager.js";
 import { RemotePodReader } from "../kuberuntime/remote-pod-reader.js";
 import { ContainerLogManager, logRotatePolicy } from "../logs/container-log-manager.js";
+import { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { KubeletOptions } from "../options.js";
 import type { PodLifecycleEvent } from "../pleg/events.js";
 import { GenericPleg } from "../pleg/generic.js";
@@ -73,6 +74,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
   readonly client = this.deps.agent.client;
   readonly nodeIp = this.deps.agent.addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
   readonly ctx = { clock: this.deps.clock, random: this.deps.random, trace: this.deps.trace, client: this.client };
+  readonly metrics = new KubeletMetrics({ nodeName: this.options.nodeName, startMs: this.deps.clock.now() });
 
   // Sources of pods, the node, services.
   readonly recorder = new ApiPodEventRecorder(this.ctx, this.options, this.signal);
@@ -199,6 +201,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
       runtime: new KubeRuntime({ service: new RemotePodReader((this.deps.polling ?? this.deps.cri).runtime) }),
       cache: this.podCache,
       events: this.plegEvents,
+      metrics: this.metrics,
       causeOf: (containerId) => this.deps.cri.causes.of(containerId),
     },
     genericRelistDuration(this.options.kubeVersion),

@@ -8,8 +8,10 @@ import { Mutex } from "../../util/mutex.js";
 import { Waker } from "../../util/waker.js";
 import type { PodCache } from "../container/cache.js";
 import type { Pod, PodStatus, Runtime } from "../container/runtime.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import { computeEvents, isSent, type PodLifecycleEvent } from "./events.js";
 import { causeOf, type PendingCall, type PlegHealth, type RelistDuration } from "./health.js";
+import { updateRelistMetrics } from "./relist-metrics.js";
 import { type ChangedPod, type Inspection, RelistObserver } from "./relist-observer.js";
 
 export interface PlegDeps {
@@ -20,6 +22,7 @@ export interface PlegDeps {
   readonly cache?: PodCache;
   /** what pod workers read; a full one loses events */
   readonly events: AsyncQueue<PodLifecycleEvent>;
+  readonly metrics?: KubeletMetrics;
   /** the id of the call that last changed a container or sandbox; default: none is known */
   readonly causeOf?: (containerId: string) => string | undefined;
 }
@@ -142,12 +145,25 @@ export class GenericPleg {
    * @throws the signal's reason, or a bug of ours
    */
   relist(signal: AbortSignal): Promise<unknown> {
-    return this.#relistLock.run(() => this.#relist(signal));
+    return this.#relistLock.run(() => this.#measured(signal));
   }
 
-  async #relist(signal: AbortSignal): Promise<unknown> {
-    const { clock, runtime, cache } = this.deps;
+  /** As upstream's, the durations and intervals are also those of relists that fail. */
+  async #measured(signal: AbortSignal): Promise<unknown> {
+    const { clock, metrics } = this.deps;
     const startMs = clock.now();
+    if (this.#relistTimeMs !== undefined) {
+      metrics?.observe("kubelet_pleg_relist_interval_seconds", startMs - this.#relistTimeMs);
+    }
+    try {
+      return await this.#relist(startMs, signal);
+    } finally {
+      metrics?.observe("kubelet_pleg_relist_duration_seconds", clock.now() - startMs);
+    }
+  }
+
+  async #relist(startMs: number, signal: AbortSignal): Promise<unknown> {
+    const { runtime, cache, metrics } = this.deps;
     // Get all the pods.
     let pods: readonly Pod[];
     try {
@@ -160,6 +176,7 @@ export class GenericPleg {
     }
     this.#relistTimeMs = startMs;
     this.#lastError = undefined;
+    if (metrics !== undefined) updateRelistMetrics(metrics, startMs, pods);
     this.#setCurrent(pods);
 
     // Compare the old and the current pods, and generate events.
@@ -226,7 +243,11 @@ export class GenericPleg {
     if (current === undefined) this.#podRecords.delete(podUid);
     else this.#podRecords.set(podUid, { old: current, current: undefined });
     const events = changes.flatMap((change) => change.events).filter(isSent);
-    return events.filter((event) => !this.deps.events.push({ ...event, ...this.#observer.keepScope(pod, event) }));
+    const discarded = events.filter(
+      (event) => !this.deps.events.push({ ...event, ...this.#observer.keepScope(pod, event) }),
+    );
+    if (discarded.length > 0) this.deps.metrics?.add("kubelet_pleg_discard_events", {}, discarded.length);
+    return discarded;
   }
 
   /** Mirrors updateCache. @param listedMs Unix ms of the list to inspect by, if the runtime can */

@@ -51,7 +51,8 @@ export class RequestHandler {
     readonly deps: HandlerDeps & { readonly auth?: KubeletAuth; readonly surface?: ServerSurface },
     readonly closing: AbortSignal,
   ) {
-    this.#metrics = new RequestMetrics(deps.auth === undefined ? "readonly" : "readwrite");
+    const { host, clock, auth } = deps;
+    this.#metrics = new RequestMetrics({ metrics: host.metrics, clock }, auth === undefined ? "readonly" : "readwrite");
   }
 
   /** Never rejects. @param head the bytes after the head of an upgrade request */
@@ -118,7 +119,7 @@ export class RequestHandler {
       case "healthz":
         return serveHealthz(deps, call);
       case "metrics":
-        return serveMetrics(deps, call, this.#metrics);
+        return serveMetrics(deps, call);
       case "resourceMetrics":
         return serveResourceMetrics(deps, call);
       case "configz":

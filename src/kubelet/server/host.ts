@@ -1,6 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
 import type { LogPiece, PodLogOptions } from "../kuberuntime/logs/options.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { SummaryProvider } from "../stats/summary-provider.js";
 
 /**
@@ -44,6 +45,8 @@ export interface KubeletServerHost {
   readonly logsFolder?: string | undefined;
   /** the kubelet's configuration, in the fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
   configz?(): Readonly<Record<string, unknown>>;
+  /** what /metrics shows */
+  readonly metrics: KubeletMetrics;
   /** the content of /metrics/probes, in Prometheus' text format */
   probeMetrics?(): string;
   /** the resource usage of the node and its pods; undefined: the server has no statistics */

@@ -7,6 +7,7 @@ import type { KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
 import { getKubeletContainerLogs } from "../kuberuntime/logs/container-logs.js";
 import { LogError, type LogPiece, type PodLogOptions } from "../kuberuntime/logs/options.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { StatusManager } from "../status/manager.js";
 import { isStaticPod } from "../types/pod-update.js";
@@ -25,6 +26,7 @@ export interface KubeletHostDeps {
   readonly runtime: Pick<KubeGenericRuntime, "getPods" | "getExec" | "getAttach" | "getPortForward">;
   readonly service: Pick<RemoteRuntimeService, "containerStatus" | "execSync">;
   readonly summaryProvider?: KubeletServerHost["summaryProvider"];
+  readonly metrics: KubeletMetrics;
   readonly probeMetrics?: () => string;
   readonly clock: Clock;
   readonly trace: Trace;
@@ -148,6 +150,10 @@ export class KubeletHost implements KubeletServerHost {
 
   configz(): Readonly<Record<string, unknown>> {
     return this.options.configuration?.() ?? {};
+  }
+
+  get metrics(): KubeletMetrics {
+    return this.deps.metrics;
   }
 
   probeMetrics(): string {

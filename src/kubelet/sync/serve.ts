@@ -53,6 +53,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
       runtime,
       service: cri.runtime,
       summaryProvider: kubelet.summaryProvider,
+      metrics: kubelet.metrics,
       probeMetrics: () => kubelet.prober.metrics.text(),
       clock,
       trace,

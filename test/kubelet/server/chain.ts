@@ -4,6 +4,7 @@ import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/client-go/remotecommand/connect.js";
 import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { buildContainerId } from "../../../src/kubelet/container/runtime.js";
+import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
 import { KubeletAuth } from "../../../src/kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../../../src/kubelet/server/kubelet-host.js";
 import { KubeletServer } from "../../../src/kubelet/server/server.js";
@@ -53,6 +54,7 @@ export class Chain implements AsyncDisposable {
         statusManager: { getPodStatus: () => undefined },
         runtime: lab.manager,
         service: lab.client.runtime,
+        metrics: new KubeletMetrics({ nodeName: "n1", startMs: 0 }),
         summaryProvider: SummaryProvider.over(lab.client, { clock }, { nodeName: "n1" }),
         clock,
         trace,

@@ -2,6 +2,7 @@ import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { rpcFailure } from "../../../src/cri/status.js";
 import { RuntimeCallError } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import type { LogPiece, PodLogOptions } from "../../../src/kubelet/kuberuntime/logs/options.js";
+import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
 import type {
   AttachHostRequest,
   ExecHostRequest,
@@ -22,6 +23,7 @@ export const POD: V1Pod = {
 /** A kubelet with one pod and canned answers; it records the calls. */
 export class FakeHost implements KubeletServerHost {
   readonly asked: unknown[] = [];
+  readonly metrics = new KubeletMetrics({ nodeName: "n1", startMs: 0 });
   pods: readonly V1Pod[] = [POD];
   /** what the runtime answers to exec, attach and port-forward */
   streamUrl = "http://127.0.0.1:1/none/token";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { createCriClient } from "../../../src/cri/remote/create-cri-client.js";
+import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
 import { KubeletHost, type KubeletHostDeps } from "../../../src/kubelet/server/kubelet-host.js";
 import { startRuntime } from "../../../src/runtime/start.js";
 import { SystemClock } from "../../../src/util/clock.js";
@@ -54,6 +55,7 @@ describe("kubelet host", () => {
         statusManager: { getPodStatus: () => ({ phase: "Succeeded" }) },
         runtime: { getPods: async () => [], getExec: nothing, getAttach: nothing, getPortForward: nothing },
         service: { containerStatus: nothing, execSync: nothing },
+        metrics: new KubeletMetrics({ nodeName: "n1", startMs: 0 }),
         clock,
         trace,
         latestLoopEntryMs: () => undefined,
