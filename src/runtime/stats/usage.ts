@@ -1,10 +1,9 @@
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { ContainerStats, PodSandboxStats } from "../../cri/messages/stats.js";
+import { NS_PER_UNIT } from "../../shell/process/cpu.js";
 import type { Container, Sandbox } from "../state/container.js";
 import type { RuntimeCore } from "../state/core.js";
 
-/** The time of a unit of work (see shell/process/cpu.ts). CPU time is counted and not measured: the containers share a thread. */
-const NS_PER_UNIT = 8_000;
 /** What the start of a container costs: its runtime and its first process. */
 const START_NS = 20_000_000;
 /** What any process holds: its stack and the pages of its program. */

@@ -1,3 +1,5 @@
+/** What a unit of work stands for. CPU time is counted and not measured: the containers share a thread. */
+export const NS_PER_UNIT = 8_000;
 /** The work between two turns of the event loop, in units. A unit is a simple command; 200 take one or two ms. */
 const UNITS_PER_TURN = 200;
 

@@ -1,3 +1,4 @@
+import { NS_PER_UNIT } from "../process/cpu.js";
 import type { Self } from "../process/process.js";
 import { print, usage } from "./console.js";
 import { untilKilled } from "./system.js";
@@ -6,19 +7,25 @@ const UNITS: Readonly<Record<string, number>> = { "": 1, K: 1024, M: 1024 ** 2, 
 /** Memory grows in steps, so that statistics show it. */
 const STEPS = 10;
 const STEP_MS = 100;
+const UNITS_PER_STEP = (STEP_MS * 1_000_000) / NS_PER_UNIT;
 
-/** `stress --vm N --vm-bytes 250M`: reports memory to its container until it is done or killed. */
+/**
+ * `stress --cpu N --vm N --vm-bytes 250M`: counts the work of N cores, and reports memory to its container, until it is
+ * killed.
+ */
 export async function stress(self: Self): Promise<number> {
   const option = (name: string) => self.argv[self.argv.indexOf(name) + 1];
-  const workers = self.argv.includes("--vm") ? Number(option("--vm")) : 0;
+  const count = (name: string) => (self.argv.includes(name) ? Number(option(name)) : 0);
+  const [cores, workers] = [count("--cpu"), count("--vm")];
   const size = /^(\d+)([KMG]?)B?$/i.exec(self.argv.includes("--vm-bytes") ? (option("--vm-bytes") ?? "") : "256M");
-  if (!Number.isInteger(workers) || workers < 0 || size === null)
-    return usage(self, "usage: stress --vm N --vm-bytes 250M");
-  await print(self, `stress: info: [${self.pid}] dispatching hogs: 0 cpu, 0 io, ${workers} vm, 0 hdd\n`);
+  if (![cores, workers].every((one) => Number.isInteger(one) && one >= 0) || size === null)
+    return usage(self, "usage: stress --cpu N --vm N --vm-bytes 250M");
+  await print(self, `stress: info: [${self.pid}] dispatching hogs: ${cores} cpu, 0 io, ${workers} vm, 0 hdd\n`);
   const bytes = workers * Number(size[1]) * (UNITS[(size[2] ?? "").toUpperCase()] ?? 1);
-  for (let step = 0; step < STEPS; step++) {
-    self.memory.report(bytes / STEPS);
+  for (let step = 0; step < STEPS || cores > 0; step++) {
+    if (step < STEPS) self.memory.report(bytes / STEPS);
     await self.machine.clock.sleep(STEP_MS, self.signal);
+    await self.machine.cpu.turn(cores * UNITS_PER_STEP, () => self.signal.aborted);
   }
   return untilKilled(self);
 }

@@ -122,3 +122,12 @@ describe("what an image's program uses", () => {
 interface FsInfo {
   readonly containerFilesystems: readonly { readonly usedBytes: { readonly value: number } }[];
 }
+
+test("stress --cpu 2 uses about two cores", async () => {
+  const container = lab.run({ image: { image: "stress" }, command: ["stress", "--cpu", "2"] });
+  await lab.clock.advance(1_000);
+  const before = usageOf(container).cpu;
+  await lab.clock.advance(10_000);
+  const cores = (usageOf(container).cpu - before) / (10 * S);
+  assert.ok(cores > 1.5 && cores < 2.5, `${cores} cores`);
+});
