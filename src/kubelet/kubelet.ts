@@ -69,6 +69,10 @@ export interface Kubelet {
   readonly allocatable: Readonly<Record<string, string>>;
   readonly ctx: Ctx & { readonly client: NodeAgent["client"] };
   readonly metrics: KubeletMetrics;
+  /** the client of the runtime; its calls are counted */
+  readonly cri: CriClient;
+  /** the client for calls that repeat */
+  readonly polling: CriClient;
 
   // Sources of pods, the node, services.
   readonly recorder: ApiPodEventRecorder;

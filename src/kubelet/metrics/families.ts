@@ -40,12 +40,44 @@ export const FAMILIES = {
     help: "Interval in seconds between relisting in PLEG.",
     buckets: DEF_BUCKETS,
   },
+  kubelet_pod_start_duration_seconds: {
+    type: "histogram",
+    help: "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
+    buckets: DEF_BUCKETS,
+  },
+  kubelet_pod_worker_duration_seconds: {
+    type: "histogram",
+    help: "Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync",
+    labels: ["operation_type"],
+    buckets: DEF_BUCKETS,
+  },
+  kubelet_pod_worker_start_duration_seconds: {
+    type: "histogram",
+    help: "Duration in seconds from kubelet seeing a pod to starting a worker.",
+    buckets: DEF_BUCKETS,
+  },
   kubelet_running_containers: {
     type: "gauge",
     help: "Number of containers currently running",
     labels: ["container_state"],
   },
   kubelet_running_pods: { type: "gauge", help: "Number of pods that have a running pod sandbox" },
+  kubelet_runtime_operations_duration_seconds: {
+    type: "histogram",
+    help: "Duration in seconds of runtime operations. Broken down by operation type.",
+    labels: ["operation_type"],
+    buckets: exponentialBuckets(0.005, 2.5, 14),
+  },
+  kubelet_runtime_operations_errors_total: {
+    type: "counter",
+    help: "Cumulative number of runtime operation errors by operation type.",
+    labels: ["operation_type"],
+  },
+  kubelet_runtime_operations_total: {
+    type: "counter",
+    help: "Cumulative number of runtime operations by operation type.",
+    labels: ["operation_type"],
+  },
   process_start_time_seconds: { type: "gauge", help: "Start time of the process since unix epoch in seconds." },
 } as const satisfies Readonly<Record<string, Family>>;
 
@@ -54,3 +86,10 @@ export type MetricName = keyof typeof FAMILIES;
 export type NameOf<T extends Family["type"]> = {
   [N in MetricName]: (typeof FAMILIES)[N]["type"] extends T ? N : never;
 }[MetricName];
+
+/** Mirrors ExponentialBuckets of Prometheus' client_golang: multiplied step by step, so that the last digits are the same. */
+function exponentialBuckets(start: number, factor: number, count: number): number[] {
+  const buckets = [start];
+  while (buckets.length < count) buckets.push((buckets.at(-1) ?? start) * factor);
+  return buckets;
+}

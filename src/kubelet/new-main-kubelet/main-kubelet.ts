@@ -19,6 +19,7 @@ import { PodObjectManagers } from "../kubelet-pods/pod-objects.js";
 import { ReasonCache } from "../kubelet-pods/reason-cache.js";
 import { CONTAINER_BACK_OFF } from "../kuberuntime/do-back-off.js";
 import { DEFAULT_GC_POLICY } from "../kuberuntime/generic-runtime.js";
+import { instrumentedClient } from "../kuberuntime/instrumented-services.js";
 import { KubeRuntime } from "../kuberuntime/kube-runtime.js";
 import type { KubeGenericRuntimeManager } from "../kuberuntime/kuberuntime-manager.js";
 import { RemotePodReader } from "../kuberuntime/remote-pod-reader.js";
@@ -75,6 +76,11 @@ export class MainKubelet extends KubeletBase implements Kubelet {
   readonly nodeIp = this.deps.agent.addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
   readonly ctx = { clock: this.deps.clock, random: this.deps.random, trace: this.deps.trace, client: this.client };
   readonly metrics = new KubeletMetrics({ nodeName: this.options.nodeName, startMs: this.deps.clock.now() });
+  readonly cri = instrumentedClient(this.deps.cri, { ...this.ctx, metrics: this.metrics });
+  readonly polling =
+    this.deps.polling === undefined
+      ? this.cri
+      : instrumentedClient(this.deps.polling, { ...this.ctx, metrics: this.metrics });
 
   // Sources of pods, the node, services.
   readonly recorder = new ApiPodEventRecorder(this.ctx, this.options, this.signal);
@@ -149,7 +155,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
   readonly podCidr = new PodCidr({ ...this.ctx, runtime: this.runtime });
   readonly images = new NodeImages({ ...this.ctx, runtime: this.runtime }, this.config.nodeStatusMaxImages);
   readonly fileSystems = new FileSystems(
-    { ...this.ctx, ...this.options.machine, imageService: (this.deps.polling ?? this.deps.cri).images },
+    { ...this.ctx, ...this.options.machine, imageService: this.polling.images },
     this.options.rootDir,
   );
   readonly containerGc = new ContainerGc({ runtime: this.runtime, sourcesReady: this.sourcesReady });
@@ -163,7 +169,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
     checkImageGcPolicy(imageGcPolicy(this.config)),
   );
   readonly logManager = new ContainerLogManager(
-    { ...this.ctx, runtimeService: (this.deps.polling ?? this.deps.cri).runtime },
+    { ...this.ctx, runtimeService: this.polling.runtime },
     {
       podLogsDirectory: podLogsDir(this.options.rootDir),
       policy: logRotatePolicy(this.config),
@@ -183,7 +189,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
     },
   );
   readonly summaryProvider = SummaryProvider.over(
-    this.deps.polling ?? this.deps.cri,
+    this.polling,
     {
       clock: this.deps.clock,
       machine: this.options.machine.usage,
@@ -198,7 +204,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
   readonly pleg = new GenericPleg(
     {
       ...this.ctx,
-      runtime: new KubeRuntime({ service: new RemotePodReader((this.deps.polling ?? this.deps.cri).runtime) }),
+      runtime: new KubeRuntime({ service: new RemotePodReader(this.polling.runtime) }),
       cache: this.podCache,
       events: this.plegEvents,
       metrics: this.metrics,
@@ -221,6 +227,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
       workQueue: this.workQueue,
       podCache: this.deps.hooks?.podCache?.(this.podCache) ?? this.podCache,
       syncer: newPodSyncer(this),
+      metrics: this.metrics,
     },
     { ...this.options, resyncIntervalMs: parseGoDuration(this.config.syncFrequency) },
   );

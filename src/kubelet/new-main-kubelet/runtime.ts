@@ -47,7 +47,7 @@ export function newRuntimeHelper(kubelet: Kubelet): KubeletRuntimeHelper {
 
 /** The container runtime over its two CRI services. */
 export function newRuntimeManager(kubelet: Kubelet): KubeGenericRuntimeManager {
-  const { cri } = kubelet.deps;
+  const { cri } = kubelet;
   const { kubeVersion, rootDir, resources } = kubelet.options;
   const { serializeImagePulls, cpuCFSQuota } = kubelet.config;
   return new KubeGenericRuntimeManager(

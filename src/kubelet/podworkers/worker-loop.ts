@@ -9,6 +9,7 @@ import type { Random } from "../../util/random.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodStatus } from "../container/runtime.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import { isStaticPod, podText } from "../types/pod-update.js";
 import type { PodTable, Worker } from "./pod-table.js";
 import { isTerminationRequested } from "./sync-status.js";
@@ -23,6 +24,7 @@ export interface WorkerDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
+  readonly metrics?: KubeletMetrics;
 }
 
 export interface WorkerOptions {
@@ -54,6 +56,7 @@ export async function managePodLoop(
       const start = allowPodStart(deps, options, table, work.pod);
       if (start === "never") {
         table.completeUnstartedTerminated(work.pod);
+        observeWork(deps, work, "terminated");
         return "worker-ends";
       }
       if (start === "not-yet") return "worker-stays";
@@ -64,14 +67,25 @@ export async function managePodLoop(
     // A kubelet that stops leaves its pods running: the next one adopts them.
     if (signal.aborted) return "worker-ends";
     if (outcome.syncedAtMs !== undefined) lastSyncTimeMs = outcome.syncedAtMs;
-    if (completeStep(table, work, outcome) === "worker-ends") return "worker-ends";
+    if (completeStep(table, work, outcome) === "worker-ends") {
+      observeWork(deps, work, "terminated");
+      return "worker-ends";
+    }
     requeue(deps, options, table, work, outcome);
     table.completeWorkQueueNext(work.pod.metadata.uid);
+    observeWork(deps, work, work.updateType);
     return "worker-stays";
   };
   for await (const work of worker.queue.iterate(signal)) {
     if ((await runInScope(work.scope, () => handle(work))) === "worker-ends") return;
   }
+}
+
+/** The time since the change was seen, also if the work has failed. */
+function observeWork({ metrics, clock }: WorkerDeps, { startTimeMs }: PodWork, operation: string): void {
+  if (startTimeMs === undefined) return;
+  const labels = { operation_type: operation };
+  metrics?.observe("kubelet_pod_worker_duration_seconds", clock.now() - startTimeMs, labels);
 }
 
 /** Mirrors allowPodStart: static pods of one name start one after the other. */

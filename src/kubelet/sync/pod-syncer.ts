@@ -2,6 +2,7 @@ import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../apimachi
 import type { Backoff } from "../../client-go/backoff.js";
 import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import { convertPodStatusToRunningPod } from "../container/helpers.js";
 import type { Pod, PodStatus } from "../container/runtime.js";
@@ -10,6 +11,7 @@ import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PodObjectManagers } from "../kubelet-pods/pod-objects.js";
 import type { ReasonCache } from "../kubelet-pods/reason-cache.js";
 import type { KubeGenericRuntime, PullSecret } from "../kuberuntime/generic-runtime.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { MirrorClient } from "../pod/mirror-client.js";
 import {
   NETWORK_NOT_READY_ERROR_MSG,
@@ -19,7 +21,7 @@ import {
   type SyncTerminatingPodWork,
 } from "../podworkers/update.js";
 import type { ProbeManager } from "../prober/manager.js";
-import { isStaticPod, podText } from "../types/pod-update.js";
+import { CONFIG_FIRST_SEEN_ANNOTATION, isStaticPod, podText } from "../types/pod-update.js";
 import type { VolumeManager } from "../volumes/volume-manager.js";
 import type { PodDirs } from "./pod-dirs.js";
 import { aggregateText } from "./runtime-state.js";
@@ -30,7 +32,11 @@ export interface PodSyncerDeps {
   readonly runtime: Pick<KubeGenericRuntime, "syncPod" | "killPod" | "getPodStatus">;
   /** @param podIsTerminal no container of the pod will be started again */
   readonly generateApiPodStatus: (pod: V1Pod, podStatus: PodStatus, podIsTerminal: boolean) => V1PodStatus;
-  readonly statusManager: { setPodStatus(pod: V1Pod, status: V1PodStatus): void; terminatePod(pod: V1Pod): void };
+  readonly statusManager: {
+    setPodStatus(pod: V1Pod, status: V1PodStatus): void;
+    getPodStatus(podUid: string): V1PodStatus | undefined;
+    terminatePod(pod: V1Pod): void;
+  };
   readonly podWorkers: { isPodTerminationRequested(podUid: string): boolean };
   readonly runtimeState: { networkErrors(): readonly string[] };
   readonly mirrorClient: Pick<MirrorClient, "reconcile">;
@@ -42,6 +48,8 @@ export interface PodSyncerDeps {
   readonly recorder: PodEventRecorder;
   readonly backOff: Backoff;
   readonly trace: Trace;
+  readonly clock: Clock;
+  readonly metrics?: KubeletMetrics;
   /** removes the dead containers of a deleted and terminated pod; does nothing for others */
   readonly removeDeadContainers: (podUid: string) => void;
   /** called when the runtime's state may have changed: earlier lists are out of date */
@@ -72,6 +80,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { pod, mirrorPod } = work;
     const apiPodStatus = this.deps.generateApiPodStatus(pod, work.podStatus, false);
     const podStatus = { ...work.podStatus, ips: ipsOf(apiPodStatus) };
+    this.#measureStart(work, apiPodStatus);
     statusManager.setPodStatus(pod, apiPodStatus);
     if (isPodPhaseTerminal(apiPodStatus.phase)) return { isTerminal: true };
 
@@ -94,6 +103,18 @@ export class KubeletPodSyncer implements PodSyncer {
       if (hasChanged) onChanged?.();
     }
     return { isTerminal: false };
+  }
+
+  /** As upstream's, the first sync of a pod counts as a start as well as the one that finds it running. */
+  #measureStart({ pod, updateType }: SyncPodWork, { phase }: V1PodStatus): void {
+    const { metrics, clock, statusManager } = this.deps;
+    const firstSeenMs = Date.parse(pod.metadata.annotations?.[CONFIG_FIRST_SEEN_ANNOTATION] ?? "");
+    if (metrics === undefined || Number.isNaN(firstSeenMs)) return;
+    const elapsedMs = clock.now() - firstSeenMs;
+    if (updateType === "create") metrics.observe("kubelet_pod_worker_start_duration_seconds", elapsedMs);
+    const existing = statusManager.getPodStatus(pod.metadata.uid);
+    const runs = existing?.phase === "Pending" && phase === "Running";
+    if (existing === undefined || runs) metrics.observe("kubelet_pod_start_duration_seconds", elapsedMs);
   }
 
   async syncTerminatingPod(work: SyncTerminatingPodWork, signal: AbortSignal): Promise<void> {

@@ -34,7 +34,7 @@ export interface OpenServer {
  */
 export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
   const { podManager, statusManager, runtime, loop, options, config, ctx, client } = kubelet;
-  const { cri, agent } = kubelet.deps;
+  const { agent } = kubelet.deps;
   const { clock, trace } = ctx;
   const { nodeName, rootDir, kubeVersion } = options;
   const addresses = [LISTEN_ADDRESS, ...agent.addresses.map(({ address }) => address)];
@@ -51,7 +51,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
       podManager,
       statusManager,
       runtime,
-      service: cri.runtime,
+      service: kubelet.cri.runtime,
       summaryProvider: kubelet.summaryProvider,
       metrics: kubelet.metrics,
       probeMetrics: () => kubelet.prober.metrics.text(),

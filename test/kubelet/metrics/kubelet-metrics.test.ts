@@ -4,6 +4,9 @@ import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js"
 import { parseMetrics, sampleOf } from "../../support/prometheus.js";
 
 const DEF = "0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10";
+const RUNTIME =
+  "0.005 0.0125 0.03125 0.078125 0.1953125 0.48828125 1.220703125 3.0517578125 7.62939453125 19.073486328125 " +
+  "47.6837158203125 119.20928955078125 298.0232238769531 745.0580596923828";
 const HTTP = "long_running method path server_type";
 
 /** As in v1.25: name, type, labels, buckets. */
@@ -16,8 +19,14 @@ const UPSTREAM = [
   ["kubelet_pleg_last_seen_seconds", "gauge", "", ""],
   ["kubelet_pleg_relist_duration_seconds", "histogram", "", DEF],
   ["kubelet_pleg_relist_interval_seconds", "histogram", "", DEF],
+  ["kubelet_pod_start_duration_seconds", "histogram", "", DEF],
+  ["kubelet_pod_worker_duration_seconds", "histogram", "operation_type", DEF],
+  ["kubelet_pod_worker_start_duration_seconds", "histogram", "", DEF],
   ["kubelet_running_containers", "gauge", "container_state", ""],
   ["kubelet_running_pods", "gauge", "", ""],
+  ["kubelet_runtime_operations_duration_seconds", "histogram", "operation_type", RUNTIME],
+  ["kubelet_runtime_operations_errors_total", "counter", "operation_type", ""],
+  ["kubelet_runtime_operations_total", "counter", "operation_type", ""],
   ["process_start_time_seconds", "gauge", "", ""],
 ] as const;
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { PodCache } from "../../../src/kubelet/container/cache.js";
+import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
 import { calculateEffectiveGracePeriod, killPodTimeoutSeconds } from "../../../src/kubelet/podworkers/grace-period.js";
 import { killPodNow } from "../../../src/kubelet/podworkers/kill-pod.js";
 import { PodWorkers } from "../../../src/kubelet/podworkers/pod-workers.js";
@@ -10,6 +11,7 @@ import type { TraceEvent } from "../../../src/trace/events.js";
 import { currentScope, type Scope } from "../../../src/trace/scope.js";
 import { type Level, Trace } from "../../../src/trace/trace.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
+import { parseMetrics, sampleOf } from "../../support/prometheus.js";
 import { only } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "./pods.js";
 
@@ -27,8 +29,10 @@ function start(syncer: Partial<PodSyncer> = {}, kubeVersion = "1.25", level: Lev
   const recorder = {
     event: (pod: V1Pod, _: string, reason: string) => void events.push(`${pod.metadata.name} ${reason}`),
   };
+  const metrics = new KubeletMetrics({ nodeName: "n1", startMs: 0 });
   const workers = new PodWorkers(
     {
+      metrics,
       syncer: {
         syncPod: async ({ pod }) => {
           called("sync", pod);
@@ -48,8 +52,34 @@ function start(syncer: Partial<PodSyncer> = {}, kubeVersion = "1.25", level: Lev
     { kubeVersion },
   );
   const seen = (podUid: string) => cache.set(podUid, emptyPodStatus(podUid), undefined, clock.now());
-  return { clock, trace, calls, cache, seen, workQueue, workers, recorder, events, facts };
+  return { clock, trace, calls, cache, seen, workQueue, workers, recorder, events, facts, metrics };
 }
+
+test("a sync counts by its kind and its duration since the change was seen; one without that time does not", async () => {
+  const { workers, seen, clock, metrics } = start({
+    syncPod: async () => {
+      await clock.sleep(200, new AbortController().signal);
+      throw new Error("the runtime is down");
+    },
+  });
+  const pod = makePod("a");
+  seen("uid-a");
+  workers.updatePod({ pod, updateType: "create", startTimeMs: clock.now() - 50 });
+  await settle();
+  await clock.advance(200);
+  const read = async (operation: string, what: string) =>
+    sampleOf(parseMetrics(await metrics.text()), `kubelet_pod_worker_duration_seconds_${what}`, {
+      operation_type: operation,
+    });
+  expect(await read("create", "count")).toBe(1);
+  expect(await read("create", "sum")).toBeCloseTo(0.25);
+  await clock.advance(1000);
+  seen("uid-a");
+  workers.updatePod({ pod, updateType: "update" });
+  await settle();
+  await clock.advance(200);
+  expect(await read("update", "count")).toBe(undefined);
+});
 
 describe("waiting for the cache", () => {
   test("the first sync needs any status, each further one a status newer than the sync before", async () => {

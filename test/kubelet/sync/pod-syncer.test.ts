@@ -3,8 +3,11 @@ import type { V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { Backoff } from "../../../src/client-go/backoff.js";
 import type { ContainerStatus, PodStatus } from "../../../src/kubelet/container/runtime.js";
 import { PodSyncResult, type SyncErrorReason } from "../../../src/kubelet/container/sync-result.js";
+import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
 import { KubeletPodSyncer, type PodSyncerDeps } from "../../../src/kubelet/sync/pod-syncer.js";
+import { CONFIG_FIRST_SEEN_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
 import { FakeClock } from "../../support/fake-clock.js";
+import { parseMetrics, sampleOf } from "../../support/prometheus.js";
 import { recordingTrace } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "../podworkers/pods.js";
 
@@ -34,7 +37,9 @@ function start(kubeVersion = "1.25") {
     kill: undefined as string | undefined,
     after: emptyPodStatus("uid-a") as PodStatus,
     changes: 0,
+    reported: undefined as V1PodStatus | undefined,
   };
+  const metrics = new KubeletMetrics({ nodeName: "n1", startMs: 0 });
   const fail = (text: string | undefined) => {
     if (text !== undefined) throw new Error(text);
   };
@@ -61,6 +66,7 @@ function start(kubeVersion = "1.25") {
     statusManager: {
       setPodStatus: (_pod, { phase, reason }) =>
         done.push(`status ${phase}${reason === undefined ? "" : ` ${reason}`}`),
+      getPodStatus: () => state.reported,
       terminatePod: () => done.push("status terminated"),
     },
     podWorkers: { isPodTerminationRequested: () => state.ending },
@@ -94,17 +100,43 @@ function start(kubeVersion = "1.25") {
     recorder: { event: (_pod, type, reason, message) => done.push(`${type} ${reason}: ${message}`) },
     backOff: new Backoff(clock, { initialMs: 10, maxMs: 300 }),
     trace,
+    clock,
+    metrics,
     removeDeadContainers: (podUid) => done.push(`remove containers of ${podUid}`),
     onChanged: () => {
       state.changes++;
     },
   };
   const syncer = new KubeletPodSyncer(deps, { kubeVersion });
-  return { syncer, done, state };
+  return { syncer, done, state, clock, metrics };
 }
 
 describe("syncPod", () => {
   const sync = { updateType: "create", podStatus: emptyPodStatus("uid-a") } as const;
+
+  test("measures from the moment the kubelet has seen the pod: the first sync, and the one that finds it running", async () => {
+    const { syncer, state, clock, metrics } = start();
+    const annotations = { [CONFIG_FIRST_SEEN_ANNOTATION]: new Date(clock.now()).toISOString() };
+    const pod = makePod("a", { metadata: { annotations } });
+    const read = async () => {
+      const families = parseMetrics(await metrics.text());
+      const sum = (name: string) => sampleOf(families, `kubelet_${name}_sum`);
+      return [sum("pod_worker_start_duration_seconds"), sum("pod_start_duration_seconds")];
+    };
+    await clock.advance(100);
+    await syncer.syncPod({ ...sync, pod }, signal);
+    expect(await read()).toEqual([0.1, 0.1]);
+    state.reported = { phase: "Pending" };
+    await clock.advance(300);
+    await syncer.syncPod({ ...sync, updateType: "sync", pod }, signal);
+    expect(await read()).toEqual([0.1, 0.1]);
+    state.api = { phase: "Running" };
+    await syncer.syncPod({ ...sync, updateType: "sync", pod }, signal);
+    expect(await read()).toEqual([0.1, 0.5]);
+    state.reported = { phase: "Running" };
+    await syncer.syncPod({ ...sync, updateType: "sync", pod }, signal);
+    expect(await read()).toEqual([0.1, 0.5]);
+  });
 
   test("v1.28: pull secrets that cannot be had are an event", async () => {
     const { syncer, done } = start("1.28");
