@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
-import { newHome, runCliProcess } from "../support/cli-process.js";
+import { CliProcess, newHome, runCliProcess } from "../support/cli-process.js";
 import { runKubectl } from "../support/node-kubectl.js";
 import { suiteNeeding } from "../support/requirements.js";
 import { runProgram } from "../support/stream-kubectl.js";
@@ -157,6 +157,24 @@ suiteNeeding(["kubectl"], "ports of this machine that lead into a cluster", () =
       else assert.match(answer, want, stderr);
     });
   }
+
+  for (const [what, [target = ""], want] of FORWARDS) {
+    test(`kubelab port-forward to ${what}`, async () => {
+      const [port = 0] = await freePorts(1);
+      const forward = new CliProcess(home, ["port-forward", target, `${port}:${what === "a Service" ? 80 : 8080}`]);
+      await forward.printed(/Forwarding from/);
+      const answer = await ask(port);
+      await forward.kill("SIGINT");
+      if (typeof want === "string") assert.equal(answer, want);
+      else assert.match(answer, want);
+    });
+  }
+
+  test("kubelab port-forward to a Service that is not there", async () => {
+    const ended = await runCliProcess(home, "port-forward", "svc/nope", ":80");
+    assert.match(ended.stderr, /services "nope" not found/);
+    assert.notEqual(ended.code, 0);
+  });
 
   const REFUSALS: readonly (readonly [string, readonly string[], RegExp])[] = [
     [
