@@ -49,7 +49,6 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     up,
     "kubelab cluster up --detach --nodes 3",
     "kubelab cluster up --nodes 2 --with-system-pods --node-labels node-1:disk=ssd",
-    "kubelab cluster up --etcd http://127.0.0.1:2379",
     "kubelab cluster up --data ~/my-cluster --nodes 2",
     "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
   );

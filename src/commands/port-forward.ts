@@ -40,7 +40,7 @@ export function addPortForwardCommand(command: Command, context: CliContext): vo
     command,
     "kubelab port-forward nginx 8080:80       # then: curl 127.0.0.1:8080",
     "kubelab port-forward web 8080:http",
-    "kubelab port-forward svc/web 8080:80     # the service's port 80, of one of its pods",
+    "kubelab port-forward svc/web 8080:80     # a pod of the service",
     "kubelab port-forward nginx :80 --frames",
     "kubelab port-forward nginx 8080:80 --protocol spdy",
   );

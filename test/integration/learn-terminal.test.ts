@@ -53,11 +53,11 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
 
   test("the menu is redrawn at each size, and counts the hidden rows", async () => {
     await using terminal = open(["learn"]);
-    assert.match(await terminal.shows(/Which lab\?/), /below: Chapters \d, Incidents 12/);
+    assert.match(await terminal.shows(/Which lab\?/), /below: Chapters \d+, Incidents \d+/);
     const sizes = [
-      [50, 15, /❯ 0 [\s\S]*↓ below: Chapters 1\d, Incidents 12/],
-      [200, 50, /❯ 0 [\s\S]*i12 [^\n]*\n {2}quit/],
-      [80, 24, /❯ 0 [\s\S]*below: Chapters \d, Incidents 12/],
+      [50, 15, /❯ 0 [\s\S]*↓ below: Chapters \d+, Incidents \d+/],
+      [200, 60, /❯ 0 [\s\S]*i16 [^\n]*\n {2}quit/],
+      [80, 24, /❯ 0 [\s\S]*below: Chapters \d+, Incidents \d+/],
     ] as const;
     for (const [columns, rows, pattern] of sizes) {
       terminal.resize(columns, rows);
@@ -67,7 +67,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
       for (const line of screen.split("\n").slice(0, 8)) assert.match(line, /^(\? | Chapters|❯ | {2}\d\w? )/);
     }
     terminal.press("i12");
-    await terminal.shows(/❯ i12 [\s\S]*above: Chapters/);
+    await terminal.shows(/❯ i\d+ [\s\S]*above: Chapters/);
     terminal.press("q");
     assert.match(await terminal.shows(/ended with \d+/), /ended with 0/);
   });

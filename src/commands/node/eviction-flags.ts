@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseGoDuration } from "../../apimachinery/time.js";
 import type { KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
 import { defined } from "../../util/defined.js";
@@ -23,36 +23,22 @@ export interface EvictionFlags {
 export function addEvictionFlags(command: Command): Command {
   const thresholds = pairsOf("<");
   const amounts = pairsOf("=");
-  return command
-    .option(
-      "--eviction-hard <thresholds>",
-      "evict pods at once below these: memory.available<500Mi,nodefs.available<10%",
-      thresholds,
-    )
-    .option("--eviction-soft <thresholds>", "evict pods below these for a grace period", thresholds)
-    .option("--eviction-soft-grace-period <times>", "the grace periods: memory.available=1m30s", amounts)
-    .option(
-      "--eviction-minimum-reclaim <amounts>",
-      "what must be free beyond a threshold: imagefs.available=2Gi",
-      amounts,
-    )
-    .option(
-      "--eviction-pressure-transition-period <time>",
-      "how long a pressure condition stays (default: 5m)",
-      goDurationText,
-    )
-    .option(
-      "--eviction-max-pod-grace-period <seconds>",
-      "time to end for pods that a soft threshold evicts (default: 0)",
-      integer,
-    )
-    .option(
-      "--image-gc-high-threshold <percent>",
-      "collect images at this disk usage; 100: never (default: 85)",
-      integer,
-    )
-    .option("--image-gc-low-threshold <percent>", "collect images down to this disk usage (default: 80)", integer)
-    .option("--minimum-image-ttl-duration <time>", "younger images are not collected (default: 2m)", goDurationText);
+  command.option("--eviction-hard <thresholds>", "evict pods at once below these: memory.available<500Mi", thresholds);
+  const more: readonly (readonly [flags: string, description: string, parse: (text: string) => unknown])[] = [
+    ["--eviction-soft <thresholds>", "evict pods below these for a grace period", thresholds],
+    ["--eviction-soft-grace-period <times>", "the grace periods: memory.available=1m30s", amounts],
+    ["--eviction-minimum-reclaim <amounts>", "what must be free beyond a threshold", amounts],
+    ["--eviction-pressure-transition-period <time>", "how long a pressure condition stays", goDurationText],
+    ["--eviction-max-pod-grace-period <seconds>", "time to end for pods that a soft threshold evicts", integer],
+    ["--image-gc-high-threshold <percent>", "collect images at this disk usage", integer],
+    ["--image-gc-low-threshold <percent>", "collect images down to this disk usage", integer],
+    ["--minimum-image-ttl-duration <time>", "younger images are not collected", goDurationText],
+  ];
+  // Their names are too long for a help; docs/commands.md has them.
+  for (const [flags, description, parse] of more) {
+    command.addOption(new Option(flags, description).argParser(parse).hideHelp());
+  }
+  return command;
 }
 
 /** The fields that the flags set. */

@@ -69,7 +69,8 @@ export class KubeletMetrics {
   }
 
   async #register(): Promise<Loaded> {
-    const { Registry, Counter, Gauge, Histogram } = await import("prom-client");
+    // A bundle has only the default export of a CommonJS module.
+    const { Registry, Counter, Gauge, Histogram } = (await import("prom-client")).default;
     const registry = new Registry();
     const metrics = new Map<MetricName, Metric>();
     for (const [name, family] of Object.entries<Family>(FAMILIES)) {

@@ -30,8 +30,8 @@ suiteNeeding(["kubectl"], "kubectl requests that are not served", () => {
     spec: { group: "example.com", names: { plural: "things", kind: "Thing" }, scope: "Cluster", versions: [] },
   };
   const rows: [argv: string[], want: RegExp][] = [
-    [["top", "node"], /Metrics API not available|NotFound/],
-    [["top", "pod"], /Metrics API not available|NotFound/],
+    [["top", "node"], /Metrics API not available|NotFound|metrics not available yet/],
+    [["top", "pod"], /Metrics API not available|NotFound|metrics not available yet/],
     [["get", "flowschemas"], /doesn't have a resource type "flowschemas"/],
     [["create", "-f", "crd.json"], /the server does not allow this method on the requested resource/],
     [["create", "-f", "nothing.json"], /no matches for kind "Nothing" in version "v1"/],
