@@ -45,7 +45,8 @@ const BYTES = /^[1-9]\d{0,15}([KMGTPE]i|[kMGTPE])?$/;
 
 /** The amounts as a node's status lists them. */
 export function resourceList({ cpu, memory, pods, disk = DEFAULT_DISK }: NodeResources) {
-  return { cpu, "ephemeral-storage": disk, memory, pods };
+  // As the API server stores it: another form of the same amount would be written again and again.
+  return { cpu, "ephemeral-storage": canonicalResourceQuantity(disk), memory, pods };
 }
 
 /** The capacity of the node's disk, in bytes. */

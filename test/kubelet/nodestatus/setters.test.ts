@@ -101,7 +101,7 @@ describe("setNodeStatus", () => {
   test("capacity is the requested one and a disk; allocatable is what evictions leave of it", () => {
     assert.deepEqual(before.capacity, { cpu: "2", "ephemeral-storage": "100Gi", memory: "24684092Ki", pods: "110" });
     const { "ephemeral-storage": disk, memory } = before.allocatable ?? {};
-    assert.deepEqual([disk, memory], ["96636764000", "24581692Ki"]);
+    assert.deepEqual([disk, memory], ["96636764k", "24581692Ki"]);
   });
 
   test("what others wrote stays: conditions, capacity of devices, fields of controllers", () => {
