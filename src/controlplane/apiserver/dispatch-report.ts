@@ -1,6 +1,7 @@
 import type { WatchEvent } from "../../apimachinery/api/meta.js";
 import { versionOf } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
+import { counted } from "../../util/counted.js";
 import { STAGE_LEVEL } from "../registry/stages.js";
 import type { StorageEvent } from "../storage/storage.js";
 import { resourcePrefixOf } from "../storage/watch-hub.js";
@@ -45,7 +46,7 @@ export class DispatchReport {
     for (const { event, watches, sent } of dispatches) {
       const type = event.type === "delete" ? "DELETED" : event.previous === undefined ? "ADDED" : "MODIFIED";
       const prefix = resourcePrefixOf(event.key);
-      const what = `event ${type} ${event.key} at revision ${event.revision}: ${count(watches, "watch", "es")} of ${prefix}`;
+      const what = `event ${type} ${event.key} at revision ${event.revision}: ${counted(watches, "watch", "es")} of ${prefix}`;
       const causedBy = versionOf(event.object);
       this.trace.because({ causedBy }, () =>
         this.trace.emit(
@@ -67,8 +68,4 @@ function sentTo(sent: Dispatch["sent"]): string {
       : `${clients} clients got the same ${bytes}, encoded once`;
   });
   return parts.join("; ");
-}
-
-function count(number: number, noun: string, ending: string): string {
-  return `${number} ${noun}${number === 1 ? "" : ending}`;
 }

@@ -1,4 +1,5 @@
 import type { Trace } from "../../trace/trace.js";
+import { counted } from "../../util/counted.js";
 import { messageOf } from "../../util/errors.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";
 
@@ -41,7 +42,7 @@ export class ContainerDeletor {
     if (ids.length === 0 || this.signal.aborted) return;
     for (const id of ids) this.#underWay.add(id);
     const who = `${podStatus.namespace}/${podStatus.name}`;
-    const what = `remove ${ids.length} dead container${ids.length === 1 ? "" : "s"} of ${who}`;
+    const what = `remove ${counted(ids.length, "dead container")} of ${who}`;
     const why = removeAll ? "the pod is over" : `a newer one has ended: ${keep} of each name is kept`;
     const upstream = { file: FILE, func: "deleteContainersInPod" };
     this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });

@@ -3,6 +3,7 @@ import type { Backoff } from "../../../client-go/backoff.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
+import { counted } from "../../../util/counted.js";
 import type { ControllerExpectations } from "../support/controller-expectations.js";
 import { nameOf, type PodObject } from "../support/objects.js";
 import type { OwnWrites } from "../support/own-writes.js";
@@ -95,7 +96,7 @@ export class DaemonPass {
   async #createPods(nodes: readonly NodeToFill[]): Promise<{ readonly error: unknown } | undefined> {
     if (nodes.length === 0) return undefined;
     const { expectations, trace } = this.deps;
-    const what = `create ${nodes.length} pod${nodes.length === 1 ? "" : "s"} for DaemonSet ${this.key}`;
+    const what = `create ${counted(nodes.length, "pod")} for DaemonSet ${this.key}`;
     const why = reasonsOf(nodes);
     const constants = [
       { name: "BurstReplicas", value: String(BURST_REPLICAS) },

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { keyOf } from "../../../client-go/cache/key.js";
+import { counted } from "../../../util/counted.js";
 import { JOB_TRACKING } from "../../registry/resources/batch/generate-selector.js";
 import { choosePodsToDelete } from "../support/active-pods.js";
 import type { ControllerExpectations } from "../support/controller-expectations.js";
@@ -18,7 +19,7 @@ import {
   isIndexedJob,
   withIndexes,
 } from "./indexed-job-utils.js";
-import { counted, isSuspended, type JobObject, withoutTrackingFinalizer } from "./utils.js";
+import { isSuspended, type JobObject, withoutTrackingFinalizer } from "./utils.js";
 
 const FILE = "pkg/controller/job/job_controller.go";
 /** The rest follows with the next sync. */
@@ -53,7 +54,7 @@ function wantedActive({ spec }: JobObject, active: number, succeeded: number): {
     const count = Math.min(left, parallelism);
     return { count, why: `${succeeded} of ${completions} completions, parallelism ${parallelism}` };
   }
-  if (succeeded > 0) return { count: active, why: `${counted(succeeded)} succeeded, which is enough` };
+  if (succeeded > 0) return { count: active, why: `${counted(succeeded, "pod")} succeeded, which is enough` };
   return { count: parallelism, why: `no pod has succeeded, parallelism ${parallelism}` };
 }
 
@@ -67,7 +68,7 @@ export async function manageJob(deps: ManageJobDeps, job: JobObject, progress: P
     return deletePods(deps, job, activePods, `Job ${key} is suspended`, active);
   }
   const wanted = wantedActive(job, active, succeeded);
-  const numbers = `${counted(active)} active, ${wanted.count} wanted: ${wanted.why}`;
+  const numbers = `${counted(active, "pod")} active, ${wanted.count} wanted: ${wanted.why}`;
   const chosen = activePodsForRemoval(job, activePods, Math.max(active - wanted.count, 0), deps.clock.now());
   if (chosen.length > 0) {
     // Either deletions or creations in one sync.
@@ -110,7 +111,7 @@ async function createPods(
   if (count === 0) return { active: activePods.length };
   const which = indexes === undefined ? "" : ` with index ${intervalsText(withIndexes([], indexes))}`;
   const decision = {
-    what: `create ${counted(count)} for Job ${key}${which}`,
+    what: `create ${counted(count, "pod")} for Job ${key}${which}`,
     why,
     constants: [
       { name: "MaxPodCreateDeletePerSync", value: String(MAX_POD_CREATE_DELETE_PER_SYNC) },
@@ -157,7 +158,7 @@ async function deletePods(
 ): Promise<Managed> {
   const key = keyOf(job);
   const upstream = { file: FILE, func: "manageJob, deleteJobPods" };
-  const decision = { what: `delete ${counted(pods.length)} of Job ${key}`, why, upstream };
+  const decision = { what: `delete ${counted(pods.length, "pod")} of Job ${key}`, why, upstream };
   return decide(trace, decision, async () => {
     expectations.set(key, 0, pods.length);
     const remove = async (pod: PodObject): Promise<void> => {
@@ -184,7 +185,7 @@ export async function deleteActivePods(
 ): Promise<Managed> {
   if (pods.length === 0) return { active: 0 };
   const upstream = { file: FILE, func: "deleteActivePods" };
-  const decision = { what: `delete ${counted(pods.length)} of Job ${keyOf(job)}`, why, upstream };
+  const decision = { what: `delete ${counted(pods.length, "pod")} of Job ${keyOf(job)}`, why, upstream };
   const remove = (pod: PodObject) => podControl.delete(job, pod.metadata.namespace, nameOf(pod));
   return decide(trace, decision, async () => outcomeOf(await Promise.allSettled(pods.map(remove)), pods.length));
 }

@@ -7,6 +7,7 @@ import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
 import type { WorkQueue } from "../../../client-go/workqueue.js";
 import { factFor } from "../../../release/facts.js";
+import { counted } from "../../../util/counted.js";
 import { JOB_TRACKING } from "../../registry/resources/batch/generate-selector.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { isPodActive } from "../support/active-pods.js";
@@ -24,7 +25,6 @@ import { countFinished, failJobMessage, jobText, msToDeadline, restartsPastLimit
 import { JobTracker, withStatus } from "./tracking.js";
 import { FinalizerExpectations } from "./tracking-utils.js";
 import {
-  counted,
   isJobFinished,
   isSuspended,
   JOBS,
@@ -186,7 +186,7 @@ export class JobSync {
     if (ms <= 0) return false;
     const decision = {
       what: `wait ${ms / 1000}s before Job ${key} gets another pod`,
-      why: `${counted(failures)} failed since the last success`,
+      why: `${counted(failures, "pod")} failed since the last success`,
       constants: BACKOFF_CONSTANTS,
       upstream: { file: "pkg/controller/job/backoff_utils.go", func: "getRemainingTime" },
     };
@@ -211,7 +211,7 @@ export class JobSync {
     // Pods that are counted as failed already do not count as new when only the write of the status had failed.
     const isNewFailure = failed > (job.status?.failed ?? 0) && activePods.length !== parallelism;
     if (isNewFailure && failed > backoffLimit) {
-      return fail("Failed", BACKOFF_LIMIT_EXCEEDED, `${counted(failed)} failed, backoffLimit ${backoffLimit}`);
+      return fail("Failed", BACKOFF_LIMIT_EXCEEDED, `${counted(failed, "pod")} failed, backoffLimit ${backoffLimit}`);
     }
     const restarts = restartsPastLimit(job, pods);
     if (restarts !== undefined) {

@@ -4,6 +4,7 @@ import type { Wire } from "../../../apimachinery/wire.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
 import { referenceTo } from "../../../client-go/record/reference.js";
+import { counted } from "../../../util/counted.js";
 import type { Draft } from "../../../util/draft.js";
 import { nameOf, type PodObject, withoutZeros } from "../support/objects.js";
 import type { SharedDeps } from "../support/shared-deps.js";
@@ -21,7 +22,6 @@ import {
 import { countsAsFailure, hasValidIndex, jobText } from "./status.js";
 import type { FinalizerExpectations } from "./tracking-utils.js";
 import {
-  counted,
   hasTrackingFinalizer,
   JOBS,
   type JobCondition,
@@ -151,7 +151,7 @@ export class JobTracker {
     const key = keyOf(job);
     const { succeeded = [], failed = [] } = job.status?.uncountedTerminatedPods ?? {};
     const decision = {
-      what: `remove the tracking finalizer from ${counted(pods.length)} of Job ${key}`,
+      what: `remove the tracking finalizer from ${counted(pods.length, "pod")} of Job ${key}`,
       why: `the status keeps them now: ${succeeded.length} succeeded and ${failed.length} failed wait to be counted`,
       upstream: { file: FILE, func: "removeTrackingFinalizerFromPods" },
     };

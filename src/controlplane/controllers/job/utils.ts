@@ -62,8 +62,3 @@ export function withoutTrackingFinalizer(pod: PodObject): PodObject {
   const finalizers = (pod.metadata.finalizers ?? []).filter((one) => one !== JOB_TRACKING);
   return { ...pod, metadata: finalizers.length === 0 ? metadata : { ...metadata, finalizers } };
 }
-
-/** `1 pod`, `2 pods` */
-export function counted(count: number, noun = "pod"): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}

@@ -3,6 +3,7 @@ import { sameJson } from "../../../apimachinery/same-json.js";
 import { matchesSelector } from "../../../apimachinery/selector.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
+import { counted } from "../../../util/counted.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { availableAfterMs, choosePodsToDelete, isPodActive } from "../support/active-pods.js";
@@ -262,10 +263,6 @@ class ReplicaSetRun {
     const isRelated = (pod: KubeObject) => selectors.some((selector) => matchesSelector(selector, pod.metadata.labels));
     return this.#pods.list().filter((pod) => pod.metadata.namespace === namespace && isRelated(pod));
   }
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Mirrors NewReplicaSetController. */
