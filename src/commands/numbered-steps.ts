@@ -1,3 +1,4 @@
+import type { ProcessStreams } from "../testbed/context.js";
 import { wrap } from "../trace/text.js";
 
 /** One step of a chain, in words. */
@@ -16,6 +17,11 @@ export interface NumberedStep {
 /** A text has this much room, also beside long names. */
 const MIN_WIDTH = 30;
 const MAX_ACTOR_WIDTH = 24;
+
+/** The columns for a list of steps on stdout, which is a result and may be wide in a file. */
+export function resultColumns({ stdout }: Pick<ProcessStreams, "stdout">): number {
+  return stdout.isTTY === true ? (stdout.columns ?? 80) : 100;
+}
 
 /** The room for lines below a step. */
 export function widthBelow(steps: readonly Pick<NumberedStep, "actor">[], columns: number): number {

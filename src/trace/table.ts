@@ -16,16 +16,24 @@ export function tableLines({ columns, rows, omittedRows }: TableRows, width: num
   return [...lines, ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
 }
 
-/** @returns undefined if it is too wide */
-function aligned(rows: readonly (readonly string[])[], width: number): string[] | undefined {
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)));
-  if (widths.reduce((sum, one) => sum + one + 2, -2) > width) return undefined;
+/** Rows as lines whose columns are aligned, however wide. The first row has all columns. */
+export function alignedLines(rows: readonly (readonly string[])[]): string[] {
+  const widths = widthsOf(rows);
   return rows.map((row) =>
     row
       .map((cell, i) => cell.padEnd(widths[i] ?? 0))
       .join("  ")
       .trimEnd(),
   );
+}
+
+/** @returns undefined if it is too wide */
+function aligned(rows: readonly (readonly string[])[], width: number): string[] | undefined {
+  return widthsOf(rows).reduce((sum, one) => sum + one + 2, -2) > width ? undefined : alignedLines(rows);
+}
+
+function widthsOf(rows: readonly (readonly string[])[]): number[] {
+  return (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)));
 }
 
 function grouped(heads: readonly string[], rows: readonly (readonly string[])[], width: number): string[] | undefined {

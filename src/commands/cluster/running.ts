@@ -3,6 +3,7 @@ import type { ClusterOptions } from "../../testbed/cluster.js";
 import type { NodeLine } from "../../testbed/cluster-nodes.js";
 import type { ClusterState } from "../../testbed/cluster-state.js";
 import type { LeaderLine } from "../../testbed/leaders.js";
+import { alignedLines } from "../../trace/table.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 
@@ -40,10 +41,8 @@ export function printRunning(
     ...(nodes ?? []).map(({ name, status }) => [name, status]),
     ...(leaders ?? []).map(({ component, holder, isHere }) => [component, leaderText(holder, isHere)]),
   ];
-  const width = Math.max(0, ...rows.map(([name = ""]) => name.length));
-  const lines = rows.map(([name = "", text]) => `${name.padEnd(width)}  ${text}`);
   context.print({
-    text: [`kubectl --kubeconfig ${state.kubeconfig}`, ...lines].join("\n"),
+    text: [`kubectl --kubeconfig ${state.kubeconfig}`, ...alignedLines(rows)].join("\n"),
     json: { ...state, running: true, ...defined({ nodes, leaders }) },
   });
 }

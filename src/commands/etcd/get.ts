@@ -3,6 +3,7 @@ import { toYaml } from "../../controlplane/apiserver/yaml.js";
 import { prefixRange } from "../../controlplane/storage/etcd/ranges.js";
 import { RANGE } from "../../controlplane/storage/etcd/rpcs.js";
 import type { EtcdOptions } from "../../testbed/etcd-options.js";
+import { alignedLines } from "../../trace/table.js";
 import { counted } from "../../util/counted.js";
 import { answered, keyFrom, openEtcd, TIMEOUT_MS } from "./open.js";
 import { revisionsText, type ShownKey, type ShownValue, shownKey, shownValue, valueText } from "./value.js";
@@ -39,15 +40,11 @@ export async function runGet(context: CliContext, prefix: string, options: GetOp
 /** The keys last: they are the longest. */
 function tableOf(keys: readonly ShownKey[]): string[] {
   if (keys.length === 0) return [];
-  const rows = keys.map(({ createRevision, modRevision, version }) =>
-    [createRevision, modRevision, version].map(String),
-  );
-  const head = ["CREATE", "MOD", "VERSION"];
-  const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)));
-  const line = (cells: readonly string[], key: string) =>
-    [...cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)), key].join("  ");
-  const named = keys.map(({ key, lease }) => (lease === undefined ? key : `${key} (lease ${lease})`));
-  return [line(head, "KEY"), ...rows.map((row, i) => line(row, named[i] ?? ""))];
+  const rows = keys.map(({ createRevision, modRevision, version, key, lease }) => {
+    const named = lease === undefined ? key : `${key} (lease ${lease})`;
+    return [...[createRevision, modRevision, version].map(String), named];
+  });
+  return alignedLines([["CREATE", "MOD", "VERSION", "KEY"], ...rows]);
 }
 
 function linesOf(shown: Shown): string[] {

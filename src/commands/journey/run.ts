@@ -13,6 +13,7 @@ import { versionOf } from "../../trace/scope.js";
 import { ChildAbort } from "../../util/abort.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import { resultColumns } from "../numbered-steps.js";
 import { availableDeployment, type Goal, gonePod, gonePods, runningPod } from "./goals.js";
 import { type JourneyManifest, manifestFromFile, manifestFromWord } from "./manifest.js";
 import { type Journey, journeyResult } from "./result.js";
@@ -70,7 +71,7 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
       ways.push(journeyOf("from the request until it is gone", facts, undefined, await gone));
     }
     const explains = options.explain === true;
-    const style = { columns: columnsOf(context), unicode: hasUnicode(context.env) };
+    const style = { columns: resultColumns(context.streams), unicode: hasUnicode(context.env) };
     context.print(journeyResult(manifest, ways, { target, explains, ...style }));
   });
 }
@@ -163,8 +164,4 @@ function journeyOf(
   const until = stored ?? facts.find((event) => event.kind === "watch" && event.causedBy === version);
   const steps = journeySteps(graph, root, until);
   return { title, steps, tookMs: (until ?? root).atMs - startMs(root), isWhole: stored !== undefined };
-}
-
-function columnsOf({ streams: { stdout } }: CliContext): number {
-  return stdout.isTTY === true ? (stdout.columns ?? 80) : 100;
 }

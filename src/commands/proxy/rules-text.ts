@@ -1,5 +1,6 @@
 import type { ServiceRule, Verdict } from "../../netfilter/rules.js";
 import type { NodeRules } from "../../testbed/node-rules.js";
+import { alignedLines } from "../../trace/table.js";
 
 const HEAD = ["SERVICE", "PACKETS TO", "FROM", "VERDICT", "ENDPOINTS"];
 
@@ -10,9 +11,7 @@ export function rulesText(nodes: readonly NodeRules[]): string {
 
 function tableOf(rules: readonly ServiceRule[]): string[] {
   if (rules.length === 0) return ["  no rules yet: kube-proxy writes them when there are Services"];
-  const rows = [HEAD, ...rules.flatMap(rowsOf)];
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((cells) => (cells[column] ?? "").length)));
-  return rows.map((cells) => `  ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd());
+  return alignedLines([HEAD, ...rules.flatMap(rowsOf)]).map((line) => `  ${line}`);
 }
 
 function rowsOf({ service, protocol, address, ip = "", port, from, verdict }: ServiceRule): string[][] {

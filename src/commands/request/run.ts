@@ -14,6 +14,7 @@ import type { TraceEvent } from "../../trace/events.js";
 import { ChildAbort } from "../../util/abort.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { resultColumns } from "../numbered-steps.js";
 import { type Asked, type AskedOptions, addressOf, createBefore, planOf } from "./plan.js";
 import { requestResult } from "./result.js";
 import { isDispatch, wayOf } from "./way.js";
@@ -66,7 +67,7 @@ export async function runRequest(context: CliContext, asked: Asked, options: Req
   // Without watches there is no event to wait for.
   const events = watchers === 0 ? 0 : stored.length;
   await until(() => wayOf(facts, request).filter(isDispatch).length >= events, signal);
-  const style = { columns: columnsOf(context), unicode: hasUnicode(context.env) };
+  const style = { columns: resultColumns(context.streams), unicode: hasUnicode(context.env) };
   context.print(requestResult(request, problemOf(response), wayOf(facts, request), style));
   if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);
 }
@@ -116,8 +117,4 @@ async function until(isDone: () => boolean, signal: AbortSignal): Promise<void> 
 
 function problemOf(response: KubeResponse): string | undefined {
   return isSuccess(response) ? undefined : `The server refused it: ${statusMessage(response)}`;
-}
-
-function columnsOf({ streams: { stdout } }: CliContext): number {
-  return stdout.isTTY === true ? (stdout.columns ?? 80) : 100;
 }

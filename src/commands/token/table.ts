@@ -1,4 +1,5 @@
 import type { TokenSummary } from "../../cluster-bootstrap/secret.js";
+import { alignedLines } from "../../trace/table.js";
 
 const MAX_WIDTH = 80;
 
@@ -8,14 +9,9 @@ const MAX_WIDTH = 80;
  */
 export function tokenTable(tokens: readonly TokenSummary[]): string {
   const rows = [["ID", "TTL", "USAGES", "DESCRIPTION"], ...tokens.map(cellsOf)];
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((cells) => (cells[column] ?? "").length)));
-  const indent = " ".repeat((widths[0] ?? 0) + 2);
-  return rows
-    .flatMap((cells, i) => {
-      const line = cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
-      const groups = tokens[i - 1]?.groups ?? [];
-      return [line.trimEnd(), ...groups.map((group) => `${indent}in ${group}`)];
-    })
+  const indent = " ".repeat(Math.max(...rows.map(([id = ""]) => id.length)) + 2);
+  return alignedLines(rows)
+    .flatMap((line, i) => [line, ...(tokens[i - 1]?.groups ?? []).map((group) => `${indent}in ${group}`)])
     .map(cut)
     .join("\n");
 }
