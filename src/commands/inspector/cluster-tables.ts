@@ -5,6 +5,7 @@ import type { ReflectDeps } from "../../client-go/cache/reflect.js";
 import { collectionPath, NODE_LEASES, NODES, PODS } from "../../client-go/rest/paths.js";
 import type { LeaseObject } from "../../kubelet/nodelease/controller.js";
 import { nodeStatusText } from "../../testbed/cluster-nodes.js";
+import { compareText } from "../../util/compare-text.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
 import { leaseTable } from "./lease-table.js";
 import type { StatusTable } from "./status-table.js";
@@ -50,5 +51,5 @@ export class ClusterTables {
 }
 
 function byName([a = ""]: readonly string[], [b = ""]: readonly string[]): number {
-  return a < b ? -1 : Number(a > b);
+  return compareText(a, b);
 }

@@ -1,4 +1,5 @@
 import { methodNotAllowed, resourceNotServed } from "../../apimachinery/errors.js";
+import { compareText } from "../../util/compare-text.js";
 import { type ResourceDefinition, type SubresourceDefinition, storeName } from "../registry/definition.js";
 import type { Registry } from "../registry/registry.js";
 import type { RequestInfo } from "./request-info.js";
@@ -160,9 +161,7 @@ function groupsOf(groupVersions: readonly GroupVersion[]): Map<string, string[]>
     return index < 0 ? GROUP_ORDER.length : index;
   };
   const named = groupVersions.filter((one) => one.group !== "");
-  // The first localeCompare of a process takes 7 ms, and every start sorts here.
-  const byName = (a: string, b: string) => (a < b ? -1 : Number(a > b));
-  named.sort((a, b) => rank(a.group) - rank(b.group) || byName(a.group, b.group) || byVersion(a, b));
+  named.sort((a, b) => rank(a.group) - rank(b.group) || compareText(a.group, b.group) || byVersion(a, b));
   for (const { group, version } of named) {
     const versions = groups.get(group) ?? [];
     versions.push(version);

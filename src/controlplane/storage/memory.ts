@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { jsonBytes } from "../../apimachinery/json-bytes.js";
 import type { Clock } from "../../util/clock.js";
+import { compareText } from "../../util/compare-text.js";
 import { EventHistory, type HistoryLimits, type HistoryRecord } from "./history.js";
 import { withResourceVersion } from "./resource-version.js";
 import { SortedKeys } from "./sorted-keys.js";
@@ -144,7 +145,7 @@ export class MemoryStorage implements Storage {
     const { keys } = this.#keys.range(prefix, range.afterKey);
     const known = keys.filter((key) => !past.has(key));
     const changed = [...past].filter(([key, entry]) => entry !== undefined && key > afterKey).map(([key]) => key);
-    const all = changed.length === 0 ? known : [...known, ...changed].sort(compareKeys);
+    const all = changed.length === 0 ? known : [...known, ...changed].sort(compareText);
     const shown = all.slice(0, limit);
     const entries = shown.map((key) => (past.has(key) ? past.get(key) : this.#entries.get(key)) as StoredEntry);
     return { entries, revision: atRevision, remainingCount: all.length - shown.length };
@@ -280,8 +281,4 @@ export class MemoryStorage implements Storage {
     const resourcePrefix = resourcePrefixOf(prefix);
     return resourcePrefix === "" ? this.#histories.values() : [this.#historyOf(resourcePrefix)];
   }
-}
-
-function compareKeys(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

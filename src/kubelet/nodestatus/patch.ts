@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodeAddress, NodeCondition, NodeStatus } from "../../apimachinery/api/node.js";
+import { compareText } from "../../util/compare-text.js";
 import { isRecord } from "../../util/records.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -16,8 +17,7 @@ export function nodeStatusHasChanged(before: NodeStatus, after: NodeStatus): boo
 function withoutHeartbeats(status: NodeStatus): NodeStatus {
   const conditions = (status.conditions ?? [])
     .map(({ lastHeartbeatTime: _, ...condition }) => condition)
-    // The first localeCompare of a process takes 7 ms.
-    .sort((a, b) => (a.type < b.type ? -1 : Number(a.type > b.type)));
+    .sort((a, b) => compareText(a.type, b.type));
   return { ...status, conditions };
 }
 

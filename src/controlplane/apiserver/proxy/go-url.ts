@@ -1,4 +1,5 @@
 import { badRequest } from "../../../apimachinery/errors.js";
+import { compareText } from "../../../util/compare-text.js";
 
 /** URLs as Go writes them: the kubelet's access log and the recordings contain them. */
 
@@ -12,7 +13,7 @@ function queryEscape(text: string): string {
 /** Sorted by name, values in their order, with the question mark; "" if empty. Mirrors net/url's Values.Encode. */
 export function encodeQuery(values: readonly (readonly [name: string, value: string])[]): string {
   if (values.length === 0) return "";
-  const sorted = [...values].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  const sorted = [...values].sort(([a], [b]) => compareText(a, b));
   return `?${sorted.map(([name, value]) => `${queryEscape(name)}=${queryEscape(value)}`).join("&")}`;
 }
 
