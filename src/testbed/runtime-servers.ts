@@ -5,6 +5,7 @@ import type { ControlPlane } from "../controlplane/control-plane.js";
 import { startControlPlane } from "../controlplane/start.js";
 import type { CriClient } from "../cri/remote/create-cri-client.js";
 import { selfSignedServingPair } from "../kubelet/certificate/serving.js";
+import { responseOf } from "../kubelet/kuberuntime/kube-runtime.js";
 import { KubeletMetrics } from "../kubelet/metrics/kubelet-metrics.js";
 import { KubeletAuth } from "../kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../kubelet/server/kubelet-host.js";
@@ -16,7 +17,7 @@ import { Disposables } from "../util/disposables.js";
 import type { Random } from "../util/random.js";
 import { makeTemporaryFolder } from "../util/temporary-folder.js";
 import { registerNode, registerPod } from "./register.js";
-import { answered, listSandboxPods, type SandboxPod, toApiPod, toKubeletPod } from "./sandbox-pods.js";
+import { listSandboxPods, type SandboxPod, toApiPod, toKubeletPod } from "./sandbox-pods.js";
 
 const NODE_NAME = "node-1";
 
@@ -117,13 +118,13 @@ function hostOf({ clock, trace, cri }: RuntimeServersDeps, pods: readonly V1Pod[
       runtime: {
         getPods: async (_all, signal) => (await sandboxPods(signal)).map(toKubeletPod),
         getExec: async (containerId, cmd, streams, signal) =>
-          answered(await runtime.exec({ containerId, cmd: [...cmd], ...streams }, signal)),
+          responseOf(await runtime.exec({ containerId, cmd: [...cmd], ...streams }, signal)),
         getAttach: async (containerId, streams, signal) =>
-          answered(await runtime.attach({ containerId, ...streams }, signal)),
+          responseOf(await runtime.attach({ containerId, ...streams }, signal)),
         getPortForward: async (podUid, port, signal) => {
           const sandbox = (await sandboxPods(signal)).find(({ uid }) => uid === podUid);
           if (sandbox === undefined) throw new Error(`no ready sandbox of pod ${podUid}`);
-          return answered(await runtime.portForward({ podSandboxId: sandbox.sandboxId, port: [...port] }, signal));
+          return responseOf(await runtime.portForward({ podSandboxId: sandbox.sandboxId, port: [...port] }, signal));
         },
       },
       service: runtime,

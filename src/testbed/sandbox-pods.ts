@@ -1,9 +1,8 @@
 import type { V1Pod } from "../apimachinery/api/pod.js";
 import { ContainerState, PodSandboxState } from "../cri/messages/enums.js";
 import type { CriClient } from "../cri/remote/create-cri-client.js";
-import type { RpcResult } from "../cri/status.js";
 import { buildContainerId, type Pod } from "../kubelet/container/runtime.js";
-import { RuntimeCallError } from "../kubelet/kuberuntime/kube-runtime.js";
+import { responseOf } from "../kubelet/kuberuntime/kube-runtime.js";
 
 /** A running container of a runtime, and the pod of its sandbox. */
 export interface RunningContainerRef {
@@ -26,8 +25,8 @@ export interface SandboxPod {
  */
 export async function listSandboxPods({ runtime }: CriClient, signal: AbortSignal): Promise<readonly SandboxPod[]> {
   const [sandboxes, containers] = await Promise.all([
-    runtime.listPodSandbox(undefined, signal).then(answered),
-    runtime.listContainers(undefined, signal).then(answered),
+    runtime.listPodSandbox(undefined, signal).then(responseOf),
+    runtime.listContainers(undefined, signal).then(responseOf),
   ]);
   const running = containers.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
   return sandboxes
@@ -45,12 +44,6 @@ export async function listSandboxPods({ runtime }: CriClient, signal: AbortSigna
           image: one.image?.image ?? one.imageRef,
         })),
     }));
-}
-
-/** @throws RuntimeCallError */
-export function answered<T>(result: RpcResult<T>): T {
-  if (result.outcome === "ok") return result.value;
-  throw new RuntimeCallError(result);
 }
 
 /** As the kubelet's server knows pods. */

@@ -172,7 +172,8 @@ function newestContainerFirst(a: ContainerStatus, b: ContainerStatus): number {
   return b.createdAtMs - a.createdAtMs || b.restartCount - a.restartCount;
 }
 
-function responseOf<T>(result: RpcResult<T>): T {
+/** What the runtime has answered. @throws RuntimeCallError */
+export function responseOf<T>(result: RpcResult<T>): T {
   if (result.outcome === "ok") return result.value;
   throw new RuntimeCallError(result);
 }

@@ -3,7 +3,6 @@ import { Backoff } from "../../client-go/backoff.js";
 import { POD_UID_LABEL } from "../../cri/labels.js";
 import { PodSandboxState } from "../../cri/messages/enums.js";
 import type { VersionResponse } from "../../cri/messages/runtime.js";
-import type { RpcResult } from "../../cri/status.js";
 import { defined } from "../../util/defined.js";
 import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
@@ -21,7 +20,7 @@ import type {
   RuntimeImage,
 } from "./generic-runtime.js";
 import { killPodWithSyncResult } from "./kill-container.js";
-import { KubeRuntime, RuntimeCallError } from "./kube-runtime.js";
+import { KubeRuntime, responseOf } from "./kube-runtime.js";
 import type { KubeRuntimeManagerDeps, KubeRuntimeManagerOptions, ManagerContext } from "./manager-context.js";
 import { RemotePodReader } from "./remote-pod-reader.js";
 import { removeContainer } from "./remove-container.js";
@@ -76,11 +75,11 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
   }
 
   async version(signal: AbortSignal): Promise<VersionResponse> {
-    return answered(await this.#context.runtimeService.version(KUBE_RUNTIME_API_VERSION, signal));
+    return responseOf(await this.#context.runtimeService.version(KUBE_RUNTIME_API_VERSION, signal));
   }
 
   async status(signal: AbortSignal): Promise<readonly RuntimeCondition[]> {
-    const { status } = answered(await this.#context.runtimeService.status(false, signal));
+    const { status } = responseOf(await this.#context.runtimeService.status(false, signal));
     return status?.conditions ?? [];
   }
 
@@ -126,11 +125,11 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
     options: CommandOptions,
     signal: AbortSignal,
   ): Promise<string> {
-    return answered(await this.#context.runtimeService.exec({ containerId, cmd, ...options }, signal));
+    return responseOf(await this.#context.runtimeService.exec({ containerId, cmd, ...options }, signal));
   }
 
   async getAttach(containerId: string, options: CommandOptions, signal: AbortSignal): Promise<string> {
-    return answered(await this.#context.runtimeService.attach({ containerId, ...options }, signal));
+    return responseOf(await this.#context.runtimeService.attach({ containerId, ...options }, signal));
   }
 
   /** Mirrors GetPortForward in pkg/kubelet/kuberuntime/kuberuntime_sandbox.go. */
@@ -140,10 +139,10 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
       state: { state: PodSandboxState.SANDBOX_READY },
       labelSelector: { [POD_UID_LABEL]: podUid },
     };
-    const sandboxes = [...answered(await runtimeService.listPodSandbox(filter, signal))];
+    const sandboxes = [...responseOf(await runtimeService.listPodSandbox(filter, signal))];
     const [newest] = sandboxes.sort((a, b) => Number(b.createdAt - a.createdAt));
     if (newest === undefined) throw new Error("failed to find sandboxID for pod");
-    return answered(await runtimeService.portForward({ podSandboxId: newest.id, port: ports }, signal));
+    return responseOf(await runtimeService.portForward({ podSandboxId: newest.id, port: ports }, signal));
   }
 
   async runInContainer(
@@ -157,16 +156,16 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
   }
 
   async getContainerLogPath(containerId: string, signal: AbortSignal): Promise<string> {
-    const { status } = answered(await this.#context.runtimeService.containerStatus(containerId, false, signal));
+    const { status } = responseOf(await this.#context.runtimeService.containerStatus(containerId, false, signal));
     return status?.logPath ?? "";
   }
 
   async updatePodCidr(podCidr: string, signal: AbortSignal): Promise<void> {
-    answered(await this.#context.runtimeService.updateRuntimeConfig({ networkConfig: { podCidr } }, signal));
+    responseOf(await this.#context.runtimeService.updateRuntimeConfig({ networkConfig: { podCidr } }, signal));
   }
 
   async listImages(signal: AbortSignal): Promise<readonly RuntimeImage[]> {
-    const images = answered(await this.#context.imageService.listImages(undefined, signal));
+    const images = responseOf(await this.#context.imageService.listImages(undefined, signal));
     return images.map(({ id, repoTags, repoDigests, size, pinned }) => ({
       id,
       repoTags,
@@ -177,23 +176,17 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
   }
 
   async listUsedImages(signal: AbortSignal): Promise<readonly string[]> {
-    const containers = answered(await this.#context.runtimeService.listContainers(undefined, signal));
+    const containers = responseOf(await this.#context.runtimeService.listContainers(undefined, signal));
     return containers.map(({ imageRef }) => imageRef);
   }
 
   async removeImage(image: string, signal: AbortSignal): Promise<void> {
-    answered(await this.#context.imageService.removeImage({ image }, signal));
+    responseOf(await this.#context.imageService.removeImage({ image }, signal));
   }
 
   async #execSync(containerId: string, cmd: readonly string[], timeoutMs: number, signal: AbortSignal) {
     const result = await this.#context.runtimeService.execSync(containerId, cmd, timeoutMs, signal);
-    const { stdout, stderr, exitCode } = answered(result);
+    const { stdout, stderr, exitCode } = responseOf(result);
     return { output: Buffer.concat([stdout, stderr]), exitCode, stderr: stderr.toString() };
   }
-}
-
-/** @throws RuntimeCallError */
-function answered<T>(result: RpcResult<T>): T {
-  if (result.outcome === "ok") return result.value;
-  throw new RuntimeCallError(result);
 }
