@@ -1,5 +1,6 @@
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
 import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
+import { familyText } from "../metrics/text-format.js";
 import type { ProbeType } from "./spec.js";
 
 /** Mirrors probeType.String. */
@@ -11,8 +12,11 @@ const TYPES: Readonly<Record<ProbeType, string>> = {
 /** Mirrors probeResultSuccessful and its neighbours. */
 const RESULTS: Readonly<Record<ProbeResult, string>> = { success: "successful", failure: "failed", unknown: "unknown" };
 
-const NAME = "prober_probe_total";
-const HELP = "Cumulative number of a liveness, readiness or startup probe for a container by result.";
+const PROBES = {
+  name: "prober_probe_total",
+  help: "Cumulative number of a liveness, readiness or startup probe for a container by result.",
+  type: "counter",
+} as const;
 
 /** The probe that a worker runs. */
 export interface ProbeOfWorker {
@@ -27,35 +31,38 @@ export interface ProbeOfWorker {
  * Mirrors ProberResults in pkg/kubelet/prober/prober_manager.go. Differs: no histogram of the probes' durations.
  */
 export class ProberMetrics {
-  /** labels -> result -> probes */
-  readonly #counts = new Map<string, Map<ProbeResult, number>>();
+  readonly #counts = new Map<string, { readonly labels: Labels; readonly results: Map<ProbeResult, number> }>();
 
   count(probe: ProbeOfWorker, result: ProbeResult): void {
-    const key = keyOf(probe);
-    const counts = this.#counts.get(key) ?? new Map<ProbeResult, number>();
+    const labels = labelsOf(probe);
+    const key = keyOf(labels);
+    const counts = this.#counts.get(key) ?? { labels, results: new Map<ProbeResult, number>() };
     this.#counts.set(key, counts);
-    counts.set(result, (counts.get(result) ?? 0) + 1);
+    counts.results.set(result, (counts.results.get(result) ?? 0) + 1);
   }
 
   /** The worker has ended. */
   forget(probe: ProbeOfWorker): void {
-    this.#counts.delete(keyOf(probe));
+    this.#counts.delete(keyOf(labelsOf(probe)));
   }
 
   /** Prometheus' text format; empty before the first probe. */
   text(): string {
-    const lines = [...this.#counts].flatMap(([labels, counts]) =>
-      [...counts].map(([result, count]) => `${NAME}{${labels},result="${RESULTS[result]}"} ${count}\n`),
+    const samples = [...this.#counts.values()].flatMap(({ labels, results }) =>
+      [...results].map(([result, value]) => ({ labels: { ...labels, result: RESULTS[result] }, value })),
     );
-    return lines.length === 0 ? "" : `# HELP ${NAME} [ALPHA] ${HELP}\n# TYPE ${NAME} counter\n${lines.sort().join("")}`;
+    return familyText(PROBES, samples);
   }
 }
 
-/** The labels in the order of their names; `result` follows. */
-function keyOf({ type, pod, container }: ProbeOfWorker): string {
+type Labels = Readonly<Record<string, string>>;
+
+/** In the order of their names; `result` follows. */
+function labelsOf({ type, pod, container }: ProbeOfWorker): Labels {
   const { namespace, name, uid } = pod.metadata;
-  const labels = { container: container.name, namespace, pod: name, pod_uid: uid, probe_type: TYPES[type] };
-  return Object.entries(labels)
-    .map(([label, text]) => `${label}="${text}"`)
-    .join(",");
+  return { container: container.name, namespace, pod: name, pod_uid: uid, probe_type: TYPES[type] };
+}
+
+function keyOf(labels: Labels): string {
+  return Object.values(labels).join("/");
 }

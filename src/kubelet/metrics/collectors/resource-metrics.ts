@@ -1,18 +1,7 @@
 import type { ContainerStats, PodStats, Summary } from "../../stats/summary.js";
+import { type FamilyHead, familyText, type Sample } from "../text-format.js";
 
-/** A measured value with its labels, in upstream's order of families. */
-interface Sample {
-  /** in the order in which Prometheus sorts them: by name */
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-  /** Unix ms; undefined: the moment of the request */
-  readonly timeMs?: number;
-}
-
-interface Family {
-  readonly name: string;
-  readonly help: string;
-  readonly type: "counter" | "gauge";
+interface Family extends FamilyHead {
   samples(summary: Summary): readonly Sample[];
 }
 
@@ -67,7 +56,8 @@ const FAMILIES: readonly Family[] = [
 const SCRAPE_ERROR = {
   name: "scrape_error",
   help: "1 if there was an error while getting container metrics, 0 otherwise",
-};
+  type: "gauge",
+} as const;
 
 /**
  * The body of /metrics/resource.
@@ -76,14 +66,9 @@ const SCRAPE_ERROR = {
  * @param summary undefined: it cannot be had
  */
 export function resourceMetrics(summary: Summary | undefined): string {
-  const parts: string[] = [];
-  for (const { name, help, type, samples } of summary === undefined ? [] : FAMILIES) {
-    const lines = samples(summary as Summary).map((sample) => line(name, sample));
-    if (lines.length > 0) parts.push(head(name, help, type), ...lines.sort());
-  }
-  parts.push(head(SCRAPE_ERROR.name, SCRAPE_ERROR.help, "gauge"));
-  parts.push(`scrape_error ${summary === undefined ? 1 : 0}\n`);
-  return parts.join("");
+  const families = summary === undefined ? [] : FAMILIES.map((one) => familyText(one, one.samples(summary)));
+  const scrapeError = familyText(SCRAPE_ERROR, [{ labels: {}, value: summary === undefined ? 1 : 0 }]);
+  return [...families, scrapeError].join("");
 }
 
 type Reading = Pick<Sample, "value" | "timeMs"> | undefined;
@@ -111,25 +96,4 @@ function seconds(nanoSeconds: number | undefined, timeMs: number | undefined): R
 function figure(value: number | undefined, timeMs: number | undefined): Reading {
   if (value === undefined) return undefined;
   return timeMs === undefined ? { value } : { value, timeMs };
-}
-
-function head(name: string, help: string, type: string): string {
-  return `# HELP ${name} [ALPHA] ${help}\n# TYPE ${name} ${type}\n`;
-}
-
-function line(name: string, { labels, value, timeMs }: Sample): string {
-  const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escaped(text)}"`);
-  const time = timeMs === undefined ? "" : ` ${Math.trunc(timeMs)}`;
-  return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${goFloat(value)}${time}\n`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
-}
-
-/** Mirrors strconv.FormatFloat(value, 'g', -1, 64). */
-function goFloat(value: number): string {
-  const size = Math.abs(value);
-  if (size === 0 || (size >= 1e-4 && size < 1e6)) return String(value);
-  return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
 }
