@@ -1,6 +1,6 @@
 import type { RemoteImageService } from "../cri/remote/remote-image.js";
 import type { GetDirFsInfo } from "../kubelet/cadvisor/fs-info.js";
-import { diskUsage } from "../kubelet/stats/disk-usage.js";
+import { type DiskUsage, diskUsage, sumDiskUsage } from "../kubelet/stats/disk-usage.js";
 import { podLogsDir, podsDir } from "../kubelet/volumes/paths.js";
 import type { Clock } from "../util/clock.js";
 
@@ -9,11 +9,6 @@ const BYTES_PER_INODE = 16_384;
 
 /** How long the files of pods are not measured again: less than an eviction manager waits, which would act on old figures. */
 const FILES_PERIOD_MS = 9_000;
-
-interface Used {
-  readonly usedBytes: number;
-  readonly inodesUsed: number;
-}
 
 export interface SimulatedDiskOptions {
   readonly capacityBytes: number;
@@ -29,7 +24,7 @@ export function simulatedDisk(
   { imageService, clock }: { readonly imageService: Pick<RemoteImageService, "imageFsInfo">; readonly clock: Clock },
   { capacityBytes, rootDir }: SimulatedDiskOptions,
 ): GetDirFsInfo {
-  let files: { readonly atMs: number; readonly usages: readonly Used[] } | undefined;
+  let files: { readonly atMs: number; readonly usages: readonly DiskUsage[] } | undefined;
   const filesOfPods = async (signal: AbortSignal) => {
     const atMs = clock.now();
     if (files === undefined || atMs - files.atMs >= FILES_PERIOD_MS) {
@@ -50,8 +45,7 @@ export function simulatedDisk(
         inodesUsed: Number(one.inodesUsed?.value ?? 0n),
       })),
     ];
-    const usedBytes = usages.reduce((sum, one) => sum + one.usedBytes, 0);
-    const inodesUsed = usages.reduce((sum, one) => sum + one.inodesUsed, 0);
+    const { usedBytes, inodesUsed } = sumDiskUsage(usages);
     const inodes = Math.floor(capacityBytes / BYTES_PER_INODE);
     return {
       device: "simulated",

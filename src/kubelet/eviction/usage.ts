@@ -2,6 +2,7 @@ import type { V1Volume } from "@kubernetes/client-node";
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { isSet } from "../../util/records.js";
+import { sumDiskUsage } from "../stats/disk-usage.js";
 import type { FsStats, PodStats } from "../stats/summary.js";
 
 /** A part of a pod's use of the disk: writable layers, logs, local volumes. Mirrors fsStatsType. */
@@ -43,10 +44,8 @@ function measured(
 }
 
 function sumOf(all: readonly (FsStats | undefined)[]): DiskUsage {
-  return {
-    "ephemeral-storage": all.reduce((sum, fs) => sum + (fs?.usedBytes ?? 0), 0),
-    inodes: all.reduce((sum, fs) => sum + (fs?.inodesUsed ?? 0), 0),
-  };
+  const { usedBytes, inodesUsed } = sumDiskUsage(all);
+  return { "ephemeral-storage": usedBytes, inodes: inodesUsed };
 }
 
 type Volume = Wire<V1Volume>;

@@ -12,6 +12,14 @@ export interface DiskUsage {
   readonly inodesUsed: number;
 }
 
+/** The sum of what is known of several folders or file systems. */
+export function sumDiskUsage(parts: readonly (Partial<DiskUsage> | undefined)[]): DiskUsage {
+  return {
+    usedBytes: parts.reduce((sum, part) => sum + (part?.usedBytes ?? 0), 0),
+    inodesUsed: parts.reduce((sum, part) => sum + (part?.inodesUsed ?? 0), 0),
+  };
+}
+
 /**
  * What a folder holds, itself included; links are not followed, a file with several names counts once, and what goes meanwhile
  * does not count. Mirrors DiskUsage in pkg/volume/util/fs/fs.go.

@@ -2,7 +2,7 @@ import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import { isSet } from "../../util/records.js";
 import { buildContainerLogsDirectory } from "../kuberuntime/log-paths.js";
-import { diskUsage } from "./disk-usage.js";
+import { diskUsage, sumDiskUsage } from "./disk-usage.js";
 import type { FsStats, PodStats, VolumeStats } from "./summary.js";
 
 export interface PodDiskStatsDeps {
@@ -89,10 +89,6 @@ function merge(stats: PodStats, { atMs, volume, ephemeral, logs }: Measured): Po
     ...containers.flatMap(({ rootfs, logs: log }) => [rootfs, log]),
     ...volume.filter(({ name }) => ephemeral.includes(name)),
   ];
-  const ephemeralStorage: FsStats = {
-    timeMs: atMs,
-    usedBytes: parts.reduce((sum, part) => sum + (part?.usedBytes ?? 0), 0),
-    inodesUsed: parts.reduce((sum, part) => sum + (part?.inodesUsed ?? 0), 0),
-  };
+  const ephemeralStorage: FsStats = { timeMs: atMs, ...sumDiskUsage(parts) };
   return { ...stats, containers, ...(volume.length === 0 ? {} : { volume }), ephemeralStorage };
 }
