@@ -24,7 +24,7 @@ export interface ListText {
  * Current objects are listed and watched often; superseded versions only serve watches that resume.
  */
 const TURN_BYTES = 8 * 1024 * 1024;
-/** A turn is as long as the longest list, up to this: a list that does not fit would be encoded anew for each reader. */
+/** A turn is as long as the longest list, up to this: a list that does not fit would be encoded again for each reader. */
 const MAX_TURN_BYTES = 64 * 1024 * 1024;
 
 const COMMA = Buffer.from(",");

@@ -6,11 +6,11 @@ import { MetricsStorage } from "./storage.js";
 const RESOLUTION_MS = 15_000;
 /** The first two readings are closer together, because a reader waits for them. */
 const FIRST_WINDOW_MS = 1_000;
-/** Nobody has read for so long: the kubelets are left alone. Longer than two periods of an autoscaler (15 s). */
+/** After this time without a reader the kubelets are left alone. It is longer than two periods of an autoscaler (15 s). */
 const IDLE_AFTER_MS = 60_000;
 
 /**
- * Reads the usage of nodes and pods while somebody wants it.
+ * Reads the usage of nodes and pods while there are readers.
  *
  * Mirrors pkg/server/server.go of metrics-server (RunUntil, tick).
  * Differs: it starts with its first reader and stops a minute after the last one, so that an idle cluster costs nothing; metrics-server
@@ -37,7 +37,7 @@ export class MetricsServer {
     return this.#ready !== undefined;
   }
 
-  /** The readings so far. Waits for the first two if nobody has asked for a while. */
+  /** The readings so far. Waits for the first two if there was no reader for a while. */
   async read(): Promise<MetricsStorage> {
     const { clock, trace } = this.deps;
     this.#lastReadMs = clock.now();

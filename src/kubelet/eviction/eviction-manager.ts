@@ -153,7 +153,7 @@ export class EvictionManager implements PodAdmitHandler {
     }
   }
 
-  /** Notes which thresholds are met, and the conditions. @returns those to act on: met for their grace period, and measured anew */
+  /** Notes which thresholds are met, and the conditions. @returns those to act on: met for their grace period, and measured again since */
   #observe(observations: Observations): Threshold[] {
     const { thresholds: configured, pressureTransitionPeriodMs } = this.config;
     const nowMs = this.deps.clock.now();

@@ -14,7 +14,7 @@ export function damagedLog(path: string, offset: number, why: string, isLast: bo
   return new LabError("BAD_FILE", `${path} ${what}`, hint);
 }
 
-/** A file without which the folder is of no use. */
+/** A file without which the folder cannot be used. */
 export function unusable(path: string, what: string): LabError {
   return new LabError(
     "BAD_FILE",

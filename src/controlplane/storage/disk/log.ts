@@ -129,7 +129,7 @@ export class WriteAheadLog {
     throw refused(this.#file.path, describeFileError(error));
   }
 
-  /** After a failed fsync nobody knows what the disk has: a second one can succeed without having written it. */
+  /** After a failed fsync it is unknown what the disk has: a second fsync can succeed although the data was not written. */
   #giveUp(error: unknown): never {
     this.#problem = `${describeFileError(error)}; nothing is written until the cluster starts again`;
     throw refused(this.#file.path, this.#problem);
