@@ -67,7 +67,7 @@ export interface Kubelet {
   /** This kubelet's Node as the API server has it, or else as the kubelet would register it. Mirrors getNodeAnyWay. */
   readonly node: NodeObject;
   readonly allocatable: Readonly<Record<string, string>>;
-  readonly ctx: Ctx & { readonly client: NodeAgent["client"] };
+  readonly ctx: Ctx & { readonly client: NodeAgent["client"]; readonly metrics: KubeletMetrics };
   readonly metrics: KubeletMetrics;
   /** the client of the runtime; its calls are counted */
   readonly cri: CriClient;

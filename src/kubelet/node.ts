@@ -9,9 +9,12 @@ import { traceOfNode } from "../trace/view.js";
 import { allUntilOneEnds, waitAtMost } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { type KubeletConfiguration, setDefaults } from "./apis/config/defaults.js";
+import { clientCertificateMetrics, ttlSeconds } from "./certificate/certificate-metrics.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import { kubeletClientCertificate } from "./certificate/kubelet.js";
 import { NodeEventRecorder } from "./events/node-recorder.js";
+import { observeRequests } from "./metrics/client-metrics.js";
+import { KubeletMetrics } from "./metrics/kubelet-metrics.js";
 import { LeaseController } from "./nodelease/controller.js";
 import type { LeaseOutcome } from "./nodelease/lease-observer.js";
 import { type HeartbeatOutcome, NodeStatusHeartbeat } from "./nodestatus/heartbeat.js";
@@ -65,6 +68,8 @@ export class NodeAgent {
   readonly lease: LeaseController;
   readonly heartbeat: NodeStatusHeartbeat;
   readonly deps: Ctx;
+  /** of the whole kubelet: its requests begin with the agent's */
+  readonly metrics: KubeletMetrics;
   readonly #events: NodeEventRecorder;
   readonly #inputs: Omit<StatusInputs, "health" | "nowMs">;
   #lastHeartbeatMs: number | undefined;
@@ -78,7 +83,17 @@ export class NodeAgent {
     const { nodeName, kubeVersion, resources, config: kubelet = setDefaults({}, options.kubeVersion) } = options;
     const deps = { ...ctx, trace: traceOfNode(ctx.trace, nodeName) };
     this.deps = deps;
-    this.client = new SwitchingClient(config, (one) => createClient(one, { ...deps, actor: "kubelet" }));
+    this.metrics = new KubeletMetrics({
+      nodeName,
+      startMs: deps.clock.now(),
+      requestsServingCertificate: kubelet.serverTLSBootstrap === true,
+    });
+    const observe = observeRequests(this.metrics);
+    this.client = new SwitchingClient(config, (one) => createClient(one, { ...deps, actor: "kubelet", observe }));
+    this.metrics.collectWith(() => {
+      const seconds = ttlSeconds(this.client.config.clientCertificatePem, deps.clock.now());
+      this.metrics.set("kubelet_certificate_manager_client_ttl_seconds", seconds);
+    });
     const machine = readMachineFacts(nodeName, options.addresses);
     this.#inputs = { nodeName, resources, reservations: kubelet, machine, kubeletVersion: `v${kubeVersion}.0` };
     this.#events = new NodeEventRecorder({ ...deps, client: this.client }, { nodeName, kubeVersion });
@@ -233,7 +248,10 @@ export class NodeAgent {
     signal: AbortSignal,
   ): Promise<void> {
     const { nodeName, kubeVersion } = this.options;
-    const config = kubeletClientCertificate(this.client, store, { nodeName, kubeVersion, ...options });
+    const config = kubeletClientCertificate(this.client, store, {
+      ...{ nodeName, kubeVersion, ...options },
+      metrics: clientCertificateMetrics(this.metrics),
+    });
     const deps = { ...this.deps, client: this.client };
     await allUntilOneEnds(signal, [
       (inner) => this.keepAlive(inner),

@@ -4,6 +4,9 @@ import { rfc3339 } from "../time.js";
 import type { Wire } from "../wire.js";
 import type { KubeObject, ObjectMeta } from "./meta.js";
 
+/** The label that tells the pods of a Deployment's ReplicaSets apart. Mirrors DefaultDeploymentUniqueLabelKey in k8s.io/api/apps/v1. */
+export const POD_TEMPLATE_HASH = "pod-template-hash";
+
 /** A pod with an identity, a spec and a status: the form that the kubelet uses. */
 export type V1Pod = Wire<api.V1Pod> & {
   readonly metadata: ObjectMeta & { readonly name: string; readonly namespace: string; readonly uid: string };

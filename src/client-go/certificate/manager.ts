@@ -51,6 +51,15 @@ export interface CertificateConfig extends ObservedCertificate {
   readonly store: Store;
   /** takes the pair into use: the stored one at the start, then each new one */
   readonly onCertificate: (pair: KeyPair) => void | Promise<void>;
+  readonly metrics?: CertificateManagerMetrics;
+}
+
+/** Mirrors CertificateRenewFailure and CertificateRotation in Config. */
+export interface CertificateManagerMetrics {
+  /** an attempt to renew failed */
+  renewFailed(): void;
+  /** @param ageMs of the certificate that was replaced */
+  rotated?(ageMs: number): void;
 }
 
 export interface ManagerDeps extends Ctx {
@@ -89,6 +98,7 @@ export async function runCertificateManager(
       await clock.sleep(Math.max(0, deadlineMs - clock.now()), signal);
     }
     pair = await rotateUntilDone(deps, config, observer, signal);
+    if (certificate !== undefined) config.metrics?.rotated?.(clock.now() - certificate.notBeforeMs);
     await config.onCertificate(pair);
   }
 }
@@ -105,6 +115,7 @@ async function rotateUntilDone(
       return await observer.rotating(() => rotateCerts(deps, config, observer, signal));
     } catch (error) {
       if (signal.aborted || !(error instanceof LabError) || error.code === "BAD_FILE") throw error;
+      config.metrics?.renewFailed();
       const waitMs = retryMs(attempt, deps.random);
       observer.failed(error, waitMs);
       await deps.clock.sleep(waitMs, signal);

@@ -20,6 +20,7 @@ import type { AskingHeaders, KubeClient, KubeRequest, KubeResponse, ReceivedEven
 import { type HttpExchange, HttpTransport } from "./http.js";
 import { addIdentity, identityInWords, refusedIdentity } from "./identity.js";
 import { withQuery } from "./paths.js";
+import type { RequestObserver } from "./request-observer.js";
 import { explainTransportError, timeoutError } from "./transport-errors.js";
 import { withCause } from "./watch-report.js";
 
@@ -35,6 +36,8 @@ export interface ClientDeps {
   readonly userAgent?: string;
   /** replaces the warning about an unverified server: the reason why it is used. No secret is sent to it. */
   readonly unverifiedBecause?: string;
+  /** measures each request; default: nothing does */
+  readonly observe?: RequestObserver;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -221,6 +224,7 @@ class TracedClient implements KubeClient {
     const emit = (rest: Partial<RequestFact>) => {
       if (isReported) return;
       isReported = true;
+      this.#observe(request, rest.status, clock.now() - startMs);
       const fact: RequestFact = {
         kind: "request",
         method: request.method,
@@ -256,6 +260,11 @@ class TracedClient implements KubeClient {
         return error;
       },
     };
+  }
+
+  #observe({ method, query }: KubeRequest, status: number | undefined, durationMs: number): void {
+    const { host } = this.#transport;
+    this.#deps.observe?.({ method, host, status, durationMs: query?.["watch"] === true ? undefined : durationMs });
   }
 
   async close(): Promise<void> {

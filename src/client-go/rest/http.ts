@@ -37,11 +37,14 @@ export class HttpTransport {
   readonly #basePath: string;
   /** `https://host:port` */
   readonly origin: string;
+  /** `host:port` */
+  readonly host: string;
 
   /** @throws LabError USAGE for a server address that is not an https URL, BAD_FILE for an unreadable key or certificate */
   constructor(config: RestConfig) {
     const url = parseServer(config.server);
     this.origin = url.origin;
+    this.host = url.host;
     this.#basePath = url.pathname.replace(/\/+$/, "");
     const tls = tlsOf(config);
     const { proxyAgent } = config;

@@ -6,7 +6,8 @@ import { NO_SANS, type SubjectAltNames } from "../../pki/sans.js";
 import { KUBELET_SERVING } from "../../pki/signers.js";
 import { clientUsages, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
 
-export interface KubeletCertificateOptions extends Pick<CertificateConfig, "kubeVersion" | "expirationSeconds"> {
+export interface KubeletCertificateOptions
+  extends Pick<CertificateConfig, "kubeVersion" | "expirationSeconds" | "metrics"> {
   readonly nodeName: string;
 }
 

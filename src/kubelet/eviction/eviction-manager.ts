@@ -3,11 +3,13 @@ import { factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "../lifecycle-admission/admit.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { Summary } from "../stats/summary.js";
 import { podText } from "../types/pod-update.js";
 import { admitUnderPressure } from "./admit.js";
 import { type EvictPodDeps, evictPod } from "./evict-pod.js";
-import { localStorageMessage } from "./local-storage.js";
+import { EvictionMetrics } from "./eviction-metrics.js";
+import { localStorageProblem } from "./local-storage.js";
 import { evictionMessage } from "./message.js";
 import { makeSignalObservations, type Observations } from "./observations.js";
 import { rankPods, type StatsFunc } from "./ranking.js";
@@ -44,6 +46,7 @@ export interface EvictionManagerDeps extends EvictPodDeps {
   readonly podIsCleanedUp: (pod: V1Pod) => boolean;
   readonly agent: { recordEvent(type: "Normal" | "Warning", reason: string, message: string): void };
   readonly clock: Clock;
+  readonly metrics?: KubeletMetrics;
 }
 
 /** Mirrors Config in pkg/kubelet/eviction/types.go. */
@@ -73,12 +76,14 @@ export class EvictionManager implements PodAdmitHandler {
   #lastObservations: Observations = new Map();
   #hasDedicatedImageFs: boolean | undefined;
   readonly #reporter: EvictionReporter;
+  readonly #metrics: EvictionMetrics;
 
   constructor(
     readonly deps: EvictionManagerDeps,
     readonly config: EvictionConfig,
   ) {
     this.#reporter = new EvictionReporter(deps.trace);
+    this.#metrics = new EvictionMetrics(deps.metrics);
   }
 
   /** The conditions that the node reports. Mirrors IsUnderMemoryPressure, IsUnderDiskPressure and IsUnderPIDPressure. */
@@ -127,13 +132,16 @@ export class EvictionManager implements PodAdmitHandler {
     if (await this.#reclaimNodeLevelResources(threshold, hasDedicatedImageFs, signal)) return [];
     const ranked = rankPods(threshold.signal, hasDedicatedImageFs, activePods, statsOf);
     this.#reporter.ranked(ranked, resource);
+    if (ranked.length > 0) this.#metrics.actsOn(thresholds, observations, this.deps.clock.now());
     const { kubeVersion, maxPodGracePeriodSeconds } = this.config;
     const immediately = factFor("immediateEvictionGracePeriod", kubeVersion);
     const gracePeriodSeconds = isHard(threshold) ? immediately : maxPodGracePeriodSeconds;
     for (const { pod } of ranked) {
       const why = evictionMessage(resource, pod, statsOf(pod), { threshold, observations }, kubeVersion);
       const options = { ...why, gracePeriodSeconds, isDisruption: true, kubeVersion };
-      if (await evictPod(this.deps, pod, options, signal)) return [pod];
+      if (!(await evictPod(this.deps, pod, options, signal))) continue;
+      this.#metrics.evicted(threshold.signal);
+      return [pod];
     }
     this.#reporter.nothingToEvict(resource, ranked.length);
     return [];
@@ -187,10 +195,18 @@ export class EvictionManager implements PodAdmitHandler {
     const evicted: V1Pod[] = [];
     for (const pod of pods) {
       const stats = statsOf(pod);
-      const message = stats && localStorageMessage(pod, stats, hasDedicatedImageFs);
-      if (message === undefined) continue;
-      const options = { message, annotations: {}, gracePeriodSeconds, isDisruption: false, kubeVersion };
-      if (await evictPod(this.deps, pod, options, signal)) evicted.push(pod);
+      const problem = stats && localStorageProblem(pod, stats, hasDedicatedImageFs);
+      if (problem === undefined) continue;
+      const options = {
+        message: problem.message,
+        annotations: {},
+        gracePeriodSeconds,
+        isDisruption: false,
+        kubeVersion,
+      };
+      if (!(await evictPod(this.deps, pod, options, signal))) continue;
+      this.#metrics.evicted(problem.signal);
+      evicted.push(pod);
     }
     return evicted;
   }

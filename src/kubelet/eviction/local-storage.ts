@@ -14,17 +14,33 @@ import { podEphemeralUsage } from "./usage.js";
 
 const RESOURCE = "ephemeral-storage";
 
+/** Why a pod exceeds its own limits. */
+export interface LocalStorageProblem {
+  /** as metrics name it */
+  readonly signal: "emptydirfs.limit" | "ephemeralpodfs.limit" | "ephemeralcontainerfs.limit";
+  readonly message: string;
+}
+
 /**
  * Why a pod is evicted for exceeding its own limits of local storage; undefined if it does not. Pure.
  *
  * Mirrors localStorageEviction in pkg/kubelet/eviction/eviction_manager.go.
  */
-export function localStorageMessage(pod: V1Pod, stats: PodStats, hasDedicatedImageFs: boolean): string | undefined {
-  return (
-    emptyDirMessage(pod, stats) ??
-    podMessage(pod, stats, hasDedicatedImageFs) ??
-    containerMessage(pod, stats, hasDedicatedImageFs)
-  );
+export function localStorageProblem(
+  pod: V1Pod,
+  stats: PodStats,
+  hasDedicatedImageFs: boolean,
+): LocalStorageProblem | undefined {
+  const checks = [
+    ["emptydirfs.limit", () => emptyDirMessage(pod, stats)],
+    ["ephemeralpodfs.limit", () => podMessage(pod, stats, hasDedicatedImageFs)],
+    ["ephemeralcontainerfs.limit", () => containerMessage(pod, stats, hasDedicatedImageFs)],
+  ] as const;
+  for (const [signal, check] of checks) {
+    const message = check();
+    if (message !== undefined) return { signal, message };
+  }
+  return undefined;
 }
 
 /** Mirrors emptyDirLimitEviction. */

@@ -71,7 +71,11 @@ function instrumented<T extends object>(service: T, deps: Deps): T {
       const operation = typeof name === "string" ? OPERATIONS[name] : undefined;
       // Bound, because the services have private fields.
       const call = value.bind(target) as (...args: unknown[]) => Promise<{ readonly outcome: string }>;
-      return operation === undefined ? call : (...args: unknown[]) => measured(deps, operation, () => call(...args));
+      if (operation === undefined) return call;
+      return (...args: unknown[]) => {
+        const handler = operation === "run_podsandbox" ? String(args[1]) : undefined;
+        return measured(deps, { operation, handler }, () => call(...args));
+      };
     },
   });
 }
@@ -79,7 +83,7 @@ function instrumented<T extends object>(service: T, deps: Deps): T {
 /** Mirrors recordOperation and recordError. */
 async function measured<T extends { readonly outcome: string }>(
   { metrics, clock }: Deps,
-  operation: string,
+  { operation, handler }: { readonly operation: string; readonly handler: string | undefined },
   call: () => Promise<T>,
 ): Promise<T> {
   const labels = { operation_type: operation };
@@ -93,5 +97,17 @@ async function measured<T extends { readonly outcome: string }>(
     metrics.add("kubelet_runtime_operations_total", labels);
     metrics.observe("kubelet_runtime_operations_duration_seconds", clock.now() - startMs, labels);
     if (!isOk) metrics.add("kubelet_runtime_operations_errors_total", labels);
+    if (handler !== undefined) measureSandbox({ metrics, clock }, handler, { startMs, isOk });
   }
+}
+
+/** Mirrors RunPodSandbox in pkg/kubelet/kuberuntime/instrumented_services.go. @param handler of the RuntimeClass */
+function measureSandbox(
+  { metrics, clock }: Deps,
+  handler: string,
+  { startMs, isOk }: { readonly startMs: number; readonly isOk: boolean },
+): void {
+  const labels = { runtime_handler: handler };
+  metrics.observe("kubelet_run_podsandbox_duration_seconds", clock.now() - startMs, labels);
+  if (!isOk) metrics.add("kubelet_run_podsandbox_errors_total", labels);
 }

@@ -7,6 +7,7 @@ import { containerFieldPath } from "../container/helpers.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { ImageManager } from "../images/image-manager.js";
 import type { HandlerRunner, HookHttpClient } from "../lifecycle/handlers.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { PodStateProvider, ProbeResults, RuntimeHelper } from "./runtime-helper.js";
 
 export interface KubeRuntimeManagerDeps extends Ctx {
@@ -19,6 +20,7 @@ export interface KubeRuntimeManagerDeps extends Ctx {
   readonly recorder: PodEventRecorder;
   /** default: httpGet hooks fail with an error */
   readonly hookHttpClient?: HookHttpClient;
+  readonly metrics?: Pick<KubeletMetrics, "add">;
 }
 
 export interface KubeRuntimeManagerOptions {

@@ -22,7 +22,7 @@ import type { PodActions } from "./pod-actions.js";
 import { removeInitContainers } from "./remove-container.js";
 import { describeActions, MANAGER_FILE, wantsNothing } from "./report.js";
 import { generatePodSandboxConfig } from "./sandbox-config.js";
-import { startContainer } from "./start-container.js";
+import { type StartFailure, startContainer } from "./start-container.js";
 
 export interface SyncPodRequest {
   readonly pod: V1Pod;
@@ -134,6 +134,7 @@ async function createSandbox(
 ): Promise<ReadySandbox | undefined> {
   const { recorder, runtimeService, podStateProvider } = context;
   const base = { action: "CreatePodSandbox", target: formatPod(pod) } as const;
+  context.metrics?.add("kubelet_started_pods_total");
   const created = await createPodSandbox(context, pod, attempt, signal);
   if (created.outcome === "failed") {
     // The creation did not fail: the pod was deleted meanwhile.
@@ -141,6 +142,7 @@ async function createSandbox(
       result.addSyncResult(base);
       return undefined;
     }
+    context.metrics?.add("kubelet_started_pods_errors_total");
     result.addSyncResult({ ...base, error: "CreatePodSandboxError", message: created.message });
     recorder.event(pod, "Warning", "FailedCreatePodSandBox", `Failed to create pod sandbox: ${created.text}`);
     return undefined;
@@ -216,24 +218,36 @@ async function startAll(
   result.addSyncResult(base);
   const sandboxConfig = generated.config;
   /** @returns whether it runs now */
-  const start = async (container: ContainerSpec | undefined): Promise<boolean> => {
+  const start = async (container: ContainerSpec | undefined, type: ContainerType): Promise<boolean> => {
     if (container === undefined) return false;
+    const start = { pod, podStatus, container, sandboxId, sandboxConfig, podIps, pullSecrets };
     const failure =
       doBackOff(context, { pod, container, podStatus, backOff }) ??
-      (await startContainer(
-        context,
-        { pod, podStatus, container, sandboxId, sandboxConfig, podIps, pullSecrets },
-        signal,
-      ));
+      (await counted(context, type, () => startContainer(context, start, signal)));
     result.addSyncResult({ action: "StartContainer", target: container.name, ...failure });
     return failure === undefined;
   };
-  for (const i of actions.ephemeralContainersToStart) await start(ephemeralContainersOf(pod)[i]);
+  for (const i of actions.ephemeralContainersToStart) await start(ephemeralContainersOf(pod)[i], "ephemeral_container");
   for (const i of actions.initContainersToStart) {
     const container = initContainersOf(pod)[i];
-    const runs = await start(container);
+    const runs = await start(container, "init_container");
     // The remaining ones wait for it, unless it is a sidecar.
     if (!runs && (container === undefined || !isRestartableInitContainer(container))) return;
   }
-  for (const i of actions.containersToStart) await start(containersOf(pod)[i]);
+  for (const i of actions.containersToStart) await start(containersOf(pod)[i], "container");
+}
+
+/** Mirrors the labels Container, InitContainer and EphemeralContainer in pkg/kubelet/metrics/metrics.go. */
+type ContainerType = "container" | "init_container" | "ephemeral_container";
+
+async function counted(
+  { metrics }: ManagerContext,
+  type: ContainerType,
+  start: () => Promise<StartFailure | undefined>,
+): Promise<StartFailure | undefined> {
+  metrics?.add("kubelet_started_containers_total", { container_type: type });
+  const failure = await start();
+  if (failure === undefined) return undefined;
+  metrics?.add("kubelet_started_containers_errors_total", { code: failure.error, container_type: type });
+  return failure;
 }

@@ -3,6 +3,7 @@ import { podRequests } from "../../apimachinery/corev1/pod-requests.js";
 import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import { factFor } from "../../release/facts.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import { isCriticalPod } from "../types/pod-update.js";
 import type { AdmissionFailureHandler, PredicateFailureReason, PreemptionResult } from "./predicate.js";
 
@@ -27,6 +28,7 @@ export interface PreemptionDeps {
    * @throws Error when that takes too long
    */
   readonly evictPod: (pod: V1Pod, statusFunc: (status: V1PodStatus) => V1PodStatus) => Promise<void>;
+  readonly metrics?: Pick<KubeletMetrics, "add">;
 }
 
 /**
@@ -59,7 +61,11 @@ export class CriticalPodAdmissionHandler implements AdmissionFailureHandler {
     if ("problem" in found) {
       return { outcome: "failed", message: `preemption: error finding a set of pods to preempt: ${found.problem}` };
     }
-    for (const pod of found.pods) await this.#preempt(pod);
+    const [[first = ""] = []] = lacking;
+    for (const pod of found.pods) {
+      await this.#preempt(pod);
+      this.deps.metrics?.add("kubelet_preemptions", { preemption_signal: first });
+    }
     return { outcome: "reasons", reasons: [] };
   }
 

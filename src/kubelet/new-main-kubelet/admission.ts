@@ -59,6 +59,7 @@ export function newAdmitHandlers(kubelet: Kubelet): readonly PodAdmitHandler[] {
         admissionFailureHandler: new CriticalPodAdmissionHandler(
           {
             recorder: kubelet.recorder,
+            metrics: kubelet.metrics,
             evictPod: (pod, statusFunc) => evict(kubelet, pod, { statusFunc }),
           },
           kubelet.options,

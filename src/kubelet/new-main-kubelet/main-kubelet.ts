@@ -24,7 +24,6 @@ import { KubeRuntime } from "../kuberuntime/kube-runtime.js";
 import type { KubeGenericRuntimeManager } from "../kuberuntime/kuberuntime-manager.js";
 import { RemotePodReader } from "../kuberuntime/remote-pod-reader.js";
 import { ContainerLogManager, logRotatePolicy } from "../logs/container-log-manager.js";
-import { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { KubeletOptions } from "../options.js";
 import type { PodLifecycleEvent } from "../pleg/events.js";
 import { GenericPleg } from "../pleg/generic.js";
@@ -52,6 +51,7 @@ import { podLogsDir } from "../volumes/paths.js";
 import { TokenManager } from "../volumes/token-manager.js";
 import { VolumeManager } from "../volumes/volume-manager.js";
 import { newAdmitHandlers, newEvictionManager, newShutdownManager } from "./admission.js";
+import { registerCollectors } from "./collectors.js";
 import { newProbeDialer, newRuntimeHelper, newRuntimeManager } from "./runtime.js";
 import { newPodHandlers, newPodSyncer, newSyncLoop } from "./sync.js";
 
@@ -64,6 +64,11 @@ class KubeletBase {
   ) {}
 }
 
+/** What most parts share. */
+function newContext({ clock, random, trace, agent: { client, metrics } }: KubeletDeps): Kubelet["ctx"] {
+  return { clock, random, trace, client, metrics };
+}
+
 /**
  * Makes the parts of a kubelet, in upstream's order from top to bottom. A part that needs a later one gets it as a
  * function.
@@ -74,13 +79,10 @@ export class MainKubelet extends KubeletBase implements Kubelet {
   readonly config = this.options.config;
   readonly client = this.deps.agent.client;
   readonly nodeIp = this.deps.agent.addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
-  readonly ctx = { clock: this.deps.clock, random: this.deps.random, trace: this.deps.trace, client: this.client };
-  readonly metrics = new KubeletMetrics({ nodeName: this.options.nodeName, startMs: this.deps.clock.now() });
-  readonly cri = instrumentedClient(this.deps.cri, { ...this.ctx, metrics: this.metrics });
-  readonly polling =
-    this.deps.polling === undefined
-      ? this.cri
-      : instrumentedClient(this.deps.polling, { ...this.ctx, metrics: this.metrics });
+  readonly metrics = this.deps.agent.metrics;
+  readonly ctx = newContext(this.deps);
+  readonly cri = instrumentedClient(this.deps.cri, this.ctx);
+  readonly polling = this.deps.polling === undefined ? this.cri : instrumentedClient(this.deps.polling, this.ctx);
 
   // Sources of pods, the node, services.
   readonly recorder = new ApiPodEventRecorder(this.ctx, this.options, this.signal);
@@ -207,7 +209,6 @@ export class MainKubelet extends KubeletBase implements Kubelet {
       runtime: new KubeRuntime({ service: new RemotePodReader(this.polling.runtime) }),
       cache: this.podCache,
       events: this.plegEvents,
-      metrics: this.metrics,
       causeOf: (containerId) => this.deps.cri.causes.of(containerId),
     },
     genericRelistDuration(this.options.kubeVersion),
@@ -227,7 +228,6 @@ export class MainKubelet extends KubeletBase implements Kubelet {
       workQueue: this.workQueue,
       podCache: this.deps.hooks?.podCache?.(this.podCache) ?? this.podCache,
       syncer: newPodSyncer(this),
-      metrics: this.metrics,
     },
     { ...this.options, resyncIntervalMs: parseGoDuration(this.config.syncFrequency) },
   );
@@ -242,6 +242,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
   constructor(deps: KubeletDeps, options: KubeletOptions, signal: AbortSignal) {
     super(deps, options, signal);
     this.runtimeState.addHealthCheck("PLEG", () => this.pleg.healthy());
+    registerCollectors(this);
     deps.hooks?.made?.(this);
   }
 

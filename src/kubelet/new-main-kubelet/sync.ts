@@ -16,7 +16,6 @@ export function newPodSyncer(kubelet: Kubelet): KubeletPodSyncer {
   return new KubeletPodSyncer(
     {
       ...syncDeps(kubelet),
-      metrics: kubelet.metrics,
       generateApiPodStatus: (pod, status, podIsTerminal) => apiPodStatus(kubelet, pod, status, podIsTerminal),
       podWorkers: { isPodTerminationRequested: (podUid) => kubelet.podWorkers.isPodTerminationRequested(podUid) },
       objects: {

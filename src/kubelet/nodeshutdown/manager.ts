@@ -6,6 +6,7 @@ import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import type { PodAdmitHandler, PodAdmitResult } from "../lifecycle-admission/admit.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { PodStatusFunc } from "../podworkers/update.js";
 import { podText } from "../types/pod-update.js";
 import { groupByPriority, type ShutdownGroup, type ShutdownPeriod } from "./groups.js";
@@ -35,6 +36,7 @@ export interface NodeShutdownDeps {
   readonly syncNodeStatus: (signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
   readonly trace: Trace;
+  readonly metrics?: Pick<KubeletMetrics, "set">;
 }
 
 /**
@@ -77,9 +79,15 @@ export class NodeShutdownManager implements PodAdmitHandler {
         groupByPriority(this.options.periods, this.deps.getActivePods()),
         syncNodeStatus(signal),
       ]);
+      this.#note("kubelet_graceful_shutdown_start_time_seconds");
       for (const group of groups) await this.#endGroup(group, signal);
+      this.#note("kubelet_graceful_shutdown_end_time_seconds");
       trace.emit({ kind: "note", text: "Shutdown manager completed processing shutdown event" }, { actor: "kubelet" });
     });
+  }
+
+  #note(name: "kubelet_graceful_shutdown_start_time_seconds" | "kubelet_graceful_shutdown_end_time_seconds"): void {
+    this.deps.metrics?.set(name, this.deps.clock.now() / 1000);
   }
 
   async #endGroup({ priority, gracePeriodSeconds, pods }: ShutdownGroup, signal: AbortSignal): Promise<void> {

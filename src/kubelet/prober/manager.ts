@@ -45,7 +45,7 @@ export class ProbeManager implements AsyncDisposable {
   readonly livenessManager = new ProbeResultsManager();
   readonly readinessManager = new ProbeResultsManager();
   readonly startupManager = new ProbeResultsManager();
-  readonly metrics = new ProberMetrics();
+  readonly metrics: ProberMetrics;
   readonly #startMs: number;
   /** by pod uid, container and type */
   readonly #workers = new Map<string, Running>();
@@ -55,6 +55,7 @@ export class ProbeManager implements AsyncDisposable {
     readonly options: { readonly kubeVersion: string },
   ) {
     this.#startMs = deps.clock.now();
+    this.metrics = new ProberMetrics(this.#startMs);
   }
 
   /** The number of active probe workers. */

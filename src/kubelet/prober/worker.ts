@@ -159,9 +159,10 @@ export class ProbeWorker {
 
   async #probe(status: V1PodStatus, apiContainerId: string, signal: AbortSignal): Promise<void> {
     const { type, pod, container, spec } = this.options;
+    const startMs = this.deps.clock.now();
     const result = await this.deps.prober.probe({ type, pod, status, container, apiContainerId }, signal);
     if (result === undefined) return;
-    this.deps.metrics.count(this.options, result);
+    this.deps.metrics.count(this.options, result, this.deps.clock.now() - startMs);
     this.#resultRun = this.#lastResult === result ? this.#resultRun + 1 : 1;
     this.#lastResult = result;
     const threshold = result === "failure" ? (spec.failureThreshold ?? 3) : (spec.successThreshold ?? 1);

@@ -48,7 +48,7 @@ export interface KubeletServerHost {
   /** what /metrics shows */
   readonly metrics: KubeletMetrics;
   /** the content of /metrics/probes, in Prometheus' text format */
-  probeMetrics?(): string;
+  probeMetrics?(): Promise<string>;
   /** the resource usage of the node and its pods; undefined: the server has no statistics */
   readonly summaryProvider?: Pick<SummaryProvider, "get" | "getCpuAndMemoryStats"> | undefined;
 }

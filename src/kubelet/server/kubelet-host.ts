@@ -27,7 +27,7 @@ export interface KubeletHostDeps {
   readonly service: Pick<RemoteRuntimeService, "containerStatus" | "execSync">;
   readonly summaryProvider?: KubeletServerHost["summaryProvider"];
   readonly metrics: KubeletMetrics;
-  readonly probeMetrics?: () => string;
+  readonly probeMetrics?: () => Promise<string>;
   readonly clock: Clock;
   readonly trace: Trace;
   /** Unix ms of the sync loop's last iteration; undefined: none yet */
@@ -156,8 +156,8 @@ export class KubeletHost implements KubeletServerHost {
     return this.deps.metrics;
   }
 
-  probeMetrics(): string {
-    return this.deps.probeMetrics?.() ?? "";
+  async probeMetrics(): Promise<string> {
+    return (await this.deps.probeMetrics?.()) ?? "";
   }
 
   get summaryProvider(): KubeletServerHost["summaryProvider"] {

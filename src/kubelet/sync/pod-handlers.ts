@@ -1,4 +1,4 @@
-import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import { containersOf, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
 import { isMirrorPod } from "../../apimachinery/corev1/pod-references.js";
 import { getPodQos } from "../../apimachinery/corev1/qos.js";
 import { factFor } from "../../release/facts.js";
@@ -7,6 +7,7 @@ import type { Clock } from "../../util/clock.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PodAdmitResult } from "../lifecycle-admission/admit.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";
 import { needToReconcilePodReadiness } from "../status/generate.js";
@@ -31,6 +32,7 @@ export interface PodHandlersDeps {
   readonly recorder: PodEventRecorder;
   readonly clock: Clock;
   readonly trace: Trace;
+  readonly metrics?: Pick<KubeletMetrics, "count">;
 }
 
 /**
@@ -111,6 +113,8 @@ export class PodHandlers {
   dispatchWork(pod: V1Pod, updateType: SyncPodType, startTimeMs: number, mirrorPod = this.#mirrorOf(pod)): void {
     const mirror = mirrorPod === undefined ? {} : { mirrorPod };
     this.deps.podWorkers.updatePod({ pod, updateType, startTimeMs, ...mirror });
+    if (updateType !== "create") return;
+    this.deps.metrics?.count("kubelet_containers_per_pod_count", containersOf(pod).length);
   }
 
   #mirrorOf(pod: V1Pod): V1Pod | undefined {

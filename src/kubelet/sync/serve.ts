@@ -6,6 +6,7 @@ import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError } from "../../util/files.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
+import { servingCertificateMetrics, ttlSeconds } from "../certificate/certificate-metrics.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
 import { kubeletServerCertificate } from "../certificate/kubelet.js";
 import { selfSignedServingPair } from "../certificate/serving.js";
@@ -83,9 +84,18 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
   };
   const rotate = (signal: AbortSignal) => {
     if (store === undefined) return Promise.resolve();
+    let current: string | undefined;
+    const onCertificate = (fresh: ServingPair) => {
+      current = fresh.certificatePem;
+      return server.useCertificate(fresh);
+    };
+    kubelet.metrics.collectWith(() =>
+      kubelet.metrics.set("kubelet_certificate_manager_server_ttl_seconds", ttlSeconds(current, clock.now())),
+    );
+    const metrics = servingCertificateMetrics(kubelet.metrics);
     const config = kubeletServerCertificate(
-      { store, onCertificate: (fresh) => server.useCertificate(fresh) },
-      { nodeName, kubeVersion, addresses: [nodeName, ...addresses] },
+      { store, onCertificate },
+      { nodeName, kubeVersion, metrics, addresses: [nodeName, ...addresses] },
     );
     return runCertificateManager(ctx, config, signal);
   };

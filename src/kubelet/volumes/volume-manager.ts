@@ -4,7 +4,10 @@ import type { Wire } from "../../apimachinery/wire.js";
 import type { Trace } from "../../trace/trace.js";
 import { Mutex } from "../../util/mutex.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
+import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
+import type { Labels } from "../metrics/metric-registry.js";
 import { podText } from "../types/pod-update.js";
+import { pluginOf } from "./plugins.js";
 import { removePodVolumes } from "./remove.js";
 import {
   type MountedVolume,
@@ -25,6 +28,7 @@ const MAX_BACKOFF_MS = 122_000;
 export interface VolumeManagerDeps extends SetUpDeps {
   readonly recorder: PodEventRecorder;
   readonly trace: Trace;
+  readonly metrics?: Pick<KubeletMetrics, "observe">;
 }
 
 /** The error for volumes that are not set up in time, in upstream's words. */
@@ -38,6 +42,8 @@ function mountedVolumeNames(pod: V1Pod): ReadonlySet<string> {
 }
 
 interface PodVolumes {
+  /** those that its containers mount, as the last sync saw them */
+  expected: readonly Wire<V1Volume>[];
   readonly mounted: Map<string, MountedVolume>;
   readonly failures: Map<string, { readonly backoffMs: number; readonly retryAtMs: number }>;
   readonly mutex: Mutex;
@@ -73,6 +79,7 @@ export class VolumeManager {
     const expected = (pod.spec.volumes ?? []).filter(({ name }) => names.has(name));
     if (expected.length === 0) return;
     const volumes = this.#of(pod.metadata.uid);
+    volumes.expected = expected;
     await volumes.mutex.run(() => this.#waitFor(pod, expected, volumes, signal));
   }
 
@@ -110,8 +117,10 @@ export class VolumeManager {
     const { name } = volume;
     const failed = volumes.failures.get(name);
     if (failed !== undefined && clock.now() < failed.retryAtMs) return;
+    const startMs = clock.now();
     try {
       const { mounted, changed } = await setUpVolume(this.deps, this.options, pod, volume, signal);
+      this.#observe("volume_mount", volume, "success", startMs);
       const isNew = !volumes.mounted.has(name);
       volumes.mounted.set(name, mounted);
       volumes.failures.delete(name);
@@ -127,6 +136,7 @@ export class VolumeManager {
       signal.throwIfAborted();
       const why = setUpFailure(error);
       if (why === undefined) throw error;
+      this.#observe("volume_mount", volume, "fail-unknown", startMs);
       const backoffMs = failed === undefined ? INITIAL_BACKOFF_MS : Math.min(failed.backoffMs * 2, MAX_BACKOFF_MS);
       volumes.failures.set(name, { backoffMs, retryAtMs: clock.now() + backoffMs });
       const message = `MountVolume.SetUp failed for volume ${JSON.stringify(name)} : ${why}`;
@@ -145,7 +155,10 @@ export class VolumeManager {
     const volumes = this.#of(uid);
     await volumes.mutex.run(async () => {
       const hadAny = volumes.mounted.size > 0;
+      const mounted = volumes.expected.filter(({ name }) => volumes.mounted.has(name));
+      const startMs = this.deps.clock.now();
       await removePodVolumes(this.options.rootDir, uid);
+      for (const volume of mounted) this.#observe("volume_unmount", volume, "success", startMs);
       this.#pods.delete(uid);
       if (!hadAny) return;
       const upstream = { file: FILE, func: "WaitForUnmount" };
@@ -161,10 +174,28 @@ export class VolumeManager {
     return this.getMountedVolumes(podUid).size > 0;
   }
 
+  /** One sample for each volume of a pod, and one more if it is set up. Mirrors getVolumeCount in pkg/kubelet/volumemanager/metrics. */
+  volumeCounts(): readonly { readonly labels: Labels; readonly value: number }[] {
+    const all = [...this.#pods.values()];
+    const desired = all.flatMap(({ expected }) => expected);
+    const actual = all.flatMap(({ expected, mounted }) => expected.filter(({ name }) => mounted.has(name)));
+    const states = { actual_state_of_world: actual, desired_state_of_world: desired };
+    return Object.entries(states).flatMap(([state, volumes]) =>
+      volumes.map((volume) => ({ labels: { plugin_name: pluginOf(volume), state }, value: 1 })),
+    );
+  }
+
+  /** Mirrors OperationCompleteHook in pkg/volume/util/metrics.go. */
+  #observe(operation: string, volume: Wire<V1Volume>, status: "success" | "fail-unknown", startMs: number): void {
+    const { metrics, clock } = this.deps;
+    const labels = { migrated: "false", operation_name: operation, status, volume_plugin: pluginOf(volume) };
+    metrics?.observe("storage_operation_duration_seconds", clock.now() - startMs, labels);
+  }
+
   #of(podUid: string): PodVolumes {
     const known = this.#pods.get(podUid);
     if (known !== undefined) return known;
-    const fresh: PodVolumes = { mounted: new Map(), failures: new Map(), mutex: new Mutex() };
+    const fresh: PodVolumes = { expected: [], mounted: new Map(), failures: new Map(), mutex: new Mutex() };
     this.#pods.set(podUid, fresh);
     return fresh;
   }

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from "
 import { beforeAll, describe, test } from "vitest";
 import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import { createClient } from "../../../src/client-go/rest/create-client.js";
+import type { ObservedRequest } from "../../../src/client-go/rest/request-observer.js";
 import { explainTransportError } from "../../../src/client-go/rest/transport-errors.js";
 import { createAuthority } from "../../../src/pki/authority.js";
 import type { CertificateAuthority } from "../../../src/pki/issue.js";
@@ -405,4 +406,31 @@ describe("watches", () => {
     );
     assert.equal(refused.code, "FORBIDDEN");
   });
+});
+
+test("each request is observed: with the time until its answer, a watch without it, one that fails without a status", async () => {
+  const seen: ObservedRequest[] = [];
+  const clock = new FakeClock();
+  const { trace } = recordingTrace(clock);
+  const server = await startHttpsServer(await makeLeaf(ca), ({ path }) => (response) => {
+    if (path === "/cut") return void response.destroy();
+    response.writeHead(path === "/none" ? 404 : 200, { "Content-Type": "application/json" });
+    response.end(path.includes("watch") ? "" : "{}");
+  });
+  await using _server = server;
+  await using kube = createClient(
+    { server: server.url, caPem: ca.certificatePem },
+    { trace, clock, random: new FakeRandom(), actor: "kubelet", observe: (one) => void seen.push(one) },
+  );
+  await kube.request({ method: "GET", path: "/there" });
+  await kube.request({ method: "PUT", path: "/none", body: {} });
+  for await (const _ of kube.watch("/api/v1/pods", {}, new AbortController().signal));
+  await assert.rejects(kube.request({ method: "GET", path: "/cut" }));
+  const { host } = new URL(server.url);
+  assert.deepEqual(seen, [
+    { method: "GET", host, status: 200, durationMs: 0 },
+    { method: "PUT", host, status: 404, durationMs: 0 },
+    { method: "GET", host, status: 200, durationMs: undefined },
+    { method: "GET", host, status: undefined, durationMs: 0 },
+  ]);
 });

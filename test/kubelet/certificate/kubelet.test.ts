@@ -42,7 +42,14 @@ async function rotating(server: CsrServer) {
   );
   const stop = new AbortController();
   const deps = { client, clock, random: new FakeRandom(0.5), trace };
-  const options = { nodeName: "n1", kubeVersion: "1.25", expirationSeconds: 600 };
+  const metrics = { failures: 0, agesMs: [] as number[] };
+  const options = {
+    ...{ nodeName: "n1", kubeVersion: "1.25", expirationSeconds: 600 },
+    metrics: {
+      renewFailed: () => void metrics.failures++,
+      rotated: (ageMs: number) => void metrics.agesMs.push(ageMs),
+    },
+  };
   const done = runCertificateManager(deps, kubeletClientCertificate(client, store, options), stop.signal);
   done.catch(() => {});
   await untilTrue(() => clock.sleeping === 1);
@@ -52,7 +59,7 @@ async function rotating(server: CsrServer) {
     await client.close();
     assert.equal(clock.sleeping, 0);
   };
-  return { clock, events, store, client, done, end };
+  return { clock, events, metrics, store, client, done, end };
 }
 
 describe("rotation", () => {
@@ -78,7 +85,7 @@ describe("rotation", () => {
 
   test("a refusal is tried again after 2, 4, 8, 16, then every 32 s, with 5 % more for chance 0.5", async () => {
     await using server = await CsrServer.start(ca);
-    const { clock, events, client, end } = await rotating(server);
+    const { clock, events, metrics, client, end } = await rotating(server);
     for (let i = 0; i < 6; i++) server.failures.push({ status: 500, body: status(500, "InternalError", "away") });
     server.onCreate = (csr) => server.issue(csr.metadata.name ?? "", clock.now(), 24);
     const oldKey = client.config.clientKeyPem;
@@ -92,6 +99,9 @@ describe("rotation", () => {
     await untilTrue(() => client.config.clientKeyPem !== oldKey);
     assert.equal(only(events, "error").length, 6);
     await untilTrue(() => clock.sleeping === 1);
+    assert.equal(metrics.failures, 6);
+    assert.equal(metrics.agesMs.length, 1);
+    assert.equal(Math.trunc((metrics.agesMs[0] ?? 0) / HOUR_MS), 19);
     await end();
   });
 

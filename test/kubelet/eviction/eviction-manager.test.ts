@@ -5,6 +5,7 @@ import type { PodEventOptions } from "../../../src/kubelet/events/pod-recorder.j
 import { EvictionManager } from "../../../src/kubelet/eviction/eviction-manager.js";
 import { type EvictionStatements, parseThresholdConfig } from "../../../src/kubelet/eviction/parse.js";
 import type { Summary } from "../../../src/kubelet/stats/summary.js";
+import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { type EvictionPod, podOf, statsOf, type Used } from "./pods.js";
@@ -21,6 +22,7 @@ interface LabOptions extends EvictionStatements {
 /** A node whose statistics the test sets, and whose pods end when they are killed. */
 class Node {
   readonly clock = new FakeClock();
+  readonly metrics = new CountedMetrics();
   readonly told: string[] = [];
   readonly killed: string[] = [];
   readonly annotations: unknown[] = [];
@@ -73,6 +75,7 @@ class Node {
         },
         clock: this.clock,
         trace: this.trace,
+        metrics: this.metrics,
       },
       {
         thresholds: parseThresholdConfig({ ...rest, enforceNodeAllocatable: ["pods"] }),
@@ -500,5 +503,34 @@ describe("the loop", () => {
     expect(node.killed).toEqual(["a/0"]);
     stop.abort();
     await expect(done).rejects.toThrow();
+  });
+});
+
+describe("metrics", () => {
+  test("an eviction is counted under its signal, with the age of the statistics that led to it", async () => {
+    const node = new Node(HARD);
+    node.memory = "1Mi";
+    node.statsMs = () => node.clock.now() - 2_500;
+    node.add({ name: "static", source: "file" }, { memory: "7Gi" });
+    node.add({ name: "leaky" }, { memory: "3Gi" });
+    await node.sync();
+    expect(await node.metrics.series("kubelet_evictions")).toEqual(["eviction_signal=memory.available 1"]);
+    expect(await node.metrics.series("kubelet_eviction_stats_age_seconds")).toEqual([
+      "eviction_signal=memory.available count 1",
+      "eviction_signal=memory.available sum 2.5",
+    ]);
+  });
+
+  test("a pod that exceeds a limit of its own is counted under that limit", async () => {
+    const node = new Node(HARD);
+    const cache = [{ name: "cache", emptyDir: { sizeLimit: "1Mi" } }];
+    node.add({ name: "a", volumes: cache }, { volumes: { cache: "2Mi" } });
+    node.add({ name: "b", limits: { "ephemeral-storage": "1Mi" } }, { logs: "2Mi" });
+    await node.sync();
+    expect(await node.metrics.series("kubelet_evictions")).toEqual([
+      "eviction_signal=emptydirfs.limit 1",
+      "eviction_signal=ephemeralpodfs.limit 1",
+    ]);
+    expect(await node.metrics.series("kubelet_eviction_stats_age_seconds")).toEqual([]);
   });
 });

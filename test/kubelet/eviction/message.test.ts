@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { admitUnderPressure } from "../../../src/kubelet/eviction/admit.js";
-import { localStorageMessage } from "../../../src/kubelet/eviction/local-storage.js";
+import { localStorageProblem } from "../../../src/kubelet/eviction/local-storage.js";
 import { evictionMessage } from "../../../src/kubelet/eviction/message.js";
 import type {
   PressureCondition,
@@ -125,7 +125,7 @@ describe("local storage", () => {
   for (const [pod, used, dedicated, want] of table) {
     test(`${JSON.stringify(pod)} uses ${JSON.stringify(used)}: ${want ?? "stays"}`, () => {
       const made = podOf({ name: "a", ...pod });
-      expect(localStorageMessage(made, statsOf(made, used), dedicated)).toBe(want);
+      expect(localStorageProblem(made, statsOf(made, used), dedicated)?.message).toBe(want);
     });
   }
 
@@ -134,11 +134,11 @@ describe("local storage", () => {
     const containers = ["app", "other"].map((name) => ({ name, image: "i", resources: { limits } }));
     const pod = makePod("a", { spec: { containers } });
     const stats = statsOf(pod, { rootfs: "11Mi" });
-    expect(localStorageMessage(pod, stats, false)).toBe(
+    expect(localStorageProblem(pod, stats, false)?.message).toBe(
       'Container app exceeded its local ephemeral storage limit "10Mi". ',
     );
     const ephemeralStorage = { timeMs: 0, usedBytes: 21 * 2 ** 20 };
-    expect(localStorageMessage(pod, { ...stats, ephemeralStorage }, false)).toBe(
+    expect(localStorageProblem(pod, { ...stats, ephemeralStorage }, false)?.message).toBe(
       "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ",
     );
   });
@@ -151,7 +151,7 @@ describe("local storage", () => {
     });
     const pod = makePod("a", { spec: { containers: [of("app", "1Mi")], initContainers: [of("init", "20Mi")] } });
     const ephemeralStorage = { timeMs: 0, usedBytes: 21 * 2 ** 20 };
-    expect(localStorageMessage(pod, { ...statsOf(pod, {}), ephemeralStorage }, false)).toContain("20Mi");
+    expect(localStorageProblem(pod, { ...statsOf(pod, {}), ephemeralStorage }, false)?.message).toContain("20Mi");
   });
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { CriClient } from "../../../src/cri/remote/create-cri-client.js";
 import { rpcFailure } from "../../../src/cri/status.js";
 import { instrumentedClient } from "../../../src/kubelet/kuberuntime/instrumented-services.js";
-import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
+import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { parseMetrics, sampleOf } from "../../support/prometheus.js";
 
@@ -24,6 +24,10 @@ class Runtime {
     return this.#answer;
   }
 
+  async runPodSandbox(): Promise<unknown> {
+    return this.stopContainer();
+  }
+
   /** Not a unary call. */
   getContainerEvents(): unknown {
     return this.#answer;
@@ -32,7 +36,7 @@ class Runtime {
 
 function start(answer: unknown) {
   const clock = new FakeClock();
-  const metrics = new KubeletMetrics({ nodeName: "n1", startMs: 0 });
+  const metrics = new CountedMetrics();
   const runtime = new Runtime(clock, answer);
   const client = { endpoint: "unix:///x", runtime, images: {}, stats: {} } as unknown as CriClient;
   const counted = instrumentedClient(client, { metrics, clock });
@@ -43,7 +47,7 @@ function start(answer: unknown) {
     const labels = { operation_type: "stop_container" };
     return names.map((name) => sampleOf(families, `kubelet_runtime_operations_${name}`, labels));
   };
-  return { clock, counted, signal, read };
+  return { clock, counted, metrics, signal, read };
 }
 
 const OK = { outcome: "ok", value: undefined };
@@ -70,3 +74,20 @@ test("everything else of the client stays as it is, and is not counted", async (
   expect(counted.runtime.getContainerEvents(signal)).toBe(OK);
   expect(await read()).toEqual([undefined, undefined, undefined]);
 });
+
+for (const [answer, errors] of [
+  [OK, []],
+  [rpcFailure("Unknown", "no network"), ["runtime_handler=runc 1"]],
+] as const) {
+  test(`a sandbox that is ${answer.outcome} is counted under the handler of its RuntimeClass as well`, async () => {
+    const { clock, counted, metrics, signal } = start(answer);
+    const call = counted.runtime.runPodSandbox({}, "runc", signal);
+    await clock.advance(700);
+    await call;
+    expect(await metrics.series("kubelet_run_podsandbox_duration_seconds")).toEqual([
+      "runtime_handler=runc count 1",
+      "runtime_handler=runc sum 0.7",
+    ]);
+    expect(await metrics.series("kubelet_run_podsandbox_errors_total")).toEqual(errors);
+  });
+}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "vitest";
+import { expect, test } from "vitest";
+import { CountedMetrics } from "../../support/counted.js";
 import { only } from "../../support/trace.js";
 import { openLab, podOf, resultTexts, signal } from "./lab.js";
 
@@ -264,4 +265,26 @@ test("sync pod: a sidecar runs with the regular containers, and ends after them"
     stopped.map(({ what }) => what.split(" ")[2]),
     ["app", "proxy"],
   );
+});
+
+test("sync pod: what is started is counted, and what cannot be started once more", async () => {
+  const metrics = new CountedMetrics();
+  await using lab = await openLab({ deps: { metrics } });
+  const pod = podOf([{ name: "app" }, { name: "none", image: "no-such-image", imagePullPolicy: "Never" }], {
+    initContainers: [{ name: "init", image: "busybox", command: ["true"] }],
+  });
+  await lab.lab.sync(pod);
+  expect(await metrics.series("kubelet_started_pods_total")).toEqual(["1"]);
+  expect(await metrics.series("kubelet_started_pods_errors_total")).toEqual(["0"]);
+  expect(await metrics.series("kubelet_started_containers_total")).toEqual(["container_type=init_container 1"]);
+  const other = podOf([{ name: "app" }, { name: "none", image: "no-such-image", imagePullPolicy: "Never" }]);
+  await lab.lab.sync(other);
+  expect(await metrics.series("kubelet_started_pods_total")).toEqual(["2"]);
+  expect(await metrics.series("kubelet_started_containers_total")).toEqual([
+    "container_type=container 2",
+    "container_type=init_container 1",
+  ]);
+  expect(await metrics.series("kubelet_started_containers_errors_total")).toEqual([
+    "code=ErrImageNeverPull container_type=container 1",
+  ]);
 });

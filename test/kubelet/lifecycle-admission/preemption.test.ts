@@ -8,6 +8,7 @@ import {
   type PreemptionDeps,
 } from "../../../src/kubelet/lifecycle-admission/preemption.js";
 import { isCriticalPod } from "../../../src/kubelet/types/pod-update.js";
+import { CountedMetrics } from "../../support/counted.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 
 interface Asked {
@@ -73,8 +74,10 @@ test("preemption: critical are static pods and those of a system priority", () =
 async function admit(pod: V1Pod, others: readonly V1Pod[], evictPod?: () => Promise<void>, kubeVersion = "1.25") {
   const recorder = new RecordedEvents();
   const ended: V1PodStatus[] = [];
+  const metrics = new CountedMetrics();
   const deps: PreemptionDeps = {
     recorder,
+    metrics,
     evictPod: async (_, statusFunc) => {
       ended.push(statusFunc({ phase: "Running" }));
       await evictPod?.();
@@ -92,15 +95,16 @@ async function admit(pod: V1Pod, others: readonly V1Pod[], evictPod?: () => Prom
     { getNode: () => node, admissionFailureHandler },
     { os: "linux", kubeVersion: "1.25" },
   );
-  return { result: await handler.admit({ pod, otherPods: others }), lines: recorder.lines, ended };
+  return { result: await handler.admit({ pod, otherPods: others }), lines: recorder.lines, ended, metrics };
 }
 
 test("preemption: a static pod comes in, and who made room has failed", async () => {
-  const { result, lines, ended } = await admit(staticPod("critical", cpu("1")), [podOf("x", cpu("1"))]);
+  const { result, lines, ended, metrics } = await admit(staticPod("critical", cpu("1")), [podOf("x", cpu("1"))]);
   assert.deepEqual(result, { admit: true });
   assert.deepEqual(lines, ["Warning Preempting Preempted in order to admit critical pod"]);
   const message = "Preempted in order to admit critical pod";
   assert.deepEqual(ended, [{ phase: "Failed", reason: "Preempting", message }]);
+  assert.deepEqual(await metrics.series("kubelet_preemptions"), ["preemption_signal=cpu 1"]);
 });
 
 test("preemption: v1.26: an evicted pod gets a DisruptionTarget condition", async () => {

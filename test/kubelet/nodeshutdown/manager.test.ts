@@ -5,7 +5,8 @@ import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import type { KubeletConfigurationFields } from "../../../src/kubelet/apis/config/fields.js";
 import { groupByPriority, shutdownPeriods } from "../../../src/kubelet/nodeshutdown/groups.js";
 import { NodeShutdownManager } from "../../../src/kubelet/nodeshutdown/manager.js";
-import { FakeClock } from "../../support/fake-clock.js";
+import { CountedMetrics } from "../../support/counted.js";
+import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 
 function makePod(name: string, priority: number | undefined, graceSeconds = 30): V1Pod {
@@ -55,11 +56,13 @@ function start(pods: readonly V1Pod[], endsAfterMs: Readonly<Record<string, numb
   const told: string[] = [];
   const statuses: V1PodStatus[] = [];
   let syncs = 0;
+  const metrics = new CountedMetrics();
   const fields = { shutdownGracePeriod: "30s", shutdownGracePeriodCriticalPods: "10s" };
   const manager = new NodeShutdownManager(
     {
       clock,
       trace,
+      metrics,
       getActivePods: () => pods,
       killPod: async (pod, seconds, statusFunc, signal) => {
         told.push(`${(clock.now() - startMs) / 1000} s: ${pod.metadata.name} in ${seconds} s`);
@@ -73,7 +76,7 @@ function start(pods: readonly V1Pod[], endsAfterMs: Readonly<Record<string, numb
     },
     { periods: shutdownPeriods(setDefaults(fields, kubeVersion)), kubeVersion },
   );
-  return { clock, manager, told, statuses, syncs: () => syncs };
+  return { clock, manager, metrics, told, statuses, syncs: () => syncs };
 }
 
 const EVENT = "Normal NodeShutdown: Shutdown manager detected shutdown event";
@@ -81,7 +84,7 @@ const { signal } = new AbortController();
 
 test("shutdown: critical pods end last, each within its group's time or its own", async () => {
   const pods = [makePod("crit", CRITICAL), makePod("web", 0), makePod("quick", 0, 3)];
-  const { clock, manager, told, statuses, syncs } = start(pods, { web: 4_000, quick: 1_000, crit: 2_000 });
+  const { clock, manager, metrics, told, statuses, syncs } = start(pods, { web: 4_000, quick: 1_000, crit: 2_000 });
   assert.deepEqual(await manager.admit(), { admit: true });
   const done = manager.shutDown(signal);
   assert.deepEqual(manager.problems(), ["node is shutting down"]);
@@ -99,6 +102,8 @@ test("shutdown: critical pods end last, each within its group's time or its own"
     message: "Pod was terminated in response to imminent node shutdown.",
   });
   assert.equal(syncs(), 1);
+  const times = ["start", "end"].map((what) => metrics.series(`kubelet_graceful_shutdown_${what}_time_seconds`));
+  assert.deepEqual((await Promise.all(times)).flat().map(Number), [START_MS / 1000, START_MS / 1000 + 6]);
   assert.equal(clock.sleeping, 0);
 });
 

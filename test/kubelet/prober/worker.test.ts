@@ -3,9 +3,11 @@ import { test } from "vitest";
 import type { V1ContainerState, V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { ProbeManager } from "../../../src/kubelet/prober/manager.js";
 import type { ProbeSubject } from "../../../src/kubelet/prober/prober.js";
+import { ProberMetrics } from "../../../src/kubelet/prober/prober-metrics.js";
 import { ProbeResultsManager } from "../../../src/kubelet/prober/results.js";
 import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, FakeRandom, START_MS, settle } from "../../support/fake-clock.js";
+import { parseMetrics, sampleOf } from "../../support/prometheus.js";
 import { recordingTrace } from "../../support/trace.js";
 
 type Answer = "success" | "failure" | undefined;
@@ -296,20 +298,43 @@ test("probe worker: its view has the last probes beside the result that holds un
   assert.deepEqual(view(), [["ns/p", "readiness", "failure", { result: "failure", count: 3 }]]);
 });
 
-test("probes are counted by result, for /metrics/probes, until their pod goes", async () => {
+test("probes are counted by result and timed, for /metrics/probes, until their pod goes", async () => {
   const lab = new Lab();
   const pod = await lab.add({ readinessProbe: PERIOD });
   lab.answer = "failure";
   await lab.clock.advance(20_000);
-  const labels = 'container="app",namespace="ns",pod="p",pod_uid="u",probe_type="Readiness"';
-  assert.deepEqual(
-    lab.manager.metrics
-      .text()
-      .split("\n")
-      .filter((line) => !line.startsWith("#")),
-    [`prober_probe_total{${labels},result="failed"} 2`, `prober_probe_total{${labels},result="successful"} 1`, ""],
-  );
+  const timed = { container: "app", namespace: "ns", pod: "p", probe_type: "Readiness" };
+  const counted = { ...timed, pod_uid: "u" };
+  const read = async () => {
+    const families = parseMetrics(await lab.manager.metrics.text());
+    const totals = ["failed", "successful", "unknown"].map((result) =>
+      sampleOf(families, "prober_probe_total", { ...counted, result }),
+    );
+    return [...totals, sampleOf(families, "prober_probe_duration_seconds_count", timed)];
+  };
+  assert.deepEqual(await read(), [2, 1, undefined, 1]);
   lab.manager.removePod(pod);
   await settle();
-  assert.equal(lab.manager.metrics.text(), "");
+  assert.deepEqual(await read(), [undefined, undefined, undefined, undefined]);
+  assert.equal(sampleOf(parseMetrics(await lab.manager.metrics.text()), "process_start_time_seconds"), START_MS / 1000);
 });
+
+const names = [
+  ["web", undefined, {}, "web"],
+  ["web-6b7f-x2", "web-6b7f-", { "pod-template-hash": "6b7f" }, "web"],
+  ["daemon-x2", "daemon-", {}, "daemon"],
+] as const;
+for (const [name, generateName, labels, want] of names) {
+  test(`the probes of pod ${name} are counted under the name ${want}`, async () => {
+    const metrics = new ProberMetrics(0);
+    const metadata = { name, namespace: "ns", uid: "u", labels, ...(generateName && { generateName }) };
+    const pod = { apiVersion: "v1", kind: "Pod", metadata, spec: { containers: [] }, status: {} };
+    metrics.count({ type: "liveness", pod, container: { name: "app" } }, "unknown", 30);
+    const families = parseMetrics(await metrics.text());
+    const pods = ["prober_probe_total", "prober_probe_duration_seconds"].map(
+      (family) => families.get(family)?.samples[0]?.labels["pod"],
+    );
+    assert.deepEqual(pods, [want, want]);
+    assert.equal(families.get("prober_probe_duration_seconds")?.samples.at(-2)?.value, 0.03);
+  });
+}

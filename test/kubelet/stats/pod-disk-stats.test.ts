@@ -3,7 +3,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { localStorageMessage } from "../../../src/kubelet/eviction/local-storage.js";
+import { localStorageProblem } from "../../../src/kubelet/eviction/local-storage.js";
 import { diskUsage } from "../../../src/kubelet/stats/disk-usage.js";
 import { PodDiskStats } from "../../../src/kubelet/stats/pod-disk-stats.js";
 import { FakeClock } from "../../support/fake-clock.js";
@@ -80,12 +80,12 @@ test("volumes and logs of a pod, and its local storage: layers, logs, and volume
 test("folders are read once a minute; a volume above its limit is found then", async () => {
   const { clock, pod, measure } = lab();
   await fill(join(folder, "cache/file"), 64);
-  expect(localStorageMessage(pod, await measure(), false)).toBeUndefined();
+  expect(localStorageProblem(pod, await measure(), false)?.message).toBeUndefined();
   await fill(join(folder, "cache/more"), 64);
   await clock.advance(59_999);
-  expect(localStorageMessage(pod, await measure(), false)).toBeUndefined();
+  expect(localStorageProblem(pod, await measure(), false)?.message).toBeUndefined();
   await clock.advance(1);
-  expect(localStorageMessage(pod, await measure(), false)).toContain(
+  expect(localStorageProblem(pod, await measure(), false)?.message).toContain(
     'EmptyDir volume "cache" exceeds the limit "100Ki"',
   );
 });

@@ -7,6 +7,7 @@ import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { PodHandlers, type PodHandlersDeps } from "../../../src/kubelet/sync/pod-handlers.js";
 import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
 import { containerStatus } from "../../support/container-status.js";
+import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { emptyPodStatus, makePod } from "../podworkers/pods.js";
@@ -16,6 +17,7 @@ function start(kubeVersion = "1.25") {
   const { trace } = recordingTrace(clock);
   const podManager = new PodManager();
   const told: string[] = [];
+  const metrics = new CountedMetrics();
   const state = {
     ready: true,
     ending: new Set<string>(),
@@ -51,9 +53,10 @@ function start(kubeVersion = "1.25") {
     recorder: { event: (pod, type, reason) => told.push(`event ${pod.metadata.name} ${type} ${reason}`) },
     clock,
     trace,
+    metrics,
   };
   const handlers = new PodHandlers(deps, { kubeVersion });
-  return { handlers, podManager, told, state };
+  return { handlers, metrics, podManager, told, state };
 }
 
 const created = (name: string, time: string) => makePod(name, { metadata: { creationTimestamp: time } });
@@ -185,4 +188,13 @@ describe("reconcile", () => {
       expect(told).toEqual(want);
     });
   }
+});
+
+test("a new pod's containers are counted, not those of one that changes or is refused", async () => {
+  const { handlers, metrics, state } = start();
+  await handlers.handlePodAdditions([makePod("web")]);
+  handlers.handlePodUpdates([makePod("web")]);
+  state.admit = () => ({ admit: false, reason: "NodeAffinity", message: "no" });
+  await handlers.handlePodAdditions([makePod("refused")]);
+  expect(await metrics.series("kubelet_containers_per_pod_count")).toEqual(["count 1", "sum 1"]);
 });

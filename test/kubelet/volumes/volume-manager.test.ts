@@ -25,6 +25,7 @@ import {
   VolumeManager,
   VolumesError,
 } from "../../../src/kubelet/volumes/volume-manager.js";
+import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock, FakeRandom, settle, untilTrue } from "../../support/fake-clock.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 import { recordingTrace } from "../../support/trace.js";
@@ -47,6 +48,7 @@ function podOf(volumes: readonly Wire<V1Volume>[], spec: object = {}): V1Pod {
 class Lab {
   readonly rootDir = mkdtempSync(join(tmpdir(), "volumes-"));
   readonly clock = new FakeClock();
+  readonly metrics = new CountedMetrics();
   readonly recorder = new RecordedEvents();
   readonly configMaps = new Map<string, Record<string, string>>();
   readonly secrets = new Map<string, Record<string, string>>([["keys", { password: base64("s3cret") }]]);
@@ -71,6 +73,7 @@ class Lab {
       {
         clock,
         recorder,
+        metrics: this.metrics,
         random: new FakeRandom(),
         trace: recordingTrace(clock).trace,
         configMaps: { get: get("configmap", this.configMaps) },
@@ -418,3 +421,41 @@ async function passTime(clock: FakeClock, ms: number, waiting: Promise<unknown>)
     await untilTrue(() => clock.sleeping > 0 || isDone);
   }
 }
+
+test("volumes: what is mounted and removed is counted and timed by plugin, and so are failures", async () => {
+  const lab = new Lab();
+  const pod = podOf([
+    { name: "a", configMap: { name: "settings" } },
+    { name: "b", emptyDir: {} },
+    { name: "c", configMap: { name: "missing" } },
+    { name: "d", nfs: { server: "s", path: "/" } },
+  ]);
+  const waiting = lab.manager.waitForAttachAndMount(pod, SIGNAL).catch((error: unknown) => error);
+  await untilTrue(() => lab.recorder.lines.length === 2);
+  const counts = () => lab.manager.volumeCounts().map(({ labels }) => `${labels["state"]} ${labels["plugin_name"]}`);
+  assert.deepEqual(counts(), [
+    "actual_state_of_world kubernetes.io/configmap",
+    "actual_state_of_world kubernetes.io/empty-dir",
+    "desired_state_of_world kubernetes.io/configmap",
+    "desired_state_of_world kubernetes.io/empty-dir",
+    "desired_state_of_world kubernetes.io/configmap",
+    "desired_state_of_world N/A",
+  ]);
+  await lab.clock.advance(POD_ATTACH_AND_MOUNT_TIMEOUT_MS);
+  assert.ok((await waiting) instanceof VolumesError);
+  await lab.manager.waitForUnmount(pod, SIGNAL);
+  assert.deepEqual(counts(), []);
+  const series = await lab.metrics.series("storage_operation_duration_seconds");
+  const count = (operation: string, status: string, plugin: string) =>
+    `migrated=false operation_name=${operation} status=${status} volume_plugin=${plugin} count`;
+  const counted = series.filter((one) => one.includes(" count ")).map((one) => one.replace(/ \d+$/, ""));
+  assert.deepEqual(counted, [
+    count("volume_mount", "fail-unknown", "N/A"),
+    count("volume_mount", "fail-unknown", "kubernetes.io/configmap"),
+    count("volume_mount", "success", "kubernetes.io/configmap"),
+    count("volume_mount", "success", "kubernetes.io/empty-dir"),
+    count("volume_unmount", "success", "kubernetes.io/configmap"),
+    count("volume_unmount", "success", "kubernetes.io/empty-dir"),
+  ]);
+  rmSync(lab.rootDir, { recursive: true });
+});

@@ -1,3 +1,4 @@
+import { POD_TEMPLATE_HASH } from "../../../apimachinery/api/pod.js";
 import { StatusError } from "../../../apimachinery/errors.js";
 import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import { keyOf } from "../../../client-go/cache/key.js";
@@ -17,7 +18,6 @@ import {
   equalIgnoreHash,
   maxSurge,
   newReplicaSetReplicas,
-  POD_TEMPLATE_HASH,
   progressDeadlineSeconds,
   replicasOf,
 } from "./util/deployment-util.js";

@@ -63,8 +63,8 @@ export class RequestMetrics {
 
 /** Serves the kubelet's own metrics at /metrics, and those of the probes at /metrics/probes. There is no cAdvisor. */
 export async function serveMetrics({ host }: HandlerDeps, { response, path }: Call): Promise<void> {
-  const probes = path === "/metrics/probes" ? (host.probeMetrics?.() ?? "") : "";
-  const text = path === "/metrics" ? await host.metrics.text() : probes;
+  const probes = path === "/metrics/probes" ? await host.probeMetrics?.() : undefined;
+  const text = path === "/metrics" ? await host.metrics.text() : (probes ?? "");
   response.setHeader("Content-Type", CONTENT_TYPE);
   response.end(text);
 }

@@ -1,4 +1,5 @@
 import type { V1Deployment } from "@kubernetes/client-node";
+import { POD_TEMPLATE_HASH } from "../../../../apimachinery/api/pod.js";
 import { scaledValue } from "../../../../apimachinery/int-or-string.js";
 import { semanticallyEqual } from "../../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
@@ -11,9 +12,6 @@ import { intAnnotation, MAX_REPLICAS_ANNOTATION } from "./annotations.js";
 
 export type Deployment = Wire<V1Deployment>;
 export type DeploymentStatus = NonNullable<Deployment["status"]>;
-
-/** The label that tells the pods of a Deployment's ReplicaSets apart. Mirrors DefaultDeploymentUniqueLabelKey. */
-export const POD_TEMPLATE_HASH = "pod-template-hash";
 
 const MAX_INT32 = 2_147_483_647;
 

@@ -1,0 +1,44 @@
+import { readdir, readFile } from "node:fs/promises";
+import type { KubeletMetrics } from "../kubelet-metrics.js";
+
+/** USER_HZ: the unit of /proc/self/stat on all Linux machines. */
+const TICKS_PER_SECOND = 100;
+
+type ProcessMetric =
+  | "process_cpu_seconds_total"
+  | "process_max_fds"
+  | "process_open_fds"
+  | "process_resident_memory_bytes"
+  | "process_virtual_memory_bytes";
+
+/**
+ * Measures the process that the kubelet runs in: with `kubelab node`, its control plane as well.
+ *
+ * Mirrors processCollect of client_golang (process_collector_other.go).
+ * @returns [] on machines without /proc
+ */
+async function readProcess(): Promise<readonly (readonly [ProcessMetric, number])[]> {
+  const [stat, status, limits, files] = await Promise.all([
+    readFile("/proc/self/stat", "utf8"),
+    readFile("/proc/self/status", "utf8"),
+    readFile("/proc/self/limits", "utf8"),
+    readdir("/proc/self/fd"),
+  ]);
+  // The second field, a name in brackets, can contain spaces.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [userTicks, systemTicks] = [Number(fields[11]), Number(fields[12])];
+  const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) * 1024;
+  return [
+    ["process_cpu_seconds_total", (userTicks + systemTicks) / TICKS_PER_SECOND],
+    ["process_max_fds", Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1])],
+    ["process_open_fds", files.length],
+    ["process_resident_memory_bytes", bytes("VmRSS")],
+    ["process_virtual_memory_bytes", bytes("VmSize")],
+  ];
+}
+
+/** Puts what is measured of the process in place of the last measurement; nothing on machines without /proc. */
+export async function collectProcess(metrics: KubeletMetrics): Promise<void> {
+  const measured = await readProcess().catch(() => []);
+  for (const [name, value] of measured) metrics.replace(name, Number.isNaN(value) ? [] : [{ value }]);
+}
