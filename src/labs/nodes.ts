@@ -1,6 +1,7 @@
 import { createWriteStream, type WriteStream } from "node:fs";
 import { join } from "node:path";
 import type { Taint } from "../apimachinery/api/node.js";
+import type { RestConfig } from "../client-go/rest/client.js";
 import { MessageError } from "../i18n/message-error.js";
 import type { ControlServer } from "../runtime/control/http.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
@@ -9,6 +10,7 @@ import { nodeConfiguration } from "../testbed/kubelet-config.js";
 import type { RunningNode } from "../testbed/node.js";
 import { claimNodeAddress } from "../testbed/node-address.js";
 import type { Target } from "../testbed/target.js";
+import type { Ctx } from "../trace/ctx.js";
 import { plainText, TerminalSink } from "../trace/terminal.js";
 import type { Trace } from "../trace/trace.js";
 import { traceOfNode } from "../trace/view.js";
@@ -57,11 +59,19 @@ export class LabNodes implements AsyncDisposable {
       for (const one of opened) if (one.status === "fulfilled") nodes.#machines.set(one.value.name, one.value);
       await Promise.all(opening);
       await Promise.all([...nodes.#machines.values()].map((machine) => machine.start()));
+      if (options.settings.kubeProxy) await nodes.#startProxies(session, options.target);
       return nodes;
     } catch (error) {
       await nodes[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  async #startProxies({ context, clock, facts }: Session, target: Target): Promise<void> {
+    const { proxyIdentity } = await import("../testbed/node-proxy.js");
+    const deps = { clock, random: context.random, trace: facts.openTrace() };
+    const identity = proxyIdentity(deps, target, context.signal);
+    for (const machine of this.#machines.values()) await machine.startProxy(deps, identity);
   }
 
   /** @param name undefined: the only node @throws LabError USAGE */
@@ -105,6 +115,7 @@ export class LabNodes implements AsyncDisposable {
 export class LabMachine {
   told = "";
   #kubelet: RunningNode | undefined;
+  #proxy: AsyncDisposable | undefined;
   #port = 0;
 
   private constructor(
@@ -169,6 +180,15 @@ export class LabMachine {
     this.#kubelet.done.catch(() => {});
   }
 
+  /** Starts kube-proxy, which then runs as long as the machine. The kubelet must run. */
+  async startProxy(deps: Ctx, identity: Promise<RestConfig>): Promise<void> {
+    const { startNodeProxy } = await import("../testbed/node-proxy.js");
+    const node = this.#kubelet;
+    if (node === undefined || this.#proxy !== undefined) return;
+    const { kubeVersion } = this.options.target;
+    this.#proxy = startNodeProxy(deps, { node, kubeVersion, identity }, this.session.context.signal);
+  }
+
   /** Stops the kubelet without a message to the API server; its containers keep running. Safe to call twice. */
   async stop(): Promise<void> {
     const kubelet = this.#kubelet;
@@ -190,6 +210,7 @@ export class LabMachine {
   }
 
   async close(): Promise<void> {
+    await this.#proxy?.[Symbol.asyncDispose]();
     await this.stop();
     await this.control.close();
     await this.runtime.close();

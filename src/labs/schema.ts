@@ -269,6 +269,8 @@ export const definition = z.strictObject({
       verbosity: z.union([z.literal(1), z.literal(2), z.literal(3)]).default(2),
       /** duration of a pull, in ms of the lab's clock */
       pullMs: z.number().int().min(0).default(400),
+      /** they run kube-proxy, so that Services work in their pods; only on the embedded cluster */
+      kubeProxy: z.boolean().default(false),
     })
     .prefault({}),
   vars: z.record(z.string().regex(/^[a-z][a-zA-Z0-9]*$/, worded("schemaVariableName")), variable).default({}),

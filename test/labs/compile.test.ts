@@ -17,7 +17,7 @@ test("the tiny lab has no mistakes", async () => {
   const { lab, problems } = await compileTiny();
   assert.deepEqual(problems, []);
   assert.equal(lab?.text.zh.title, "小实验");
-  assert.deepEqual(lab?.definition.nodeOptions, { verbosity: 2, pullMs: 400 });
+  assert.deepEqual(lab?.definition.nodeOptions, { verbosity: 2, pullMs: 400, kubeProxy: false });
 });
 
 test("a lab for any cluster says what it makes, or that it makes nothing", async () => {
