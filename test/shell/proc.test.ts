@@ -149,6 +149,16 @@ for (const [image, securityContext, want] of IMAGES) {
   });
 }
 
+for (const [what, linux, want] of [
+  ["the kubelet's", { resources: { oomScoreAdj: -997n } }, "-997\n"],
+  ["none", {}, "0\n"],
+] as const) {
+  test(`oom_score_adj of a container's processes: ${what}`, async () => {
+    const { stdout } = await lab.sh("cat /proc/self/oom_score_adj", lab.run({ command: ["sleep", "infinity"], linux }));
+    assert.equal(stdout.toString(), want);
+  });
+}
+
 test("groups of the image: a user is in the groups that name it", async () => {
   lab.core.images.add({ domain: "docker.io", path: "x/test-image-predefined-group", tag: "latest" });
   const container = lab.run({ image: { image: "docker.io/x/test-image-predefined-group" }, command: ["id"] });

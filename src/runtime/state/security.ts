@@ -39,6 +39,7 @@ export function confinementOf({ linux }: ContainerConfig, sandbox: PodSandboxCon
     noNewPrivileges: security?.noNewPrivs === true,
     seccomp: security === undefined || isPrivileged ? SECCOMP_DISABLED : seccompMode(security),
     sysctls: sandbox.linux?.sysctls ?? {},
+    oomScoreAdj: Number(linux?.resources?.oomScoreAdj ?? 0n),
     firstCommand: security?.namespaceOptions?.pid === NamespaceMode.NODE ? NODE_INIT : SANDBOX_INIT,
   };
 }

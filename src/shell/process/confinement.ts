@@ -8,6 +8,8 @@ export interface Confinement {
   readonly seccomp: 0 | 2;
   /** by their names: `kernel.shm_rmid_forced` */
   readonly sysctls: Readonly<Record<string, string>>;
+  /** of all its processes: the higher, the sooner the kernel kills them when the machine has no memory left */
+  readonly oomScoreAdj: number;
   /** the command of PID 1 if the container has no PID namespace of its own */
   readonly firstCommand: string;
 }

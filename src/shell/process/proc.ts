@@ -60,6 +60,7 @@ function processFolder(machine: Machine, nowMs: number, name: string): FsNode | 
     cmdline: () => virtualFile(nowMs, argv.map((word) => `${word}\0`).join("")),
     comm: () => virtualFile(nowMs, `${comm}\n`),
     mounts: () => virtualFile(nowMs, machine.fs.mountLines()),
+    oom_score_adj: () => virtualFile(nowMs, `${machine.confinement.oomScoreAdj}\n`),
     status: () => virtualFile(nowMs, statusText(machine, comm, Number(name), process)),
   });
 }
