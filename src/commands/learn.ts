@@ -191,7 +191,8 @@ function addProgressCommands(room: LearnRoom): void {
     open(room, async (env, { json, junit }) => {
       if (json === true && junit === true)
         throw new LocalizedError("USAGE", env.say("twoReports"), env.say("twoReportsHint"));
-      await (await import("./learn/listing.js")).report(env, junit === true);
+      const format = json === true ? "json" : junit === true ? "junit" : "words";
+      await (await import("./learn/listing.js")).report(env, format);
     }),
   );
   const transfer = () => import("./learn/transfer.js");
@@ -266,8 +267,9 @@ async function startLab(env: LearnContext, given: LearnFlags, word: string): Pro
     await startDetachedLab(env, lab, flags, () => status(env));
     return env.context.notice(env.say("inBackground", { id: lab.id }));
   }
-  const { runLab } = await import("./learn/interactive.js");
-  await runLab(env, lab, flags);
+  const { playLabs } = await import("./learn/play.js");
+  const { way } = await playLabs(env, lab, flags);
+  if (way === "menu") await (await import("./learn/menu.js")).runMenu(env, others);
 }
 
 /** @throws LabError USAGE for a lab that needs the embedded cluster */

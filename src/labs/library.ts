@@ -1,6 +1,7 @@
 import type { Language } from "../i18n/catalogue.js";
 import type { Lab } from "./lab.js";
 import type { LabDefinition } from "./schema.js";
+import { type StepType, typeOf } from "./steps.js";
 
 /** A lab's entry in lists and menus, which can be read without the rest. */
 export interface LabSummary {
@@ -11,6 +12,12 @@ export interface LabSummary {
   readonly minutes: number;
   readonly revision: number;
   readonly steps: readonly string[];
+  /** of these steps, the questions */
+  readonly predictions: readonly string[];
+  /** of these steps, those that the learner solves */
+  readonly tasks: readonly string[];
+  /** programs that must be installed */
+  readonly needs: LabDefinition["needs"];
   readonly title: Readonly<Record<Language, string>>;
   readonly summary: Readonly<Record<Language, string>>;
 }
@@ -23,7 +30,8 @@ export interface LabLibrary {
 }
 
 export function summaryOf({ definition, text }: Lab): LabSummary {
-  const { id, number, kind, cluster, minutes, revision, steps } = definition;
+  const { id, number, kind, cluster, minutes, revision, steps, needs } = definition;
+  const idsOf = (type: StepType) => steps.filter((step) => typeOf(step) === type).map((step) => step.id);
   return {
     id,
     number,
@@ -32,6 +40,9 @@ export function summaryOf({ definition, text }: Lab): LabSummary {
     minutes,
     revision,
     steps: steps.map((step) => step.id),
+    predictions: idsOf("predict"),
+    tasks: idsOf("check"),
+    needs,
     title: { en: text.en.title, zh: text.zh.title },
     summary: { en: text.en.summary, zh: text.zh.summary },
   };

@@ -58,5 +58,7 @@ export type LabMessage =
   /** the facts that decided the verdict or the answer before it */
   | ({ readonly kind: "evidence" } & Evidence)
   | { readonly kind: "hint"; readonly index: number; readonly count: number; readonly text: string }
+  /** kubelab has solved a task for the learner */
+  | { readonly kind: "shown"; readonly step: string }
   | { readonly kind: "done"; readonly step: string; readonly hints: number }
   | { readonly kind: "finished"; readonly closing: Readonly<Record<string, string>> };

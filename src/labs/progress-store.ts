@@ -3,9 +3,11 @@ import { fileErrorMessage } from "../i18n/file-error.js";
 import { MessageError } from "../i18n/message-error.js";
 import { stateFolder } from "../testbed/state-folder.js";
 import type { Clock } from "../util/clock.js";
+import { defined } from "../util/defined.js";
 import { makeFolder } from "../util/files.js";
 import type { LabSummary } from "./library.js";
 import { type LabProgress, loadProgress, type Progress, saveProgress } from "./progress.js";
+import { bestResult } from "./result.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -61,7 +63,10 @@ export class ProgressStore {
     return { ...found, done: found.done.filter((step) => steps.includes(step)) };
   }
 
-  async begin({ id, revision }: Pick<LabSummary, "id" | "revision">, seed: number): Promise<LabProgress> {
+  /** Begins a lab anew. The best of its earlier results stays. */
+  async begin(lab: LabSummary, seed: number): Promise<LabProgress> {
+    const { id, revision } = lab;
+    const best = bestResult(lab, await this.of(lab));
     const begun: LabProgress = {
       revision,
       seed,
@@ -70,6 +75,7 @@ export class ProgressStore {
       rightPredictions: 0,
       wrongPredictions: 0,
       startedAtMs: this.wall.now(),
+      ...defined({ best }),
     };
     await this.change(id, () => begun);
     return begun;

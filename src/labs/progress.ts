@@ -1,24 +1,19 @@
 import { readFile, rename } from "node:fs/promises";
 import { fileErrorMessage } from "../i18n/file-error.js";
 import { MessageError } from "../i18n/message-error.js";
+import { defined } from "../util/defined.js";
 import type { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
+import { betterOf, isLabResult, type LabRun } from "./result.js";
 
 /** A learner's progress in one lab. */
-export interface LabProgress {
+export interface LabProgress extends LabRun {
   /** version of the lab's definition at the start; another version counts as not started */
   readonly revision: number;
   /** seed of the lab's values; each new start gets another */
   readonly seed: number;
-  /** ids of the finished steps, in order */
-  readonly done: readonly string[];
-  readonly hints: number;
-  readonly rightPredictions: number;
-  readonly wrongPredictions: number;
   /** Unix ms */
   readonly startedAtMs: number;
-  /** Unix ms; undefined: not finished */
-  readonly finishedAtMs?: number;
 }
 
 export interface Progress {
@@ -86,6 +81,8 @@ function isLabProgress(value: unknown): value is LabProgress {
     ) &&
     Array.isArray(one.done) &&
     one.done.every((step) => typeof step === "string") &&
+    (one.shown === undefined || (Array.isArray(one.shown) && one.shown.every((step) => typeof step === "string"))) &&
+    (one.best === undefined || isLabResult(one.best)) &&
     (one.finishedAtMs === undefined || typeof one.finishedAtMs === "number")
   );
 }
@@ -95,12 +92,14 @@ export async function saveProgress(file: string, progress: Progress): Promise<vo
   await writeFileAtomic(file, `${JSON.stringify(progress, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Merges two progress files: for each lab, the further progress. */
+/** Merges two progress files: for each lab, the further progress, and the better of the best results. */
 export function mergeProgress(ours: Progress, theirs: Progress): Progress {
   const labs: Record<string, LabProgress> = { ...ours.labs };
   for (const [id, other] of Object.entries(theirs.labs)) {
     const own = labs[id];
-    if (own === undefined || isFurther(other, own)) labs[id] = other;
+    const further = own === undefined || isFurther(other, own) ? other : own;
+    const best = own?.revision === other.revision ? betterOf(own.best, other.best) : further.best;
+    labs[id] = { ...further, ...defined({ best }) };
   }
   return { version: 1, labs };
 }

@@ -3,7 +3,7 @@ import { commandsInText, commandsOf } from "./commands.js";
 import { injectionProblems } from "./injection-names.js";
 import type { LabOutline, StepOutline } from "./outline.js";
 import { injectionsIn, keptIn, outputsAskedFor } from "./references.js";
-import { CLOSING_OF, type LabText } from "./text.js";
+import { CLOSING_OF, KNOWN, KNOWN_LINES, type LabText } from "./text.js";
 
 /** An inconsistency. */
 export interface RuleProblem {
@@ -98,13 +98,16 @@ function stepTextProblems(step: StepOutline, text: LabText, say: Say): RuleProbl
   if (step.isCheck && said.hints.length < 2) {
     out.push({ near, message: say("labTwoHints", { id: step.id }) });
   }
+  if (step.isCheck && said.goal === "") out.push({ near, message: say("labNoGoal", { id: step.id }) });
   if (said.hints.some((hint) => hint.trim() === "")) out.push({ near, message: say("labHintEmpty", { id: step.id }) });
   return out;
 }
 
 /** Reports what the second language lacks or adds compared with the first. Pure. */
 export function translationProblems(lab: LabOutline, en: LabText, zh: LabText, say: Say): readonly RuleProblem[] {
-  return lab.steps.flatMap(({ id }) => {
+  const isKnownInOne = KNOWN in en.closing !== KNOWN in zh.closing;
+  const known = isKnownInOne ? [{ near: `## ${KNOWN}`, message: say("labUnequalKnown") }] : [];
+  const steps = lab.steps.flatMap(({ id }) => {
     const [first, second] = [en.steps[id], zh.steps[id]];
     if (first === undefined || second === undefined) return [];
     const near = `## ${id}:`;
@@ -117,6 +120,7 @@ export function translationProblems(lab: LabOutline, en: LabText, zh: LabText, s
       ...((first.goal === "") === (second.goal === "") ? [] : [{ near, message: say("labUnequalGoal", { id }) }]),
     ];
   });
+  return [...steps, ...known];
 }
 
 function sectionProblems(lab: LabOutline, text: LabText, say: Say): RuleProblem[] {
@@ -129,12 +133,20 @@ function sectionProblems(lab: LabOutline, text: LabText, say: Say): RuleProblem[
       .filter((heading) => (text.closing[heading] ?? "") === "")
       .map((heading) => ({ near: `## ${heading}`, message: say("labNoClosing", { heading }) })),
     ...Object.keys(text.closing)
-      .filter((heading) => known?.includes(heading) === false)
+      .filter((heading) => heading !== KNOWN && known?.includes(heading) === false)
       .map((heading) => ({
         near: `## ${heading}`,
         message: say("labUnknownSection", { heading }),
       })),
+    ...(KNOWN in text.closing && linesOf(text.closing[KNOWN] ?? "") !== KNOWN_LINES
+      ? [{ near: `## ${KNOWN}`, message: say("labKnownLines", { count: KNOWN_LINES }) }]
+      : []),
   ];
+}
+
+/** The items of a list; 0 for any other text. */
+function linesOf(markdown: string): number {
+  return markdown.startsWith("- ") ? markdown.split(/^- /m).length - 1 : 0;
 }
 
 function wordProblems(lab: LabOutline, markdown: string, say: Say): RuleProblem[] {

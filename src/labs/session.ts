@@ -332,6 +332,7 @@ export class LabSession implements AsyncDisposable {
     const { step } = this;
     if (step === undefined || !this.isSolvable) return false;
     this.#activate(step);
+    if ("solve" in step) this.#emit({ kind: "shown", step: step.id });
     await this.#whileShown(async () => {
       if ("solve" in step) await this.#act(step.solve, `${step.id}-solution`, signal);
       else if ("do" in step) await this.#runHere(step, signal);

@@ -21,7 +21,7 @@ export interface LabText {
   readonly summary: string;
   readonly introduction: string;
   readonly steps: Readonly<Record<string, StepText>>;
-  /** an incident's card: symptom, tools, cause, cure, source; a chapter has only `debrief` */
+  /** an incident's card: symptom, tools, cause, cure, source; a chapter has `debrief`; both may have `known` */
   readonly closing: Readonly<Record<string, string>>;
 }
 
@@ -29,6 +29,10 @@ export const CLOSING_OF = {
   chapter: ["debrief"],
   incident: ["symptom", "tools", "cause", "cure", "source"],
 } as const;
+
+/** A closing section that a lab may leave out: a list of three lines on what the learner now knows. */
+export const KNOWN = "known";
+export const KNOWN_LINES = 3;
 
 export interface TextProblem {
   /** counted from 1 */
@@ -60,6 +64,9 @@ interface Section {
  *
  * ## debrief
  * Text ...
+ *
+ * ## known
+ * - what the learner now knows, in three lines
  * ```
  * Pure. Problems are found, not thrown: a writer wants all of them.
  */

@@ -1,6 +1,8 @@
+import { defined } from "../util/defined.js";
 import type { LabSummary } from "./library.js";
 import type { LabMessage } from "./message.js";
 import type { ProgressStore } from "./progress-store.js";
+import { bestResult } from "./result.js";
 
 /**
  * Saves a learner's progress in a lab from the lab's messages.
@@ -8,11 +10,12 @@ import type { ProgressStore } from "./progress-store.js";
  */
 export function trackProgress(
   store: ProgressStore,
-  { id, steps }: LabSummary,
+  lab: LabSummary,
 ): {
   readonly note: (message: LabMessage) => void;
   readonly written: () => Promise<void>;
 } {
+  const { id } = lab;
   let writing: Promise<void> = Promise.resolve();
   const change = (...args: Parameters<ProgressStore["change"]>) => {
     writing = writing.then(() => store.change(...args));
@@ -21,6 +24,9 @@ export function trackProgress(
     switch (message.kind) {
       case "hint":
         change(id, (before) => before && { ...before, hints: before.hints + 1 });
+        break;
+      case "shown":
+        change(id, (before) => before && { ...before, shown: [...new Set([...(before.shown ?? []), message.step])] });
         break;
       case "answer": {
         const key = message.given === message.right ? "rightPredictions" : "wrongPredictions";
@@ -31,8 +37,9 @@ export function trackProgress(
         change(id, (before) => {
           if (before === undefined || before.done.includes(message.step)) return before;
           const done = [...before.done, message.step];
-          const isFinished = steps.every((step) => done.includes(step));
-          return { ...before, done, ...(isFinished ? { finishedAtMs: store.wall.now() } : {}) };
+          if (!lab.steps.every((step) => done.includes(step))) return { ...before, done };
+          const finished = { ...before, done, finishedAtMs: store.wall.now() };
+          return { ...finished, ...defined({ best: bestResult(lab, finished) }) };
         });
         break;
       default:

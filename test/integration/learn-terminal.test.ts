@@ -32,7 +32,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     assert.match(menu, /Chapters/);
     assert.ok(widest(menu) <= 80);
     terminal.press("Down");
-    await terminal.shows(/❯ 1 .*Ready/);
+    await terminal.shows(/❯ {3}1 .*Ready/);
     terminal.press("Enter");
     const step = await terminal.shows(/What now\?[\s\S]*❯ run it/);
     assert.match(step, /leave the lab/);
@@ -55,21 +55,34 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     await using terminal = open(["learn"]);
     assert.match(await terminal.shows(/Which lab\?/), /below: Chapters \d+, Incidents \d+/);
     const sizes = [
-      [50, 15, /❯ 0 [\s\S]*↓ below: Chapters \d+, Incidents \d+/],
-      [200, 60, /❯ 0 [\s\S]*i16 [^\n]*\n {2}quit/],
-      [80, 24, /❯ 0 [\s\S]*below: Chapters \d+, Incidents \d+/],
+      [50, 15, /❯ {3}0 [\s\S]*↓ (below: )?Chapters \d+, Incidents \d+/],
+      [200, 70, /❯ {3}0 [\s\S]*i16 [^\n]*\n Free play[\s\S]*\n {4}quit/],
+      [80, 24, /❯ {3}0 [\s\S]*below: Chapters \d+, Incidents \d+/],
     ] as const;
     for (const [columns, rows, pattern] of sizes) {
       terminal.resize(columns, rows);
       const screen = await terminal.shows(pattern);
       assert.equal(screen.split("Which lab?").length, 2, screen);
       assert.match(screen, /Enter starts; q quits$/);
-      for (const line of screen.split("\n").slice(0, 8)) assert.match(line, /^(\? | Chapters|❯ | {2}\d\w? )/);
+      for (const line of screen.split("\n").slice(0, 8)) assert.match(line, /^(kubelab: |\? | Chapters|❯ | {4}\d\w? )/);
     }
     terminal.press("i12");
-    await terminal.shows(/❯ i\d+ [\s\S]*above: Chapters/);
+    await terminal.shows(/❯ {3}i\d+ [\s\S]*above: Chapters/);
     terminal.press("q");
     assert.match(await terminal.shows(/ended with \d+/), /ended with 0/);
+  });
+
+  test("free play opens a window, q leaves it, and the menu is back", async () => {
+    await using terminal = open(["learn"]);
+    await terminal.shows(/Which lab\?/);
+    terminal.press("p");
+    await terminal.shows(/❯ {3}kubelab pleg/);
+    terminal.press("Enter");
+    await terminal.shows(/ContainerStarted default\/mypod sandbox[\s\S]*k kill .*q quit/);
+    terminal.press("q");
+    await terminal.shows(/relists of kubelab[\s\S]*❯ back to the menu/);
+    terminal.press("Enter");
+    await terminal.shows(/❯ {3}kubelab pleg/);
   });
 
   test("Ctrl-C in a prompt: 130, the terminal is as it was, nothing is left", async () => {

@@ -131,12 +131,21 @@ describe("a mistake is found, with its file and line", () => {
       undefined,
     ],
     ["en.md", "## debrief\nThat was all.", "", /no section `## debrief`/, undefined],
+    ["en.md", "### goal\n{{node}} is back", "", /step back has no `### goal`/, lineOf("en.md", "## back:")],
+    [
+      "en.md",
+      "That was all.",
+      "That was all.\n\n## known\n- one\n- two",
+      /known: expected a list of 3 lines/,
+      undefined,
+    ],
+    ["zh.md", "## debrief", "## known\n- 1\n- 2\n- 3\n\n## debrief", /known is in one language only/, undefined],
     ["en.md", "## debrief", "## summary", /unknown section summary/, lineOf("en.md", "## debrief")],
     [
       "en.md",
       "### afterwards",
       "### later",
-      /unknown heading later: expected choices, hints or afterwards/,
+      /unknown heading later: expected choices, hints, goal or afterwards/,
       lineOf("en.md", "### afterwards"),
     ],
     [

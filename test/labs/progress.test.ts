@@ -38,7 +38,18 @@ test("no file is no progress yet", async () => {
   assert.deepEqual(await loadProgress(newFile(), 0), { progress: EMPTY_PROGRESS });
 });
 
-const BROKEN = ["", "{", "null", "[]", '{"version":1}', '{"version":"1","labs":{}}', '{"version":1,"labs":{"a":{}}}'];
+const LAB = '"revision":1,"seed":1,"done":[],"hints":0,"rightPredictions":0,"wrongPredictions":0,"startedAtMs":1';
+const BROKEN = [
+  `{"version":1,"labs":{"a":{${LAB},"shown":"all"}}}`,
+  `{"version":1,"labs":{"a":{${LAB},"best":{"hints":1}}}}`,
+  "",
+  "{",
+  "null",
+  "[]",
+  '{"version":1}',
+  '{"version":"1","labs":{}}',
+  '{"version":1,"labs":{"a":{}}}',
+];
 for (const text of BROKEN) {
   test(`a broken file is kept aside: ${text || "empty"}`, async () => {
     const file = newFile();
@@ -76,6 +87,14 @@ describe("of two progresses the one that is further stays", () => {
       assert.deepEqual(merged.labs["x"], lab(want === "ours" ? ours : theirs));
     });
   }
+  test("the better of the best results stays, whoever is further", () => {
+    const best = (solved: number) => ({
+      best: { rightPredictions: 0, wrongPredictions: 0, hints: 0, solved, shown: 0, finishedAtMs: 1 },
+    });
+    const ours = progress({ x: lab({ done: ["a"], ...best(2) }) });
+    const theirs = progress({ x: lab({ done: ["a", "b"], ...best(1) }) });
+    assert.deepEqual(mergeProgress(ours, theirs).labs["x"], lab({ done: ["a", "b"], ...best(2) }));
+  });
   test("what only one has stays", () => {
     const merged = mergeProgress(progress({ x: lab() }), progress({ y: lab() }));
     assert.deepEqual(Object.keys(merged.labs).sort(), ["x", "y"]);

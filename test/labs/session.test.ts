@@ -6,7 +6,7 @@ import type { LabMessage } from "../../src/labs/message.js";
 import { LabSession } from "../../src/labs/session.js";
 import { Trace } from "../../src/trace/trace.js";
 import { MemoryPlace } from "../support/memory-place.js";
-import { TINY_EN, TINY_YAML, TINY_ZH, tinyLab } from "../support/tiny-lab.js";
+import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
 
 const signal = new AbortController().signal;
 
@@ -90,12 +90,8 @@ describe("what a step needs before it is done", () => {
       'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
       "check: { command: kubelab look }",
     );
-    const texts = {
-      "en.md": TINY_EN.replace("## debrief", "### goal\n{{node}} is back\n\n## debrief"),
-      "zh.md": TINY_ZH.replace("## debrief", "### goal\n{{node}} 回来了\n\n## debrief"),
-    };
     const done = ["look", "join", "lines", "guess"];
-    const { session, take } = await begin({ yaml, texts, done });
+    const { session, take } = await begin({ yaml, done });
     take();
     await session.look(false, signal);
     assert.deepEqual(take(), [{ kind: "verdict", ok: false, seen: "", want: "draco is back" }]);

@@ -70,6 +70,9 @@ Bring {{node}} back.
 1. Something made it come the first time.
 2. \`kubelab join {{node}}\`
 
+### goal
+{{node}} is back
+
 ## debrief
 That was all.
 `;
@@ -104,6 +107,9 @@ export const TINY_ZH = `# 小实验
 ### hints
 1. 第一次它是怎么来的?
 2. \`kubelab join {{node}}\`
+
+### goal
+{{node}} 回来了
 
 ## debrief
 就是这些。

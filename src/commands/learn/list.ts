@@ -10,12 +10,34 @@ export interface LabStanding {
   readonly done: number;
 }
 
-/** How far a learner is, if what was done is of the lab as it is now. */
+/** How far a learner is, if what was done is of the lab as it is now. A lab that was finished once stays done. */
 export function standingIn({ id, revision, steps }: LabSummary, { labs }: Progress): LabStanding {
   const found = labs[id];
   if (found === undefined || found.revision !== revision) return { state: "not-begun", done: 0 };
   const done = steps.filter((step) => found.done.includes(step)).length;
-  return { state: done === steps.length ? "done" : "begun", done };
+  return { state: done === steps.length || found.best !== undefined ? "done" : "begun", done };
+}
+
+/**
+ * The lab to play next: the one that was begun last, else the first after `last` that is not done. Chapters come before incidents.
+ * Pure.
+ * @param last the lab that was finished just now
+ * @returns undefined if all are done
+ */
+export function nextLab(
+  labs: readonly LabSummary[],
+  progress: Progress,
+  last?: LabSummary,
+  canPlay: (lab: LabSummary) => boolean = () => true,
+): LabSummary | undefined {
+  const open = labs.filter((lab) => standingIn(lab, progress).state !== "done" && canPlay(lab));
+  const startedMs = ({ id }: LabSummary) => progress.labs[id]?.startedAtMs ?? 0;
+  const begun = open
+    .filter((lab) => standingIn(lab, progress).state === "begun")
+    .toSorted((a, b) => startedMs(b) - startedMs(a));
+  const after = last === undefined ? [] : labs.slice(labs.indexOf(last) + 1).filter((lab) => open.includes(lab));
+  const [next] = last === undefined ? [...begun, ...open] : [...after, ...open];
+  return next;
 }
 
 export function standingInWords(lab: LabSummary, progress: Progress, say: Say): string {
@@ -43,10 +65,18 @@ export function labTable(
     lab.title[language],
   ]);
   const keys = ["columnNumber", "columnId", "columnTime", "columnProgress", "columnOwn", "columnTitle"] as const;
-  const all = [keys.map((key) => say(key)), ...rows];
-  const widths = keys.map((_, i) => Math.max(...all.map((row) => textWidth(row[i] ?? ""))));
-  return all
-    .map((row) => row.map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - textWidth(cell))).join("  "))
-    .map((line) => cut(line.trimEnd()))
+  return cellLines([keys.map((key) => say(key)), ...rows])
+    .map((line) => cut(line))
     .join("\n");
+}
+
+/** Rows as lines whose columns are aligned, with two columns for a wide character. The first row has all columns. */
+export function cellLines(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => textWidth(row[i] ?? ""))));
+  return rows.map((row) =>
+    row
+      .map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - textWidth(cell)))
+      .join("  ")
+      .trimEnd(),
+  );
 }

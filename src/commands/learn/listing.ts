@@ -1,7 +1,7 @@
 import { fitted } from "../../cli/text-width.js";
 import type { LearnContext } from "./context.js";
 import { labTable } from "./list.js";
-import { jsonReport, junitReport } from "./report.js";
+import { jsonReport, junitReport, wordReport } from "./report.js";
 
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
   const { library, store, say, context } = env;
@@ -17,10 +17,16 @@ export async function listLabs(env: LearnContext, asJson: boolean): Promise<void
   stdout.write(`${text}\n`);
 }
 
-export async function report({ library, store, context }: LearnContext, asJunit: boolean): Promise<void> {
+/** The format of a report: words for the learner, JSON or JUnit's XML for a teacher's program. */
+export type ReportFormat = "words" | "json" | "junit";
+
+export async function report({ library, store, context, say }: LearnContext, format: ReportFormat): Promise<void> {
   const progress = await store.load();
-  const text = asJunit
-    ? junitReport(library.summaries, progress)
-    : JSON.stringify(jsonReport(library.summaries, progress), null, 2);
-  context.streams.stdout.write(`${text}\n`);
+  const { summaries } = library;
+  const texts: Record<ReportFormat, () => string> = {
+    words: () => wordReport(summaries, progress, say),
+    json: () => JSON.stringify(jsonReport(summaries, progress), null, 2),
+    junit: () => junitReport(summaries, progress),
+  };
+  context.streams.stdout.write(`${texts[format]()}\n`);
 }

@@ -1,6 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import { fitted, textWidth, wrap } from "../../cli/text-width.js";
 import type { Say } from "../../i18n/catalogue.js";
+import type { LabState } from "./list.js";
 
 export interface MenuEntry {
   /** what the learner can type to select it: `3f` */
@@ -9,6 +10,8 @@ export interface MenuEntry {
   readonly name: string;
   /** shown below the list while the entry is pointed at */
   readonly description: string;
+  /** of a lab: its tick */
+  readonly state?: LabState;
 }
 
 export interface MenuGroup {
@@ -18,7 +21,13 @@ export interface MenuGroup {
 }
 
 export interface Menu {
+  /** what the program is, in one line */
+  readonly about: string;
   readonly title: string;
+  /** labs that are done */
+  readonly done: number;
+  /** all labs */
+  readonly count: number;
   readonly groups: readonly MenuGroup[];
 }
 
@@ -36,6 +45,7 @@ export interface FrameSize {
 
 interface Row {
   readonly text: string;
+  readonly state?: LabState | undefined;
   /** of headings: undefined */
   readonly entry?: number;
   readonly heading?: string | undefined;
@@ -54,16 +64,19 @@ export function menuFrame(menu: Menu, active: number, size: FrameSize, options: 
   const all = rowsOf(menu);
   const chosen = menu.groups.flatMap(({ entries }) => entries)[active];
   const about = descriptionOf(chosen, width, room, cut);
-  const free = room - 2 - reservedFor(width, room);
+  const head = headOf(menu, width, room, options);
+  const free = room - 1 - head.length - reservedFor(width, room);
   const page = all.length <= free ? all.length : Math.max(1, free - 1);
   const first = firstRow(all, active, page);
   const shown = all.slice(first, first + page);
   const pointer = unicode ? "❯" : ">";
   return [
-    titleLine(menu, "?", width, options),
+    ...head,
     ...shown.map((row) => {
       if (row.entry === undefined) return chalk.bold(cut(` ${row.text}`, width));
-      return row.entry === active ? chalk.cyan(cut(`${pointer} ${row.text}`, width)) : cut(`  ${row.text}`, width);
+      const tick = tickOf(row.state, options);
+      const text = cut(row.text, width - 4);
+      return row.entry === active ? `${chalk.cyan(pointer)} ${tick} ${chalk.cyan(text)}` : `  ${tick} ${text}`;
     }),
     ...(page < all.length ? [chalk.dim(cut(hiddenLine(all, first, page, width, options), width))] : []),
     ...(about.length > 0 ? ["", ...about.map((line) => chalk.cyan(line))] : []),
@@ -102,6 +115,33 @@ function cutter({ unicode }: FrameOptions): Cut {
   return (text, width) => fitted(text, width, unicode ? "…" : "...");
 }
 
+/** The line about the program, unless the screen is small, and the title with the progress bar. */
+function headOf(menu: Menu, width: number, room: number, options: FrameOptions): string[] {
+  const { chalk, say } = options;
+  const title = titleLine(menu, "?", width, options);
+  const counted = say("menuDone", { done: menu.done, count: menu.count });
+  const line = `${title}  ${chalk.green(progressBar(menu, options))} ${counted}`;
+  return [
+    ...(room < 16 ? [] : [chalk.dim(cutter(options)(menu.about, width))]),
+    textWidth(line) <= width ? line : title,
+  ];
+}
+
+const BAR_COLUMNS = 20;
+
+/** A lab that is done fills at least one column, and only all labs fill the last one. */
+function progressBar({ done, count }: Menu, { unicode }: FrameOptions): string {
+  const part = Math.floor((done / Math.max(1, count)) * BAR_COLUMNS);
+  const filled = done === 0 ? 0 : Math.max(1, part);
+  const [full, empty] = unicode ? ["█", "░"] : ["#", "."];
+  return full.repeat(filled) + empty.repeat(BAR_COLUMNS - filled);
+}
+
+function tickOf(state: LabState | undefined, { chalk, unicode }: FrameOptions): string {
+  if (state === "done") return chalk.green(unicode ? "✓" : "+");
+  return state === "begun" ? chalk.yellow("~") : " ";
+}
+
 function titleLine({ title }: Menu, mark: string, width: number, options: FrameOptions): string {
   const { chalk } = options;
   return `${chalk[mark === "?" ? "blue" : "green"](mark)} ${chalk.bold(cutter(options)(title, width - 2))}`;
@@ -111,7 +151,7 @@ function rowsOf({ groups }: Menu): Row[] {
   let entry = 0;
   return groups.flatMap(({ heading, entries }) => [
     ...(heading === undefined ? [] : [{ text: heading }]),
-    ...entries.map(({ name }) => ({ text: name, entry: entry++, heading })),
+    ...entries.map(({ name, state }) => ({ text: name, state, entry: entry++, heading })),
   ]);
 }
 

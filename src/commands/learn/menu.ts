@@ -1,60 +1,72 @@
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
 import type { LearnContext } from "./context.js";
+import { openWindow, WINDOWS } from "./free-play.js";
 import type { InteractiveOptions } from "./interactive.js";
-import { standingInWords } from "./list.js";
+import { standingIn, standingInWords } from "./list.js";
 import type { Menu, MenuEntry, MenuGroup } from "./menu-frame.js";
 import type { MenuScreen } from "./menu-prompt.js";
+import { playableIn, playableNext, playLabs } from "./play.js";
 import { type Choice, canAsk, choose, isPlain, promptContext } from "./prompt.js";
 
 /** What `menuOf` needs. */
 export type MenuMaker = Pick<LearnContext, "library" | "say" | "language">;
 
-/** Shows the menu and runs labs until the learner quits. */
+/** Shows the menu and runs labs and windows until the learner quits. */
 export async function runMenu(env: LearnContext, options: InteractiveOptions): Promise<void> {
-  let lab: LabSummary | undefined;
+  const { summaries } = env.library;
+  let pointed = "";
   for (;;) {
-    lab = await chooseLab(env, lab);
-    if (lab === undefined) return;
-    // Loaded late: it brings the cluster's code, which the menu does not need.
-    const { runLab } = await import("./interactive.js");
-    if ((await runLab(env, lab, options)) && !(await goOn(env))) return;
+    const chosen = await chooseEntry(env, pointed);
+    if (chosen === "") return;
+    const lab = summaries.find(({ id }) => id === chosen);
+    pointed = chosen;
+    if (lab === undefined) {
+      await openWindow(env, chosen);
+      if (!(await goOn(env))) return;
+      continue;
+    }
+    const { way, last } = await playLabs(env, lab, options);
+    if (way === "quit") return;
+    pointed = way === "menu" ? ((await playableNext(env, last))?.id ?? "") : last.id;
   }
 }
 
-/** Waits for the learner, because the menu would replace the lab's last messages. */
+/** Waits for the learner, because the menu would replace what a window has printed. */
 async function goOn(env: LearnContext): Promise<boolean> {
   const { say } = env;
   env.context.streams.stderr.write("\n");
   const choices = [
-    { value: "go", name: say("actionNext") },
+    { value: "go", name: say("goMenu") },
     { value: "", name: say("quit") },
   ];
   return (await choose(env, say("pressWhat"), choices)) === "go";
 }
 
-async function chooseLab(env: LearnContext, last: LabSummary | undefined): Promise<LabSummary | undefined> {
-  const { library, say, context } = env;
-  const menu = menuOf(env, await env.store.load());
+/** @param pointed the value of the entry that is pointed at first; "": the next lab */
+async function chooseEntry(env: LearnContext, pointed: string): Promise<string> {
+  const { say, context } = env;
+  const progress = await env.store.load();
+  const menu = menuOf(env, progress);
   const entries = menu.groups.flatMap((group) => group.entries);
-  if (!canAsk(env) || isPlain(env)) return labOf(await choose(env, menu.title, asChoices(menu)));
+  if (!canAsk(env) || isPlain(env)) {
+    return choose(env, [menu.about, menu.title].join("\n"), asChoices(menu));
+  }
   const { menuPrompt } = await import("./menu-prompt.js");
   const { chalk, unicode } = env.renderer("stderr").options;
   const screen: MenuScreen = context.streams.stderr;
+  const first = pointed === "" ? playableIn(env, progress)?.id : pointed;
   const active = Math.max(
     0,
-    entries.findIndex(({ value }) => value === last?.id),
+    entries.findIndex(({ value }) => value === first),
   );
   const config = { menu, active, screen, options: { chalk, say, unicode } };
-  return labOf(await menuPrompt(config, promptContext(env)));
-
-  function labOf(id: string): LabSummary | undefined {
-    return library.summaries.find((lab) => lab.id === id);
-  }
+  return menuPrompt(config, promptContext(env));
 }
 
-/** Lists all labs in groups, with the learner's progress, and an entry to quit. */
+/** Lists all labs in groups, with the learner's progress, then the windows, and an entry to quit. */
 export function menuOf({ library, say, language }: MenuMaker, progress: Progress): Menu {
+  const { summaries } = library;
   const entry = (lab: LabSummary): MenuEntry => {
     const standing = `${say("minutes", { count: lab.minutes })}, ${standingInWords(lab, progress, say)}`;
     return {
@@ -62,16 +74,30 @@ export function menuOf({ library, say, language }: MenuMaker, progress: Progress
       value: lab.id,
       name: `${lab.number.padEnd(3)} ${lab.title[language]}`,
       description: `${lab.summary[language]} (${standing})`,
+      state: standingIn(lab, progress).state,
     };
   };
   const group = (kind: LabSummary["kind"], heading: string): MenuGroup[] => {
-    const entries = library.summaries.filter((lab) => lab.kind === kind).map(entry);
+    const entries = summaries.filter((lab) => lab.kind === kind).map(entry);
     return entries.length === 0 ? [] : [{ heading, entries }];
   };
+  const windows = WINDOWS.map(({ command, key }) => {
+    // A lab may have the command's name.
+    const line = `kubelab ${command}`;
+    return { key: command, value: line, name: line, description: say(key) };
+  });
   const quit = { key: "", value: "", name: say("quit"), description: "" };
   return {
+    about: say("menuAbout"),
     title: say("menuTitle"),
-    groups: [...group("chapter", say("chapters")), ...group("incident", say("incidents")), { entries: [quit] }],
+    done: summaries.filter((lab) => standingIn(lab, progress).state === "done").length,
+    count: summaries.length,
+    groups: [
+      ...group("chapter", say("chapters")),
+      ...group("incident", say("incidents")),
+      { heading: say("freePlay"), entries: windows },
+      { entries: [quit] },
+    ],
   };
 }
 

@@ -9,6 +9,7 @@ import { EMPTY_PROGRESS } from "../../labs/progress.js";
 import { parseFactor } from "../../labs/speed.js";
 import { defined } from "../../util/defined.js";
 import { type LearnContext, labNamed } from "./context.js";
+import { playableNext, showResult } from "./play.js";
 import { LabReporter } from "./reporter.js";
 
 /** The detached lab, and the environment in the language that it was started in. */
@@ -61,7 +62,20 @@ export async function next(here: LearnContext, choice: string): Promise<void> {
       say(outcome.type === "predict" ? "nextNeedsChoice" : "nextHint"),
     );
   }
-  if (outcome.step !== null) await ask(lab, { op: "present" });
+  await goOn(lab, outcome.step);
+}
+
+/** Shows the next step; after the last one the result, and the next lab. */
+async function goOn(lab: Detached, step: string | null): Promise<void> {
+  if (step !== null) {
+    await ask(lab, { op: "present" });
+    return;
+  }
+  const { env, state } = lab;
+  const played = labNamed(env, state.lab);
+  await showResult(env, played, "stdout");
+  const next = await playableNext(env, played);
+  if (next !== undefined) env.context.streams.stdout.write(`\n${env.say("nextIs", { id: next.id })}\n`);
 }
 
 /**
@@ -97,7 +111,7 @@ export async function solution(here: LearnContext): Promise<void> {
   const { ok, step } = await ask(lab, { op: "solve" });
   if (ok === undefined) throw new LocalizedError("USAGE", say("nothingToSolve"), "kubelab learn next");
   if (!ok) throw new LocalizedError("FAILED", say("checkFailed"), say("stepFailedHint"));
-  if (step !== null) await ask(lab, { op: "present" });
+  await goOn(lab, step);
 }
 
 export async function status(here: LearnContext): Promise<void> {

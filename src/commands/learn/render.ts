@@ -92,6 +92,7 @@ export class LabRenderer {
         const { index, count, text } = message;
         return ["", chalk.bold(say("hint", { index, count })), ...renderMarkdown(text, chalk, this.#width)];
       }
+      case "shown":
       case "done":
         return [];
       case "finished":

@@ -1,6 +1,46 @@
+import type { Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
-import { standingIn } from "./list.js";
+import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
+import { cellLines, standingIn, standingInWords } from "./list.js";
+
+/** The result that counts: the best of the runs that were finished, else that of the present run. */
+function countedResult(lab: LabSummary, { labs }: Progress): LabResult | undefined {
+  const found = labs[lab.id];
+  return found === undefined || found.revision !== lab.revision ? undefined : (found.best ?? resultOf(lab, found));
+}
+
+/** The labs that were begun, in words: what was solved, and what was only shown. */
+export function wordReport(labs: readonly LabSummary[], progress: Progress, say: Say): string {
+  const begun = labs.flatMap((lab) => {
+    const result = countedResult(lab, progress);
+    return result === undefined ? [] : [{ lab, result }];
+  });
+  const rows = begun.map(({ lab, result }) => [
+    lab.number,
+    lab.id,
+    standingInWords(lab, progress, say),
+    `${pointsOf(result)}/${mostPointsOf(lab)}`,
+    `${result.rightPredictions}/${lab.predictions.length}`,
+    `${result.solved}/${lab.tasks.length}`,
+    String(result.shown),
+    String(result.hints),
+  ]);
+  const heads = ["columnNumber", "columnId", "columnProgress", "columnPoints", "columnPredictions"] as const;
+  const table = cellLines(
+    [[...heads, "columnSolved", "columnShown", "columnHints"] as const]
+      .map((keys) => keys.map((key) => say(key)))
+      .concat(rows),
+  );
+  const done = labs.filter((lab) => standingIn(lab, progress).state === "done").length;
+  const shown = begun.reduce((sum, { result }) => sum + result.shown, 0);
+  return [
+    say("reportDone", { done, count: labs.length }),
+    ...(begun.length === 0 ? [] : ["", ...table, ""]),
+    ...(shown === 0 ? [] : [say("reportShown", { shown })]),
+    ...(begun.length === 0 ? [say("reportNone")] : [say("reportNotBegun", { count: labs.length - begun.length })]),
+  ].join("\n");
+}
 
 /** What a teacher collects: one entry a lab. */
 export function jsonReport(labs: readonly LabSummary[], progress: Progress): unknown {
@@ -9,6 +49,7 @@ export function jsonReport(labs: readonly LabSummary[], progress: Progress): unk
     labs: labs.map((lab) => {
       const { state, done } = standingIn(lab, progress);
       const found = state === "not-begun" ? undefined : progress.labs[lab.id];
+      const run = found && resultOf(lab, found);
       return {
         id: lab.id,
         number: lab.number,
@@ -19,6 +60,12 @@ export function jsonReport(labs: readonly LabSummary[], progress: Progress): unk
         hints: found?.hints ?? 0,
         rightPredictions: found?.rightPredictions ?? 0,
         wrongPredictions: found?.wrongPredictions ?? 0,
+        tasks: lab.tasks.length,
+        tasksSolved: run?.solved ?? 0,
+        tasksShown: run?.shown ?? 0,
+        points: run === undefined ? 0 : pointsOf(run),
+        mostPoints: mostPointsOf(lab),
+        bestPoints: found?.best === undefined ? null : pointsOf(found.best),
         startedAt: found === undefined ? null : new Date(found.startedAtMs).toISOString(),
         finishedAt: found?.finishedAtMs === undefined ? null : new Date(found.finishedAtMs).toISOString(),
       };

@@ -14,6 +14,7 @@ import { readFileAtMost } from "../../util/read-at-most.js";
 import type { LearnContext } from "./context.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { presentLab } from "./live.js";
+import { showResult } from "./play.js";
 import { LabReporter } from "./reporter.js";
 
 export interface UnattendedOptions extends InteractiveOptions {
@@ -52,6 +53,8 @@ export async function runUnattended(
         env.say("stepFailedHint"),
       );
     }
+    await open.written();
+    await showResult(env, summary, "stdout");
   } catch (error) {
     if (!(error instanceof LabBroken)) throw error;
     const message = `${env.say("labBroken")}: ${error.message}`;

@@ -40,7 +40,7 @@ describe("a frame fits its screen, whatever is pointed at", () => {
             assert.ok(frame.length < rows, `${frame.length} rows`);
             for (const line of frame) assert.ok(stringWidth(line) < columns, line);
             const pointed = frame.find((line) => line.startsWith("❯ ")) ?? "";
-            assert.ok(`❯ ${name}`.startsWith(pointed.replace("…", "")), `${pointed} for ${name}`);
+            assert.ok(`❯   ${name}`.startsWith(pointed.replace("…", "")), `${pointed} for ${name}`);
             assert.equal(frame.filter((line) => line.startsWith("❯")).length, 1);
           });
       });
@@ -50,11 +50,11 @@ describe("a frame fits its screen, whatever is pointed at", () => {
 
 describe("the menu counts the rows that do not fit", () => {
   const table: readonly (readonly [columns: number, rows: number, key: string, line: RegExp | undefined])[] = [
-    [80, 24, "0", new RegExp(`^ ↓ below: Chapters \\d+, Incidents ${incidents}$`)],
-    [80, 24, "i12", /^ ↑ above: Chapters \d+$/],
-    [80, 24, "3f", /^ ↑ above: Chapters \d+ {3}↓ below: (Chapters \d+, )?Incidents \d+$/],
-    [50, 15, "3f", new RegExp(`^ ↑ Chapters \\d+ {3}↓ Chapters \\d+, Incidents ${incidents}$`)],
-    [200, 50, "0", undefined],
+    [80, 24, "0", new RegExp(`^ ↓ below: Chapters \\d+, Incidents ${incidents}, Free play 5$`)],
+    [80, 24, "journey", /^ ↑ above: Chapters \d+, Incidents \d+$/],
+    [80, 24, "3f", /^ ↑ above: Chapters \d+ {3}↓ below: (Chapters \d+, )?Incidents \d+, Free play 5$/],
+    [60, 15, "3f", new RegExp(`^ ↑ Chapters \\d+ {3}↓ Chapters \\d+, Incidents ${incidents}, Free play 5$`)],
+    [200, 70, "0", undefined],
   ];
   for (const [columns, rows, key, wanted] of table) {
     test(`${columns}x${rows} at ${key}`, () => {
@@ -67,7 +67,7 @@ describe("the menu counts the rows that do not fit", () => {
 
   test("in Chinese", () => {
     const frame = menuFrame(menuIn("zh"), 0, { columns: 80, rows: 24 }, optionsIn("zh"));
-    assert.match(frame.join("\n"), new RegExp(`↓ 下面还有：章节 \\d+ 和故障卡片 ${incidents}`));
+    assert.match(frame.join("\n"), new RegExp(`↓ 下面还有：章节 \\d+、故障卡片 ${incidents}、自由探索 5`));
   });
 });
 
@@ -81,11 +81,12 @@ test("a locale without Unicode sees ASCII only", () => {
 
 test("a row that is too long ends in …; a wide character is not halved", () => {
   const title = "心跳心跳";
-  const menu = { title: "?", groups: [{ entries: [{ key: "1", value: "x", name: title, description: "" }] }] };
-  const lineAt = (columns: number) => menuFrame(menu, 0, { columns, rows: 24 }, optionsIn("zh"))[1];
-  assert.equal(lineAt(11), "❯ 心跳心跳");
-  assert.equal(lineAt(10), "❯ 心跳心…");
-  assert.equal(lineAt(9), "❯ 心跳…");
+  const entry = { key: "1", value: "x", name: title, description: "" };
+  const menu = { about: "", title: "?", done: 0, count: 1, groups: [{ entries: [entry] }] };
+  const lineAt = (columns: number) => menuFrame(menu, 0, { columns, rows: 10 }, optionsIn("zh"))[1];
+  assert.equal(lineAt(13), "❯   心跳心跳");
+  assert.equal(lineAt(12), "❯   心跳心…");
+  assert.equal(lineAt(11), "❯   心跳…");
 });
 
 const typed: readonly (readonly [string, string | undefined])[] = [
@@ -104,6 +105,41 @@ for (const [text, key] of typed) {
     assert.equal(index === undefined ? undefined : entries[index]?.key, key);
   });
 }
+
+describe("the learner sees how far he is", () => {
+  const [first, second] = library.summaries;
+  assert.ok(first !== undefined && second !== undefined);
+  const run = { seed: 1, hints: 0, rightPredictions: 0, wrongPredictions: 0, startedAtMs: 1 };
+  const progress = {
+    version: 1,
+    labs: {
+      [first.id]: { ...run, revision: first.revision, done: first.steps, finishedAtMs: 2 },
+      [second.id]: { ...run, revision: second.revision, done: second.steps.slice(0, 1) },
+    },
+  } as const;
+  const menu = menuOf({ library, say: sayIn("en"), language: "en" }, progress);
+  const frameAt = (columns: number, rows: number, unicode = true) =>
+    menuFrame(menu, 0, { columns, rows }, optionsIn("en", unicode));
+
+  test("one line says what the program is; a bar and ticks show what is done", () => {
+    const [about = "", title = "", heading, done = "", begun = "", open = ""] = frameAt(80, 24);
+    assert.match(about, /^kubelab: /);
+    assert.equal(title, `? Which lab?  █${"░".repeat(19)} 1 of ${library.summaries.length} done`);
+    assert.equal(heading, " Chapters");
+    assert.match(done, /^❯ ✓ 0 /);
+    assert.match(begun, /^ {2}~ 1 /);
+    assert.match(open, /^ {4}2a /);
+  });
+  test("a small screen has the list instead, a narrow one no bar", () => {
+    assert.match(frameAt(80, 12)[0] ?? "", /^\? Which lab\? /);
+    assert.equal(frameAt(30, 12)[0], "? Which lab?");
+  });
+  test("in ASCII", () => {
+    const [, title = "", , done = ""] = frameAt(80, 24, false);
+    assert.match(title, /#\.{19} 1 of/);
+    assert.match(done, /^> \+ 0 /);
+  });
+});
 
 test("the chosen lab is printed on one line", () => {
   const line = chosenLine(EN, at("3d"), { columns: 60, rows: 24 }, optionsIn("en"));

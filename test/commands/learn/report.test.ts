@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { labTable, standingIn } from "../../../src/commands/learn/list.js";
-import { jsonReport, junitReport } from "../../../src/commands/learn/report.js";
+import { labTable, nextLab, standingIn } from "../../../src/commands/learn/list.js";
+import { jsonReport, junitReport, wordReport } from "../../../src/commands/learn/report.js";
 import { sayIn } from "../../../src/i18n/catalogue.js";
 import type { LabSummary } from "../../../src/labs/library.js";
-import type { LabProgress, Progress } from "../../../src/labs/progress.js";
+import { EMPTY_PROGRESS, type LabProgress, type Progress } from "../../../src/labs/progress.js";
 
 const summary = (id: string, title: string): LabSummary => ({
   id,
@@ -14,6 +14,9 @@ const summary = (id: string, title: string): LabSummary => ({
   minutes: 5,
   revision: 2,
   steps: ["a", "b"],
+  predictions: ["a"],
+  tasks: ["b"],
+  needs: [],
   title: { en: title, zh: "节点" },
   summary: { en: "s", zh: "s" },
 });
@@ -48,6 +51,35 @@ test("how far a learner is; an older revision of a lab does not count", () => {
   );
 });
 
+test("a lab that was finished once stays done while it is played again", () => {
+  const best = { rightPredictions: 1, wrongPredictions: 0, hints: 0, solved: 1, shown: 0, finishedAtMs: 5 };
+  const again = { version: 1, labs: { one: begun({ done: ["a"], best }) } } as const;
+  assert.deepEqual(labs.map((lab) => standingIn(lab, again))[0], { state: "done", done: 1 });
+});
+
+describe("the next lab", () => {
+  const [one, two, three] = labs;
+  const done = (startedAtMs: number) => begun({ done: ["a", "b"], finishedAtMs: 9, startedAtMs });
+  const open = (startedAtMs: number) => begun({ done: ["a"], startedAtMs });
+  const table: readonly (readonly [string, Progress["labs"], LabSummary | undefined, LabSummary | undefined])[] = [
+    ["nothing is begun: the first", {}, undefined, one],
+    ["the first is done: the second", { one: done(1) }, undefined, two],
+    ["of those begun, the one begun last", { one: open(1), three: open(2) }, undefined, three],
+    ["after a lab: the one behind it, although another is begun", { one: open(1), two: done(2) }, two, three],
+    ["after the last lab: the first that is open", { two: done(1), three: done(2) }, three, one],
+    ["all are done", { one: done(1), two: done(2), three: done(3) }, two, undefined],
+  ];
+  for (const [name, played, last, wanted] of table) {
+    test(name, () => assert.equal(nextLab(labs, { version: 1, labs: played }, last), wanted));
+  }
+  test("a lab whose program is missing is passed over", () => {
+    assert.equal(
+      nextLab(labs, EMPTY_PROGRESS, undefined, (lab) => lab !== one),
+      two,
+    );
+  });
+});
+
 test("the report as JSON has an entry for each lab", () => {
   const report = jsonReport(labs, progress) as { version: number; labs: Record<string, unknown>[] };
   assert.equal(report.version, 1);
@@ -61,11 +93,41 @@ test("the report as JSON has an entry for each lab", () => {
     hints: 3,
     rightPredictions: 1,
     wrongPredictions: 2,
+    tasks: 1,
+    tasksSolved: 0,
+    tasksShown: 0,
+    points: 4,
+    mostPoints: 20,
+    bestPoints: null,
     startedAt: "2026-01-02T03:04:05.000Z",
     finishedAt: null,
   });
   assert.equal(report.labs[1]?.["finishedAt"], "2026-01-02T04:00:00.000Z");
   assert.equal(report.labs[2]?.["startedAt"], null);
+});
+
+describe("the report in words", () => {
+  const words = (labsPlayed: Progress["labs"], language: "en" | "zh" = "en") =>
+    wordReport(labs, { version: 1, labs: labsPlayed }, sayIn(language)).split("\n");
+  const shown = { done: ["a", "b"], shown: ["b"], finishedAtMs: 9 };
+
+  test("a task that was shown is no task that was solved, and gives no points", () => {
+    const lines = words({ one: begun({ ...shown, hints: 0 }), two: begun({ done: ["a", "b"], finishedAtMs: 9 }) });
+    assert.equal(lines[0], "2 of 3 labs done.");
+    assert.match(lines[2] ?? "", /^NO +ID +PROGRESS +POINTS +PREDICTED +SOLVED +SHOWN +HINTS$/);
+    assert.match(lines[3] ?? "", /^1 +one +done +10\/20 +1\/1 +0\/1 +1 +0$/);
+    assert.match(lines[4] ?? "", /^1 +two +done +14\/20 +1\/1 +1\/1 +0 +3$/);
+    assert.match(lines[6] ?? "", /^SHOWN: .*\(1\)\. They give no points\.$/);
+    assert.match(lines[7] ?? "", /^Not started: 1\./);
+  });
+  test("the best run counts, also while the lab is played again", () => {
+    const best = { rightPredictions: 1, wrongPredictions: 0, hints: 0, solved: 1, shown: 0, finishedAtMs: 5 };
+    assert.match(words({ one: begun({ best }) })[3] ?? "", /done +20\/20 +1\/1 +1\/1 +0 +0$/);
+  });
+  test("nothing is begun: how to begin", () => {
+    assert.deepEqual(words({}), ["0 of 3 labs done.", "Begin with: kubelab learn"]);
+    assert.match(words({}, "zh").join("\n"), /从这里开始：kubelab learn/);
+  });
 });
 
 /** Parses elements, attributes and entities. @throws Error if the text is not well-formed */

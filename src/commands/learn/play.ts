@@ -1,0 +1,86 @@
+import type { LabSummary } from "../../labs/library.js";
+import { isOnPath } from "../../labs/programs.js";
+import type { Progress } from "../../labs/progress.js";
+import { resultOf } from "../../labs/result.js";
+import type { LearnContext } from "./context.js";
+import type { InteractiveOptions } from "./interactive.js";
+import { nextLab } from "./list.js";
+import { choose } from "./prompt.js";
+import { pointsInWords, resultLines } from "./result-text.js";
+
+/** Where the learner goes: to the menu, out, or nowhere, because the last lab is not finished. */
+export type Way = "menu" | "quit" | "left";
+
+/**
+ * Plays a lab at a terminal, then the next ones, until the learner leaves. Asks before a finished lab is played again.
+ * @returns also the last lab
+ */
+export async function playLabs(
+  env: LearnContext,
+  first: LabSummary,
+  options: InteractiveOptions,
+): Promise<{ readonly way: Way; readonly last: LabSummary }> {
+  // Loaded late: it brings the cluster's code, which the menu does not need.
+  const { runLab } = await import("./interactive.js");
+  const { seed: _ofFirst, ...others } = options;
+  for (let last = first; ; ) {
+    if (!(await isWanted(env, last))) return { way: "left", last };
+    if (!(await runLab(env, last, last === first ? options : others))) return { way: "left", last };
+    await showResult(env, last, "stderr");
+    // The next lab may not be playable on a cluster of the learner's own.
+    const next = options.real === undefined ? await playableNext(env, last) : undefined;
+    const way = await askWhere(env, next);
+    if (way !== "next" || next === undefined) return { way: way === "next" ? "quit" : way, last };
+    last = next;
+  }
+}
+
+/** The result of the run that is over. */
+export async function showResult(env: LearnContext, lab: LabSummary, stream: "stdout" | "stderr"): Promise<void> {
+  const run = await env.store.of(lab);
+  if (run?.finishedAtMs === undefined) return;
+  const lines = resultLines(lab, resultOf(lab, run), run.best, env.say);
+  if (lines.length > 0) env.context.streams[stream].write(`\n${lines.join("\n")}\n`);
+}
+
+/** The lab to play next whose programs are installed. @param last the lab that was finished just now */
+export async function playableNext(env: LearnContext, last?: LabSummary): Promise<LabSummary | undefined> {
+  return playableIn(env, await env.store.load(), last);
+}
+
+/** As `playableNext`, for progress that is loaded. */
+export function playableIn(
+  { library, context }: LearnContext,
+  progress: Progress,
+  last?: LabSummary,
+): LabSummary | undefined {
+  const canPlay = ({ needs }: LabSummary) => needs.every((program) => isOnPath(program, context.env));
+  return nextLab(library.summaries, progress, last, canPlay);
+}
+
+/** Whether the learner wants a lab that is finished again. */
+async function isWanted(env: LearnContext, lab: LabSummary): Promise<boolean> {
+  const { say } = env;
+  const run = await env.store.of(lab);
+  if (run?.finishedAtMs === undefined) return true;
+  const points = pointsInWords(lab, run.best ?? resultOf(lab, run), say);
+  const choices = [
+    { value: "again", name: say("playAgain") },
+    { value: "", name: say("playNot") },
+  ];
+  return (await choose(env, say("askAgain", { points }), choices)) === "again";
+}
+
+/** Waits for the learner also because the menu would replace the last messages. */
+async function askWhere(env: LearnContext, next: LabSummary | undefined): Promise<"next" | "menu" | "quit"> {
+  const { say, language } = env;
+  env.context.streams.stderr.write("\n");
+  const words = next && say("goNext", { number: next.number, title: next.title[language], minutes: next.minutes });
+  const choices = [
+    ...(words === undefined ? [] : [{ value: "next", name: words }]),
+    { value: "menu", name: say("goMenu") },
+    { value: "quit", name: say("quit") },
+  ];
+  const way = await choose(env, say("pressWhat"), choices);
+  return way === "next" || way === "menu" ? way : "quit";
+}

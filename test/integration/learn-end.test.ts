@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, test } from "vitest";
+import { openLibrary } from "../../src/labs/open-library.js";
+import type { LabProgress, Progress } from "../../src/labs/progress.js";
+import { newHome } from "../support/cli-process.js";
+import { suiteNeeding } from "../support/requirements.js";
+import { Terminal } from "../support/terminal.js";
+
+const { summaries } = await openLibrary();
+const LAB = "wrong-ca-hash";
+const steps = summaries.find(({ id }) => id === LAB)?.steps ?? [];
+const revision = summaries.find(({ id }) => id === LAB)?.revision ?? 0;
+const homes: string[] = [];
+
+/** A home whose learner has come so far in the lab. */
+function homeWith(over: Partial<LabProgress>): string {
+  const home = newHome();
+  homes.push(home);
+  const run = {
+    revision,
+    seed: 1,
+    done: [],
+    hints: 0,
+    rightPredictions: 1,
+    wrongPredictions: 0,
+    startedAtMs: 1,
+    ...over,
+  };
+  mkdirSync(join(home, "state", "kubelab", "learn"), { recursive: true });
+  writeFileSync(fileOf(home), JSON.stringify({ version: 1, labs: { [LAB]: run } } satisfies Progress));
+  return home;
+}
+
+const fileOf = (home: string) => join(home, "state", "kubelab", "learn", "progress.json");
+const saved = (home: string) => (JSON.parse(readFileSync(fileOf(home), "utf8")) as Progress).labs[LAB];
+
+afterEach(() => {
+  for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true });
+});
+
+suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
+  test("a result, what the learner knows, and the next lab without leaving", async () => {
+    const home = homeWith({ done: steps.slice(0, -1), hints: 1 });
+    await using terminal = new Terminal(["learn", "start", LAB], { home, rows: 50 });
+    await terminal.shows(/Step 5 of 5[\s\S]*❯ check/);
+    terminal.press("Down", "Down", "Enter");
+    const end = await terminal.shows(/What now\?\n❯ next lab: [\s\S]*back to the menu\s+quit/);
+    assert.match(end, /What you now know\n( {2}- [^\n]*\n){3}/);
+    assert.match(
+      end,
+      /Your result: 18 of 30 points\n {2}predictions {2}1 of 1 right\n {2}tasks {8}1 of 2 solved by you, 1 by kubelab \(no points\)\n {2}hints {8}1, at 2 points each/,
+    );
+    terminal.press("Enter");
+    await terminal.shows(/Lab i9: /, true);
+    terminal.press("C-c");
+    await terminal.shows(/ended with 130/);
+    assert.deepEqual([saved(home)?.shown, saved(home)?.best?.shown], [["cure"], 1]);
+  });
+
+  test("a finished lab is played again only after a question", async () => {
+    const home = homeWith({ done: steps, finishedAtMs: 2 });
+    const before = saved(home);
+    await using terminal = new Terminal(["learn", "start", LAB], { home });
+    await terminal.shows(/finished this lab with 30 of 30 points\. Play it again\?[\s\S]*❯ play it again\s+not now/);
+    terminal.press("Down", "Enter");
+    await terminal.shows(/ended with 0/);
+    assert.deepEqual(saved(home), before);
+  });
+});
