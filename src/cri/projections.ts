@@ -48,6 +48,17 @@ export function listContainerStatsOf<F extends FieldTable>(item: Message<F>): Li
   return { ...listContainerStats, response: message(listContainerStats.response.name, { stats: many(1, item) }) };
 }
 
+export type ListPodSandboxStatsRpc<F extends FieldTable> = UnaryRpc<
+  RequestFields<typeof RUNTIME_SERVICE.listPodSandboxStats>,
+  ListOf<"stats", F>
+>;
+
+/** ListPodSandboxStats with a smaller table for its items. */
+export function listPodSandboxStatsOf<F extends FieldTable>(item: Message<F>): ListPodSandboxStatsRpc<F> {
+  const { listPodSandboxStats } = RUNTIME_SERVICE;
+  return { ...listPodSandboxStats, response: message(listPodSandboxStats.response.name, { stats: many(1, item) }) };
+}
+
 type StatusOf<F extends FieldTable> = { readonly status: Field<DecodedFields<F> | undefined, InitFields<F> | Encoded> };
 
 export type PodSandboxStatusRpc<F extends FieldTable> = UnaryRpc<

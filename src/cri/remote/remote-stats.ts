@@ -8,7 +8,7 @@ import type {
   PodSandboxStats,
   PodSandboxStatsFilter,
 } from "../messages/stats.js";
-import type { ListContainerStatsRpc } from "../projections.js";
+import type { ListContainerStatsRpc, ListPodSandboxStatsRpc } from "../projections.js";
 import { RUNTIME_SERVICE } from "../services.js";
 import type { RpcResult } from "../status.js";
 import { RUNTIME_REQUEST_TIMEOUT_MS } from "./remote-runtime.js";
@@ -58,6 +58,14 @@ export class RemoteStats {
   ): Promise<RpcResult<readonly PodSandboxStats[]>> {
     const result = await this.channel.call(RUNTIME_SERVICE.listPodSandboxStats, { filter }, this.#deadline(signal));
     return mapped(result, ({ stats }) => stats);
+  }
+
+  /** The list through a projection. @param rpc of `listPodSandboxStatsOf(...)` */
+  async listPodSandboxStatsAs<F extends FieldTable>(
+    rpc: ListPodSandboxStatsRpc<F>,
+    signal: AbortSignal,
+  ): Promise<RpcResult<readonly DecodedFields<F>[]>> {
+    return mapped(await this.channel.call(rpc, {}, this.#deadline(signal)), ({ stats }) => stats);
   }
 
   async listMetricDescriptors(signal: AbortSignal): Promise<RpcResult<readonly MetricDescriptor[]>> {

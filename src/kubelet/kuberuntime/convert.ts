@@ -87,3 +87,8 @@ export function determinePodSandboxIps({ network }: Pick<ReportedSandbox, "netwo
 function isAddress(ip: string): boolean {
   return isIP(ip) !== 0 || isIP(ip.replace(/(^|\.)0+(?=\d)/g, "$1")) === 4;
 }
+
+/** 0 differs from unknown. */
+export function toNumber(value: { readonly value: bigint } | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value.value);
+}

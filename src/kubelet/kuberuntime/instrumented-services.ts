@@ -34,6 +34,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   listContainerStatsAs: "list_container_stats",
   podSandboxStats: "podsandbox_stats",
   listPodSandboxStats: "list_podsandbox_stats",
+  listPodSandboxStatsAs: "list_podsandbox_stats",
   listImages: "list_images",
   imageStatus: "image_status",
   pullImage: "pull_image",

@@ -4,14 +4,16 @@ import { Container, ContainerMetadata } from "../../cri/messages/container.js";
 import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
 import { PodSandbox, PodSandboxMetadata } from "../../cri/messages/sandbox.js";
 import { ContainerStats as CriContainerStats } from "../../cri/messages/stats.js";
+import { ImageSpec } from "../../cri/messages/values.js";
 import { listContainerStatsOf, listContainersOf, listPodSandboxOf } from "../../cri/projections.js";
 import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
 import type { RemoteStats } from "../../cri/remote/remote-stats.js";
 import type { RpcResult } from "../../cri/status.js";
 import { defined } from "../../util/defined.js";
-import { toMs } from "../kuberuntime/convert.js";
+import { toMs, toNumber } from "../kuberuntime/convert.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
 import { CpuUsageCache } from "./cpu-usage-cache.js";
+import { type SandboxStats, SandboxStatsReader } from "./sandbox-stats.js";
 import type { ContainerStats, CpuStats, FsStats, MemoryStats, PodStats } from "./summary.js";
 
 /** The fields of a container that its statistics need. */
@@ -19,6 +21,7 @@ const LISTED_CONTAINER = listContainersOf(
   message("Container", {
     ...Container.pick("id", "podSandboxId", "createdAt").fields,
     metadata: one(3, ContainerMetadata.pick("name")),
+    image: one(4, ImageSpec.pick("image")),
   }),
 );
 
@@ -46,17 +49,30 @@ interface ReportedStats extends Pick<CriContainerStats, "cpu" | "memory" | "writ
 /** A client of a container runtime, as far as its statistics need it. */
 export interface CriStatsProviderDeps {
   readonly runtime: Pick<RemoteRuntimeService, "listContainersAs" | "listPodSandboxAs">;
-  readonly stats: Pick<RemoteStats, "listContainerStatsAs">;
+  readonly stats: Pick<RemoteStats, "listContainerStatsAs" | "listPodSandboxStatsAs">;
 }
 
 /** A pod's statistics while containers are added. */
 type GrowingPod = { -readonly [K in keyof PodStats]: PodStats[K] } & { containers: ContainerStats[] };
 
-/** A container's statistics, and what only the runtime knows of it. */
+/** A running container as the runtime knows it. */
+export interface ListedContainer {
+  readonly containerId: string;
+  readonly image: string;
+  readonly podRef: PodStats["podRef"];
+  readonly stats: ContainerStats;
+}
+
 export interface ListedPodStats {
   readonly pods: readonly PodStats[];
-  /** core nanoseconds of each running container, by its ID */
-  readonly usageOfContainer: ReadonlyMap<string, number>;
+  readonly containers: readonly ListedContainer[];
+}
+
+export interface ListOptions {
+  /** takes a reading of the CPU usage per second. The eviction manager does so every ten seconds. */
+  readonly updateCpuUsage: boolean;
+  /** only what containers use of CPU and memory, and not the disk, nor the pods' network and processes */
+  readonly onlyCpuAndMemory: boolean;
 }
 
 /**
@@ -69,25 +85,27 @@ export interface ListedPodStats {
  */
 export class CriStatsProvider {
   readonly #cpu = new CpuUsageCache();
+  readonly #sandboxes: SandboxStatsReader;
 
-  constructor(readonly deps: CriStatsProviderDeps) {}
+  constructor(readonly deps: CriStatsProviderDeps) {
+    this.#sandboxes = new SandboxStatsReader(deps.stats);
+  }
 
-  /**
-   * @param updateCpuUsage takes a reading of the CPU usage per second. The eviction manager does so every ten seconds.
-   * @throws RuntimeCallError
-   */
-  async listPodStats(updateCpuUsage: boolean, signal: AbortSignal): Promise<ListedPodStats> {
+  /** @throws RuntimeCallError */
+  async listPodStats({ updateCpuUsage, onlyCpuAndMemory }: ListOptions, signal: AbortSignal): Promise<ListedPodStats> {
     const { runtime, stats } = this.deps;
+    const noSandboxes: ReadonlyMap<string, SandboxStats> = new Map();
     const running = { state: { state: ContainerState.CONTAINER_RUNNING } };
-    const [containers, sandboxes, reported] = await Promise.all([
+    const [containers, sandboxes, reported, ofSandbox] = await Promise.all([
       answered("failed to list all containers", runtime.listContainersAs(LISTED_CONTAINER, running, signal)),
       answered("failed to list all pod sandboxes", runtime.listPodSandboxAs(LISTED_SANDBOX, undefined, signal)),
       answered("failed to list all container stats", stats.listContainerStatsAs(LISTED_STATS, signal)),
+      onlyCpuAndMemory ? noSandboxes : this.#sandboxes.list(signal),
     ]);
     const containerOf = new Map(containers.map((one) => [one.id, one]));
     const sandboxOf = new Map(removeTerminatedPods(sandboxes).map((one) => [one.id, one]));
     const pods = new Map<string, GrowingPod>();
-    const usageOfContainer = new Map<string, number>();
+    const listed: ListedContainer[] = [];
     for (const one of reported) {
       const container = containerOf.get(one.attributes?.id ?? "");
       const sandbox = sandboxOf.get(container?.podSandboxId ?? "");
@@ -98,17 +116,20 @@ export class CriStatsProvider {
         podRef: { name, namespace, uid },
         startTimeMs: toMs(sandbox.createdAt),
         containers: [],
+        ...ofSandbox.get(sandbox.id),
       };
       pods.set(sandbox.id, pod);
       const startTimeMs = toMs(container.createdAt);
-      const made = makeContainerStats(container.metadata?.name ?? "", startTimeMs, one, this.#cpu.usageNanoCores(one));
+      const reading = onlyCpuAndMemory ? { ...one, writableLayer: undefined } : one;
+      const containerName = container.metadata?.name ?? "";
+      const made = makeContainerStats(containerName, startTimeMs, reading, this.#cpu.usageNanoCores(one));
       pod.containers.push(made);
       addPodCpuMemoryStats(pod, made);
-      if (made.cpu?.usageCoreNanoSeconds !== undefined)
-        usageOfContainer.set(container.id, made.cpu.usageCoreNanoSeconds);
+      const image = container.image?.image ?? "";
+      listed.push({ containerId: container.id, image, podRef: pod.podRef, stats: made });
     }
     this.#cpu.cleanUp();
-    return { pods: [...pods.values()], usageOfContainer };
+    return { pods: [...pods.values()], containers: listed };
   }
 }
 
@@ -150,22 +171,22 @@ function makeContainerStats(
 ): ContainerStats {
   const cpuStats: CpuStats | undefined = cpu && {
     timeMs: toMs(cpu.timestamp),
-    ...defined({ usageNanoCores, usageCoreNanoSeconds: number(cpu.usageCoreNanoSeconds) }),
+    ...defined({ usageNanoCores, usageCoreNanoSeconds: toNumber(cpu.usageCoreNanoSeconds) }),
   };
   const memoryStats: MemoryStats | undefined = memory && {
     timeMs: toMs(memory.timestamp),
     ...defined({
-      availableBytes: number(memory.availableBytes),
-      usageBytes: number(memory.usageBytes),
-      workingSetBytes: number(memory.workingSetBytes),
-      rssBytes: number(memory.rssBytes),
-      pageFaults: number(memory.pageFaults),
-      majorPageFaults: number(memory.majorPageFaults),
+      availableBytes: toNumber(memory.availableBytes),
+      usageBytes: toNumber(memory.usageBytes),
+      workingSetBytes: toNumber(memory.workingSetBytes),
+      rssBytes: toNumber(memory.rssBytes),
+      pageFaults: toNumber(memory.pageFaults),
+      majorPageFaults: toNumber(memory.majorPageFaults),
     }),
   };
   const rootfs: FsStats | undefined = writableLayer && {
     timeMs: toMs(writableLayer.timestamp),
-    ...defined({ usedBytes: number(writableLayer.usedBytes), inodesUsed: number(writableLayer.inodesUsed) }),
+    ...defined({ usedBytes: toNumber(writableLayer.usedBytes), inodesUsed: toNumber(writableLayer.inodesUsed) }),
   };
   return { name, startTimeMs, ...defined({ cpu: cpuStats, memory: memoryStats, rootfs }) };
 }
@@ -183,9 +204,4 @@ function sum<T extends CpuStats | MemoryStats>(left: T, right: T): T {
     total[key] = key === "timeMs" ? Math.max(total[key] ?? 0, figure) : (total[key] ?? 0) + figure;
   }
   return total as unknown as T;
-}
-
-/** 0 differs from unknown. */
-function number(value: { readonly value: bigint } | undefined): number | undefined {
-  return value === undefined ? undefined : Number(value.value);
 }

@@ -4,7 +4,7 @@ import { defined } from "../../util/defined.js";
 import type { FsInfo, GetDirFsInfo } from "../cadvisor/fs-info.js";
 import { toMs } from "../kuberuntime/convert.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
-import type { FsStats } from "./summary.js";
+import type { ContainerStats, FsStats, PodStats } from "./summary.js";
 
 export interface FileSystemsDeps {
   readonly imageService: Pick<RemoteImageService, "imageFsInfo">;
@@ -83,4 +83,20 @@ export class FileSystems {
 
 function sizes({ device: _, ...rest }: FsInfo): Omit<FsInfo, "device"> {
   return rest;
+}
+
+/**
+ * Adds how large a file system is to what a part of it uses. @param fs undefined: it is not measured
+ * Mirrors rootFsInfoToSummary and calcEphemeralStorage in pkg/kubelet/stats/cri_stats_provider.go and helper.go.
+ */
+export function onFileSystem<T extends FsStats>(part: T, fs: FsStats | undefined): T {
+  const { availableBytes, capacityBytes, inodes, inodesFree } = fs ?? {};
+  return { ...part, ...defined({ availableBytes, capacityBytes, inodesFree, inodes }) };
+}
+
+/** The same pods, whose writable layers have the size of the images' file system. */
+export function onImageFs(pods: readonly PodStats[], imageFs: FsStats): PodStats[] {
+  const withLayer = (one: ContainerStats) =>
+    one.rootfs === undefined ? one : { ...one, rootfs: onFileSystem(one.rootfs, imageFs) };
+  return pods.map((pod) => ({ ...pod, containers: pod.containers.map(withLayer) }));
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../../util/clock.js";
 import { isSet } from "../../util/records.js";
 import { buildContainerLogsDirectory } from "../kuberuntime/log-paths.js";
 import { diskUsage, sumDiskUsage } from "./disk-usage.js";
+import { onFileSystem } from "./file-systems.js";
 import type { FsStats, PodStats, VolumeStats } from "./summary.js";
 
 export interface PodDiskStatsDeps {
@@ -42,12 +43,16 @@ export class PodDiskStats {
     readonly options: PodDiskStatsOptions,
   ) {}
 
-  /** The same statistics with volumes, logs and the sum. @param all of the node's pods: others are forgotten */
-  async withDisk(all: readonly PodStats[], signal: AbortSignal): Promise<PodStats[]> {
+  /**
+   * The same statistics with volumes, logs and the sum.
+   * @param all of the node's pods: others are forgotten
+   * @param nodeFs the file system that holds them; undefined: it is not measured
+   */
+  async withDisk(all: readonly PodStats[], nodeFs: FsStats | undefined, signal: AbortSignal): Promise<PodStats[]> {
     const known = new Set(all.map(({ podRef }) => podRef.uid));
     for (const uid of this.#measured.keys()) if (!known.has(uid)) this.#measured.delete(uid);
     const done: PodStats[] = [];
-    for (const stats of all) done.push(merge(stats, await this.#of(stats, signal)));
+    for (const stats of all) done.push(merge(stats, await this.#of(stats, signal), nodeFs));
     return done;
   }
 
@@ -80,15 +85,21 @@ export class PodDiskStats {
   }
 }
 
-function merge(stats: PodStats, { atMs, volume, ephemeral, logs }: Measured): PodStats {
+function merge(
+  stats: PodStats,
+  { atMs, volume: volumes, ephemeral, logs }: Measured,
+  nodeFs: FsStats | undefined,
+): PodStats {
+  // A volume in memory has a size of its own.
+  const volume = volumes.map((one) => (ephemeral.includes(one.name) ? onFileSystem(one, nodeFs) : one));
   const containers = stats.containers.map((one) => {
     const log = logs.get(one.name);
-    return log === undefined ? one : { ...one, logs: log };
+    return log === undefined ? one : { ...one, logs: onFileSystem(log, nodeFs) };
   });
   const parts: readonly (FsStats | undefined)[] = [
     ...containers.flatMap(({ rootfs, logs: log }) => [rootfs, log]),
     ...volume.filter(({ name }) => ephemeral.includes(name)),
   ];
-  const ephemeralStorage: FsStats = { timeMs: atMs, ...sumDiskUsage(parts) };
+  const ephemeralStorage = onFileSystem({ timeMs: atMs, ...sumDiskUsage(parts) }, nodeFs);
   return { ...stats, containers, ...(volume.length === 0 ? {} : { volume }), ephemeralStorage };
 }

@@ -1,6 +1,11 @@
 import type { Clock } from "../../util/clock.js";
-import { CriStatsProvider, type CriStatsProviderDeps, type ListedPodStats } from "./cri-stats-provider.js";
-import type { FileSystems } from "./file-systems.js";
+import {
+  CriStatsProvider,
+  type CriStatsProviderDeps,
+  type ListedPodStats,
+  type ListOptions,
+} from "./cri-stats-provider.js";
+import { type FileSystems, onImageFs } from "./file-systems.js";
 import { type MachineReading, type MachineUsage, PodsCpuTime } from "./machine-usage.js";
 import type { PodDiskStats } from "./pod-disk-stats.js";
 import type { ContainerStats, CpuStats, MemoryStats, NodeStats, Summary } from "./summary.js";
@@ -60,26 +65,28 @@ export class SummaryProvider {
    */
   async get(updateStats: boolean, signal: AbortSignal): Promise<Summary> {
     const { provider, fileSystems, podDisk } = this.deps;
-    const listed = await provider.listPodStats(updateStats, signal);
-    const node = this.#node(listed, updateStats);
-    const pods = podDisk === undefined ? listed.pods : await podDisk.withDisk(listed.pods, signal);
-    if (fileSystems === undefined) return { node, pods };
-    const fs = await fileSystems.rootFsStats(signal);
-    const imageFs = await fileSystems.imageFsStats(signal);
-    return { node: { ...node, fs, runtime: { imageFs } }, pods };
+    const options = { updateCpuUsage: updateStats, onlyCpuAndMemory: false };
+    const listed = await provider.listPodStats(options, signal);
+    const node = this.#node(listed, options);
+    const fs = await fileSystems?.rootFsStats(signal);
+    const imageFs = await fileSystems?.imageFsStats(signal);
+    const pods = podDisk === undefined ? listed.pods : await podDisk.withDisk(listed.pods, fs, signal);
+    if (fs === undefined || imageFs === undefined) return { node, pods };
+    return { node: { ...node, fs, runtime: { imageFs } }, pods: onImageFs(pods, imageFs) };
   }
 
   /** Only CPU and memory. Mirrors GetCPUAndMemoryStats. @throws RuntimeCallError */
   async getCpuAndMemoryStats(signal: AbortSignal): Promise<Summary> {
-    const listed = await this.deps.provider.listPodStats(false, signal);
-    return { node: this.#node(listed, false), pods: listed.pods };
+    const options = { updateCpuUsage: false, onlyCpuAndMemory: true };
+    const listed = await this.deps.provider.listPodStats(options, signal);
+    return { node: this.#node(listed, options), pods: listed.pods };
   }
 
-  #node({ pods, usageOfContainer }: ListedPodStats, updateStats: boolean): NodeStats {
+  #node({ pods, containers }: ListedPodStats, { updateCpuUsage, onlyCpuAndMemory }: ListOptions): NodeStats {
     const { clock, machine } = this.deps;
     const nowMs = clock.now();
     const ofPods: Usage = {
-      coreNanoSeconds: this.#podsCpu.add(usageOfContainer),
+      coreNanoSeconds: this.#podsCpu.add(usageOf(containers)),
       memoryBytes: pods.reduce((total, { memory }) => total + (memory?.workingSetBytes ?? 0), 0),
     };
     const read: MachineReading = machine?.read() ?? { coreNanoSeconds: 0, memoryBytes: 0 };
@@ -94,9 +101,9 @@ export class SummaryProvider {
       nodeName: this.options.nodeName,
       systemContainers: [podsContainer],
       startTimeMs: this.#startTimeMs,
-      cpu: this.#cpu(nowMs, whole.coreNanoSeconds, updateStats),
+      cpu: this.#cpu(nowMs, whole.coreNanoSeconds, updateCpuUsage),
       memory: this.#memory(nowMs, whole.memoryBytes, read.memoryCapacityBytes),
-      ...rlimitOf(nowMs, read),
+      ...(onlyCpuAndMemory ? {} : rlimitOf(nowMs, read)),
     };
   }
 
@@ -116,6 +123,15 @@ export class SummaryProvider {
     const available = capacity === undefined ? {} : { availableBytes: Math.max(0, capacity - bytes) };
     return { timeMs, ...available, usageBytes: bytes, workingSetBytes: bytes, rssBytes: bytes };
   }
+}
+
+/** Core nanoseconds of each container, by its ID. */
+function usageOf(containers: ListedPodStats["containers"]): ReadonlyMap<string, number> {
+  return new Map(
+    containers.flatMap(({ containerId, stats: { cpu } }) =>
+      cpu?.usageCoreNanoSeconds === undefined ? [] : [[containerId, cpu.usageCoreNanoSeconds]],
+    ),
+  );
 }
 
 function rlimitOf(timeMs: number, { processes }: MachineReading): Pick<NodeStats, "rlimit"> {

@@ -32,6 +32,7 @@ export interface PodStats {
   readonly containers: readonly ContainerStats[];
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  readonly network?: NetworkStats;
   /** `volume` in JSON, as upstream */
   readonly volume?: readonly VolumeStats[];
   /** writable layers, logs and volumes on the node's disk together; `ephemeral-storage` in JSON */
@@ -86,6 +87,21 @@ export interface FsStats {
 export interface VolumeStats extends FsStats {
   readonly name: string;
   readonly pvcRef?: { readonly name: string; readonly namespace: string };
+}
+
+/** Mirrors InterfaceStats. */
+export interface InterfaceStats {
+  readonly name: string;
+  readonly rxBytes?: number;
+  readonly rxErrors?: number;
+  readonly txBytes?: number;
+  readonly txErrors?: number;
+}
+
+/** The default interface, and all of them. Mirrors NetworkStats. */
+export interface NetworkStats extends Partial<InterfaceStats> {
+  readonly timeMs: number;
+  readonly interfaces: readonly InterfaceStats[];
 }
 
 /** Processes. Mirrors RlimitStats. */

@@ -6,6 +6,7 @@ import { CriStatsProvider, type CriStatsProviderDeps } from "../../../src/kubele
 
 const signal = new AbortController().signal;
 const MS = 1_000_000n;
+const ALL = { updateCpuUsage: false, onlyCpuAndMemory: false };
 
 interface FakeContainer {
   readonly id: string;
@@ -27,19 +28,24 @@ interface FakeSandbox {
 const ok = <T>(value: T): Promise<RpcResult<T>> => Promise.resolve({ outcome: "ok", value });
 
 /** @param listed containers that the runtime lists as running; default: all that have statistics */
-function runtimeOf(sandboxes: readonly FakeSandbox[], containers: readonly FakeContainer[], listed = containers) {
+function runtimeOf(
+  sandboxes: readonly FakeSandbox[],
+  containers: readonly FakeContainer[],
+  listed = containers,
+  ofSandboxes: RpcResult<unknown> = rpcFailure("Unimplemented", "no such method"),
+) {
   const stats = containers.map(({ id, cpu, memory, atMs = 0n }) => ({
     attributes: { id },
     cpu: cpu === undefined ? undefined : { timestamp: atMs * MS, usageCoreNanoSeconds: { value: cpu } },
     memory: memory === undefined ? undefined : { timestamp: atMs * MS, workingSetBytes: { value: memory } },
-    writableLayer: undefined,
+    writableLayer: { timestamp: atMs * MS, usedBytes: { value: 5n }, inodesUsed: { value: 1n } },
   }));
   return {
     runtime: {
       listContainersAs: () =>
         ok(
           listed.map(({ id, name = id, sandbox = "s" }) => {
-            return { id, podSandboxId: sandbox, createdAt: 7n * MS, metadata: { name } };
+            return { id, podSandboxId: sandbox, createdAt: 7n * MS, metadata: { name }, image: { image: "busybox" } };
           }),
         ),
       listPodSandboxAs: () =>
@@ -52,12 +58,12 @@ function runtimeOf(sandboxes: readonly FakeSandbox[], containers: readonly FakeC
           })),
         ),
     },
-    stats: { listContainerStatsAs: () => ok(stats) },
+    stats: { listContainerStatsAs: () => ok(stats), listPodSandboxStatsAs: () => Promise.resolve(ofSandboxes) },
   } as unknown as CriStatsProviderDeps;
 }
 
 async function list(deps: CriStatsProviderDeps) {
-  return (await new CriStatsProvider(deps).listPodStats(false, signal)).pods;
+  return (await new CriStatsProvider(deps).listPodStats(ALL, signal)).pods;
 }
 
 describe("the statistics of pods from a container runtime", () => {
@@ -129,12 +135,86 @@ describe("the statistics of pods from a container runtime", () => {
   test("a runtime without statistics: the error has upstream's words before the runtime's", async () => {
     const deps = {
       ...runtimeOf([], []),
-      stats: { listContainerStatsAs: async () => rpcFailure("Unimplemented", "no such method") },
+      stats: {
+        listContainerStatsAs: async () => rpcFailure("Unimplemented", "no such method"),
+        listPodSandboxStatsAs: async () => rpcFailure("Unimplemented", "no such method"),
+      },
     };
     await assert.rejects(list(deps), {
       message: "failed to list all container stats: rpc error: code = Unimplemented desc = no such method",
     });
   });
+});
+
+describe("what only a sandbox has", () => {
+  const sandboxes = [{ id: "s", pod: "web" }];
+  const containers = [{ id: "a", cpu: 3n, memory: 10n }];
+  const eth = (name: string, bytes: bigint) => ({
+    name,
+    rxBytes: { value: bytes },
+    txBytes: { value: 0n },
+    rxErrors: undefined,
+  });
+  const network = { timestamp: 9n * MS, defaultInterface: eth("eth0", 3n), interfaces: [eth("eth1", 4n)] };
+  const reported = [
+    { attributes: { id: "s" }, linux: { network, process: { timestamp: 9n * MS, processCount: { value: 3n } } } },
+    { attributes: { id: "gone" }, linux: undefined },
+  ];
+  const known = runtimeOf(sandboxes, containers, containers, { outcome: "ok", value: reported });
+
+  test("its network and its processes are those of the pod", async () => {
+    const [pod] = await list(known);
+    assert.deepEqual(pod?.processStats, { processCount: 3 });
+    assert.deepEqual(pod?.network, {
+      timeMs: 9,
+      ...{ name: "eth0", rxBytes: 3, txBytes: 0 },
+      interfaces: [
+        { name: "eth0", rxBytes: 3, txBytes: 0 },
+        { name: "eth1", rxBytes: 4, txBytes: 0 },
+      ],
+    });
+  });
+
+  test("is not asked for with only CPU and memory, nor is the writable layer part of that", async () => {
+    const only = { updateCpuUsage: false, onlyCpuAndMemory: true };
+    const { pods } = await new CriStatsProvider(known).listPodStats(only, signal);
+    assert.deepEqual(Object.keys(pods[0] ?? {}).sort(), ["containers", "cpu", "memory", "podRef", "startTimeMs"]);
+    assert.deepEqual(Object.keys(pods[0]?.containers[0] ?? {}), ["name", "startTimeMs", "cpu", "memory"]);
+  });
+
+  for (const [code, want] of [
+    ["Unimplemented", 1],
+    ["Unknown", 2],
+  ] as const) {
+    test(`a runtime that answers ${code} gives the rest, and is asked ${want === 1 ? "never again" : "again"}`, async () => {
+      let asked = 0;
+      const provider = new CriStatsProvider({
+        ...known,
+        stats: {
+          ...known.stats,
+          listPodSandboxStatsAs: async () => {
+            asked++;
+            return rpcFailure(code, "no");
+          },
+        },
+      });
+      for (let round = 0; round < 2; round++) {
+        const { pods } = await provider.listPodStats(ALL, signal);
+        assert.deepEqual([pods[0]?.cpu?.usageCoreNanoSeconds, pods[0]?.network], [3, undefined]);
+      }
+      assert.equal(asked, want);
+    });
+  }
+});
+
+test("each container is listed with its image and its pod", async () => {
+  const { containers } = await new CriStatsProvider(
+    runtimeOf([{ id: "s", pod: "web" }], [{ id: "a", name: "app", cpu: 3n }]),
+  ).listPodStats(ALL, signal);
+  assert.deepEqual(
+    containers.map(({ containerId, image, podRef, stats }) => [containerId, image, podRef.name, stats.name]),
+    [["a", "busybox", "web", "app"]],
+  );
 });
 
 describe("the CPU usage per second, from two readings", () => {
@@ -199,7 +279,10 @@ describe("the CPU usage per second, from two readings", () => {
         runtime: {
           listContainersAs: (...a: never[]) => deps.runtime.listContainersAs(...(a as [never, never, never])),
         },
-        stats: { listContainerStatsAs: (...a: never[]) => deps.stats.listContainerStatsAs(...(a as [never, never])) },
+        stats: {
+          listContainerStatsAs: (...a: never[]) => deps.stats.listContainerStatsAs(...(a as [never, never])),
+          listPodSandboxStatsAs: async () => rpcFailure("Unimplemented", "no such method"),
+        },
       } as unknown as CriStatsProviderDeps);
       Object.assign(provider.deps.runtime, {
         listPodSandboxAs: (...a: never[]) => deps.runtime.listPodSandboxAs(...(a as [never, never, never])),
@@ -207,7 +290,7 @@ describe("the CPU usage per second, from two readings", () => {
       let seen: number | undefined;
       for (const [atMs, cpu, update] of readings) {
         deps = runtimeOf([{ id: "s", pod: "web" }], [{ id: "a", cpu, atMs }]);
-        const { pods } = await provider.listPodStats(update, signal);
+        const { pods } = await provider.listPodStats({ ...ALL, updateCpuUsage: update }, signal);
         seen = pods[0]?.containers[0]?.cpu?.usageNanoCores;
       }
       assert.equal(seen, want);

@@ -11,6 +11,8 @@ import { podOf, statsOf } from "../eviction/pods.js";
 
 const { signal } = new AbortController();
 const Ki = 1024;
+const SIZES = { availableBytes: 50 * Ki, capacityBytes: 100 * Ki, inodes: 10, inodesFree: 5 };
+const NODE_FS = { timeMs: 0, ...SIZES };
 let folder = "";
 
 beforeEach(() => {
@@ -54,7 +56,7 @@ function lab() {
   const deps = { clock, getPodByUid: () => pod, getMountedVolumes: () => mounted };
   const stats = new PodDiskStats(deps, { podLogsDirectory: join(folder, "log"), periodMs: 60_000 });
   const measure = async () => {
-    const [measured] = await stats.withDisk([statsOf(pod, { rootfs: "8Ki" })], signal);
+    const [measured] = await stats.withDisk([statsOf(pod, { rootfs: "8Ki" })], NODE_FS, signal);
     if (measured === undefined) throw new Error("one pod");
     return measured;
   };
@@ -75,6 +77,9 @@ test("volumes and logs of a pod, and its local storage: layers, logs, and volume
   expect(shm?.usedBytes).toBeGreaterThanOrEqual(32 * Ki);
   expect(logs).toBeGreaterThanOrEqual(128 * Ki);
   expect(ephemeralStorage?.usedBytes).toBe(8 * Ki + logs + (cache?.usedBytes ?? 0));
+  for (const part of [cache, containers[0]?.logs, ephemeralStorage]) expect(part).toMatchObject(SIZES);
+  // It is not on the node's disk.
+  expect(shm?.capacityBytes).toBeUndefined();
 });
 
 test("folders are read once a minute; a volume above its limit is found then", async () => {
@@ -94,6 +99,6 @@ test("a pod that is gone is forgotten, and measured again if it comes back", asy
   const { stats, measure } = lab();
   await measure();
   await fill(join(folder, "cache/file"), 64);
-  expect(await stats.withDisk([], signal)).toEqual([]);
+  expect(await stats.withDisk([], undefined, signal)).toEqual([]);
   expect((await measure()).volume?.[0]?.usedBytes).toBeGreaterThanOrEqual(64 * Ki);
 });

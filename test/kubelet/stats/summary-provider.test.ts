@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { ListedPodStats } from "../../../src/kubelet/stats/cri-stats-provider.js";
+import type { ListedPodStats, ListOptions } from "../../../src/kubelet/stats/cri-stats-provider.js";
 import { PodsCpuTime } from "../../../src/kubelet/stats/machine-usage.js";
+import type { PodStats } from "../../../src/kubelet/stats/summary.js";
 import { summaryJson } from "../../../src/kubelet/stats/summary-json.js";
 import { SummaryProvider } from "../../../src/kubelet/stats/summary-provider.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
@@ -18,7 +19,10 @@ function pods(cpu: Readonly<Record<string, number>>, memoryBytes = 0): ListedPod
         memory: { timeMs: START_MS, workingSetBytes: memoryBytes },
       },
     ],
-    usageOfContainer: new Map(Object.entries(cpu)),
+    containers: Object.entries(cpu).map(([containerId, usageCoreNanoSeconds]) => ({
+      ...{ containerId, image: "busybox", podRef: { name: "web", namespace: "default", uid: "u" } },
+      stats: { name: containerId, startTimeMs: START_MS, cpu: { timeMs: START_MS, usageCoreNanoSeconds } },
+    })),
   };
 }
 
@@ -140,4 +144,66 @@ test("in JSON, times are whole seconds and fields have upstream's names", () => 
       },
     ],
   });
+});
+
+test("only CPU and memory: nothing of processes, of disks and of the network", async () => {
+  const asked: ListOptions[] = [];
+  const processes = { count: 80, max: 32_768 };
+  const provider = new SummaryProvider(
+    {
+      clock: new FakeClock(),
+      provider: {
+        listPodStats: async (options) => {
+          asked.push(options);
+          return pods({});
+        },
+      },
+      machine: { includesPods: true, read: () => ({ coreNanoSeconds: 0, memoryBytes: 0, processes }) },
+    },
+    { nodeName: "n1" },
+  );
+  assert.equal((await provider.getCpuAndMemoryStats(signal)).node.rlimit, undefined);
+  assert.equal((await provider.get(true, signal)).node.rlimit?.curproc, 80);
+  assert.deepEqual(asked, [
+    { updateCpuUsage: false, onlyCpuAndMemory: true },
+    { updateCpuUsage: true, onlyCpuAndMemory: false },
+  ]);
+});
+
+test("writable layers have the size of the images' file system, the rest of a pod that of the node's", async () => {
+  const listed = pods({ app: 1 });
+  const rootfs = { timeMs: START_MS, usedBytes: 7 };
+  const [pod] = listed.pods;
+  const withLayer = {
+    ...listed,
+    pods: [{ ...(pod as PodStats), containers: [{ name: "app", startTimeMs: 0, rootfs }] }],
+  };
+  const fileSystems = {
+    rootFsStats: async () => ({ timeMs: START_MS, availableBytes: 1 }),
+    imageFsStats: async () => ({
+      timeMs: START_MS,
+      availableBytes: 2,
+      capacityBytes: 3,
+      inodes: 4,
+      inodesFree: 5,
+      usedBytes: 6,
+    }),
+  };
+  const asked: unknown[] = [];
+  const podDisk = {
+    withDisk: async (all: readonly PodStats[], fs: unknown) => {
+      asked.push(fs);
+      return [...all];
+    },
+  };
+  const provider = new SummaryProvider(
+    { clock: new FakeClock(), provider: { listPodStats: async () => withLayer }, fileSystems, podDisk },
+    { nodeName: "n1" },
+  );
+  const summary = await provider.get(false, signal);
+  assert.deepEqual(summary.pods[0]?.containers[0]?.rootfs, {
+    ...{ timeMs: START_MS, usedBytes: 7 },
+    ...{ availableBytes: 2, capacityBytes: 3, inodes: 4, inodesFree: 5 },
+  });
+  assert.deepEqual(asked, [{ timeMs: START_MS, availableBytes: 1 }]);
 });
