@@ -3,7 +3,9 @@ import type { MachineUsage } from "../kubelet/stats/machine-usage.js";
 import type { Clock } from "../util/clock.js";
 
 /** What the system of a simulated machine uses: its kubelet and its container runtime. */
-const SYSTEM = { milliCores: 25, memoryBytes: 48 * 1024 * 1024 } as const;
+const SYSTEM = { milliCores: 25, memoryBytes: 48 * 1024 * 1024, processes: 2 } as const;
+/** Linux' default for pid_max. */
+const MAX_PIDS = 32_768;
 const NS_PER_MS_AND_MILLI_CORE = 1_000;
 
 /** The machine of a node whose pods run in the embedded runtime: its system uses a fixed part of it. */
@@ -14,6 +16,7 @@ export function simulatedUsage(clock: Clock): MachineUsage {
     read: () => ({
       coreNanoSeconds: (clock.now() - startMs + 1) * SYSTEM.milliCores * NS_PER_MS_AND_MILLI_CORE,
       memoryBytes: SYSTEM.memoryBytes,
+      processes: { count: SYSTEM.processes, max: MAX_PIDS },
     }),
   };
 }

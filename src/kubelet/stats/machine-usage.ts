@@ -5,7 +5,7 @@ export interface MachineReading {
   readonly memoryBytes: number;
   /** of the machine; undefined: as the node reports it */
   readonly memoryCapacityBytes?: number;
-  /** tasks, and how many the machine can have; undefined: not measured */
+  /** tasks (without those of pods, if pods are no part of the reading), and how many the machine can have; undefined: not measured */
   readonly processes?: { readonly count: number; readonly max: number };
 }
 

@@ -8,7 +8,7 @@ import {
 import { type FileSystems, onImageFs } from "./file-systems.js";
 import { type MachineReading, type MachineUsage, PodsCpuTime } from "./machine-usage.js";
 import type { PodDiskStats } from "./pod-disk-stats.js";
-import type { ContainerStats, CpuStats, MemoryStats, NodeStats, Summary } from "./summary.js";
+import type { ContainerStats, CpuStats, MemoryStats, NodeStats, PodStats, Summary } from "./summary.js";
 
 export interface SummaryProviderDeps {
   readonly clock: Clock;
@@ -103,7 +103,7 @@ export class SummaryProvider {
       startTimeMs: this.#startTimeMs,
       cpu: this.#cpu(nowMs, whole.coreNanoSeconds, updateCpuUsage),
       memory: this.#memory(nowMs, whole.memoryBytes, read.memoryCapacityBytes),
-      ...(onlyCpuAndMemory ? {} : rlimitOf(nowMs, read)),
+      ...(onlyCpuAndMemory ? {} : rlimitOf(nowMs, read.processes, machine?.includesPods === true ? [] : pods)),
     };
   }
 
@@ -134,8 +134,15 @@ function usageOf(containers: ListedPodStats["containers"]): ReadonlyMap<string, 
   );
 }
 
-function rlimitOf(timeMs: number, { processes }: MachineReading): Pick<NodeStats, "rlimit"> {
-  return processes === undefined ? {} : { rlimit: { timeMs, maxpid: processes.max, curproc: processes.count } };
+/** @param besides pods whose processes are no part of the reading */
+function rlimitOf(
+  timeMs: number,
+  processes: MachineReading["processes"],
+  besides: readonly PodStats[],
+): Pick<NodeStats, "rlimit"> {
+  if (processes === undefined) return {};
+  const ofPods = besides.reduce((sum, { processStats }) => sum + (processStats?.processCount ?? 0), 0);
+  return { rlimit: { timeMs, maxpid: processes.max, curproc: processes.count + ofPods } };
 }
 
 function sumOf(left: Usage, right: Usage): Usage {

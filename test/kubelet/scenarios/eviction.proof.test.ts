@@ -80,3 +80,27 @@ test("a pod whose emptyDir grows above its limit is evicted; the node has no pre
     await lab.close();
   }
 });
+
+test("a node short of processes evicts the pod that has most of them, and says so", async () => {
+  // Of 32768, the system and the sandboxes have some.
+  const config = { evictionHard: { "pid.available": "32750" } };
+  const lab = await Lab.start({ resources, images: [IMAGE], config });
+  try {
+    let modest = "";
+    const named = (name: string) => {
+      modest = name;
+      return pod(name);
+    };
+    await play(lab, { name: "modest", pod: named, steps: [/^Running Ready/] });
+    const forks = { command: ["sh", "-c", `${"sleep 600 & ".repeat(15)}wait`] };
+    await play(lab, {
+      name: "forks",
+      pod: (name) => pod(name, {}, forks),
+      steps: [/^Running Ready/, /^Failed.*Evicted/],
+    });
+    assert.equal(await lab.untilNode("True", "PIDPressure"), "kubelet has insufficient PID available");
+    assert.match(lab.history.lines(modest).at(-1) ?? "", /^Running Ready/);
+  } finally {
+    await lab.close();
+  }
+});

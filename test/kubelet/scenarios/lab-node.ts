@@ -10,6 +10,7 @@ import { diskBytes, type NodeResources } from "../../../src/kubelet/nodestatus/r
 import { type RunningKubelet, startKubelet } from "../../../src/kubelet/run.js";
 import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
 import { nodeConfiguration } from "../../../src/testbed/kubelet-config.js";
+import { simulatedUsage } from "../../../src/testbed/machine-usage.js";
 import { simulatedDisk } from "../../../src/testbed/simulated-disk.js";
 import { Trace } from "../../../src/trace/trace.js";
 import type { Clock } from "../../../src/util/clock.js";
@@ -107,6 +108,7 @@ export class LabNode {
             { imageService: cri.images, clock: deps.clock },
             { capacityBytes: diskBytes(resources), rootDir },
           ),
+          usage: simulatedUsage(deps.clock),
         },
         config,
       },

@@ -207,3 +207,25 @@ test("writable layers have the size of the images' file system, the rest of a po
   });
   assert.deepEqual(asked, [{ timeMs: START_MS, availableBytes: 1 }]);
 });
+
+for (const [includesPods, curproc] of [
+  [false, 7],
+  [true, 2],
+] as const) {
+  test(`processes of pods ${includesPods ? "are among" : "come beside"} those of a machine whose reading ${includesPods ? "includes" : "lacks"} them`, async () => {
+    const listed = pods({});
+    const [pod] = listed.pods;
+    const withProcesses = { ...listed, pods: [{ ...(pod as PodStats), processStats: { processCount: 5 } }] };
+    const read = () => ({ coreNanoSeconds: 0, memoryBytes: 0, processes: { count: 2, max: 100 } });
+    const provider = new SummaryProvider(
+      {
+        clock: new FakeClock(),
+        provider: { listPodStats: async () => withProcesses },
+        machine: { includesPods, read },
+      },
+      { nodeName: "n1" },
+    );
+    const { node } = await provider.get(true, signal);
+    assert.deepEqual(node.rlimit, { timeMs: START_MS, maxpid: 100, curproc });
+  });
+}
