@@ -1,10 +1,11 @@
 import type { Encoded } from "../../src/apimachinery/protobuf/fields.js";
+import type { RunningGrpcServer } from "../../src/cri/grpc-server.js";
 import { POD_UID_LABEL } from "../../src/cri/labels.js";
 import { ContainerStatusResponse, ListContainersResponse } from "../../src/cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../src/cri/messages/enums.js";
 import { ListPodSandboxResponse, PodSandboxStatusResponse } from "../../src/cri/messages/sandbox.js";
 import type { CallContext } from "../../src/cri/served-call.js";
-import { type CriHandlers, type CriServer, serveCri } from "../../src/cri/server.js";
+import { type CriHandlers, serveCri } from "../../src/cri/server.js";
 import { RpcError } from "../../src/cri/status.js";
 import { newContainerAnnotations, newContainerLabels, newPodLabels } from "../../src/kubelet/kuberuntime/labels.js";
 
@@ -69,7 +70,7 @@ export function syntheticAnswers(podCount: number): SyntheticAnswers {
 }
 
 /** Serves them on a socket. */
-export function serveSynthetic(podCount: number, path: string): Promise<CriServer> {
+export function serveSynthetic(podCount: number, path: string): Promise<RunningGrpcServer> {
   const { all, listings: ofPods, sandboxStatuses, containerStatuses } = syntheticAnswers(podCount);
   type Filtered = { readonly filter: { readonly labelSelector: Readonly<Record<string, string>> } | undefined };
   const listing = ({ filter }: Filtered) => {

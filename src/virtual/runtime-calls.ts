@@ -1,8 +1,9 @@
 import type { Init } from "../apimachinery/protobuf/fields.js";
+import type { Handlers } from "../cri/grpc-server.js";
 import type { Container, ContainerStatus } from "../cri/messages/container.js";
 import { ContainerState, PodSandboxState } from "../cri/messages/enums.js";
 import type { PodSandbox, PodSandboxStatus } from "../cri/messages/sandbox.js";
-import type { CriHandlers, Handlers } from "../cri/server.js";
+import type { CriHandlers } from "../cri/server.js";
 import type { IMAGE_SERVICE, RUNTIME_SERVICE } from "../cri/services.js";
 import { RpcError } from "../cri/status.js";
 import { defined } from "../util/defined.js";

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type CriChannel, openCriChannel } from "../../src/cri/client.js";
-import { type CriHandlers, type CriServer, serveCri } from "../../src/cri/server.js";
+import type { RunningGrpcServer } from "../../src/cri/grpc-server.js";
+import { type CriHandlers, serveCri } from "../../src/cri/server.js";
 import type { SessionLimits } from "../../src/cri/session-guard.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import type { Trace } from "../../src/trace/trace.js";
@@ -32,7 +33,7 @@ export async function startRuntime(
     readonly limits?: SessionLimits;
     readonly trace?: Trace;
   } = {},
-): Promise<CriServer> {
+): Promise<RunningGrpcServer> {
   const handlers = { runtime: { version: () => VERSION, ...runtime }, image: options.image ?? {} };
   const server = await serveCri(handlers, options.endpoint ?? socketUrl(), options);
   onTestFinished(() => server.close());

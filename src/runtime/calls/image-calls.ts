@@ -1,6 +1,6 @@
 import type { Init } from "../../apimachinery/protobuf/fields.js";
+import type { Handlers } from "../../cri/grpc-server.js";
 import type { Image } from "../../cri/messages/image.js";
-import type { Handlers } from "../../cri/server.js";
 import type { IMAGE_SERVICE } from "../../cri/services.js";
 import type { StoredImage } from "../images/image-store.js";
 import type { RuntimeCore } from "../state/core.js";

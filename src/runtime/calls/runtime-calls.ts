@@ -1,6 +1,6 @@
+import type { Handlers } from "../../cri/grpc-server.js";
 import { CgroupDriver } from "../../cri/messages/enums.js";
 import type { LinuxContainerResources } from "../../cri/messages/resources.js";
-import type { Handlers } from "../../cri/server.js";
 import type { RUNTIME_SERVICE } from "../../cri/services.js";
 import { RpcError } from "../../cri/status.js";
 import type { Container } from "../state/container.js";
