@@ -12,6 +12,7 @@ import { containerLogPath } from "../logs/log-path.js";
 import type { Sandbox } from "./container.js";
 import { Container, containerName, exitReason } from "./container.js";
 import type { RuntimeCore } from "./core.js";
+import { checkDevices } from "./devices.js";
 import { invalid, nameTaken, wrongState } from "./errors.js";
 import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
@@ -55,9 +56,10 @@ export class Containers {
     if (image === undefined) throw new RpcError("NotFound", `failed to resolve image "${wanted}": not found`);
     const logDirectory = sandboxConfig?.logDirectory || sandbox.config.logDirectory;
     const logPath = containerLogPath(logDirectory, config.logPath);
-    for (const { containerPath } of config.mounts) {
+    for (const { containerPath } of [...config.mounts, ...config.devices]) {
       if (containerPath.replace(/[/.]/g, "") === "") throw invalid(`cannot mount at "${containerPath}"`);
     }
+    checkDevices(config.devices);
     checkSecurity(config);
     const containerId = id ?? newId(core.random, (taken) => core.containers.has(taken) || core.sandboxes.has(taken));
     if (core.containers.has(containerId)) throw new RpcError("AlreadyExists", `container "${containerId}" exists`);

@@ -15,6 +15,7 @@ import type { ImageStore } from "../images/image-store.js";
 import { CriLog } from "../logs/cri-log.js";
 import { prepareLogFolder } from "../logs/log-path.js";
 import type { Container } from "./container.js";
+import { withDevices } from "./devices.js";
 import { reportKills } from "./out-of-memory.js";
 import type { ContainerSpec } from "./running.js";
 import { confinementOf } from "./security.js";
@@ -37,7 +38,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
   // An image volume has no host path. Such volumes are newer than the release of this runtime.
   const mounts = config.mounts.filter(({ hostPath }) => hostPath !== "").map(hostMount);
   const fs = new ContainerFs({
-    image: deps.images.tree(image),
+    image: withDevices(deps.images.tree(image), config.devices, deps.clock.now()),
     mounts,
     clock: deps.clock,
     isReadonly: security?.readonlyRootfs === true,
