@@ -7,13 +7,17 @@ import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
  * another implementation of protocol buffers.
  */
 export function criProtoText(): string {
-  const messages = allMessages([RUNTIME_SERVICE, IMAGE_SERVICE]);
+  return protoText("runtime.v1", { RuntimeService: RUNTIME_SERVICE, ImageService: IMAGE_SERVICE });
+}
+
+/** Services with their messages as a .proto file. @param packageName `runtime.v1` */
+export function protoText(packageName: string, services: Readonly<Record<string, Service>>): string {
+  const messages = allMessages(Object.values(services));
   const enums = allEnums(messages);
   return [
     'syntax = "proto3";',
-    "package runtime.v1;",
-    serviceText("RuntimeService", RUNTIME_SERVICE),
-    serviceText("ImageService", IMAGE_SERVICE),
+    `package ${packageName};`,
+    ...Object.entries(services).map(([name, service]) => serviceText(name, service)),
     ...enums.filter(({ within }) => within === undefined).map((table) => enumText(table, "")),
     ...messages.map((message) => messageText(message, enums)),
     "",

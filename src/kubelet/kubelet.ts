@@ -7,6 +7,7 @@ import type { Ctx } from "../trace/ctx.js";
 import type { AsyncQueue } from "../util/async-queue.js";
 import type { KubeletConfiguration } from "./apis/config/defaults.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
+import type { DeviceManager } from "./cm/devicemanager/manager.js";
 import type { PodConfig } from "./config/pod-config.js";
 import type { SourcesReady } from "./config/sources.js";
 import type { PodCache } from "./container/cache.js";
@@ -98,6 +99,9 @@ export interface Kubelet {
   // Probes.
   readonly dialer: ProbeDialer;
   readonly prober: ProbeManager;
+
+  // Device plugins.
+  readonly deviceManager: DeviceManager;
 
   // The container runtime.
   readonly runtimeState: RuntimeState;

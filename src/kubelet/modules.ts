@@ -81,6 +81,13 @@ export function kubeletModules(kubelet: Kubelet, { keepNode, rotate }: RunLoops)
       kubelet.statusManager.run(signal),
     ),
     run("PLEG", every(kubelet.pleg.duration.relistPeriodMs), (signal) => kubelet.pleg.run(signal)),
+    {
+      name: "device manager",
+      func: "initializeRuntimeDependentModules",
+      when: `plugins register at ${kubelet.deviceManager.socketPath}`,
+      // The first successful check of the runtime starts it.
+      loops: [],
+    },
     dependent("eviction manager", every(factFor("evictionMonitoringPeriod", kubeVersion)), (signal) =>
       kubelet.evictionManager.run(signal),
     ),

@@ -109,6 +109,7 @@ class KubeletRun {
         containerRuntimeVersion: `${runtimeName}://${runtimeVersion}`,
         kubeletPort: this.#server?.port ?? KUBELET_PORT,
         images: kubelet.images.list,
+        devices: kubelet.deviceManager.getCapacity(),
       }),
     });
   }
@@ -215,6 +216,7 @@ class KubeletRun {
     await kubelet.podWorkers.close();
     await kubelet.prober.close();
     await kubelet.objectManagers.close();
+    await kubelet.deviceManager.close();
     try {
       await this.#running;
     } catch (error) {

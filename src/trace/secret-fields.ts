@@ -71,6 +71,7 @@ export const KINDS_BY_PATH: readonly (readonly [RegExp, string])[] = [
  */
 export const SECRET_CRI_FIELDS: ReadonlySet<string> = new Set([
   "KeyValue.value",
+  "ContainerAllocateResponse.envs",
   "AuthConfig.password",
   "AuthConfig.auth",
   "AuthConfig.identityToken",

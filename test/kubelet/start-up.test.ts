@@ -18,7 +18,9 @@ test("start-up: each part says which upstream function starts it, and when it ac
   await lab.close();
   const started = only(events, "state").filter(({ what }) => what === "starts");
   assert.deepEqual(
-    started.map(({ subject, to, upstream }) => `${upstream?.func}: ${subject}: ${to}`),
+    started.map(
+      ({ subject, to, upstream }) => `${upstream?.func}: ${subject}: ${to.replace(lab.node.rootDir, "ROOT")}`,
+    ),
     [
       "NewMainKubelet: pod sources: /nowhere every 20 s, the API server by a watch",
       "NewMainKubelet: service lister: watches",
@@ -30,6 +32,7 @@ test("start-up: each part says which upstream function starts it, and when it ac
       "Run: runtime check: every 5 s",
       "Run: status manager: on changes, and every 10 s",
       "Run: PLEG: every 1 s",
+      "initializeRuntimeDependentModules: device manager: plugins register at ROOT/device-plugins/kubelet.sock",
       "initializeRuntimeDependentModules: eviction manager: every 10 s",
       "initializeRuntimeDependentModules: container log manager: every 10 s",
       "Run: sync loop: on events, and every 1 s",

@@ -126,8 +126,9 @@ export function many<F extends FieldTable>(
 }
 
 /** `repeated string` */
-export function strings(number: number): Field<readonly string[], readonly string[]> {
-  return { number, kind: { type: "scalar", scalar: "string" }, isRepeated: true };
+export function strings(number: number, protoName?: string): Field<readonly string[], readonly string[]> {
+  const { kind, ...rest } = string(number, protoName);
+  return { number, kind, isRepeated: true, ...(rest.protoName === undefined ? {} : { protoName: rest.protoName }) };
 }
 
 /** `repeated int32`, accepts both packed and unpacked */

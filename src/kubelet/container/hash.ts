@@ -115,10 +115,13 @@ function nameAndImage({ name, image = "" }: V1Container): string {
   return `{"image":${goString(image)},"name":${goString(name)}}`;
 }
 
-/** FNV-1a of the bytes of the JSON, as spew prints them with %#v. Mirrors DeepHashObject in pkg/util/hash/hash.go. */
 function deepHash(json: string): number {
-  const printed = `([]uint8)[${Buffer.from(json).join(" ")}]`;
+  return fnv32a(`([]uint8)[${Buffer.from(json).join(" ")}]`);
+}
+
+/** The hash of what spew prints of a value with %#v. Mirrors DeepHashObject in pkg/util/hash/hash.go (FNV-1a of 32 bits). */
+export function fnv32a(printed: string): number {
   let hash = FNV_OFFSET;
-  for (let i = 0; i < printed.length; i++) hash = Math.imul(hash ^ printed.charCodeAt(i), FNV_PRIME) >>> 0;
+  for (const byte of Buffer.from(printed)) hash = Math.imul(hash ^ byte, FNV_PRIME) >>> 0;
   return hash;
 }

@@ -1,5 +1,7 @@
 import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import { messageOf } from "../../util/errors.js";
 import { makeFolder } from "../../util/files.js";
+import type { DeviceManager } from "../cm/devicemanager/manager.js";
 import { type CgroupDriver, podCgroupParent } from "../cm/pod-container-manager.js";
 import { type EnvironmentDeps, makeEnvironmentVariables } from "../envvars/make.js";
 import type {
@@ -19,6 +21,7 @@ const POD_CONTAINER_DIR_MODE = 0o750;
 export interface RuntimeHelperDeps extends EnvironmentDeps {
   readonly volumes: { getMountedVolumes(podUid: string): ReadonlyMap<string, MountedVolume> };
   readonly dns: DnsConfigurer;
+  readonly deviceManager: Pick<DeviceManager, "getDeviceRunContainerOptions">;
 }
 
 export interface RuntimeHelperOptions {
@@ -35,8 +38,8 @@ export interface RuntimeHelperOptions {
  *
  * Mirrors GenerateRunContainerOptions, GetPodDNS, GetPodDir, GeneratePodHostNameAndDomain and
  * GetExtraSupplementalGroupsForPod in pkg/kubelet/kubelet_pods.go and pkg/kubelet/kubelet_getters.go.
- * Differs: the kubelet creates no cgroups, so the runtime chooses their parent (cgroupsPerQOS: false); no devices, and
- * no volumes with groups of their own.
+ * Differs: the kubelet creates no cgroups, so the runtime chooses their parent (cgroupsPerQOS: false); no
+ * volumes with groups of their own.
  */
 export class KubeletRuntimeHelper implements RuntimeHelper {
   constructor(
@@ -53,12 +56,15 @@ export class KubeletRuntimeHelper implements RuntimeHelper {
   ): Promise<RunContainerOptionsResult> {
     const names = this.generatePodHostNameAndDomain(pod);
     if (names.outcome !== "ok") return names;
+    const devices = await this.#deviceOptions(pod, container, signal);
+    if (devices.outcome === "failed") return devices;
     const kernelName = nodenameForKernel(pod, names.hostname, names.domain);
     if ("problem" in kernelName) return { outcome: "failed", message: kernelName.problem };
     const ips = podIps.length === 0 && podIp !== "" ? [podIp] : podIps;
     const environment = await makeEnvironmentVariables(this.deps, pod, container, ips, signal);
     if (environment.outcome !== "ok") return environment;
-    const { envs } = environment;
+    // The pod's own variables win.
+    const envs = [...(devices.options?.envs ?? []), ...environment.envs];
     const uid = pod.metadata.uid;
     try {
       const mounts = await makeMounts({
@@ -74,12 +80,32 @@ export class KubeletRuntimeHelper implements RuntimeHelper {
       });
       const dir = await this.#makeContainerDir(uid, container);
       const logDir = dir === undefined ? {} : { podContainerDir: dir };
-      return { outcome: "ok", options: { envs, mounts, hostname: kernelName.nodename, ...logDir } };
+      return {
+        outcome: "ok",
+        options: {
+          ...devices.options,
+          envs,
+          mounts: [...(devices.options?.mounts ?? []), ...mounts],
+          hostname: kernelName.nodename,
+          ...logDir,
+        },
+      };
     } catch (error) {
       signal.throwIfAborted();
       const isFileError = error instanceof Error && typeof (error as NodeJS.ErrnoException).code === "string";
       if (!(error instanceof MountsError) && !isFileError) throw error;
       return { outcome: "failed", message: error.message };
+    }
+  }
+
+  /** Mirrors GetResources in pkg/kubelet/cm/container_manager_linux.go. */
+  async #deviceOptions(pod: V1Pod, container: V1Container, signal: AbortSignal) {
+    try {
+      const options = await this.deps.deviceManager.getDeviceRunContainerOptions(pod, container);
+      return { outcome: "ok", options } as const;
+    } catch (error) {
+      signal.throwIfAborted();
+      return { outcome: "failed", message: messageOf(error) } as const;
     }
   }
 

@@ -3,7 +3,7 @@ import { containersOf, sidecarsOf, type V1Pod } from "../../apimachinery/api/pod
 import { type InsufficientResource, insufficientResources } from "../../apimachinery/corev1/fit.js";
 import { type HostPort, HostPortInfo, hostPortsOf } from "../../apimachinery/corev1/host-ports.js";
 import { matchesRequiredNodeAffinity, type NodeChoice } from "../../apimachinery/corev1/node-affinity.js";
-import { addTo, podRequests, resourceFrom } from "../../apimachinery/corev1/pod-requests.js";
+import { addTo, podRequests, type Resource, resourceFrom } from "../../apimachinery/corev1/pod-requests.js";
 import { findUntoleratedTaint } from "../../apimachinery/corev1/tolerations.js";
 import type { ResourceList } from "../../apimachinery/quantity.js";
 import { isAtLeast } from "../../release/facts.js";
@@ -45,6 +45,8 @@ export interface PredicateAdmitDeps {
   readonly getNode: () => Promise<NodeObject> | NodeObject;
   /** makes room for critical pods; without it they are refused like other pods */
   readonly admissionFailureHandler?: AdmissionFailureHandler;
+  /** raises what the node offers to the devices that its pods have. Mirrors pluginResourceUpdateFunc. */
+  readonly updatePluginResources?: (pod: V1Pod, allocatable: Map<string, number>) => void;
 }
 
 export interface PredicateAdmitOptions {
@@ -82,7 +84,7 @@ export class PredicateAdmitHandler implements PodAdmitHandler {
     if (osName !== undefined && osName !== os) {
       return refuse("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS");
     }
-    const reasons = generalFilter(pod, otherPods, node);
+    const reasons = generalFilter(pod, otherPods, { node, allocatable: this.#allocatable(pod, node) });
     const { admissionFailureHandler: handler } = this.deps;
     const result =
       reasons.length === 0 || handler === undefined
@@ -94,6 +96,14 @@ export class PredicateAdmitHandler implements PodAdmitHandler {
     }
     const [first] = result.reasons;
     return first === undefined ? { admit: true } : resultOf(first, kubeVersion);
+  }
+
+  #allocatable(pod: V1Pod, node: NodeObject): Map<string, number> {
+    const allocatable = resourceFrom(node.status?.allocatable as ResourceList);
+    // A node that does not report allocatable disk space does not limit it.
+    if (!allocatable.has("ephemeral-storage")) allocatable.set("ephemeral-storage", Number.POSITIVE_INFINITY);
+    this.deps.updatePluginResources?.(pod, allocatable);
+    return allocatable;
   }
 }
 
@@ -118,8 +128,12 @@ function refuse(reason: string, message: string): PodAdmitResult {
  * All reasons why the node cannot run the pod together with the others, in upstream's order. Pure.
  * Mirrors generalFilter, AdmissionCheck in pkg/scheduler/eventhandlers.go.
  */
-function generalFilter(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject): PredicateFailureReason[] {
-  const reasons = lackedResources(pod, otherPods, node);
+function generalFilter(
+  pod: V1Pod,
+  otherPods: readonly V1Pod[],
+  { node, allocatable }: { readonly node: NodeObject; readonly allocatable: Resource },
+): PredicateFailureReason[] {
+  const reasons = lackedResources(pod, otherPods, allocatable);
   const fail = (name: string, description: string) => reasons.push({ kind: "predicate", name, description });
   if (!matchesRequiredNodeAffinity(pod.spec as NodeChoice, node)) {
     fail("NodeAffinity", "node(s) didn't match Pod's node affinity/selector");
@@ -146,10 +160,7 @@ function runningHostPorts(pod: V1Pod): readonly HostPort[] {
 }
 
 /** Mirrors fitsRequest and removeMissingExtendedResources. */
-function lackedResources(pod: V1Pod, otherPods: readonly V1Pod[], node: NodeObject): PredicateFailureReason[] {
-  const allocatable = resourceFrom(node.status?.allocatable as ResourceList);
-  // A node that does not report allocatable disk space does not limit it.
-  if (!allocatable.has("ephemeral-storage")) allocatable.set("ephemeral-storage", Number.POSITIVE_INFINITY);
+function lackedResources(pod: V1Pod, otherPods: readonly V1Pod[], allocatable: Resource): PredicateFailureReason[] {
   const requests = podRequests(pod.spec, WITH_SIDECARS);
   // Extended resources that the node does not know are the cluster's to account for.
   for (const name of requests.keys()) if (name.includes("/") && !allocatable.has(name)) requests.delete(name);

@@ -25,7 +25,7 @@ const raw = <T extends Family>(family: T) => ({ ...family, isRaw: true }) as con
  * Mirrors pkg/kubelet/metrics/metrics.go, pkg/kubelet/server/metrics/metrics.go, pkg/kubelet/metrics/collectors/log_metrics.go,
  * pkg/kubelet/volumemanager/metrics/metrics.go, pkg/volume/util/metrics.go, pkg/kubelet/certificate/kubelet.go,
  * k8s.io/component-base/metrics/prometheus/restclient/metrics.go, and client_golang's process collector, at v1.25.
- * Differs: without what this kubelet does not have: cgroup, CPU and device managers, pod resources, persistent volumes, Go's
+ * Differs: without what this kubelet does not have: cgroup and CPU managers, pod resources, persistent volumes, Go's
  * runtime, work queues of client-go, and its delegated authentication.
  */
 export const FAMILIES = {
@@ -45,6 +45,15 @@ export const FAMILIES = {
     ...["container", "namespace", "pod", "uid"],
   ),
   kubelet_containers_per_pod_count: histogram("The number of containers per pod.", [1, 2, 4, 8, 16]),
+  kubelet_device_plugin_alloc_duration_seconds: histogram(
+    "Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.",
+    DEF_BUCKETS,
+    "resource_name",
+  ),
+  kubelet_device_plugin_registration_total: counter(
+    "Cumulative number of device plugin registrations. Broken down by resource name.",
+    "resource_name",
+  ),
   kubelet_eviction_stats_age_seconds: histogram(
     "Time between when stats are collected, and when pod is evicted based on those stats by eviction signal",
     DEF_BUCKETS,

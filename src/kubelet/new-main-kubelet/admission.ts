@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { AllocateResourcesAdmitHandler } from "../cm/allocate-resources.js";
 import { evictionConfig } from "../eviction/config.js";
 import { EvictionManager } from "../eviction/eviction-manager.js";
 import type { Kubelet } from "../kubelet.js";
@@ -53,9 +54,11 @@ export function newShutdownManager(kubelet: Kubelet): NodeShutdownManager {
 export function newAdmitHandlers(kubelet: Kubelet): readonly PodAdmitHandler[] {
   return [
     kubelet.evictionManager,
+    new AllocateResourcesAdmitHandler(kubelet.deviceManager),
     new PredicateAdmitHandler(
       {
         getNode: () => kubelet.node,
+        updatePluginResources: (pod, allocatable) => kubelet.deviceManager.updatePluginResources(pod, allocatable),
         admissionFailureHandler: new CriticalPodAdmissionHandler(
           {
             recorder: kubelet.recorder,

@@ -6,6 +6,7 @@ import { Informer } from "../../client-go/cache/informer.js";
 import { collectionPath, NODES, SERVICES } from "../../client-go/rest/paths.js";
 import { factFor } from "../../release/facts.js";
 import { AsyncQueue } from "../../util/async-queue.js";
+import { DeviceManager } from "../cm/devicemanager/manager.js";
 import { PodConfig } from "../config/pod-config.js";
 import { SourcesReady } from "../config/sources.js";
 import { PodCache } from "../container/cache.js";
@@ -39,6 +40,7 @@ import { PodDiskStats } from "../stats/pod-disk-stats.js";
 import { SummaryProvider } from "../stats/summary-provider.js";
 import { StatusManager } from "../status/manager.js";
 import { ActiveDeadline } from "../sync/active-deadline.js";
+import { filterOutInactivePods } from "../sync/active-pods.js";
 import { ContainerDeletor } from "../sync/container-deletor.js";
 import { PodDeletionSafety } from "../sync/deletion-safety.js";
 import { ContainerGc } from "../sync/garbage-collection.js";
@@ -147,13 +149,30 @@ export class MainKubelet extends KubeletBase implements Kubelet {
     this.options,
   );
 
+  // Device plugins.
+  readonly deviceManager: DeviceManager = new DeviceManager(
+    {
+      ...this.ctx,
+      metrics: this.metrics,
+      sourcesReady: this.sourcesReady,
+      getActivePods: () => filterOutInactivePods(this, this.podManager.getPods()),
+    },
+    this.options.rootDir,
+    this.signal,
+  );
+
   // The container runtime.
   readonly runtimeState = new RuntimeState(this.deps.clock);
   readonly reasonCache = new ReasonCache();
   readonly backOff = new Backoff(this.deps.clock, CONTAINER_BACK_OFF);
   readonly runtimeHelper = newRuntimeHelper(this);
   readonly runtime: KubeGenericRuntimeManager = newRuntimeManager(this);
-  readonly runtimeUp = new RuntimeUp({ ...this.ctx, runtime: this.runtime, state: this.runtimeState });
+  readonly runtimeUp = new RuntimeUp({
+    ...this.ctx,
+    runtime: this.runtime,
+    state: this.runtimeState,
+    initialize: () => this.deviceManager.start(),
+  });
   readonly podCidr = new PodCidr({ ...this.ctx, runtime: this.runtime });
   readonly images = new NodeImages({ ...this.ctx, runtime: this.runtime }, this.config.nodeStatusMaxImages);
   readonly fileSystems = new FileSystems(

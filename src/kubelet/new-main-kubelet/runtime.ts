@@ -35,6 +35,7 @@ export function newRuntimeHelper(kubelet: Kubelet): KubeletRuntimeHelper {
       allocatable: () => kubelet.allocatable,
       hostIps: () => [kubelet.nodeIp],
       volumes: kubelet.volumes,
+      deviceManager: kubelet.deviceManager,
       dns: newDns(kubelet),
     },
     {

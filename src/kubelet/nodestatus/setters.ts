@@ -21,6 +21,14 @@ export interface KubeletFacts {
   readonly kubeletPort: number;
   /** largest first */
   readonly images: readonly NodeImage[];
+  /** of device plugins; default: none */
+  readonly devices?: DeviceCapacity;
+}
+
+/** What the node's status says about devices, as quantities by resource. Mirrors the results of GetCapacity of the device manager. */
+export interface DeviceCapacity {
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
 }
 
 /** Mirrors v1.ContainerImage. */
@@ -103,6 +111,7 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
   const capacity: Readonly<Record<string, string>> = {
     ...before.capacity,
     ...resourceList(resources),
+    ...kubelet.devices?.capacity,
   };
   const isOffered = ([name]: readonly [string, string]) => capacity[name] !== undefined || !isExtendedResource(name);
   return {
@@ -113,6 +122,7 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
       // Also what an administrator has added: extended resources of the node.
       ...capacity,
       ...resourceList(allocatable(resources, inputs.reservations)),
+      ...kubelet.devices?.allocatable,
     },
     conditions,
     addresses: [...machine.addresses, { type: "Hostname", address: nodeName }],

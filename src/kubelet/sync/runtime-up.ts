@@ -12,6 +12,8 @@ export const RUNTIME_UP_PERIOD_MS = 5_000;
 export interface RuntimeUpDeps {
   readonly runtime: { status(signal: AbortSignal): Promise<readonly RuntimeCondition[]> };
   readonly state: RuntimeState;
+  /** starts what must run before the first pod, once the runtime is up: upstream's initializeRuntimeDependentModules */
+  readonly initialize?: () => Promise<void>;
   readonly clock: Clock;
   readonly trace: Trace;
 }
@@ -23,6 +25,7 @@ export interface RuntimeUpDeps {
  */
 export class RuntimeUp {
   #lastProblem = "";
+  #isInitialized = false;
   #setUp: () => void = () => {};
   /** Resolves when the runtime is ready for the first time: what depends on it starts then. */
   readonly firstUp = new Promise<void>((resolve) => {
@@ -51,6 +54,8 @@ export class RuntimeUp {
       this.#report(`Container runtime not ready: ${problem}`);
       return;
     }
+    if (!this.#isInitialized) await this.deps.initialize?.();
+    this.#isInitialized = true;
     this.#setUp();
     state.setRuntimeSync(clock.now());
     this.#report(network === undefined ? "" : `Container runtime network not ready: ${network}`);

@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import type { V1Container, V1Pod } from "../../../src/apimachinery/api/pod.js";
+import type { DeviceRunContainerOptions } from "../../../src/kubelet/cm/devicemanager/pod-devices.js";
 import type { CgroupDriver } from "../../../src/kubelet/cm/pod-container-manager.js";
 import { KubeletRuntimeHelper } from "../../../src/kubelet/kubelet-pods/runtime-helper.js";
 import { DnsConfigurer } from "../../../src/kubelet/network/dns.js";
@@ -27,6 +28,8 @@ class Lab {
   readonly dataDir = join(this.rootDir, "data");
   readonly configDir = join(this.rootDir, "config");
   readonly helper: KubeletRuntimeHelper;
+  /** what the container gets for its devices; default: it has none */
+  devices: (() => DeviceRunContainerOptions) | undefined;
 
   constructor(cgroupDriver?: CgroupDriver) {
     mkdirSync(this.dataDir, { mode: 0o770 });
@@ -49,6 +52,7 @@ class Lab {
         allocatable: () => ({}),
         hostIps: () => ["192.0.2.1"],
         volumes: { getMountedVolumes: () => volumes },
+        deviceManager: { getDeviceRunContainerOptions: async () => this.devices?.() },
         dns: new DnsConfigurer({ recorder }, { ...dns, kubeVersion: "1.25" }),
       },
       { rootDir: this.rootDir, nodeHostsFile, cgroupDriver },
@@ -79,6 +83,34 @@ test("mounts: a volume, and the hosts file after it", async () => {
     { name: "k8s-managed-etc-hosts", containerPath: "/etc/hosts", hostPath: etcHosts, readOnly: false },
   ]);
   assert.match(readFileSync(etcHosts, "utf8"), /^10\.244\.0\.5\tweb$/m);
+});
+
+test("devices: what their plugins give comes before the container's own, and their error is the container's", async () => {
+  const lab = new Lab();
+  const library = { name: "/lib/gpu", containerPath: "/lib/gpu", hostPath: "/usr/lib/gpu", readOnly: true };
+  const device = { pathOnHost: "/dev/gpu-0", pathInContainer: "/dev/gpu", permissions: "rw" };
+  const annotations = { "example.com/used": "gpu-0" };
+  const envs = [{ name: "GPU", value: "gpu-0" }];
+  lab.devices = () => ({ envs, mounts: [library], devices: [device], annotations });
+  const result = await lab.generate({ env: [{ name: "GPU", value: "mine" }], ...mount("data") });
+  assert.equal(result.outcome, "ok");
+  const options = "options" in result ? result.options : undefined;
+  assert.deepEqual(
+    options?.envs.filter(({ name }) => name === "GPU").map(({ value }) => value),
+    ["gpu-0", "mine"],
+  );
+  assert.deepEqual(
+    options?.mounts.map(({ name }) => name),
+    ["/lib/gpu", "data", "k8s-managed-etc-hosts"],
+  );
+  assert.deepEqual([options?.devices, options?.annotations], [[device], annotations]);
+  lab.devices = () => {
+    throw new Error("device plugin PreStartContainer rpc failed");
+  };
+  assert.deepEqual(await lab.generate({}), {
+    outcome: "failed",
+    message: "device plugin PreStartContainer rpc failed",
+  });
 });
 
 test("mounts: read-only if the mount or the volume is; a relative path starts at the root", async () => {

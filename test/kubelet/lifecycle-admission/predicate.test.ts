@@ -120,6 +120,19 @@ for (const [name, pod, others, reason, message, node = NODE] of refused) {
     assert.deepEqual(await decide(pod, others, node), { admit: false, reason, message }));
 }
 
+test("admission: a device that the pod has counts, although its plugin has gone", async () => {
+  const requests = { "example.com/gpu": "1" };
+  const pod = podOf({ containers: [{ name: "c", resources: { requests, limits: requests } }] });
+  const node = { ...NODE, status: { allocatable: { ...NODE.status?.allocatable, "example.com/gpu": "0" } } };
+  const message = "Node didn't have enough resource: example.com/gpu, requested: 1, used: 0, capacity: 0";
+  assert.deepEqual(await decide(pod, [], node), { admit: false, reason: "OutOfexample.com/gpu", message });
+  const updatePluginResources = (_pod: V1Pod, allocatable: Map<string, number>) =>
+    void allocatable.set("example.com/gpu", 1);
+  const deps = { getNode: () => node, updatePluginResources };
+  const handler = new PredicateAdmitHandler(deps, { os: "linux", kubeVersion: "1.25" });
+  assert.deepEqual(await canAdmitPod([handler], [], pod), { admit: true });
+});
+
 test("admission: without a node every pod is refused", async () => {
   const getNode = () => Promise.reject(new Error("no node"));
   const handler = new PredicateAdmitHandler({ getNode }, { os: "linux", kubeVersion: "1.25" });

@@ -21,6 +21,8 @@ const UPSTREAM = [
   ["kubelet_certificate_manager_server_ttl_seconds", "gauge", "", ""],
   ["kubelet_container_log_filesystem_used_bytes", "gauge", "container namespace pod uid", ""],
   ["kubelet_containers_per_pod_count", "histogram", "", "1 2 4 8 16"],
+  ["kubelet_device_plugin_alloc_duration_seconds", "histogram", "resource_name", DEF],
+  ["kubelet_device_plugin_registration_total", "counter", "resource_name", ""],
   ["kubelet_eviction_stats_age_seconds", "histogram", "eviction_signal", DEF],
   ["kubelet_evictions", "counter", "eviction_signal", ""],
   ["kubelet_graceful_shutdown_end_time_seconds", "gauge", "", ""],

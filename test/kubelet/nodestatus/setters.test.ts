@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "vitest";
-import type { NodeObject } from "../../../src/apimachinery/api/node.js";
+import type { NodeObject, NodeStatus } from "../../../src/apimachinery/api/node.js";
 import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { allocatable, checkResources } from "../../../src/kubelet/nodestatus/resources.js";
 import {
@@ -11,6 +11,7 @@ import {
   type StatusInputs,
   setNodeStatus,
 } from "../../../src/kubelet/nodestatus/setters.js";
+import { defined } from "../../../src/util/defined.js";
 import { START_MS } from "../../support/fake-clock.js";
 
 const RECORDING = "../shared/recordings/apiserver-v1.25/kubelet-client.json";
@@ -80,6 +81,20 @@ describe("setNodeStatus", () => {
     );
     const { "example.com/dongle": _, ...capacity } = after.capacity ?? {};
     assert.deepEqual(setNodeStatus({ ...after, capacity }, later).allocatable, before.allocatable);
+  });
+
+  test("devices of plugins: the healthy ones are allocatable; a plugin that has gone leaves 0", () => {
+    const name = "example.com/gpu";
+    const facts = { containerRuntimeVersion: "", kubeletPort: 0, images: [] };
+    const at = (status: NodeStatus, capacity: string, allocatable?: string) => {
+      const devices = { capacity: { [name]: capacity }, allocatable: defined({ [name]: allocatable }) };
+      return setNodeStatus(status, { ...later, kubelet: { ...facts, devices } });
+    };
+    const amounts = ({ capacity, allocatable }: NodeStatus) => [capacity?.[name], allocatable?.[name]];
+    const with3 = at(before, "3", "2");
+    assert.deepEqual(amounts(with3), ["3", "2"]);
+    assert.deepEqual(amounts(at(with3, "3", "0")), ["3", "0"]);
+    assert.deepEqual(amounts(at(with3, "0")), ["0", "0"]);
   });
 
   test("every heartbeat time moves, a transition time only with its status", () => {

@@ -1,0 +1,159 @@
+import {
+  type ContainerSpec,
+  initContainersOf,
+  isRestartableInitContainer,
+  type V1Pod,
+} from "../../../apimachinery/api/pod.js";
+import { resourcesOf } from "../../../apimachinery/corev1/container-resources.js";
+import { unitValue } from "../../../apimachinery/quantity.js";
+import type { Trace } from "../../../trace/trace.js";
+import type { Clock } from "../../../util/clock.js";
+import { messageOf } from "../../../util/errors.js";
+import { Mutex } from "../../../util/mutex.js";
+import type { KubeletMetrics } from "../../metrics/kubelet-metrics.js";
+import { podText } from "../../types/pod-update.js";
+import { devicesToAllocate } from "./devices-to-allocate.js";
+import type { PodDevices } from "./pod-devices.js";
+import { devicesText, type RegisteredDevices } from "./registered-devices.js";
+
+const FILE = "pkg/kubelet/cm/devicemanager/manager.go";
+
+export interface AllocatorDeps {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly metrics: KubeletMetrics;
+  readonly registered: RegisteredDevices;
+  readonly podDevices: PodDevices;
+  readonly sourcesReady: { allReady(): boolean };
+  /** pods that use the node's resources, with the one that is being admitted */
+  readonly getActivePods: () => readonly V1Pod[];
+}
+
+type Reusable = ReadonlyMap<string, ReadonlySet<string>>;
+
+/**
+ * Chooses devices for containers, and asks their plugins to allocate them.
+ *
+ * Mirrors Allocate, allocateContainerResources and UpdateAllocatedDevices in pkg/kubelet/cm/devicemanager/manager.go.
+ * Differs: one container at a time, so that what is in use follows from what containers have.
+ */
+export class ContainerAllocator {
+  readonly #one = new Mutex();
+  /** what the init containers of the last pod have released, by resource */
+  #reusable: { readonly podUid: string; readonly devices: Reusable } = { podUid: "", devices: new Map() };
+
+  constructor(
+    readonly deps: AllocatorDeps,
+    readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * The caller goes through the pod's init containers first: the later ones use their devices again.
+   * @returns whether the container got any
+   * @throws Error in upstream's words when devices are lacking, or the plugin refuses; the signal's reason
+   */
+  allocate(pod: V1Pod, container: ContainerSpec): Promise<boolean> {
+    return this.#one.run(async () => {
+      const podUid = pod.metadata.uid;
+      const { devices } = this.#reusable.podUid === podUid ? this.#reusable : { devices: new Map() as Reusable };
+      const isChanged = await this.#allocateContainerResources(pod, container, devices);
+      this.#reusable = { podUid, devices: this.#reusableAfter(pod, container, devices) };
+      return isChanged;
+    });
+  }
+
+  /** Mirrors addContainerAllocatedResources and removeContainerAllocatedResources. A sidecar keeps its devices. */
+  #reusableAfter(pod: V1Pod, container: ContainerSpec, before: Reusable): Reusable {
+    const after = new Map(before);
+    const isInit = initContainersOf(pod).some(({ name }) => name === container.name);
+    const releases = isInit && !isRestartableInitContainer(container);
+    for (const { resourceName, deviceIds } of this.deps.podDevices.ofContainer(pod.metadata.uid, container.name)) {
+      const own = Object.values(deviceIds).flat();
+      const others = [...(before.get(resourceName) ?? [])].filter((device) => !own.includes(device));
+      after.set(resourceName, new Set(releases ? [...others, ...own] : others));
+    }
+    return after;
+  }
+
+  /** The limits are enough, because an extended resource has equal requests. */
+  async #allocateContainerResources(pod: V1Pod, container: ContainerSpec, reusable: Reusable): Promise<boolean> {
+    let isChanged = false;
+    for (const [resourceName, quantity] of Object.entries(resourcesOf(container).limits)) {
+      if (!this.isDevicePluginResource(resourceName)) continue;
+      this.#updateAllocatedDevices();
+      const required = unitValue(quantity);
+      if (!this.#needsDevices(pod, container, resourceName, required)) continue;
+      await this.#allocateResource(pod, container, resourceName, required, reusable.get(resourceName) ?? new Set());
+      isChanged = true;
+    }
+    return isChanged;
+  }
+
+  /** A plugin lists the resource, or a container has some of it. */
+  isDevicePluginResource(resourceName: string): boolean {
+    const { registered, podDevices } = this.deps;
+    return registered.healthyOf(resourceName) !== undefined || podDevices.inUse(resourceName) !== undefined;
+  }
+
+  /** A container that is started again has its devices. @throws Error if its request has changed */
+  #needsDevices(pod: V1Pod, { name }: ContainerSpec, resourceName: string, required: number): boolean {
+    const { uid } = pod.metadata;
+    const has = this.deps.podDevices.containerDevices(uid, name, resourceName);
+    if (has === undefined) return required > 0;
+    if (has.length === required) return false;
+    const change = `from ${has.length} to ${required}`;
+    throw new Error(`pod "${uid}" container "${name}" changed request for resource "${resourceName}" ${change}`);
+  }
+
+  async #allocateResource(
+    pod: V1Pod,
+    { name: containerName }: ContainerSpec,
+    resourceName: string,
+    required: number,
+    reusable: ReadonlySet<string>,
+  ): Promise<void> {
+    const { clock, metrics, registered, podDevices } = this.deps;
+    const { signal } = this;
+    const healthy = registered.healthyOf(resourceName);
+    const endpoint = registered.endpointOf(resourceName);
+    if (healthy === undefined || endpoint === undefined) {
+      throw new Error(`can't allocate unregistered device ${resourceName}`);
+    }
+    const { devices, why } = await devicesToAllocate({
+      ...{ resourceName, required, reusable, healthy },
+      inUse: podDevices.inUse(resourceName) ?? new Set(),
+      prefer: async (available, mustInclude) => {
+        if (endpoint.options?.getPreferredAllocationAvailable !== true) return undefined;
+        return endpoint.getPreferredAllocation(available, mustInclude, required, signal).catch((cause: unknown) => {
+          signal.throwIfAborted();
+          throw new Error(`device plugin GetPreferredAllocation rpc failed with err: ${messageOf(cause)}`, { cause });
+        });
+      },
+    });
+    const what = `give ${devicesText(devices)} of ${resourceName} to container ${containerName} of ${podText(pod)}`;
+    this.#decided(what, why, "devicesToAllocate");
+    const startMs = clock.now();
+    const allocResp = await endpoint.allocate(devices, signal).finally(() => {
+      const labels = { resource_name: resourceName };
+      metrics.observe("kubelet_device_plugin_alloc_duration_seconds", clock.now() - startMs, labels);
+    });
+    const deviceIds = registered.byNumaNode(resourceName, devices);
+    podDevices.insert({ podUid: pod.metadata.uid, containerName, resourceName, deviceIds, allocResp });
+  }
+
+  /** Takes their devices from pods that have ended. */
+  #updateAllocatedDevices(): void {
+    const { sourcesReady, getActivePods, podDevices } = this.deps;
+    if (!sourcesReady.allReady()) return;
+    const active = new Set(getActivePods().map(({ metadata }) => metadata.uid));
+    for (const { podUid, containerName, resourceName, deviceIds } of podDevices.keepOnly(active)) {
+      const devices = devicesText(Object.values(deviceIds).flat());
+      const what = `take ${devices} of ${resourceName} from container ${containerName} of pod ${podUid}`;
+      this.#decided(what, "the pod is not active any more", "UpdateAllocatedDevices");
+    }
+  }
+
+  #decided(what: string, why: string, func: string): void {
+    this.deps.trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func } }, { actor: "kubelet" });
+  }
+}

@@ -1,0 +1,173 @@
+import { join } from "node:path";
+import type { ContainerSpec, V1Pod } from "../../../apimachinery/api/pod.js";
+import { resourcesOf } from "../../../apimachinery/corev1/container-resources.js";
+import type { Decoded } from "../../../apimachinery/protobuf/fields.js";
+import { unitValue } from "../../../apimachinery/quantity.js";
+import { messageOf } from "../../../util/errors.js";
+import { Mutex } from "../../../util/mutex.js";
+import { DEVICE_PLUGINS_FOLDER, type Device, type DevicePluginOptions } from "../../apis/deviceplugin/v1beta1.js";
+import type { DeviceCapacity } from "../../nodestatus/setters.js";
+import { podText } from "../../types/pod-update.js";
+import { readCheckpoint, writeCheckpoint } from "./checkpoint.js";
+import { type AllocatorDeps, ContainerAllocator } from "./container-allocator.js";
+import type { PluginClient } from "./plugin/client.js";
+import { type ClientHandler, RegistrationServer } from "./plugin/server.js";
+import { type DeviceRunContainerOptions, PodDevices } from "./pod-devices.js";
+import { RegisteredDevices } from "./registered-devices.js";
+
+/**
+ * Gives the devices of plugins to containers, and remembers which container has which.
+ *
+ * Mirrors ManagerImpl in pkg/kubelet/cm/devicemanager/manager.go.
+ */
+export class DeviceManager implements ClientHandler {
+  readonly #folder: string;
+  readonly #registered: RegisteredDevices;
+  readonly #podDevices = new PodDevices();
+  readonly #allocator: ContainerAllocator;
+  readonly #server: RegistrationServer;
+  readonly #writing = new Mutex();
+
+  /** @param rootDir the kubelet's folder */
+  constructor(
+    readonly deps: Omit<AllocatorDeps, "registered" | "podDevices">,
+    rootDir: string,
+    readonly signal: AbortSignal,
+  ) {
+    this.#folder = join(rootDir, DEVICE_PLUGINS_FOLDER);
+    this.#registered = new RegisteredDevices(deps);
+    const devices = { registered: this.#registered, podDevices: this.#podDevices };
+    this.#allocator = new ContainerAllocator({ ...deps, ...devices }, signal);
+    this.#server = new RegistrationServer({ ...deps, handler: this }, this.#folder, signal);
+  }
+
+  /** where plugins register */
+  get socketPath(): string {
+    return this.#server.socketPath;
+  }
+
+  /**
+   * Reads the checkpoint, and lets plugins register.
+   *
+   * Mirrors Start.
+   * Differs: a kubelet that cannot listen runs without device plugins, where upstream's exits. A folder with a long path is enough.
+   */
+  async start(): Promise<void> {
+    const failed = (message: string, hint: string) =>
+      this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+    try {
+      await this.#readCheckpoint();
+    } catch (error) {
+      failed(
+        `Failed to read the devices of containers: ${messageOf(error)}`,
+        "Containers with devices may share them.",
+      );
+    }
+    try {
+      await this.#server.start();
+    } catch (error) {
+      const hint = "Pods without devices run as usual; a shorter --root-dir may help.";
+      failed(`Device plugins cannot register: ${messageOf(error)}`, hint);
+    }
+  }
+
+  pluginConnected(plugin: PluginClient, options: Decoded<typeof DevicePluginOptions>): void {
+    this.#registered.connected(plugin, options);
+  }
+
+  pluginListAndWatchReceiver(resourceName: string, devices: readonly Decoded<typeof Device>[]): void {
+    this.#registered.update(resourceName, devices);
+    void this.#writeCheckpoint();
+  }
+
+  pluginDisconnected(resourceName: string, why: string): void {
+    this.#registered.disconnected(resourceName, why);
+  }
+
+  getCapacity(): DeviceCapacity {
+    return this.#registered.getCapacity();
+  }
+
+  /** Gives a container its devices, before the pod is admitted. @throws Error as ContainerAllocator.allocate */
+  async allocate(pod: V1Pod, container: ContainerSpec): Promise<void> {
+    if (await this.#allocator.allocate(pod, container)) await this.#writeCheckpoint();
+  }
+
+  /**
+   * Raises what a node offers to what is in use, so that a pod that has its devices passes admission while the plugin is gone.
+   * Mirrors UpdatePluginResources and sanitizeNodeAllocatable.
+   */
+  updatePluginResources(pod: V1Pod, allocatable: Map<string, number>): void {
+    if (!this.#podDevices.hasPod(pod.metadata.uid)) return;
+    for (const [name, count] of this.#podDevices.counts()) {
+      allocatable.set(name, Math.max(allocatable.get(name) ?? 0, count));
+    }
+  }
+
+  /**
+   * What the container gets for its devices, just before it is created. Calls PreStartContainer of plugins that want it.
+   * @returns undefined: it has no devices
+   * @throws Error in upstream's words
+   */
+  async getDeviceRunContainerOptions(
+    pod: V1Pod,
+    container: ContainerSpec,
+  ): Promise<DeviceRunContainerOptions | undefined> {
+    const { uid } = pod.metadata;
+    let needsReAllocate = false;
+    for (const [resourceName, quantity] of Object.entries(resourcesOf(container).limits)) {
+      if (!this.#allocator.isDevicePluginResource(resourceName) || unitValue(quantity) === 0) continue;
+      await this.#callPreStartContainerIfNeeded(uid, container.name, resourceName);
+      const isActive = this.deps.getActivePods().some(({ metadata }) => metadata.uid === uid);
+      // The pod may have been admitted before the plugin had registered with this kubelet.
+      const has = this.#podDevices.containerDevices(uid, container.name, resourceName);
+      if (isActive && has === undefined) needsReAllocate = true;
+    }
+    if (needsReAllocate) await this.allocate(pod, container);
+    return this.#podDevices.deviceRunContainerOptions(uid, container.name, (what) => {
+      const message = `Two device plugins set the ${what} of container ${container.name} of ${podText(pod)}: the first wins.`;
+      this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
+    });
+  }
+
+  async #callPreStartContainerIfNeeded(podUid: string, containerName: string, resourceName: string): Promise<void> {
+    const endpoint = this.#registered.endpointOf(resourceName);
+    if (endpoint === undefined) {
+      throw new Error(`endpoint not found in cache for a registered resource: ${resourceName}`);
+    }
+    if (endpoint.options?.preStartRequired !== true) return;
+    const devices = this.#podDevices.containerDevices(podUid, containerName, resourceName);
+    if (devices === undefined) {
+      const of = `pod ${podUid}, container ${containerName}, resource ${resourceName}`;
+      throw new Error(`no devices found allocated in local cache for ${of}`);
+    }
+    await endpoint.preStartContainer(devices, this.signal).catch((cause: unknown) => {
+      this.signal.throwIfAborted();
+      throw new Error(`device plugin PreStartContainer rpc failed with err: ${messageOf(cause)}`, { cause });
+    });
+  }
+
+  async #readCheckpoint(): Promise<void> {
+    const checkpoint = await readCheckpoint(this.#folder);
+    for (const entry of checkpoint?.podDevices ?? []) this.#podDevices.insert(entry);
+    for (const resourceName of Object.keys(checkpoint?.registeredDevices ?? {})) this.#registered.restore(resourceName);
+  }
+
+  /** A failure is reported; the devices are known until the kubelet ends. */
+  #writeCheckpoint(): Promise<void> {
+    return this.#writing.run(async () => {
+      const podDevices = this.#podDevices.entries;
+      const registeredDevices = this.#registered.forCheckpoint();
+      await writeCheckpoint(this.#folder, { podDevices, registeredDevices }).catch((error: unknown) => {
+        const message = `Failed to write checkpoint file: ${messageOf(error)}`;
+        this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
+      });
+    });
+  }
+
+  /** Ends the connections. The devices of containers stay in the checkpoint. */
+  async close(): Promise<void> {
+    await this.#server.close();
+    await this.#writing.run(async () => {});
+  }
+}
