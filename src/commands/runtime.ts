@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, durationOption, parsePath, parseSpeed } from "../cli/options.js";
+import { addOutputOptions, addPlainOptions, durationOption, parsePath, parseSpeed } from "../cli/options.js";
 import { type Loop, stay } from "../cli/stay.js";
 import { hasKeys } from "../cli/terminal-keys.js";
+import { columnsOf } from "../cli/width.js";
 import { RpcError } from "../cri/status.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
 import { parseReference } from "../runtime/images/reference.js";
@@ -30,7 +31,7 @@ interface UpOptions {
 /** Tests of kubelets and of PLEG run ten thousand containers in it. */
 const MAX_HEAP_MB = 1_024;
 
-/** `kubelab runtime up`: the embedded container runtime as a server of its own. */
+/** `kubelab runtime`: the embedded container runtime as a server of its own, and the images that it can pull. */
 export function addRuntimeCommand(runtime: Command, context: CliContext): void {
   runtime.description(
     "Runs the embedded container runtime. It speaks the Container Runtime Interface: crictl, a kubelet and `kubelab pleg --cri` can use it. Its containers are simulated: on this machine they only touch the logs and mounts that their kubelet names.",
@@ -53,6 +54,12 @@ export function addRuntimeCommand(runtime: Command, context: CliContext): void {
     .option("--seed <number>", "derive all IDs from this number", parseSeed)
     .option("--speed <factor>", "run the clock this many times as fast", parseSpeed)
     .action((options: UpOptions) => runUp(context, options));
+  addPlainOptions(runtime.command("images").description("list the images of the embedded registry")).action(
+    async () => {
+      const { listImages } = await import("./runtime/images.js");
+      context.print(listImages(columnsOf(context.streams.stdout)));
+    },
+  );
 }
 
 /** @throws InvalidArgumentError for an invalid image reference */

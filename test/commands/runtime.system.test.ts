@@ -51,6 +51,18 @@ test("runtime up: the control API runs a pod, and the trace shows it", async () 
   await cli.kill("SIGTERM");
 });
 
+test("runtime images: lists the embedded registry, as text and as JSON", async () => {
+  const text = await runInProcess(["runtime", "images"]);
+  assert.match(text.stdout, /70\.5 MB +nginx: latest, .*1\.7\.\.1\.29\n +a web server/);
+  for (const line of text.stdout.split("\n")) assert.ok(line.length <= 80, line);
+  const json = await runInProcess(["runtime", "images", "--json"]);
+  const images = JSON.parse(json.stdout) as { name: string; repositories: string[]; login?: object }[];
+  assert.deepEqual(images.find(({ name }) => name === "registry.kubelab.example/team/web")?.login, {
+    username: "learner",
+    password: "kubelab",
+  });
+});
+
 /** What it has printed on stdout so far. */
 function collect(cli: CliProcess): () => string {
   let text = "";

@@ -140,8 +140,9 @@ const IMAGES: readonly (readonly [string, Security, string])[] = [
 ];
 for (const [image, securityContext, want] of IMAGES) {
   test(`image ${image}, ${securityContext.noNewPrivs === true ? "without" : "with"} new privileges`, async () => {
-    lab.core.images.add({ domain: "docker.io", path: `library/${image}`, tag: "latest" });
-    const container = lab.run({ image: { image: `docker.io/${image}` }, linux: { securityContext } });
+    lab.core.images.add({ domain: "registry.k8s.io", path: `e2e-test-images/${image}`, tag: "latest" });
+    const name = `registry.k8s.io/e2e-test-images/${image}`;
+    const container = lab.run({ image: { image: name }, linux: { securityContext } });
     const output = lab.output(container);
     await lab.settle();
     assert.equal(output(), want);
@@ -160,8 +161,9 @@ for (const [what, linux, want] of [
 }
 
 test("groups of the image: a user is in the groups that name it", async () => {
-  lab.core.images.add({ domain: "docker.io", path: "x/test-image-predefined-group", tag: "latest" });
-  const container = lab.run({ image: { image: "docker.io/x/test-image-predefined-group" }, command: ["id"] });
+  const path = "k8s-staging-cri-tools/test-image-predefined-group";
+  lab.core.images.add({ domain: "gcr.io", path, tag: "latest" });
+  const container = lab.run({ image: { image: `gcr.io/${path}` }, command: ["id"] });
   const output = lab.output(container);
   await lab.settle();
   assert.equal(output(), "uid=1000(default-user) gid=1000 groups=1000,50000\n");

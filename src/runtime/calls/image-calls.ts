@@ -26,10 +26,10 @@ export function imageCalls(core: RuntimeCore): Handlers<typeof IMAGE_SERVICE> {
       if (found === undefined) return {};
       return { image: imageMessage(found), info: verbose ? { info: imageInfo(found) } : {} };
     },
-    pullImage: async ({ image }, { signal }) => {
+    pullImage: async ({ image, auth }, { signal }) => {
       const name = image?.image ?? "";
       if (name === "") throw invalid("no image name was given");
-      const { imageId } = await core.puller.pull(name, signal);
+      const { imageId } = await core.puller.pull(name, auth, signal);
       core.changes.image(name, "none", "pulled");
       return { imageRef: imageId };
     },

@@ -1,20 +1,13 @@
-import agnhost from "../../../fixtures/images/agnhost.json" with { type: "json" };
-import busybox from "../../../fixtures/images/busybox.json" with { type: "json" };
-import criTools from "../../../fixtures/images/cri-tools.json" with { type: "json" };
-import dnsutils from "../../../fixtures/images/dnsutils.json" with { type: "json" };
-import httpd from "../../../fixtures/images/httpd.json" with { type: "json" };
-import kubernetes from "../../../fixtures/images/kubernetes.json" with { type: "json" };
-import nettool from "../../../fixtures/images/nettool.json" with { type: "json" };
-import nginx from "../../../fixtures/images/nginx.json" with { type: "json" };
-import pause from "../../../fixtures/images/pause.json" with { type: "json" };
-import stress from "../../../fixtures/images/stress.json" with { type: "json" };
-import updateDemo from "../../../fixtures/images/update-demo.json" with { type: "json" };
-import type { Reference } from "./reference.js";
-
-/** The description of an image: a file of fixtures/images. */
+/** The description of an image of the embedded registry: an entry of fixtures/images. */
 export interface ImageDefinition {
-  /** the last part of the names it stands for: `nginx` also matches `example.com/team/nginx` */
-  readonly names: readonly string[];
+  /** where the registry has it: `docker.io/library/nginx`; the first is its usual name */
+  readonly repositories: readonly string[];
+  /** `latest`, or the versions from one to another: `1.7..1.29` */
+  readonly tags: readonly string[];
+  /** what its container does, in a few words */
+  readonly about: string;
+  /** who may pull it; default: anyone. Without a password any is right */
+  readonly login?: { readonly username: string; readonly password?: string };
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -44,33 +37,15 @@ export interface ImageUsage {
   readonly memoryBytes: number;
 }
 
-const DEFINITIONS: readonly ImageDefinition[] = [
-  agnhost,
-  busybox,
-  dnsutils,
-  httpd,
-  ...kubernetes,
-  nettool,
-  nginx,
-  pause,
-  stress,
-  ...criTools,
-  ...updateDemo,
-];
-
-/** The description for an image name; undefined if there is none. */
-export function findDefinition({ path }: Reference): ImageDefinition | undefined {
-  const name = path.split("/").at(-1) ?? "";
-  return DEFINITIONS.find((definition) => definition.names.includes(name));
-}
-
 const SYNTHETIC_BASE_BYTES = 8_000_000;
 const SYNTHETIC_SPREAD_BYTES = 90_000_000;
 
-/** The image for names without a description: a program that waits for a signal, and a busybox. */
+/** An image that a node has and the registry has not: a program that waits for a signal, and a busybox. */
 export function syntheticDefinition(name: string, hash: number): ImageDefinition {
   return {
-    names: [],
+    repositories: [],
+    tags: [],
+    about: "waits for a signal",
     entrypoint: ["/app"],
     cmd: [],
     env: { KUBELAB_IMAGE: name },

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { DirectoryNode } from "../../shell/fs/nodes.js";
-import { findDefinition, type ImageDefinition, syntheticDefinition } from "./definition.js";
+import { type ImageDefinition, syntheticDefinition } from "./definition.js";
 import { formatReference, parseReference, type Reference, repository } from "./reference.js";
+import { findDefinition, presentRepository } from "./registry.js";
 import { buildRootTree } from "./root-tree.js";
 
 /** A pulled image. */
@@ -31,7 +32,7 @@ function sha256(text: string): string {
 export function remoteImage(reference: Reference): RemoteImage {
   const described = findDefinition(reference);
   const tag = described?.hasOneContent === true ? "" : (reference.tag ?? reference.digest ?? "");
-  const identity = `${repository(reference)}:${tag}`;
+  const identity = `${presentRepository(reference)}:${tag}`;
   const hash = sha256(identity);
   return {
     imageId: `sha256:${sha256(`config ${hash}`)}`,

@@ -1,10 +1,13 @@
-import { RpcError } from "../../cri/status.js";
+import type { Init } from "../../apimachinery/protobuf/fields.js";
+import type { AuthConfig } from "../../cri/messages/image.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { ImageStore, StoredImage } from "./image-store.js";
 import { remoteImage } from "./image-store.js";
+import { pullError, type Refusal } from "./pull-error.js";
 import type { PullFault } from "./pull-fault.js";
 import { formatReference, parseReference, type Reference } from "./reference.js";
+import { refusalOf } from "./registry.js";
 
 export interface PullOptions {
   /** duration of a pull, in ms */
@@ -14,10 +17,7 @@ export interface PullOptions {
 /** Layers are reported one after the other. */
 const LAYERS = 4;
 
-/**
- * Simulates pulls, with progress in the trace. Names under the top-level domain `invalid` are unreachable, and names
- * that contain `does-not-exist` or `non-existent` are not found, so that a pod alone can demonstrate ImagePullBackOff.
- */
+/** Pulls images of the embedded registry, with progress in the trace. */
 export class Puller {
   readonly faults = new Map<string, PullFault>();
   readonly #underWay = new Map<string, Promise<StoredImage>>();
@@ -27,10 +27,13 @@ export class Puller {
     public options: PullOptions,
   ) {}
 
-  /** @throws RpcError containerd's error for a failing registry; the signal's reason */
-  async pull(name: string, signal: AbortSignal): Promise<StoredImage> {
+  /** @throws RpcError containerd's error for what the registry refuses; the signal's reason */
+  async pull(name: string, auth: Init<typeof AuthConfig> | undefined, signal: AbortSignal): Promise<StoredImage> {
     const reference = parseReference(name);
     const full = formatReference(reference);
+    this.#say(`${full}: resolving`);
+    const refusal = this.#faultOf(full) ?? refusalOf(reference, auth);
+    if (refusal !== undefined) throw pullError(refusal, reference);
     const same = this.#underWay.get(full);
     // Two pods with the same image wait for one pull; if its caller gives up, this one tries again.
     if (same !== undefined) return same.catch(() => this.#fetch(reference, full, signal));
@@ -45,9 +48,6 @@ export class Puller {
 
   async #fetch(reference: Reference, full: string, signal: AbortSignal): Promise<StoredImage> {
     const { clock, images } = this.deps;
-    this.#say(`${full}: resolving`);
-    const fault = this.#faultFor(reference, full);
-    if (fault !== undefined) throw pullError(fault, reference, full);
     const { definition, digest, imageId } = remoteImage(reference);
     // As containerd does: a layer that the content store has is not fetched again.
     if (images.find(imageId) !== undefined) {
@@ -64,10 +64,9 @@ export class Puller {
     return image;
   }
 
-  #faultFor(reference: Reference, full: string): PullFault["how"] | undefined {
+  #faultOf(full: string): Refusal | undefined {
     for (const { image, how } of this.faults.values()) if (full.includes(image)) return how;
-    if (/(^|\.)invalid(:\d+)?$/.test(reference.domain)) return "unreachable";
-    return /does-not-exist|non-existent/.test(full) ? "not-found" : undefined;
+    return undefined;
   }
 
   #say(text: string): void {
@@ -77,24 +76,4 @@ export class Puller {
 
 function megabytes(bytes: number): string {
   return (bytes / 1_000_000).toFixed(1);
-}
-
-function pullError(how: PullFault["how"], { domain, path }: Reference, full: string): RpcError {
-  const start = `failed to pull and unpack image "${full}": failed to resolve reference "${full}"`;
-  switch (how) {
-    case "not-found":
-      return new RpcError("NotFound", `${start}: ${full}: not found`);
-    case "denied":
-      return new RpcError(
-        "Unknown",
-        `${start}: pull access denied, repository does not exist or may require authorization: authorization failed: no basic auth credentials`,
-      );
-    case "unreachable":
-      return new RpcError(
-        "Unknown",
-        `${start}: failed to do request: Head "https://${domain}/v2/${path}/manifests": dial tcp: lookup ${domain}: no such host`,
-      );
-    case "rate-limited":
-      return new RpcError("Unknown", `${start}: unexpected status from HEAD request: 429 Too Many Requests`);
-  }
 }

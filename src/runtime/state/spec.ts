@@ -81,7 +81,8 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
 /** What an image uses is what its own program uses: not a shell that a pod starts in its place. */
 function usageOf({ config: { command }, image: { definition } }: Container): ImageUsage | undefined {
   const program = command[0]?.split("/").at(-1);
-  return program === undefined || definition.names.includes(program) ? definition.usage : undefined;
+  const isOwn = program === undefined || definition.repositories.some((name) => name.endsWith(`/${program}`));
+  return isOwn ? definition.usage : undefined;
 }
 
 /** The quota of CFS bandwidth control. */

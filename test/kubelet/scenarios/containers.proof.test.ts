@@ -117,12 +117,12 @@ const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: "an image that never comes: ErrImagePull, ImagePullBackOff; then it comes",
-    pod: (name) => pod(name, {}, { image: "lost.example/app:1" }),
+    pod: (name) => pod(name, {}, { image: "httpd:2.4" }),
     steps: [
-      (lab) => lab.runtime.setPullFault("lost.example", "not-found"),
+      (lab) => lab.runtime.setPullFault("httpd", "not-found"),
       /^Pending c=(ErrImagePull|ImagePullBackOff)\/0$/,
       "Pending c=ImagePullBackOff/0",
-      (lab) => lab.runtime.setPullFault("lost.example", undefined),
+      (lab) => lab.runtime.setPullFault("httpd", undefined),
       RUNS,
     ],
   },
