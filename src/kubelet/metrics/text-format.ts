@@ -7,18 +7,20 @@ export interface Sample {
   readonly timeMs?: number;
 }
 
-/** What a family is. All are ALPHA. */
+/** What a family is. All are ALPHA, but for those of cAdvisor, which knows no stability levels. */
 export interface FamilyHead {
+  readonly isRaw?: true;
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge";
 }
 
 /** A family in Prometheus' text format, its samples sorted; "" without samples. */
-export function familyText({ name, help, type }: FamilyHead, samples: readonly Sample[]): string {
+export function familyText({ name, help, type, isRaw }: FamilyHead, samples: readonly Sample[]): string {
   if (samples.length === 0) return "";
   const lines = samples.map((sample) => line(name, sample)).sort();
-  return `# HELP ${name} [ALPHA] ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+  const level = isRaw === true ? "" : "[ALPHA] ";
+  return `# HELP ${name} ${level}${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
 }
 
 function line(name: string, { labels, value, timeMs }: Sample): string {

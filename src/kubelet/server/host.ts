@@ -47,6 +47,8 @@ export interface KubeletServerHost {
   configz?(): Readonly<Record<string, unknown>>;
   /** what /metrics shows */
   readonly metrics: KubeletMetrics;
+  /** the content of /metrics/cadvisor, in Prometheus' text format */
+  cadvisorMetrics?(signal: AbortSignal): Promise<string>;
   /** the content of /metrics/probes, in Prometheus' text format */
   probeMetrics?(): Promise<string>;
   /** the resource usage of the node and its pods; undefined: the server has no statistics */

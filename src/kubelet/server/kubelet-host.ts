@@ -27,6 +27,7 @@ export interface KubeletHostDeps {
   readonly service: Pick<RemoteRuntimeService, "containerStatus" | "execSync">;
   readonly summaryProvider?: KubeletServerHost["summaryProvider"];
   readonly metrics: KubeletMetrics;
+  readonly cadvisorMetrics?: (signal: AbortSignal) => Promise<string>;
   readonly probeMetrics?: () => Promise<string>;
   readonly clock: Clock;
   readonly trace: Trace;
@@ -154,6 +155,10 @@ export class KubeletHost implements KubeletServerHost {
 
   get metrics(): KubeletMetrics {
     return this.deps.metrics;
+  }
+
+  async cadvisorMetrics(signal: AbortSignal): Promise<string> {
+    return (await this.deps.cadvisorMetrics?.(signal)) ?? "";
   }
 
   async probeMetrics(): Promise<string> {

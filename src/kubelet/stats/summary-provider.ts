@@ -1,4 +1,5 @@
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import {
   CriStatsProvider,
   type CriStatsProviderDeps,
@@ -73,6 +74,14 @@ export class SummaryProvider {
     const pods = podDisk === undefined ? listed.pods : await podDisk.withDisk(listed.pods, fs, signal);
     if (fs === undefined || imageFs === undefined) return { node, pods };
     return { node: { ...node, fs, runtime: { imageFs } }, pods: onImageFs(pods, imageFs) };
+  }
+
+  /** The node with its file system, and the pods and containers as the runtime lists them. @throws RuntimeCallError */
+  async getContainers(signal: AbortSignal): Promise<{ readonly node: NodeStats; readonly listed: ListedPodStats }> {
+    const options = { updateCpuUsage: false, onlyCpuAndMemory: false };
+    const listed = await this.deps.provider.listPodStats(options, signal);
+    const fs = await this.deps.fileSystems?.rootFsStats(signal);
+    return { node: { ...this.#node(listed, options), ...defined({ fs }) }, listed };
   }
 
   /** Only CPU and memory. Mirrors GetCPUAndMemoryStats. @throws RuntimeCallError */

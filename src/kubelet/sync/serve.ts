@@ -6,6 +6,7 @@ import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError } from "../../util/files.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
+import { readCadvisorMetrics } from "../cadvisor/read-metrics.js";
 import { servingCertificateMetrics, ttlSeconds } from "../certificate/certificate-metrics.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
 import { kubeletServerCertificate } from "../certificate/kubelet.js";
@@ -55,6 +56,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
       service: kubelet.cri.runtime,
       summaryProvider: kubelet.summaryProvider,
       metrics: kubelet.metrics,
+      cadvisorMetrics: (signal) => readCadvisorMetrics(kubelet, signal),
       probeMetrics: () => kubelet.prober.metrics.text(),
       clock,
       trace,

@@ -71,6 +71,10 @@ export class FakeHost implements KubeletServerHost {
     return this.syncLoop;
   }
 
+  async cadvisorMetrics(): Promise<string> {
+    return "# of cAdvisor\n";
+  }
+
   configz() {
     return { port: 10250 };
   }

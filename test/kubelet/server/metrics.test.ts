@@ -34,3 +34,10 @@ test("an unknown method and path share a series, whoever asks", async () => {
   const labels = { long_running: "false", method: "GET", path: "other", server_type: "readwrite" };
   expect(sampleOf(parseMetrics(answer.text), "kubelet_http_requests_total", labels)).toBe(1);
 });
+
+test("the metrics of containers are below those of the kubelet, and need the same right", async () => {
+  await using lab = await Lab.start();
+  const answer = await lab.client(IDENTITIES.admin).ask("/metrics/cadvisor");
+  expect([answer.status, answer.text]).toEqual([200, "# of cAdvisor\n"]);
+  expect(answer.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+});

@@ -61,10 +61,14 @@ export class RequestMetrics {
   }
 }
 
-/** Serves the kubelet's own metrics at /metrics, and those of the probes at /metrics/probes. There is no cAdvisor. */
-export async function serveMetrics({ host }: HandlerDeps, { response, path }: Call): Promise<void> {
-  const probes = path === "/metrics/probes" ? await host.probeMetrics?.() : undefined;
-  const text = path === "/metrics" ? await host.metrics.text() : (probes ?? "");
+/** Serves the kubelet's own metrics at /metrics, those of its containers at /metrics/cadvisor, and of its probes at /metrics/probes. */
+export async function serveMetrics({ host }: HandlerDeps, { response, path, signal }: Call): Promise<void> {
+  const texts: Readonly<Record<string, () => Promise<string> | undefined>> = {
+    "/metrics": () => host.metrics.text(),
+    "/metrics/cadvisor": () => host.cadvisorMetrics?.(signal),
+    "/metrics/probes": () => host.probeMetrics?.(),
+  };
+  const text = (await texts[path]?.()) ?? "";
   response.setHeader("Content-Type", CONTENT_TYPE);
   response.end(text);
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { readCadvisorMetrics } from "../../../../src/kubelet/cadvisor/read-metrics.js";
 import { parseMetrics, sampleOf } from "../../../support/prometheus.js";
 import { IMAGE, Lab, SERVE } from "../../scenarios/lab.js";
 
@@ -16,7 +17,8 @@ test("a kubelet's requests, volumes, containers and logs are in its /metrics, as
     });
     await lab.history.until("web", /^Running/);
     const { metrics, summaryProvider } = lab.node.kubelet?.kubelet ?? {};
-    await summaryProvider?.get(true, new AbortController().signal);
+    const { signal } = new AbortController();
+    await summaryProvider?.get(true, signal);
     const families = parseMetrics((await metrics?.text()) ?? "");
     const host = new URL(lab.link.url).host;
     const read = (name: string, labels = {}) => sampleOf(families, name, labels);
@@ -36,6 +38,19 @@ test("a kubelet's requests, volumes, containers and logs are in its /metrics, as
     expect(log?.labels).toMatchObject({ container: "c", namespace: "default", pod: "web" });
     expect(log?.value).toBeGreaterThan(0);
     expect(read("kubelet_managed_ephemeral_containers")).toBe(0);
+
+    const { kubelet } = lab.node.kubelet ?? {};
+    const cadvisor = parseMetrics(kubelet === undefined ? "" : await readCadvisorMetrics(kubelet, signal));
+    const { containerId: id } = lab.running("web");
+    const uid = lab.history.pod("web").metadata.uid;
+    const cgroup = `/kubepods/besteffort/pod${uid}`;
+    const ofPod = { container: "", id: cgroup, image: "", name: "", namespace: "default", pod: "web" };
+    const ofContainer = { ...ofPod, container: "c", id: `${cgroup}/${id}`, image: IMAGE, name: id };
+    expect(sampleOf(cadvisor, "container_memory_working_set_bytes", ofContainer)).toBeGreaterThan(0);
+    expect(sampleOf(cadvisor, "container_cpu_usage_seconds_total", { ...ofPod, cpu: "total" })).toBeGreaterThan(0);
+    expect(sampleOf(cadvisor, "container_processes", ofPod)).toBeGreaterThan(1);
+    expect(sampleOf(cadvisor, "container_scrape_error")).toBe(0);
+    expect(cadvisor.get("machine_cpu_cores")?.samples[0]?.value).toBe(4);
   } finally {
     await lab.close();
   }
