@@ -73,6 +73,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
       memoryPool: deps.memory,
       scheduler: deps.scheduler,
       cpuShares: Number(container.resources?.cpuShares ?? 0n),
+      limitMilliCores: () => limitMilliCoresOf(container),
       hasOwnPids: security?.namespaceOptions?.pid === NamespaceMode.CONTAINER,
     },
   };

@@ -38,6 +38,8 @@ export interface MachineOptions {
   readonly scheduler?: Scheduler;
   /** the container's CPU shares; 0: the default */
   readonly cpuShares?: number;
+  /** what its CPU quota allows now; default: no limit */
+  readonly limitMilliCores?: () => number | undefined;
   /** whether the first process is PID 1 of its namespace: false if the pod's containers share one */
   readonly hasOwnPids: boolean;
 }
@@ -76,7 +78,7 @@ export class ContainerMachine implements Machine {
     options.fs.user = options.user;
     this.network = options.network;
     this.memory = new MemoryAccount(options.memoryLimit, options.memoryPool, options.killsTogether);
-    this.cpu = new CpuTime(options.scheduler ?? new Scheduler(), options.cpuShares);
+    this.cpu = new CpuTime(options.scheduler ?? new Scheduler(), options.cpuShares, options.limitMilliCores);
     this.#hasOwnPids = options.hasOwnPids;
     this.fs.attach("proc", procTree(this));
     if (!options.hasOwnPids) this.processes.nextPid(); // PID 1 is the sandbox's own process

@@ -79,10 +79,14 @@ export class CpuTime {
   /** those before them, newest first: taking one from the end moves no other */
   #waiting: Waiter[] = [];
 
-  /** @param shares CPU shares of the container; undefined or 0: 1,024 */
+  /**
+   * @param shares CPU shares of the container; undefined or 0: 1,024
+   * @param limitMilliCores its quota, which only programs heed that stand for the work of whole cores
+   */
   constructor(
     readonly scheduler: Scheduler,
     shares?: number,
+    readonly limitMilliCores: () => number | undefined = () => undefined,
   ) {
     this.#weight = Math.max(MIN_SHARES, shares || DEFAULT_SHARES) / DEFAULT_SHARES;
   }

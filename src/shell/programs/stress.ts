@@ -10,8 +10,8 @@ const STEP_MS = 100;
 const UNITS_PER_STEP = (STEP_MS * 1_000_000) / NS_PER_UNIT;
 
 /**
- * `stress --cpu N --vm N --vm-bytes 250M`: counts the work of N cores, and reports memory to its container, until it is
- * killed.
+ * `stress --cpu N --vm N --vm-bytes 250M`: counts the work of N cores, or as much as the container's limit allows, and
+ * reports memory to its container, until it is killed.
  */
 export async function stress(self: Self): Promise<number> {
   const option = (name: string) => self.argv[self.argv.indexOf(name) + 1];
@@ -25,7 +25,9 @@ export async function stress(self: Self): Promise<number> {
   for (let step = 0; step < STEPS || cores > 0; step++) {
     if (step < STEPS) self.memory.report(bytes / STEPS);
     await self.machine.clock.sleep(STEP_MS, self.signal);
-    await self.machine.cpu.turn(cores * UNITS_PER_STEP, () => self.signal.aborted);
+    const { cpu } = self.machine;
+    const allowed = Math.min(cores, (cpu.limitMilliCores() ?? Number.POSITIVE_INFINITY) / 1000);
+    await cpu.turn(allowed * UNITS_PER_STEP, () => self.signal.aborted);
   }
   return untilKilled(self);
 }

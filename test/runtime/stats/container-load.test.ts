@@ -123,11 +123,18 @@ interface FsInfo {
   readonly containerFilesystems: readonly { readonly usedBytes: { readonly value: number } }[];
 }
 
-test("stress --cpu 2 uses about two cores", async () => {
-  const container = lab.run({ image: { image: "stress" }, command: ["stress", "--cpu", "2"] });
-  await lab.clock.advance(1_000);
-  const before = usageOf(container).cpu;
-  await lab.clock.advance(10_000);
-  const cores = (usageOf(container).cpu - before) / (10 * S);
-  assert.ok(cores > 1.5 && cores < 2.5, `${cores} cores`);
-});
+for (const [what, resources, wantCores] of [
+  ["no limit", {}, 2],
+  ["a limit of 200m", { cpuQuota: 20_000n, cpuPeriod: 100_000n }, 0.2],
+  ["a limit of four cores", { cpuQuota: 400_000n, cpuPeriod: 100_000n }, 2],
+] as const) {
+  test(`stress --cpu 2 with ${what} uses about ${wantCores} cores`, async () => {
+    const command = ["stress", "--cpu", "2"];
+    const container = lab.run({ image: { image: "stress" }, command, linux: { resources } });
+    await lab.clock.advance(1_000);
+    const before = usageOf(container).cpu;
+    await lab.clock.advance(10_000);
+    const cores = (usageOf(container).cpu - before) / (10 * S);
+    assert.ok(cores > 0.75 * wantCores && cores < 1.25 * wantCores, `${cores} cores`);
+  });
+}
