@@ -1,6 +1,6 @@
 // `npm run conformance -- E2E_BINARY [--focus RE] [--node embedded|containerd] [--agnhost BINARY] [--cni FOLDER]
-// [--nodes N] [--timeout SECONDS] [--jobs N] [--keep FOLDER]`: runs the conformance cases of Kubernetes' e2e suite on the embedded
-// control plane. With --keep, the output of each case stays in a file.
+// [--nodes N] [--etcd URL] [--timeout SECONDS] [--jobs N] [--keep FOLDER]`: runs the conformance cases of Kubernetes' e2e suite on the
+// embedded control plane. With --etcd it keeps its state there; with --keep, the output of each case stays in a file.
 import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -24,6 +24,7 @@ const { values: flags, positionals } = parseArgs({
     focus: { type: "string", default: "" },
     node: { type: "string", default: "embedded" },
     nodes: { type: "string", default: "1" },
+    etcd: { type: "string" },
     agnhost: { type: "string" },
     cni: { type: "string" },
     timeout: { type: "string", default: "400" },
@@ -46,7 +47,8 @@ async function main(e2e: string): Promise<void> {
   const nodes = isContainerd ? "0" : flags.nodes;
   const processes: CliProcess[] = [];
   try {
-    const up = await runCliProcess(home, "cluster", "up", "--name", CLUSTER, "--nodes", nodes, "--detach");
+    const state = flags.etcd === undefined ? [] : ["--etcd", flags.etcd];
+    const up = await runCliProcess(home, "cluster", "up", "--name", CLUSTER, "--nodes", nodes, "--detach", ...state);
     if (up.code !== 0) throw new Error(up.stderr);
     if (containerd !== undefined) {
       const node = new CliProcess(home, ["node", "--cluster", CLUSTER, "--cri", containerd.endpoint]);
