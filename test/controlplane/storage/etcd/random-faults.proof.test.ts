@@ -3,12 +3,21 @@ import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { EtcdClient } from "../../../../src/controlplane/storage/etcd/client.js";
 import { openEndpoints } from "../../../../src/controlplane/storage/etcd/endpoints.js";
 import type { EtcdStorage } from "../../../../src/controlplane/storage/etcd/store.js";
-import { CompactedError, type StorageEvent, type StoredEntry } from "../../../../src/controlplane/storage/storage.js";
+import { CompactedError, type StoredEntry } from "../../../../src/controlplane/storage/storage.js";
 import { SystemClock } from "../../../../src/util/clock.js";
 import type { TestEtcd } from "../../../support/etcd.js";
 import { SeededRandom } from "../../../support/fake-clock.js";
 import { suiteNeeding } from "../../../support/requirements.js";
 import { openOwnEtcd, openStorage } from "./fixtures.js";
+import {
+  checkList,
+  checkSegment,
+  checkWrites,
+  endOf,
+  type SeenList,
+  type Segment,
+  type Write,
+} from "./history-checks.js";
 import { RawHistory } from "./raw-history.js";
 
 const PREFIX = "/registry/things/";
@@ -16,21 +25,6 @@ const KEYS = ["a", "b", "c", "d", "n/e"];
 const CLIENTS = 8;
 const FAULTS = 8;
 const clock = new SystemClock();
-
-interface Write {
-  readonly id: string;
-  readonly key: string;
-  readonly type: "put" | "delete";
-  /** undefined: etcd did not answer, so it may have been done */
-  readonly acknowledged: number | "refused" | undefined;
-}
-
-/** What one watcher saw: the list it began with, and the changes after that. */
-interface Segment {
-  readonly start: number;
-  readonly listed: ReadonlyMap<string, number> | undefined;
-  readonly events: StorageEvent[];
-}
 
 /** The storage of one server, and the revision that its clients know to be written. */
 interface World {
@@ -58,11 +52,12 @@ async function runClient(world: World, client: number, random: SeededRandom, isO
     const id = `${client}-${i}`;
     const type = read.entry !== undefined && random.float() < 0.3 ? "delete" : "put";
     const attempt = write(storage, key, type, id, read.entry);
+    const before = read.entry?.modRevision ?? 0;
     const acknowledged = await attempt.then(
       (entry) => entry?.modRevision ?? ("refused" as const),
       () => undefined,
     );
-    world.writes.push({ id, key, type, acknowledged });
+    world.writes.push({ id, key, type, before, acknowledged });
     if (typeof acknowledged === "number") {
       world.newestAcknowledged = Math.max(world.newestAcknowledged, acknowledged);
     }
@@ -84,8 +79,9 @@ async function runWatcher(storage: EtcdStorage, segments: Segment[], random: See
     let seen = endOf(segment);
     try {
       for await (const event of storage.watch(PREFIX, seen, signal)) {
-        segment.events.push(event);
-        seen = event.revision;
+        const { revision, type, key, object } = event;
+        segment.events.push({ revision, type, key, id: String(object["id"]) });
+        seen = revision;
         if (random.float() < 0.02) break;
       }
     } catch (error) {
@@ -98,14 +94,9 @@ async function runWatcher(storage: EtcdStorage, segments: Segment[], random: See
   }
 }
 
-/** The revision up to which it has come. */
-function endOf({ start, events }: Segment): number {
-  return events.at(-1)?.revision ?? start;
-}
-
 /** Newest lists of both servers, each with what was acknowledged before it began. */
-async function runLister(world: World, signal: AbortSignal) {
-  const lists: { readonly revision: number; readonly state: Map<string, number>; readonly after: number }[] = [];
+async function runLister(world: World, signal: AbortSignal): Promise<readonly SeenList[]> {
+  const lists: SeenList[] = [];
   for (let i = 0; !signal.aborted; i++) {
     const after = world.newestAcknowledged;
     const list = await orUndefined((world.servers[i % world.servers.length] as EtcdStorage).list(PREFIX));
@@ -140,37 +131,6 @@ async function createdLast(storage: EtcdStorage): Promise<StoredEntry | undefine
   return (await orUndefined(storage.get(key)))?.entry;
 }
 
-function checkWrites({ writes }: World, history: RawHistory): void {
-  const byRevision = new Map(history.changes.map((change) => [change.revision, change]));
-  const idsOf = history.changes.flatMap(({ value }) => (value === undefined ? [] : [JSON.parse(value).id as string]));
-  expect(new Set(idsOf).size, "no write is done twice").toBe(idsOf.length);
-  for (const { id, key, type, acknowledged } of writes) {
-    if (acknowledged === undefined) continue;
-    if (acknowledged === "refused") {
-      if (type === "put") expect(idsOf, `${id} was refused`).not.toContain(id);
-      continue;
-    }
-    const change = byRevision.get(acknowledged);
-    expect(change, `${type} ${id} was acknowledged`).toMatchObject({ type, key });
-    if (type === "put") expect(JSON.parse(change?.value ?? "{}").id).toBe(id);
-  }
-  const revisions = writes.flatMap(({ acknowledged }) => (typeof acknowledged === "number" ? [acknowledged] : []));
-  expect(new Set(revisions).size, "each write has a revision of its own").toBe(revisions.length);
-}
-
-function checkSegment({ start, listed, events }: Segment, end: number, history: RawHistory): void {
-  if (listed !== undefined) expect(listed, `list at ${start}`).toEqual(history.stateAt(start));
-  const seen = events.map(({ revision, type, key, object }) => `${revision} ${type} ${key} ${String(object["id"])}`);
-  const last = new Map<string, string>();
-  const expected: string[] = [];
-  for (const { revision, type, key, value } of history.changes) {
-    if (value !== undefined) last.set(key, JSON.parse(value).id);
-    // A deletion has the object as it was.
-    if (revision > start && revision <= end) expected.push(`${revision} ${type} ${key} ${String(last.get(key))}`);
-  }
-  expect(seen, `changes from ${start} to ${end}`).toEqual(expected);
-}
-
 async function run(seed: number): Promise<void> {
   const { storage, etcd, stop } = await openOwnEtcd({ requestTimeoutMs: 1_000 });
   const other = await openStorage({ servers: [etcd.url] }, { requestTimeoutMs: 1_000 });
@@ -181,7 +141,7 @@ async function run(seed: number): Promise<void> {
   const watching = new AbortController();
   try {
     const start = await storage.currentRevision();
-    const history = new RawHistory(raw, PREFIX, start);
+    const history = new RawHistory(raw, PREFIX, (object) => object["id"], start);
     const seen: Segment[][] = [0, 1, 2, 3].map(() => [{ start, listed: undefined, events: [] }]);
     const watchers = seen.map((segments, i) =>
       runWatcher(world.servers[i % 2] as EtcdStorage, segments, randoms(), watching.signal),
@@ -201,12 +161,9 @@ async function run(seed: number): Promise<void> {
     await Promise.all(watchers);
 
     const what = `seed ${seed}: ${faults.join(", ")}; ${world.writes.length} writes`;
-    checkWrites(world, history);
-    for (const segment of seen.flat()) checkSegment(segment, endOf(segment), history);
-    for (const { revision, state, after } of await lister) {
-      expect(revision, what).toBeGreaterThanOrEqual(after);
-      expect(state, `${what}: list at ${revision}`).toEqual(history.stateAt(revision));
-    }
+    checkWrites(world.writes, history);
+    for (const segment of seen.flat()) checkSegment(segment, history);
+    for (const list of await lister) checkList(list, history, what);
     expect(world.writes.filter(({ acknowledged }) => typeof acknowledged === "number").length).toBeGreaterThan(50);
   } finally {
     watching.abort();

@@ -1,3 +1,4 @@
+import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import type { EtcdClient } from "../../../../src/controlplane/storage/etcd/client.js";
 import { prefixRange } from "../../../../src/controlplane/storage/etcd/ranges.js";
 import { RANGE } from "../../../../src/controlplane/storage/etcd/rpcs.js";
@@ -5,12 +6,12 @@ import { RANGE } from "../../../../src/controlplane/storage/etcd/rpcs.js";
 const CALL = { timeoutMs: 30_000 };
 
 /** What happened to a key at a revision. */
-export interface RawChange {
+export interface Change {
   readonly revision: number;
   readonly type: "put" | "delete";
   readonly key: string;
-  /** what was put */
-  readonly value: string | undefined;
+  /** of the value; a deletion has that of the last one */
+  readonly id: string;
 }
 
 /** A key's modification revision at some revision of the store, by key. */
@@ -18,14 +19,16 @@ export type RawState = ReadonlyMap<string, number>;
 
 /** All changes of a prefix, found by reading the keys at each revision: no watch takes part. */
 export class RawHistory {
-  readonly changes: RawChange[] = [];
+  readonly changes: Change[] = [];
   readonly #states = new Map<number, RawState>();
+  readonly #ids = new Map<string, string>();
   #revision: number;
 
   /** @param start a revision at which the prefix has no keys */
   constructor(
     readonly client: EtcdClient,
     readonly prefix: string,
+    readonly idOf: (object: KubeObject) => unknown,
     start: number,
   ) {
     this.#revision = start;
@@ -53,10 +56,12 @@ export class RawHistory {
     this.#states.set(revision, state);
     for (const { key, modRevision, value } of kvs) {
       if (Number(modRevision) !== revision) continue;
-      this.changes.push({ revision, type: "put", key: key.toString(), value: value.toString() });
+      const id = String(this.idOf(JSON.parse(value.toString())));
+      this.#ids.set(key.toString(), id);
+      this.changes.push({ revision, type: "put", key: key.toString(), id });
     }
     for (const key of before.keys()) {
-      if (!state.has(key)) this.changes.push({ revision, type: "delete", key, value: undefined });
+      if (!state.has(key)) this.changes.push({ revision, type: "delete", key, id: this.#ids.get(key) ?? "" });
     }
   }
 }
