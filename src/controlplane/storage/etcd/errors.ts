@@ -34,10 +34,13 @@ export class EtcdError extends Error {
 /** Converts grpc-js's error. */
 export function etcdError(server: string, { code, details }: ServiceError): EtcdError {
   const text =
-    /^No connection established\. Last error: (?:Error: )?(.*?)(?: \(\d{4}-\d\d-\d\dT[^)]*\))?\. Resolution note:/.exec(
+    /^No connection established\. Last error: (?:Error: )?(.*?)\s*(?:\(\d{4}-\d\d-\d\dT[^)]*\))?\. Resolution note:/s.exec(
       details,
-    );
-  return new EtcdError(grpcCode(code), server, text === null ? details : `No connection established: ${text[1]}`);
+    )?.[1];
+  if (text === undefined) return new EtcdError(grpcCode(code), server, details);
+  // `802C…:error:0A000412:SSL routines:ssl3_read_bytes:sslv3 alert bad certificate:../deps/…`
+  const why = /:SSL routines:[^:]*:([^:]+):/.exec(text)?.[1] ?? text;
+  return new EtcdError(grpcCode(code), server, `No connection established: ${why}`);
 }
 
 /**
@@ -48,7 +51,7 @@ export function etcdError(server: string, { code, details }: ServiceError): Etcd
 export function asAnswer(error: EtcdError): StatusError {
   if (error.code !== "DeadlineExceeded") return statusError(500, undefined, error.message);
   const text = "request did not complete within requested timeout - context deadline exceeded";
-  return statusError(504, "Timeout", `Timeout: ${text}`, { retryAfterSeconds: 0 });
+  return statusError(504, "Timeout", `Timeout: ${text}`, {});
 }
 
 /** A stored value that cannot be read, named by its key. Requests for this object alone fail. */
