@@ -1,3 +1,4 @@
+import { StatusError } from "../apimachinery/errors.js";
 import { createApiServerCertificate, createClientCertificate, type KeyPair } from "../pki/authority.js";
 import type { CertificateAuthority } from "../pki/issue.js";
 import type { HealthCheck } from "../server/healthz.js";
@@ -38,7 +39,7 @@ const KUBELET_CLIENT = { commonName: "kube-apiserver-kubelet-client", organizati
 /**
  * Starts an embedded control plane: storage, API server, controllers. The API server is ready when it resolves; the
  * controllers' first objects (service accounts, the CA's config map, cluster-info) follow right after.
- * @throws LabError USAGE when the port is taken; as `openState`
+ * @throws LabError USAGE when the port is taken; FAILED when its state cannot be read or written; as `openState`
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   // Facts of servers and controllers belong to no step of the caller.
@@ -55,7 +56,9 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
     return await startOn(options, state, definitions, dispatches);
   } catch (error) {
     await state.storage.close();
-    throw error;
+    if (!(error instanceof StatusError) || error.code < 500) throw error;
+    const hint = "The etcd or the disk that keeps its state says so: see to its space and its health.";
+    throw new LabError("FAILED", `the control plane cannot start: ${error.message}`, hint, { cause: error });
   }
 }
 

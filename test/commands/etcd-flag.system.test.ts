@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { newHome, runCliProcess } from "../support/cli-process.js";
 import { TestEtcd } from "../support/etcd.js";
 import { suiteNeeding } from "../support/requirements.js";
 import { runInProcess } from "../support/run-cli.js";
@@ -12,6 +13,21 @@ suiteNeeding(["etcd"], "commands that start a control plane on etcd", () => {
       const listed = await runInProcess(["token", "list", "--etcd", etcd.url]);
       expect(listed.stdout).toContain("abcdef");
       expect((await runInProcess(["token", "list"])).stdout).not.toContain("abcdef");
+    } finally {
+      await etcd.stop();
+    }
+  });
+
+  test("cluster up, in the background too: exit 4 when etcd refuses", async () => {
+    const etcd = await TestEtcd.start();
+    try {
+      await etcd.ctl("user", "add", "root:secret");
+      await etcd.ctl("user", "grant-role", "root", "root");
+      await etcd.ctl("auth", "enable");
+      for (const flags of [[], ["--detach"]]) {
+        const ended = await runCliProcess(newHome(), "cluster", "up", "--etcd", etcd.url, ...flags);
+        expect([ended.code, ended.stderr]).toEqual([4, expect.stringContaining("etcd refuses: ")]);
+      }
     } finally {
       await etcd.stop();
     }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { KubeList, KubeObject } from "../../src/apimachinery/api/meta.js";
+import type { KubeList, KubeObject, Status } from "../../src/apimachinery/api/meta.js";
 import type { KubeRequest } from "../../src/client-go/rest/client.js";
 import { createClient } from "../../src/client-go/rest/create-client.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
@@ -8,7 +8,7 @@ import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { LabError } from "../../src/util/errors.js";
 import { SystemRandom } from "../../src/util/random.js";
-import { TestEtcd } from "../support/etcd.js";
+import { SMALL, TestEtcd } from "../support/etcd.js";
 import { suiteNeeding } from "../support/requirements.js";
 
 const clock = new SystemClock();
@@ -105,6 +105,24 @@ suiteNeeding(["etcd"], "a control plane on etcd", () => {
       await etcd.comeBack();
       await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(200);
       expect((await ask(controlPlane, { method: "POST", path: CONFIG_MAPS, body: configMap("a") })).status).toBe(201);
+    } finally {
+      await etcd.stop();
+    }
+  });
+
+  test("an etcd without room: reads go on, writes get its words, and the cluster cannot be continued", async () => {
+    const etcd = await TestEtcd.start(undefined, SMALL);
+    try {
+      const why = "etcdserver: mvcc: database space exceeded";
+      {
+        await using controlPlane = await start(etcd);
+        await etcd.fill();
+        const request = { method: "POST", path: CONFIG_MAPS, body: configMap("a") } as const;
+        const { status, body } = await ask<Status>(controlPlane, request);
+        expect([status, body.message]).toEqual([500, why]);
+        expect((await ask(controlPlane, { method: "GET", path: CONFIG_MAPS })).status).toBe(200);
+      }
+      await expect(start(etcd)).rejects.toMatchObject({ code: "FAILED", message: expect.stringContaining(why) });
     } finally {
       await etcd.stop();
     }

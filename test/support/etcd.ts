@@ -11,6 +11,9 @@ const run = promisify(execFile);
 const POLL_MS = 20;
 const START_TIMEOUT_MS = 30_000;
 
+/** An etcd that `fill` fills soon. */
+export const SMALL = ["--quota-backend-bytes=2000000"];
+
 export interface EtcdTls {
   readonly certFile: string;
   readonly keyFile: string;
@@ -117,6 +120,19 @@ export class TestEtcd {
   async ctl(...args: string[]): Promise<string> {
     const env = { ...process.env, ETCDCTL_API: "3" };
     return (await run("etcdctl", [`--endpoints=${this.url}`, ...args], { env })).stdout;
+  }
+
+  /** Writes until it refuses, as long as its alarm is on. Start it with `SMALL`. */
+  async fill(): Promise<void> {
+    const value = "x".repeat(100_000);
+    for (let i = 0; ; i++) {
+      const problem = await this.ctl("put", `/fill/${i}`, value).then(
+        () => "",
+        (error: Error) => error.message,
+      );
+      if (problem.includes("database space exceeded")) return;
+      if (problem !== "") throw new Error(problem);
+    }
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,5 @@
 import { createSecureContext, type SecureContext } from "node:tls";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { TlsSessions } from "../../util/tls-sessions.js";
 import type { RestConfig } from "./client.js";
@@ -28,22 +29,31 @@ export function tlsOf(config: RestConfig): TlsSessions {
 
 const CERTIFICATE_PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 
-function secureContext(config: RestConfig): SecureContext {
+function secureContext({ caPem, clientCertificatePem, clientKeyPem }: RestConfig): SecureContext {
+  return fromPem(caPem, "in the kubeconfig, or in the files that it names", () =>
+    createSecureContext({
+      ...defined({ ca: caPem, cert: clientCertificatePem, key: clientKeyPem }),
+      minVersion: "TLSv1.2",
+    }),
+  );
+}
+
+/**
+ * Runs `read`, which makes something of a CA, a certificate and its key.
+ * @param place where they are, for the hint
+ * @throws LabError BAD_FILE if they cannot be read, or do not belong together
+ */
+export function fromPem<T>(caPem: string | undefined, place: string, read: () => T): T {
   try {
     // OpenSSL would accept a CA text without a certificate as an empty list, and then trust no server.
-    if (config.caPem !== undefined && !CERTIFICATE_PEM.test(config.caPem)) throw new Error("no certificate in the CA");
-    return createSecureContext({
-      ...(config.caPem === undefined ? {} : { ca: config.caPem }),
-      ...(config.clientCertificatePem === undefined ? {} : { cert: config.clientCertificatePem }),
-      ...(config.clientKeyPem === undefined ? {} : { key: config.clientKeyPem }),
-      minVersion: "TLSv1.2",
-    });
+    if (caPem !== undefined && !CERTIFICATE_PEM.test(caPem)) throw new Error("no certificate in the CA");
+    return read();
   } catch (cause) {
-    throw badCredentials(cause);
+    throw badCredentials(cause, place);
   }
 }
 
-function badCredentials(cause: unknown): LabError {
+function badCredentials(cause: unknown, place: string): LabError {
   const mismatch = /key values mismatch|KEY_VALUES_MISMATCH/i.test(String(cause));
   return new LabError(
     "BAD_FILE",
@@ -52,7 +62,7 @@ function badCredentials(cause: unknown): LabError {
       : "the CA, client certificate or client key is not readable PEM",
     mismatch
       ? "Take key and certificate from the same place: they belong together."
-      : "Check the certificate and key in the kubeconfig, or in the files that it names.",
+      : `Check the certificate and key ${place}.`,
     { cause },
   );
 }

@@ -144,15 +144,12 @@ async function bringUpDetached(context: CliContext, given: UpOptions, options: C
   throw new LabError("FAILED", `cluster ${name} ended as soon as it was ready`, "Start it again.");
 }
 
-/** @param exitCode of the cluster's process: its usage error is one of this command, and etcd that does not answer is a target that it does not reach */
+/** Failures of the cluster's process that are those of this command: a usage error, an etcd that does not answer or that refuses. */
+const HANDED_ON = ["USAGE", "CLUSTER_UNREACHABLE", "FORBIDDEN"] as const;
+
+/** @param exitCode of the cluster's process */
 function didNotStart(name: string, why: string, hint: string, exitCode?: number | null): LabError {
-  const { USAGE, CLUSTER_UNREACHABLE } = LAB_ERRORS;
-  const code =
-    exitCode === USAGE.exitCode
-      ? "USAGE"
-      : exitCode === CLUSTER_UNREACHABLE.exitCode
-        ? "CLUSTER_UNREACHABLE"
-        : "FAILED";
+  const code = HANDED_ON.find((one) => LAB_ERRORS[one].exitCode === exitCode) ?? "FAILED";
   return new LabError(code, `cluster ${name} did not start: ${why}`, hint);
 }
 

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { type PeerCertificate, checkServerIdentity as tlsCheckServerIdentity } from "node:tls";
 import { type ChannelOptions, Client, credentials } from "@grpc/grpc-js";
+import { fromPem } from "../../../client-go/rest/tls.js";
 import { LabError } from "../../../util/errors.js";
 import { describeFileError } from "../../../util/files.js";
 import type { EtcdConfig } from "./config.js";
@@ -51,7 +52,8 @@ export async function openEndpoints(config: EtcdConfig): Promise<readonly EtcdEn
     const checkServerIdentity = (_: string, peer: PeerCertificate) => tlsCheckServerIdentity(host, peer);
     // TLS cannot ask for an address by name: the certificate is checked for the address nevertheless.
     const options = isIP(host) === 0 ? OPTIONS : { ...OPTIONS, "grpc.ssl_target_name_override": "localhost" };
-    const channel = credentials.createSsl(ca, key, cert, { checkServerIdentity });
+    const place = "in the files of --etcd-cafile, --etcd-certfile and --etcd-keyfile";
+    const channel = fromPem(ca?.toString(), place, () => credentials.createSsl(ca, key, cert, { checkServerIdentity }));
     return { url, client: new Client(`dns:${address}`, channel, options) };
   });
 }

@@ -1,7 +1,6 @@
 import { LabError } from "../../../util/errors.js";
 import { type ClusterIdentity, parseIdentity } from "../cluster-identity.js";
 import type { EtcdClient } from "./client.js";
-import { asAnswer, EtcdError } from "./errors.js";
 import { CompareTarget } from "./messages.js";
 import { TXN } from "./rpcs.js";
 
@@ -11,7 +10,7 @@ const KEY = "/kubelab/identity";
 /**
  * The identity that etcd has, or else the one that `make` makes: all control planes of an etcd have the same.
  * Differs: kubeadm keeps these files in /etc/kubernetes/pki, and they are copied to each control plane.
- * @throws LabError BAD_FILE for a value that is no identity; StatusError
+ * @throws LabError BAD_FILE for a value that is no identity; EtcdError
  */
 export async function sharedIdentity(
   client: EtcdClient,
@@ -21,17 +20,13 @@ export async function sharedIdentity(
   const key = Buffer.from(KEY);
   const read = { requestRange: { key } };
   const compare = [{ target: CompareTarget.MOD, key }];
-  try {
-    const before = await client.call(TXN, { compare, failure: [read] }, { timeoutMs });
-    if (!before.succeeded) return parse(before.responses[0]?.responseRange?.kvs[0]?.value);
-    const made = await make();
-    const value = Buffer.from(JSON.stringify(made));
-    const success = [{ requestPut: { key, value } }];
-    const after = await client.call(TXN, { compare, success, failure: [read] }, { timeoutMs });
-    return after.succeeded ? made : parse(after.responses[0]?.responseRange?.kvs[0]?.value);
-  } catch (error) {
-    throw error instanceof EtcdError ? asAnswer(error) : error;
-  }
+  const before = await client.call(TXN, { compare, failure: [read] }, { timeoutMs });
+  if (!before.succeeded) return parse(before.responses[0]?.responseRange?.kvs[0]?.value);
+  const made = await make();
+  const value = Buffer.from(JSON.stringify(made));
+  const success = [{ requestPut: { key, value } }];
+  const after = await client.call(TXN, { compare, success, failure: [read] }, { timeoutMs });
+  return after.succeeded ? made : parse(after.responses[0]?.responseRange?.kvs[0]?.value);
 }
 
 function parse(value: Buffer | undefined): ClusterIdentity {

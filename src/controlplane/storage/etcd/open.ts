@@ -1,4 +1,4 @@
-import { LabError } from "../../../util/errors.js";
+import { LabError, type LabErrorCode } from "../../../util/errors.js";
 import type { GrpcCode } from "../../../util/grpc-codes.js";
 import type { ClusterIdentity } from "../cluster-identity.js";
 import { EtcdClient } from "./client.js";
@@ -14,7 +14,16 @@ import { EtcdStorage, type EtcdStorageOptions } from "./store.js";
 const DIAL_TIMEOUT_MS = 10_000;
 /** What etcd answers once it has users: `user name is empty`, `permission denied`. */
 const REFUSALS: ReadonlySet<GrpcCode> = new Set(["InvalidArgument", "PermissionDenied", "Unauthenticated"]);
+/** `etcdserver: mvcc: database space exceeded`, as long as the alarm is on */
+const NO_ROOM: ReadonlySet<GrpcCode> = new Set(["ResourceExhausted"]);
 const TLS_PROBLEM = /certificate|self.signed|altnames|SSL|TLS|wrong version number|ERR_TLS/i;
+
+const USER_HINT =
+  "A user of etcd is the common name of a client certificate: --etcd-certfile and --etcd-keyfile. Its role needs all keys.";
+const ROOM_HINT = "Give it room (etcdctl compact, then defrag), then end the alarm: etcdctl alarm disarm.";
+const TLS_HINT =
+  "--etcd-cafile names the CA of etcd's certificate, --etcd-certfile and --etcd-keyfile the client's own. An etcd without TLS is http://.";
+const UNREACHABLE_HINT = "Start etcd, or name another server with --etcd; one with TLS is https://.";
 
 export interface OpenEtcdDeps {
   readonly kindOf: KindOfKey;
@@ -29,7 +38,7 @@ export interface OpenedEtcd {
 
 /**
  * Connects to etcd and finds the cluster that it holds, or begins a new one.
- * @throws LabError USAGE, BAD_FILE; CLUSTER_UNREACHABLE or CLUSTER_NOT_TRUSTED when no server answers
+ * @throws LabError USAGE, BAD_FILE; CLUSTER_UNREACHABLE or CLUSTER_NOT_TRUSTED when no server answers; FORBIDDEN, REFUSED when etcd refuses
  */
 export async function openEtcd(
   config: EtcdConfig,
@@ -40,7 +49,9 @@ export async function openEtcd(
   const client = new EtcdClient(await openEndpoints(config));
   try {
     await checkReachable(client, dialTimeoutMs);
-    const identity = await sharedIdentity(client, makeIdentity, dialTimeoutMs);
+    const identity = await sharedIdentity(client, makeIdentity, dialTimeoutMs).catch((error: unknown) => {
+      throw startProblem([error], error);
+    });
     return { storage: new EtcdStorage({ client, codec: new StorageCodec(kindOf), report }, options), identity };
   } catch (error) {
     client.close();
@@ -55,20 +66,22 @@ export async function checkReachable(client: EtcdClient, timeoutMs = DIAL_TIMEOU
   try {
     await Promise.any(client.endpoints.map((endpoint) => client.callAt(endpoint, RANGE, request, deadlineMs)));
   } catch (cause) {
-    const problems = (cause as AggregateError).errors as readonly unknown[];
-    const bug = problems.find((one) => !(one instanceof EtcdError));
-    if (bug !== undefined) throw bug;
-    const texts = (problems as readonly EtcdError[]).map(({ server, details }) => `${server}: ${details}`);
-    if (problems.every((one) => REFUSALS.has((one as EtcdError).code))) {
-      const hint =
-        "A user of etcd is the common name of a client certificate: --etcd-certfile and --etcd-keyfile. Its role needs all keys.";
-      throw new LabError("FORBIDDEN", `etcd refuses: ${texts.join("; ")}`, hint, { cause });
-    }
-    const isTls = texts.every((text) => TLS_PROBLEM.test(text));
-    const code = isTls ? "CLUSTER_NOT_TRUSTED" : "CLUSTER_UNREACHABLE";
-    const hint = isTls
-      ? "--etcd-cafile names the CA of etcd's certificate, --etcd-certfile and --etcd-keyfile the client's own."
-      : "Start etcd, or name another server with --etcd.";
-    throw new LabError(code, `etcd does not answer: ${texts.join("; ")}`, hint, { cause });
+    throw startProblem((cause as AggregateError).errors, cause);
   }
+}
+
+/** @param problems of the servers that were asked @returns what is no error of etcd as it is */
+function startProblem(problems: readonly unknown[], cause: unknown): unknown {
+  const bug = problems.find((one) => !(one instanceof EtcdError));
+  if (bug !== undefined) return bug;
+  const errors = problems as readonly EtcdError[];
+  const text = errors.map(({ server, details }) => `${server}: ${details}`).join("; ");
+  const isEvery = (codes: ReadonlySet<GrpcCode>) => errors.every(({ code }) => codes.has(code));
+  const failed = (code: LabErrorCode, what: string, hint: string) =>
+    new LabError(code, `etcd ${what}: ${text}`, hint, { cause });
+  if (isEvery(REFUSALS)) return failed("FORBIDDEN", "refuses", USER_HINT);
+  if (isEvery(NO_ROOM)) return failed("REFUSED", "has no room", ROOM_HINT);
+  return errors.every(({ details }) => TLS_PROBLEM.test(details))
+    ? failed("CLUSTER_NOT_TRUSTED", "does not answer", TLS_HINT)
+    : failed("CLUSTER_UNREACHABLE", "does not answer", UNREACHABLE_HINT);
 }

@@ -8,7 +8,7 @@ import { createApiServerCertificate, createAuthority, createClientCertificate } 
 import { SystemClock } from "../../../../src/util/clock.js";
 import { LabError } from "../../../../src/util/errors.js";
 import { SystemRandom } from "../../../../src/util/random.js";
-import { TestEtcd } from "../../../support/etcd.js";
+import { SMALL, TestEtcd } from "../../../support/etcd.js";
 import { suiteNeeding } from "../../../support/requirements.js";
 
 let made = 0;
@@ -70,6 +70,17 @@ suiteNeeding(["etcd"], "opening etcd", () => {
     }
   });
 
+  test("an etcd without room cannot take a new cluster", async () => {
+    const etcd = await TestEtcd.start(undefined, SMALL);
+    try {
+      await etcd.fill();
+      const why = `${etcd.url}: etcdserver: mvcc: database space exceeded`;
+      expect(await failure({ servers: [etcd.url] })).toBe(`REFUSED etcd has no room: ${why}`);
+    } finally {
+      await etcd.stop();
+    }
+  });
+
   test("TLS: with its CA and a client certificate; another CA or no certificate is refused", async () => {
     const folder = mkdtempSync(join(tmpdir(), "kubelab-etcd-tls-"));
     const file = (name: string, text: string) => {
@@ -99,7 +110,15 @@ suiteNeeding(["etcd"], "opening etcd", () => {
       const refused = `CLUSTER_NOT_TRUSTED etcd does not answer: ${etcd.url}: `;
       expect(await failure({ servers, caFile: file("other.pem", other.certificatePem), ...own })).toContain(refused);
       expect(await failure({ servers, ...own })).toContain(refused);
-      expect(await failure({ servers, caFile })).toMatch(/CLUSTER_(?:NOT_TRUSTED|UNREACHABLE) etcd does not answer/);
+      // One line, though OpenSSL's errors end with one of their own.
+      expect(await failure({ servers, caFile })).toMatch(
+        /^CLUSTER_(?:NOT_TRUSTED|UNREACHABLE) etcd does not answer.*$/,
+      );
+      const mixed = { servers, caFile, ...own, keyFile: file("other.key", other.privateKeyPem) };
+      expect(await failure(mixed)).toBe("BAD_FILE the client key does not belong to the client certificate");
+      const unreadable = "BAD_FILE the CA, client certificate or client key is not readable PEM";
+      expect(await failure({ servers, caFile: own.keyFile })).toBe(unreadable);
+      expect(await failure({ servers, caFile, ...own, certFile: file("text.pem", "text") })).toBe(unreadable);
 
       // With users, the common name of the certificate is the user.
       const ctl = (...args: string[]) =>
@@ -113,7 +132,13 @@ suiteNeeding(["etcd"], "opening etcd", () => {
         certFile: file("nobody.pem", nobody.certificatePem),
         keyFile: file("nobody.key", nobody.privateKeyPem),
       };
+      // The first key that is asked for is /registry/health, the next one the cluster's identity.
+      await ctl("role", "add", "objects");
+      await ctl("role", "grant-permission", "objects", "readwrite", "--prefix=true", "/registry/");
       const denied = `FORBIDDEN etcd refuses: ${etcd.url}: etcdserver: permission denied`;
+      expect(await failure({ servers, caFile, ...theirs })).toBe(denied);
+      await ctl("user", "add", "nobody:secret");
+      await ctl("user", "grant-role", "nobody", "objects");
       expect(await failure({ servers, caFile, ...theirs })).toBe(denied);
     } finally {
       await etcd.stop();
