@@ -110,6 +110,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./proxy.js")).addProxyCommand,
   },
   {
+    name: "explain",
+    summary: "what a reason, a condition, an event, a message or a word means",
+    load: async () => (await import("./explain.js")).addExplainCommand,
+  },
+  {
     name: "trace",
     summary: "view, explain, compare and convert the traces of --trace",
     load: async () => (await import("./trace.js")).addTraceCommand,

@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import type { CliContext } from "../cli/context.js";
+import { addPlainOptions } from "../cli/options.js";
+import { columnsOf } from "../cli/width.js";
+import { OLDEST_RELEASE, parseKubeVersion } from "../release/facts.js";
+import { addExamples } from "./examples.js";
+
+interface ExplainOptions {
+  readonly kubeVersion: string;
+}
+
+/** `kubelab explain TOPIC`: what a reason, a condition, an event, a message or a word means. */
+export function addExplainCommand(explain: Command, context: CliContext): void {
+  addPlainOptions(explain)
+    .description(
+      "Explains a reason, a condition, an event, a message or a word: what it means, which constants of a release decide it, how to see it here, its upstream file and its labs.",
+    )
+    .argument("[topic...]", "a name, the beginning of one, or a message that contains one (default: list all)")
+    .option("--kube-version <release>", "the constants of this release", OLDEST_RELEASE)
+    .action((words: readonly string[], options: ExplainOptions) => runExplain(context, words, options));
+  addExamples(
+    explain,
+    "kubelab explain CrashLoopBackOff",
+    'kubelab explain "PLEG is not healthy: pleg was last seen active 3m12s ago"',
+    "kubelab explain NotReady --kube-version 1.32",
+  );
+}
+
+async function runExplain(context: CliContext, words: readonly string[], options: ExplainOptions): Promise<void> {
+  const kubeVersion = parseKubeVersion(options.kubeVersion);
+  const columns = columnsOf(context.streams.stdout);
+  const [{ TOPIC_GROUPS }, { findTopic }, { listResult, topicResult }] = await Promise.all([
+    import("./explain/topics.js"),
+    import("./explain/find.js"),
+    import("./explain/show.js"),
+  ]);
+  if (words.length === 0) return context.print(listResult(TOPIC_GROUPS, columns));
+  const topic = findTopic(
+    TOPIC_GROUPS.flatMap(({ topics }) => topics),
+    words.join(" "),
+  );
+  context.print(topicResult(topic, kubeVersion, columns));
+}

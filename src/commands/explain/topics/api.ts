@@ -1,0 +1,177 @@
+import type { Topic } from "../topic.js";
+
+const TYPES = "staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/types.go";
+const CORE = "staging/src/k8s.io/api/core/v1/types.go";
+const CERTIFICATES = "staging/src/k8s.io/api/certificates/v1/types.go";
+const NAMESPACES = "pkg/controller/namespace/deletion/status_condition_utils.go";
+
+/** Reasons of Status objects, and conditions of certificate signing requests and namespaces. */
+export const API: readonly Topic[] = [
+  {
+    name: "NotFound",
+    text: "404: the object, or the resource, does not exist. For an object that a client has just seen it means that it has been deleted meanwhile; controllers count that as done.",
+    see: "kubelab request get pods/absent",
+    file: TYPES,
+    labs: ["request"],
+  },
+  {
+    name: "AlreadyExists",
+    text: "409 of a create: an object of that name is there. A controller that gets it reads the object and goes on if it is its own; a name made by generateName is tried again by the client.",
+    see: "kubelab request create pod/web --with pod/web",
+    file: TYPES,
+    labs: ["request"],
+  },
+  {
+    name: "Conflict",
+    also: ["the object has been modified; please apply your changes to the latest version and try again"],
+    text: "409 of an update: the resourceVersion that the client read is not the newest any more, so someone else was faster. Read again, change again, write again. No update is lost, because the storage compares before it puts.",
+    see: "kubelab request create pod/web -v 3",
+    file: TYPES,
+    labs: ["request"],
+  },
+  {
+    name: "FieldManagerConflict",
+    also: ["Apply failed with"],
+    text: "409 of a server-side apply: another manager owns a field that this one wants to set to another value. Leave the field out, agree on the value, or take it over with --force-conflicts.",
+    see: "kubectl get pods -A --show-managed-fields -o yaml",
+    file: "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager/fieldmanager.go",
+  },
+  {
+    name: "Unauthorized",
+    text: "401: the API server does not know who asks: no certificate of its CA, and no valid token. A token that has expired or was deleted ends here; rights are not looked at yet.",
+    facts: ["tokenCacheTtl"],
+    see: "kubelab request get pods -v 3",
+    file: TYPES,
+    labs: ["request", "tokens"],
+  },
+  {
+    name: "Forbidden",
+    text: "403: the API server knows who asks, and neither a role nor the node authorizer allows it, or an admission plugin refuses. The message names user, verb and resource.",
+    facts: ["authorizeNodeWithSelectors"],
+    see: "kubelab request get pods --as jane",
+    file: TYPES,
+    labs: ["request", "bootstrap"],
+  },
+  {
+    name: "Invalid",
+    also: [
+      ...[
+        "FieldValueInvalid",
+        "FieldValueRequired",
+        "FieldValueNotSupported",
+        "FieldValueForbidden",
+        "FieldValueDuplicate",
+      ],
+      ...["FieldValueNotFound", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"],
+    ],
+    text: "422: the object can be read, but breaks rules of its kind. status.details.causes lists each field with its reason: FieldValueRequired, FieldValueNotSupported and so on, so all mistakes are told at once.",
+    see: "kubelab request create pod/Web",
+    file: TYPES,
+    labs: ["request"],
+  },
+  {
+    name: "BadRequest",
+    text: "400: the API server could not make sense of the request: no JSON, an unknown parameter, the name in the path is not the object's.",
+    see: "kubelab request --help",
+    file: TYPES,
+    labs: ["request"],
+  },
+  {
+    name: "MethodNotAllowed",
+    text: "405: the resource exists, and this verb does not, for example the delete of all namespaces in one request.",
+    see: "kubectl api-resources -o wide",
+    file: TYPES,
+  },
+  {
+    name: "InternalError",
+    text: "500: the API server, or something behind it such as a kubelet or a webhook, failed. The message has the error; trying again may help.",
+    see: "kubectl get --raw '/readyz?verbose'",
+    file: TYPES,
+  },
+  {
+    name: "Gone",
+    also: ["Expired", "too old resource version"],
+    text: "410: a watch or a list wants to go on from a version that the storage has compacted. The client lists again and watches from there; Expired is the reason in the Status. Informers do that by themselves.",
+    see: "kubectl get pods -A --watch-only --request-timeout=1s",
+    file: TYPES,
+    labs: ["get-newer-than", "request"],
+  },
+  {
+    name: "ResourceVersionTooLarge",
+    also: ["Too large resource version"],
+    text: "504: a client asks for a version that this server has not seen yet. It waits a few seconds for it, then answers with this cause and the advice to try again.",
+    see: "kubectl get --raw '/api/v1/pods?resourceVersion=1'",
+    file: "staging/src/k8s.io/apiserver/pkg/storage/errors.go",
+  },
+  {
+    name: "TooManyRequests",
+    also: ["DisruptionBudget", "Cannot evict pod as it would violate the pod's disruption budget"],
+    text: "429: not now. For an eviction it means that the pod's disruption budget allows none at the moment; the cause is DisruptionBudget. kubectl drain waits and tries again.",
+    see: "kubectl get poddisruptionbudgets -A",
+    file: TYPES,
+  },
+  {
+    name: "NamespaceTerminating",
+    also: ["because it is being terminated"],
+    text: "The cause in a 403: nothing is created in a namespace that is being deleted. Controllers give up such a create without an event.",
+    see: "kubectl get namespaces",
+    file: TYPES,
+    labs: ["namespace-terminating"],
+  },
+  {
+    name: "NamespaceContentRemaining",
+    also: [
+      ...[
+        "SomeResourcesRemain",
+        "SomeFinalizersRemain",
+        "NamespaceFinalizersRemaining",
+        "ContentRemoved",
+        "ContentDeleted",
+      ],
+      ...[
+        "NamespaceDeletionContentFailure",
+        "ContentDeletionFailed",
+        "NamespaceDeletionDiscoveryFailure",
+        "ResourcesDiscovered",
+      ],
+      ...["NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions"],
+    ],
+    text: "Conditions of a namespace that is Terminating say what it waits for: objects that are still there (SomeResourcesRemain), those with finalizers that no one removes (SomeFinalizersRemain), deletes that fail, or API groups that do not answer. It goes when all are False.",
+    facts: ["namespaceDeletionGracePeriod", "finalizerEstimateSeconds", "orderedNamespaceDeletion"],
+    see: "kubectl get namespaces -o 'custom-columns=NAME:.metadata.name,WHY:.status.conditions[*].message'",
+    file: NAMESPACES,
+    labs: ["namespace-terminating"],
+  },
+  {
+    name: "Approved",
+    also: ["AutoApproved", "KubelabApprove"],
+    text: "A condition of a CertificateSigningRequest: someone with the right to approve for its signer said yes. AutoApproved is the reason of the controller that approves client certificates of nodes; KubelabApprove that of `kubelab csr approve`. The signer issues the certificate next.",
+    facts: ["csrApprovedExpiration", "clusterSigningDuration"],
+    see: "kubelab csr create --node n1 --approve --wait",
+    file: CERTIFICATES,
+    labs: ["csr", "bootstrap"],
+  },
+  {
+    name: "Denied",
+    also: ["KubelabDeny"],
+    text: "A condition of a CertificateSigningRequest: it was refused, and that is final. The kubelet's bootstrap ends with an error and begins again when the kubelet starts again.",
+    facts: ["csrDeniedExpiration"],
+    see: "kubelab csr --help",
+    file: CERTIFICATES,
+    labs: ["csr"],
+  },
+  {
+    name: "SignerValidationFailure",
+    text: "The condition Failed of a request that was approved: it breaks its signer's rules, so no certificate comes. Wrong organization, wrong usages, or a name that is not system:node:NAME.",
+    facts: ["csrMinExpirationSeconds"],
+    see: "kubelab csr inspect --help",
+    file: "pkg/controller/certificates/signer/signer.go",
+    labs: ["csr", "csr-stuck"],
+  },
+  {
+    name: "Healthy",
+    text: "The condition of a ComponentStatus: whether scheduler, controller manager or etcd answered its health check just now. The kind is deprecated; /readyz?verbose says more.",
+    see: "kubectl get componentstatuses",
+    file: CORE,
+  },
+];

@@ -1,0 +1,168 @@
+import type { Topic } from "../topic.js";
+
+const MANAGER = "pkg/kubelet/kuberuntime/kuberuntime_manager.go";
+const CONTAINER = "pkg/kubelet/kuberuntime/kuberuntime_container.go";
+const IMAGES = "pkg/kubelet/images/image_manager.go";
+const SYNC_RESULT = "pkg/kubelet/container/sync_result.go";
+const PODS = "pkg/kubelet/kubelet_pods.go";
+
+/** Waiting and terminated reasons of containers. */
+export const CONTAINERS: readonly Topic[] = [
+  {
+    name: "CrashLoopBackOff",
+    also: ["Back-off restarting failed container"],
+    text: "The container has ended, its restart policy wants it to start again, and the kubelet waits before the next start. The pause doubles with each start up to a limit, and begins anew after the container has run for twice that limit. The word says nothing about the cause: lastState.terminated has the exit code, and `kubectl logs --previous` the last output.",
+    facts: ["containerBackOffPeriod", "maxContainerBackOff", "backOffEventNames"],
+    see: "kubectl run crash --image=busybox -- false && kubectl get pod crash",
+    file: MANAGER,
+    labs: ["crash-loop"],
+  },
+  {
+    name: "ErrImagePull",
+    also: ["Failed to pull image", "failed to pull and unpack image", "failed to resolve reference"],
+    text: "The runtime could not pull the image just now. The event Failed has the runtime's words: the tag is not found, access is denied, the registry's name has no address, or there were too many pulls. The next attempt follows after a pause, in which the reason is ImagePullBackOff.",
+    see: "kubectl run lost --image=nginx:1.161 && kubectl describe pod lost",
+    file: IMAGES,
+    labs: ["images"],
+  },
+  {
+    name: "ImagePullBackOff",
+    also: ["Back-off pulling image"],
+    text: "A pull has failed, and the kubelet waits before the next attempt. The pause belongs to the pod and the image; it doubles up to a limit. ErrImagePull and ImagePullBackOff alternate, but they are one problem: the cause is in the event Failed.",
+    facts: ["containerBackOffPeriod", "maxContainerBackOff", "imageBackOffReason"],
+    see: "kubectl run lost-again --image=nginx:1.161 && kubectl get pod lost-again",
+    file: IMAGES,
+    labs: ["images"],
+  },
+  {
+    name: "ErrImageNeverPull",
+    also: ["is not present with pull policy of Never"],
+    text: "The pull policy is Never, and the node does not have the image. The kubelet does not ask the registry; the container starts once the image is on the node or the policy has changed.",
+    see: "kubectl run never --image=redis --image-pull-policy=Never && kubectl get pod never",
+    file: IMAGES,
+    labs: ["images"],
+  },
+  {
+    name: "InvalidImageName",
+    also: ["Failed to apply default image tag"],
+    text: "The image name cannot be parsed, so no registry is asked: capitals in the repository, spaces, or an empty tag. The API server does not check image names; the kubelet does.",
+    see: 'kubectl run capitals --image=nginx --overrides=\'{"spec":{"containers":[{"name":"a","image":"Nginx"}]}}\' && kubectl get pod capitals',
+    file: IMAGES,
+    labs: ["images"],
+  },
+  {
+    name: "ImageInspectError",
+    also: ["InspectFailed", "Failed to inspect image"],
+    text: "The kubelet asked the runtime whether it has the image, and the call ImageStatus failed. That is a problem of the runtime, not of the image.",
+    see: "kubectl get events -A --field-selector reason=InspectFailed",
+    file: IMAGES,
+  },
+  {
+    name: "RegistryUnavailable",
+    text: "Upstream defines this reason for a registry that does not answer. The CRI does not tell that apart from other failures, so such a pull shows ErrImagePull instead.",
+    see: "kubectl run away --image=registry.invalid/app && kubectl describe pod away",
+    file: "pkg/kubelet/images/types.go",
+    labs: ["images"],
+  },
+  {
+    name: "ContainerCreating",
+    text: "No sandbox with a network is there yet, or the container waits for its turn: volumes are mounted, the sandbox is made, the image is pulled. If a pod stays here, its events name the step: FailedMount, FailedCreatePodSandBox, NetworkNotReady or Pulling.",
+    see: "kubelab journey --explain",
+    file: PODS,
+    labs: ["pod-life", "cni-not-ready"],
+  },
+  {
+    name: "PodInitializing",
+    text: "The containers of the pod wait for its init containers, which run one after the other. A sidecar (an init container with restartPolicy Always) only has to have started.",
+    facts: ["sidecarContainers"],
+    see: "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,INIT:.status.initContainerStatuses[*].state'",
+    file: PODS,
+    labs: ["init-containers"],
+  },
+  {
+    name: "CreateContainerConfigError",
+    text: "The kubelet could not put the container's configuration together, so it did not call the runtime. Most often a ConfigMap or Secret that the environment names is missing, or runAsNonRoot is set and the image runs as root. It tries again with each sync: create the missing object, and the container starts.",
+    see: 'kubectl run no-config --image=busybox --overrides=\'{"spec":{"containers":[{"name":"a","image":"busybox","envFrom":[{"configMapRef":{"name":"absent"}}]}]}}\' && kubectl get pod no-config',
+    file: CONTAINER,
+  },
+  {
+    name: "CreateContainerError",
+    text: "The runtime refused to create the container: CreateContainer failed. The message has the runtime's words, for example a name that is taken or a mount that does not exist.",
+    see: "kubectl get events -A --field-selector reason=Failed",
+    file: CONTAINER,
+  },
+  {
+    name: "RunContainerError",
+    also: ["StartError", "ContainerCannotRun", "executable file not found in $PATH"],
+    text: "The container was created, but StartContainer failed: the command does not exist in the image, or may not be executed. The container then has ended with the reason StartError and exit code 128 (containerd); ContainerCannotRun was dockershim's word for it.",
+    see: "kubectl run typo --image=busybox -- slepp 60 && kubectl describe pod typo",
+    file: CONTAINER,
+    labs: ["crash-loop"],
+  },
+  {
+    name: "PostStartHookError",
+    also: ["FailedPostStartHook", "PreStartHookError", "PreCreateHookError"],
+    text: "The container's postStart hook failed, so the kubelet kills the container, and its restart policy decides what follows. The event FailedPostStartHook tells it. PreStartHookError and PreCreateHookError are for the kubelet's own preparations before create and start.",
+    facts: ["hookEvent"],
+    see: "kubectl get events -A --field-selector reason=FailedPostStartHook",
+    file: CONTAINER,
+  },
+  {
+    name: "FailedPreStopHook",
+    text: "The preStop hook of a container that is to end failed or took too long. The container is stopped all the same. The hook's time is part of the grace period.",
+    facts: ["hookEvent", "preStopWithinOverride", "minimumGracePeriod"],
+    file: CONTAINER,
+  },
+  {
+    name: "CreatePodSandboxError",
+    also: ["FailedCreatePodSandBox", "ConfigPodSandboxError", "Failed to create pod sandbox"],
+    text: "The runtime could not make the pod's sandbox: the pause container or its network failed. No container can start without it. The event FailedCreatePodSandBox has the runtime's words, often those of a CNI plugin; the kubelet tries again.",
+    facts: ["podWorkerBackOffPeriod"],
+    see: "kubectl get events -A --field-selector reason=FailedCreatePodSandBox",
+    file: SYNC_RESULT,
+    labs: ["cni-not-ready"],
+  },
+  {
+    name: "KillContainerError",
+    also: ["KillPodSandboxError", "FailedKillPod"],
+    text: "A container or a sandbox could not be stopped: the runtime's StopContainer or StopPodSandbox failed. The pod stays, and with it its object if it is being deleted, until a later sync succeeds.",
+    see: "kubectl get events -A --field-selector reason=FailedKillPod",
+    file: SYNC_RESULT,
+    labs: ["stuck-terminating"],
+  },
+  {
+    name: "RunInitContainerError",
+    also: ["ContainerNotFound"],
+    text: "An init container failed and the pod's restart policy does not start it again, or a container that should be stopped is not there any more. Both are words of the kubelet's log for one action of a sync.",
+    see: "kubelab node --duration 5s -v 2",
+    file: SYNC_RESULT,
+    labs: ["init-containers"],
+  },
+  {
+    name: "Completed",
+    text: "The container ended with exit code 0. With restart policy Always it starts again all the same, so a program that just ends shows Completed and CrashLoopBackOff in turn. For a Job, Completed is also the event of its end.",
+    see: "kubectl run done --image=busybox --restart=Never -- true && kubectl get pod done",
+    file: "pkg/apis/core/types.go",
+    labs: ["crash-loop", "pod-life"],
+  },
+  {
+    name: "Error",
+    text: "The container ended with another exit code than 0. 1 to 127 are the program's own (126 not executable, 127 not found by the shell); 128 plus N means that signal N ended it: 137 is SIGKILL, 143 SIGTERM.",
+    see: "kubectl run fails --image=busybox --restart=Never -- sh -c 'exit 3' && kubectl get pod fails",
+    file: "pkg/apis/core/types.go",
+    labs: ["crash-loop"],
+  },
+  {
+    name: "OOMKilled",
+    text: "The kernel killed a process of the container because its memory limit was reached; the exit code is 137. It is a matter of the container's own cgroup. A node that runs out of memory evicts whole pods instead, which shows Evicted.",
+    see: 'kubectl run greedy --image=stress --overrides=\'{"spec":{"containers":[{"name":"a","image":"stress","resources":{"limits":{"memory":"64Mi"}}}]}}\' && kubectl get pod greedy',
+    file: "pkg/kubelet/kuberuntime/helpers.go",
+  },
+  {
+    name: "ContainerStatusUnknown",
+    also: ["The container could not be located when the pod was terminated"],
+    text: "The pod is over, and the runtime does not have the container any more, so no one knows how it ended. The kubelet writes exit code 137 in its place.",
+    see: "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,ENDED:.status.containerStatuses[*].state.terminated.reason'",
+    file: "pkg/kubelet/status/status_manager.go",
+  },
+];

@@ -1,0 +1,181 @@
+import type { Topic } from "../topic.js";
+
+const GENERATE = "pkg/kubelet/status/generate.go";
+const PREDICATE = "pkg/kubelet/lifecycle/predicate.go";
+const CORE = "staging/src/k8s.io/api/core/v1/types.go";
+const CONDITIONS =
+  "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,TRUE:.status.conditions[?(@.status==\"True\")].type'";
+const PHASES = "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,PHASE:.status.phase,REASON:.status.reason'";
+
+/** Phases, conditions, and why a kubelet refuses or ends a pod. */
+export const PODS: readonly Topic[] = [
+  {
+    name: "Pending",
+    text: "The phase of a pod whose containers have not all been started: the scheduler has found no node yet, or the kubelet is still at volumes, sandbox, images or init containers. PodScheduled tells which side it is.",
+    see: PHASES,
+    file: "pkg/kubelet/kubelet_pods.go",
+    labs: ["pending-forever", "pod-life"],
+  },
+  {
+    name: "Running",
+    text: "The phase of a pod whose containers were all created, and of which at least one runs or will start again. A pod in CrashLoopBackOff is Running as well: the phase is not health, Ready is.",
+    see: PHASES,
+    file: "pkg/kubelet/kubelet_pods.go",
+    labs: ["pod-life", "status-manager"],
+  },
+  {
+    name: "Succeeded",
+    text: "The phase of a pod whose containers all ended with exit code 0 and will not start again. It is final: a pod never leaves Succeeded or Failed.",
+    see: PHASES,
+    file: "pkg/kubelet/kubelet_pods.go",
+    labs: ["pod-life"],
+  },
+  {
+    name: "Failed",
+    text: "As a phase: all containers have ended for good, at least one with another exit code than 0, or the pod was refused, evicted or out of time. As an event of the kubelet: a container could not be created or started, or an image not be pulled; the message has the cause.",
+    see: "kubectl get events -A --field-selector reason=Failed",
+    file: "pkg/kubelet/kubelet_pods.go",
+    labs: ["pod-life", "images"],
+  },
+  {
+    name: "Unknown",
+    also: ["NodeLost"],
+    text: "As a condition's status: the one who should report has not done so for too long, for example a node without heartbeats. As a pod's phase it was used for lost nodes in old releases. kubectl shows NodeLost pods that are being deleted as Unknown.",
+    facts: ["nodeMonitorGracePeriod"],
+    see: "kubelab lease --stop-after 2 --speed 20",
+    file: CORE,
+    labs: ["heartbeats", "not-ready"],
+  },
+  {
+    name: "Terminating",
+    text: "Not a phase: kubectl shows it for an object with a deletionTimestamp. The API server has accepted the deletion, and the kubelet stops the containers, waits for the grace period, cleans up and removes the object. An object with finalizers stays until each is removed.",
+    facts: ["minimumGracePeriod", "deletedPodsEnd"],
+    see: "kubelab journey --delete",
+    file: "pkg/printers/internalversion/printers.go",
+    labs: ["stuck-terminating", "pod-workers", "pod-life"],
+  },
+  {
+    name: "Ready",
+    also: ["ContainersReady"],
+    text: "A pod is Ready when all its containers are, and all its readiness gates are True; only then it is an endpoint of its Services. ContainersReady leaves the gates out. A node is Ready when its kubelet says so and its Lease is renewed in time.",
+    facts: ["nodeMonitorGracePeriod"],
+    see: CONDITIONS,
+    file: GENERATE,
+    labs: ["status-manager", "heartbeats"],
+  },
+  {
+    name: "ContainersNotReady",
+    also: ["containers with unready status", "UnknownContainerStatuses", "ReadinessGatesNotReady"],
+    text: "Why Ready or ContainersReady is False: a container does not run, or its readiness or startup probe has not succeeded; the message names it. UnknownContainerStatuses: the kubelet has no status of a container yet. ReadinessGatesNotReady: a condition that spec.readinessGates names is not True.",
+    see: CONDITIONS,
+    file: GENERATE,
+    labs: ["status-manager"],
+  },
+  {
+    name: "Initialized",
+    also: ["ContainersNotInitialized", "containers with incomplete status"],
+    text: "True once all init containers have completed, and all sidecars have started. ContainersNotInitialized with their names is the reason while it is False.",
+    facts: ["sidecarContainers", "initContainerStarted"],
+    see: CONDITIONS,
+    file: GENERATE,
+    labs: ["init-containers"],
+  },
+  {
+    name: "PodCompleted",
+    also: ["PodFailed"],
+    text: "Why a pod that is over is not Ready: all its containers ended well (PodCompleted), or at least one failed (PodFailed).",
+    see: CONDITIONS,
+    file: GENERATE,
+  },
+  {
+    name: "PodScheduled",
+    text: "True once the pod is bound to a node. While it is False, its reason is Unschedulable (no node fits), SchedulingGated (spec.schedulingGates) or SchedulerError, and the message counts the nodes by cause.",
+    facts: ["podSchedulingReadiness"],
+    see: CONDITIONS,
+    file: "pkg/scheduler/schedule_one.go",
+    labs: ["scheduler", "pending-forever"],
+  },
+  {
+    name: "PodReadyToStartContainers",
+    text: "True once the pod has a sandbox with a network. It tells a slow CNI plugin from a slow image.",
+    facts: ["podReadyToStartContainers"],
+    see: CONDITIONS,
+    file: "pkg/kubelet/status/generate.go",
+  },
+  {
+    name: "DisruptionTarget",
+    also: [
+      "TerminationByKubelet",
+      "PreemptionByScheduler",
+      "EvictionByEvictionAPI",
+      "DeletionByTaintManager",
+      "DeletionByPodGC",
+    ],
+    text: "The pod is about to be ended by something else than its own containers; the reason says by whom: the kubelet (eviction, shutdown, room for a critical pod), the scheduler, the eviction API, the taint manager, or the garbage collector of pods. A Job's podFailurePolicy can look at it.",
+    facts: ["podDisruptionConditions", "jobPodFailurePolicy"],
+    see: CONDITIONS,
+    file: CORE,
+  },
+  {
+    name: "Evicted",
+    also: ["The node was low on resource", "The node had condition"],
+    text: "The kubelet has ended the pod because memory, disk, inodes or process ids of the node ran short, or the pod used more local storage than its limit. Pods that use more than their requests go first, by priority. The phase is Failed, and the object stays until it is deleted.",
+    facts: ["evictionMonitoringPeriod", "evictionMessageDetails", "immediateEvictionGracePeriod"],
+    see: PHASES,
+    file: "pkg/kubelet/eviction/eviction_manager.go",
+  },
+  {
+    name: "DeadlineExceeded",
+    also: ["Pod was active on the node longer than the specified deadline"],
+    text: "The pod, or the Job, has run longer than its activeDeadlineSeconds. The pod becomes Failed; a Job also deletes its running pods.",
+    see: PHASES,
+    file: "pkg/kubelet/active_deadline.go",
+  },
+  {
+    name: "NodeShutdown",
+    also: [
+      "Terminated",
+      "Pod was terminated in response to imminent node shutdown",
+      "Pod was rejected as the node is shutting down",
+    ],
+    text: "The node's machine shuts down, and its kubelet ends the pods in order of priority within shutdownGracePeriod. Ended pods have the reason Terminated, and pods that come meanwhile are refused with NodeShutdown.",
+    see: "kubectl get events -A --field-selector reason=NodeShutdown",
+    file: "pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go",
+  },
+  {
+    name: "OutOfcpu",
+    also: ["OutOfmemory", "OutOfpods", "OutOfephemeral-storage", "Node didn't have enough resource"],
+    text: "The kubelet refused the pod: what is left on the node is less than the pod requests. The scheduler checks the same, so it happens to static pods, to pods with spec.nodeName, and when two pods race for one place. The pod is Failed for good.",
+    facts: ["podRejectedMessage", "podRejectedKeepsQosClass"],
+    see: PHASES,
+    file: PREDICATE,
+  },
+  {
+    name: "NodeAffinity",
+    also: ["NodeName", "NodePorts", "TaintToleration", "Predicate NodeAffinity failed"],
+    text: "The kubelet refused the pod although it is bound to this node: its node affinity or nodeSelector does not match, it names another node, a host port is taken, or a NoExecute taint is not tolerated. The kubelet repeats these checks of the scheduler, because labels may have changed and static pods bypass it.",
+    see: PHASES,
+    file: PREDICATE,
+    labs: ["scheduler"],
+  },
+  {
+    name: "UnexpectedAdmissionError",
+    also: ["InvalidNodeInfo", "PodOSNotSupported", "PodOSSelectorNodeLabelDoesNotMatch"],
+    text: "The kubelet could not decide whether to run the pod, or refused it: making room failed, it does not know its own Node, or the pod wants another operating system.",
+    see: PHASES,
+    file: PREDICATE,
+  },
+  {
+    name: "Preempting",
+    text: "A critical pod did not fit, so the kubelet ends pods of lower priority on its node. They become Failed with this reason. The scheduler's preemption is another thing: see Preempted.",
+    file: "pkg/kubelet/preemption/preemption.go",
+  },
+  {
+    name: "NotReady",
+    text: "For a node: the condition Ready is False (its kubelet says why) or Unknown (its kubelet has been silent for the grace period). Taints follow, and pods without a toleration are evicted after some minutes. kubectl shows both as NotReady.",
+    facts: ["leaseRenewInterval", "nodeMonitorGracePeriod", "nodeMonitorPeriod", "defaultNotReadyTolerationSeconds"],
+    see: "kubelab lease --stop-after 2 --speed 20",
+    file: "pkg/controller/nodelifecycle/node_lifecycle_controller.go",
+    labs: ["heartbeats", "not-ready", "pleg-not-healthy", "cni-not-ready"],
+  },
+];

@@ -1,0 +1,63 @@
+import { Command } from "commander";
+import type { OutputOptions } from "../cli/options.js";
+import type { CliSession } from "../cli/session.js";
+import { columnsOf } from "../cli/width.js";
+import { enterScope } from "../trace/scope.js";
+import { CAUSES_LEVEL } from "../trace/trace.js";
+import { COMMANDS } from "./command-table.js";
+
+/** Columns beside the flags of a help: with fewer, commander leaves the breaking of lines to the terminal. */
+const MIN_WIDTH_TO_WRAP = 20;
+
+/** Loads the one command that the line names; the others are only listed. */
+export async function buildProgram(argv: readonly string[], version: string, session: CliSession): Promise<Command> {
+  const { stdout, stderr } = session.streams;
+  const program = new Command("kubelab")
+    .description("A kubelet you can read: runs each chapter of how a node joins a cluster and prints every step.")
+    .version(version)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .configureHelp({
+      helpWidth: Math.min(columnsOf(stdout), 100),
+      minWidthToWrap: MIN_WIDTH_TO_WRAP,
+      commandDescription,
+    })
+    .addHelpText("after", "\nStart here: kubelab learn\nThe flags of a command: kubelab COMMAND --help")
+    .showHelpAfterError("(add --help for the flags)")
+    .hook("preAction", (_program, action) => {
+      const output = action.optsWithGlobals<OutputOptions>();
+      session.useOutput(output);
+      const { duration } = action.opts<{ readonly duration?: number }>();
+      if (duration !== undefined) session.limitStart(duration);
+      // What a command does outside its chapter, such as opening its target, is the user's command as well.
+      if (keepsCauses(output)) enterScope({ origin: "command" });
+      return session.load();
+    });
+  const words = argv.filter((word) => !word.startsWith("-"));
+  const wanted = words[0] === "help" ? words[1] : words[0];
+  for (const entry of COMMANDS) {
+    const command = program.command(entry.name).summary(entry.summary);
+    if (entry.name !== wanted) continue;
+    (await entry.load())(command, session);
+    acceptVersion(command, version);
+  }
+  // The program's own flags come before the command, and are not suggested to it. Last, because commands inherit this.
+  return program.enablePositionalOptions();
+}
+
+/** `kubelab lease --version` prints the same as before the command. Only the program's help lists the flag. */
+function acceptVersion(command: Command, version: string): void {
+  command.version(version);
+  command.options.at(-1)?.hideHelp();
+  for (const inner of command.commands) acceptVersion(inner, version);
+}
+
+function keepsCauses({ trace, ui, verbosity = 0 }: OutputOptions): boolean {
+  return trace !== undefined || ui !== undefined || verbosity >= CAUSES_LEVEL;
+}
+
+/** A list of commands has phrases; the help of one has a sentence. */
+function commandDescription(command: Command): string {
+  const text = command.description();
+  return text === "" || text.endsWith(".") ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

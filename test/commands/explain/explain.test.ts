@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { findTopic } from "../../../src/commands/explain/find.js";
+import { TOPIC_GROUPS } from "../../../src/commands/explain/topics.js";
+import { runInProcess } from "../../support/run-cli.js";
+
+const TOPICS = TOPIC_GROUPS.flatMap(({ topics }) => topics);
+
+const FOUND = [
+  ["CrashLoopBackOff", "CrashLoopBackOff"],
+  ["crashloopbackoff", "CrashLoopBackOff"],
+  ["crash", "CrashLoopBackOff"],
+  ["NotReady", "NotReady"],
+  ["failed", "Failed"],
+  ["KubeletHasDiskPressure", "DiskPressure"],
+  ["PLEG is not healthy", "PLEG is not healthy"],
+  ["PLEG is not healthy: pleg was last seen active 3m12.4s ago; threshold is 3m0s", "PLEG is not healthy"],
+  ["pleg", "PLEG"],
+  ["Warning  BackOff  3s (x4 over 40s)  kubelet  Back-off restarting failed container", "CrashLoopBackOff"],
+  ['Back-off pulling image "nginx:1.161"', "ImagePullBackOff"],
+  ["0/3 nodes are available: 3 Insufficient cpu.", "FailedScheduling"],
+  [
+    "x509: certificate signed by unknown authority (possibly because of ...)",
+    "x509: certificate signed by unknown authority",
+  ],
+  ["container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady", "NetworkReady"],
+  ["  evented   pleg ", "evented PLEG"],
+  ["GetNewerThan", "pod cache"],
+] as const;
+for (const [asked, want] of FOUND) {
+  test(`explain ${asked}: ${want}`, () => assert.equal(findTopic(TOPICS, asked).name, want));
+}
+
+const REFUSED = [
+  ["CrashLopBackOf", /no topic "CrashLopBackOf": did you mean CrashLoopBackOff\?/],
+  ["Image", /"Image" is the beginning of several topics: .*ImagePullBackOff/],
+  ["zzzzzzzzzzzzzzzzzzzzzzz", /^there is no topic "z+"$/],
+  ["", /no topic ""/],
+] as const;
+for (const [asked, message] of REFUSED) {
+  test(`explain ${JSON.stringify(asked)}: refused`, () => {
+    assert.throws(() => findTopic(TOPICS, asked), { code: "USAGE", message });
+  });
+}
+
+test("explain: values come from the table of facts, for the release that is asked for", async () => {
+  const of = async (...words: string[]) => (await runInProcess(["explain", "NodeStatusUnknown", ...words])).stdout;
+  assert.match(await of(), /Decided by, in v1\.25:\n(.*\n)* +nodeMonitorGracePeriod +40 s +v1\.25/);
+  assert.match(await of("--kube-version", "1.32"), /nodeMonitorGracePeriod +50 s +v1\.32 \(40 s before\)/);
+});
+
+test("explain: a topic has its text, a command, its upstream file and its labs, within 80 columns", async () => {
+  const { code, stdout } = await runInProcess(["explain", "PLEG", "is", "not", "healthy"]);
+  assert.equal(code, 0);
+  for (const line of stdout.split("\n")) assert.ok(line.length <= 80, line);
+  assert.match(stdout, /^PLEG is not healthy\n {2}The kubelet's list/);
+  assert.match(stdout, /See it here:\n {2}kubelab pleg/);
+  assert.match(
+    stdout,
+    /Upstream: pkg\/kubelet\/pleg\/generic\.go\nLabs: pleg-not-healthy, pleg \(kubelab learn start pleg-not-healthy\)/,
+  );
+});
+
+test("explain: an event without a command of its own shows how to list such events", async () => {
+  const { stdout } = await runInProcess(["explain", "DNSConfigForming"]);
+  assert.match(stdout, /kubectl get events -A --field-selector reason=DNSConfigForming/);
+});
+
+test("explain: JSON of a topic and of the list", async () => {
+  const topic = JSON.parse((await runInProcess(["explain", "Lease", "--json"])).stdout);
+  assert.deepEqual([topic.name, topic.kubeVersion, topic.constants[0].value], ["Lease", "1.25", "10 s"]);
+  const list = JSON.parse((await runInProcess(["explain", "--json"])).stdout) as { topics: { name: string }[] }[];
+  assert.equal(list.flatMap(({ topics }) => topics).length, TOPICS.length);
+});
+
+test("explain: the list has every topic; wrong words and releases are usage errors", async () => {
+  const { stdout } = await runInProcess(["explain"]);
+  for (const { name } of TOPICS) assert.ok(stdout.replace(/\s+/g, " ").includes(name), name);
+  const wrong = await runInProcess(["explain", "CrashLopBackOf"]);
+  assert.deepEqual([wrong.code, wrong.stdout], [2, ""]);
+  assert.match(wrong.stderr, /did you mean CrashLoopBackOff\?\nList them: kubelab explain/);
+  assert.equal((await runInProcess(["explain", "Lease", "--kube-version", "1.19"])).code, 2);
+});
