@@ -3,6 +3,7 @@ import type { Clock } from "../util/clock.js";
 import type { Sight } from "./evidence.js";
 import { type CheckView, evaluateLeaf, type Verdict } from "./leaf-check.js";
 import type { Check } from "./schema.js";
+import type { StateTable } from "./state-table.js";
 
 /** Evaluates a check once. @throws LabError if the cluster is unreachable */
 export async function evaluate(check: Check, view: CheckView, signal: AbortSignal): Promise<Verdict> {
@@ -57,13 +58,17 @@ export function withinMs({ within }: Check): number {
 async function evaluateAll(checks: readonly Check[], view: CheckView, signal: AbortSignal): Promise<Verdict> {
   const seen: string[] = [];
   const sights: Sight[] = [];
+  const tables: StateTable[] = [];
+  let isRaw = true;
   for (const one of checks) {
     const verdict = await evaluate(one, view, signal);
     if (!verdict.ok) return verdict;
     seen.push(verdict.seen);
     sights.push(...(verdict.sights ?? []));
+    tables.push(...(verdict.tables ?? []));
+    isRaw &&= verdict.isRaw === true;
   }
-  return { ok: true, seen: seen.join("; "), sights };
+  return { ok: true, seen: seen.join("; "), sights, tables, isRaw };
 }
 
 async function evaluateAny(checks: readonly Check[], view: CheckView, signal: AbortSignal): Promise<Verdict> {
@@ -77,10 +82,13 @@ async function evaluateAny(checks: readonly Check[], view: CheckView, signal: Ab
     ok: false,
     seen: failed.map(({ seen }) => seen).join("; "),
     want: failed.map(({ want }) => want).join(view.say("or")),
+    isRaw: failed.some((one) => one.isRaw === true),
+    isRawWant: failed.some((one) => one.isRawWant === true),
   };
 }
 
 function negated(verdict: Verdict, say: Say): Verdict {
-  const { ok, seen, sights = [] } = verdict;
-  return ok ? { ok: false, seen, want: say("wantNot", { seen }), sights } : { ok: true, seen, sights };
+  const { ok, seen, sights = [], isRaw = false } = verdict;
+  if (!ok) return { ok: true, seen, sights, isRaw };
+  return { ok: false, seen, want: say("wantNot", { seen }), sights, isRaw, isRawWant: isRaw };
 }

@@ -70,8 +70,30 @@ export function evidenceFor(sights: readonly Sight[], events: readonly TraceEven
   const graph = TraceGraph.of(events);
   const found = sights.flatMap((sight) => factOf(sight, graph) ?? []);
   const [latest] = found.toSorted((a, b) => b.atMs - a.atMs);
-  if (latest === undefined) return undefined;
-  const chain = graph.chainOf(latest);
+  return latest === undefined ? undefined : evidenceOf(graph.chainOf(latest));
+}
+
+/** Facts of a step in which a cause is searched: a limit for steps that last long. */
+const MAX_SEARCHED = 300;
+
+/**
+ * The last change or decision that a step's own commands have caused, for a check that sees no object and no output.
+ * @param events the facts of the lab
+ * @param ofStep those since the step began
+ * @returns undefined if they have caused none
+ */
+export function evidenceOfStep(ofStep: readonly TraceEvent[], events: readonly TraceEvent[]): Evidence | undefined {
+  const graph = TraceGraph.of(events);
+  const candidates = ofStep.filter(({ kind, level }) => (kind === "state" || kind === "decision") && level <= 2);
+  for (const one of candidates.slice(-MAX_SEARCHED).toReversed()) {
+    const chain = graph.chainOf(one);
+    const [first] = chain;
+    if (first !== undefined && (first.actor === "user" || isOfKubectl(first))) return evidenceOf(chain);
+  }
+  return undefined;
+}
+
+function evidenceOf(chain: readonly TraceEvent[]): Evidence {
   const facts = mostTelling(chain);
   // A request's start is computed from rounded times: an effect can seem to begin before it.
   const [firstMs = 0] = facts.map(startMs);
@@ -88,11 +110,15 @@ function factOf(sight: Sight, graph: TraceGraph): TraceEvent | undefined {
 
 /** The API server's last answer to kubectl: what it decided, or the request. */
 function lastAnswer(graph: TraceGraph, meanwhile: readonly TraceEvent[]): TraceEvent | undefined {
-  const request = meanwhile.findLast((one) => one.kind === "request" && /\(kubectl\b/.test(one.identity ?? ""));
+  const request = meanwhile.findLast(isOfKubectl);
   if (request === undefined) return undefined;
   const isDecision = (one: TraceEvent) =>
     one.kind === "decision" && (one.upstream === undefined || DECIDING.has(one.upstream.func));
   return graph.effectsOf(request).findLast(isDecision) ?? request;
+}
+
+function isOfKubectl(one: TraceEvent): boolean {
+  return one.kind === "request" && /\(kubectl\b/.test(one.identity ?? "");
 }
 
 /** Stages of a request that can refuse it. */

@@ -7,16 +7,25 @@ import { fieldOf } from "./field.js";
 import { findIn } from "./match.js";
 import type { CommandResult } from "./runner.js";
 import type { LeafCheck } from "./schema.js";
+import { type StateTable, stateTables } from "./state-table.js";
 
 interface Seen {
   readonly seen: string;
   readonly sights?: readonly Sight[];
-  /** `seen` only describes a command, or output that a pattern did not match */
+  /** `seen` only describes a command, or output that a pattern did not match: of use to the lab's author */
   readonly isRaw?: boolean;
+  /** the state that the check's command printed */
+  readonly tables?: readonly StateTable[];
+}
+
+interface Wanted {
+  readonly want: string;
+  /** `want` is a pattern or an exit code: of use to the lab's author */
+  readonly isRawWant?: boolean;
 }
 
 /** The result of a check, localized; renderers may put `wants ` and `sees ` in front. */
-export type Verdict = (Seen & { readonly ok: true }) | (Seen & { readonly ok: false; readonly want: string });
+export type Verdict = (Seen & { readonly ok: true }) | (Seen & Wanted & { readonly ok: false });
 
 /** The read-only view that checks have. */
 export interface CheckView {
@@ -48,12 +57,16 @@ async function commandVerdict(
   const { code, stdout, stderr } = result;
   const holds = code === exit && (matches === undefined || findIn(stdout + stderr, matches) !== undefined);
   const seen = say("commandSeen", { command, code: code ?? "-" });
-  if (holds) return { ok: true, seen, sights: matches === undefined ? [] : sightOfText(matches, result) };
+  const tables = stateTables(command, stdout) ?? [];
+  if (holds) {
+    return { ok: true, seen, isRaw: true, tables, sights: matches === undefined ? [] : sightOfText(matches, result) };
+  }
   const want =
     matches === undefined
       ? say("commandWant", { command, code: exit })
       : say("commandWantText", { command, code: exit, pattern: matches });
-  return { ok: false, seen: code === exit ? said(say, command, stdout + stderr) : seen, want, isRaw: true };
+  const shown = code === exit ? said(say, command, stdout + stderr) : seen;
+  return { ok: false, seen: shown, want, isRaw: true, isRawWant: true, tables };
 }
 
 /** Checks a command's output. @param output the lab's `output`, whose pattern is `matches` */
@@ -63,10 +76,10 @@ export function outputVerdict(
 ): Verdict {
   const result = output(name);
   const want = say("outputWant", { name, pattern });
-  if (result === undefined) return { ok: false, seen: say("outputNone", { name }), want };
+  if (result === undefined) return { ok: false, seen: say("outputNone", { name }), want, isRawWant: true };
   const text = streamOf(result, stream);
   const found = findIn(text, pattern);
-  if (found === undefined) return { ok: false, seen: said(say, name, text), want, isRaw: true };
+  if (found === undefined) return { ok: false, seen: said(say, name, text), want, isRaw: true, isRawWant: true };
   return { ok: true, seen: found, sights: sightOfText(pattern, result) };
 }
 
@@ -75,10 +88,11 @@ function exitVerdict({ exit: name, is }: Extract<LeafCheck, { exit: string }>, {
   const code = result?.code;
   if (code === undefined) {
     const seen = say(result === undefined ? "outputNone" : "exitNone", { name });
-    return { ok: false, seen, want: say("exitWant", { name, code: is }) };
+    return { ok: false, seen, want: say("exitWant", { name, code: is }), isRawWant: true };
   }
   const seen = say("exitSeen", { name, code });
-  return code === is ? { ok: true, seen } : { ok: false, seen, want: say("exitWant", { name, code: is }) };
+  if (code === is) return { ok: true, seen, isRaw: true };
+  return { ok: false, seen, want: say("exitWant", { name, code: is }), isRaw: true, isRawWant: true };
 }
 
 interface Found {
@@ -182,7 +196,8 @@ async function fileVerdict(check: Extract<LeafCheck, { file: string }>, { folder
   const content = found.isFile() ? await readFile(path, "utf8") : "";
   const match = new RegExp(matches, "m").exec(content);
   if (match !== null) return { ok: true, seen: say("fileFound", { file, text: match[0] }) };
-  return { ok: false, seen: said(say, file, content), want: say("fileWantText", { file, pattern: matches }) };
+  const want = say("fileWantText", { file, pattern: matches });
+  return { ok: false, seen: said(say, file, content), want, isRawWant: true };
 }
 
 function streamOf({ stdout, stderr }: CommandResult, stream: "stdout" | "stderr" | "both"): string {

@@ -1,4 +1,5 @@
 import type { Evidence } from "./evidence.js";
+import type { StateTable } from "./state-table.js";
 import type { StepType } from "./steps.js";
 
 /** A message of a lab: facts for a renderer, another process or a test. Serializes to JSON. */
@@ -54,9 +55,22 @@ export type LabMessage =
     }
   /** a wait of the lab itself is over */
   | { readonly kind: "waited" }
-  | { readonly kind: "verdict"; readonly ok: boolean; readonly seen: string; readonly want?: string }
+  | {
+      readonly kind: "verdict";
+      readonly ok: boolean;
+      /** "": the command and its output, which the learner sees above */
+      readonly seen: string;
+      readonly want?: string;
+      /** for the lab's author: the command or pattern behind it */
+      readonly raw?: string;
+    }
   /** the facts that decided the verdict or the answer before it */
-  | ({ readonly kind: "evidence" } & Evidence)
+  | ({
+      readonly kind: "evidence";
+      /** only what the step's own commands have caused last: no check could see what decided */
+      readonly isOfStep?: boolean;
+    } & Evidence)
+  | ({ readonly kind: "table" } & StateTable)
   | { readonly kind: "hint"; readonly index: number; readonly count: number; readonly text: string }
   /** kubelab has solved a task for the learner */
   | { readonly kind: "shown"; readonly step: string }

@@ -73,7 +73,7 @@ function failureOf(messages: readonly LabMessage[]): string {
   const last = verdicts.at(-1);
   const output = messages.flatMap((one) => (one.kind === "output" ? [one.text] : [])).join("");
   const tail = output.trimEnd().split("\n").slice(-8).join("\n");
-  return `wants ${last?.want ?? "-"}, sees ${last?.seen ?? "-"}${tail === "" ? "" : `\n${tail}`}`;
+  return `${last?.raw ?? "-"}${tail === "" ? "" : `\n${tail}`}`;
 }
 
 function describe(error: unknown): string {

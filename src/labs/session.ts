@@ -3,7 +3,7 @@ import { type Say, sayIn } from "../i18n/catalogue.js";
 import { LabBroken, LabRuns } from "./actions.js";
 import { type Waiting, withinMs } from "./check.js";
 import type { LabEnvironment } from "./environment.js";
-import { evidenceFor } from "./evidence.js";
+import { evidenceFor, evidenceOfStep } from "./evidence.js";
 import type { Lab } from "./lab.js";
 import { outputVerdict, type Verdict } from "./leaf-check.js";
 import { linesWith } from "./match.js";
@@ -11,6 +11,7 @@ import type { LabMessage } from "./message.js";
 import { type Picture, withCauses } from "./picture.js";
 import type { OutputListener } from "./runner.js";
 import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
+import { type StateTable, stateTables } from "./state-table.js";
 import { checkChoice, checkOf, isNoticed, typeOf } from "./steps.js";
 import type { LabText, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
@@ -219,7 +220,7 @@ export class LabSession implements AsyncDisposable {
       throw new LabBroken(this.#say("brokenOutcomes", { id: this.definition.id, step: step.id, names }));
     }
     this.#emit({ kind: "answer", given: choice, right: answer, text: this.stepText.choices[answer] ?? answer });
-    this.#showEvidence(verdict);
+    this.#showEvidence(verdict, true);
     return true;
   }
 
@@ -242,7 +243,9 @@ export class LabSession implements AsyncDisposable {
     for (const action of actions) {
       if ("run" in action) this.#emit({ kind: "running", line: action.run });
       if ("keep" in action) this.#emit({ kind: "running", line: action.keep });
-      await this.#actOne(action, name, signal, this.#show);
+      const isState = "run" in action && stateTables(action.run, "{}") !== undefined;
+      await this.#actOne(action, name, signal, isState ? undefined : this.#show);
+      if (isState) this.#showTables(stateTables(action.run, this.runs.view().output(name)?.stdout ?? "") ?? []);
     }
   }
 
@@ -288,20 +291,34 @@ export class LabSession implements AsyncDisposable {
 
   #tell(verdict: Verdict): void {
     this.#emit({ kind: "verdict", ...this.#inWords(verdict) });
-    if (verdict.ok) this.#showEvidence(verdict);
+    if (verdict.ok) this.#showEvidence(verdict, this.step !== undefined && "check" in this.step);
+    else this.#showTables(verdict.tables ?? []);
   }
 
-  /** The author's sentence for the step's goal replaces what only describes a command or a pattern. */
-  #inWords(verdict: Verdict): { readonly ok: boolean; readonly seen: string; readonly want?: string } {
-    const { ok, seen, isRaw = false } = verdict;
+  /** The author's sentence for the step's goal, or no words, replaces what only describes a command or a pattern. */
+  #inWords(verdict: Verdict): { ok: boolean; seen: string; want?: string; raw?: string } {
+    const { ok, isRaw = false } = verdict;
     const { goal } = this.stepText;
+    const seen = isRaw ? "" : verdict.seen;
     if (ok) return { ok, seen: goal === "" ? seen : goal };
-    return { ok, seen: goal !== "" && isRaw ? "" : seen, want: goal === "" ? verdict.want : goal };
+    const { want, isRawWant = false } = verdict;
+    const raw = `wants ${want}, sees ${verdict.seen}`;
+    return { ok, seen, want: goal !== "" ? goal : isRawWant ? this.#say("wantAsDescribed") : want, raw };
   }
 
-  #showEvidence({ sights = [] }: Verdict): void {
-    const evidence = evidenceFor(sights, this.environment.facts.since());
+  /** @param isDecided the step is a question or a task, so that something decided it */
+  #showEvidence({ sights = [], tables = [] }: Verdict, isDecided: boolean): void {
+    this.#showTables(tables);
+    const { facts } = this.environment;
+    const evidence = evidenceFor(sights, facts.since());
     if (evidence !== undefined) this.#emit({ kind: "evidence", ...evidence });
+    if (evidence !== undefined || !isDecided || tables.length > 0) return;
+    const ofStep = evidenceOfStep(facts.since(this.#active?.factsBefore ?? this.#factsBefore), facts.since());
+    if (ofStep !== undefined) this.#emit({ kind: "evidence", isOfStep: true, ...ofStep });
+  }
+
+  #showTables(tables: readonly StateTable[]): void {
+    for (const table of tables) this.#emit({ kind: "table", ...table });
   }
 
   /** Shows the next hint of the current step. @returns false after the last hint; undefined if the step has no hints */

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { evidenceFor, type Sight, sightOf, sightOfList, sightOfNothing, sightOfText } from "../../src/labs/evidence.js";
+import {
+  evidenceFor,
+  evidenceOfStep,
+  type Sight,
+  sightOf,
+  sightOfList,
+  sightOfNothing,
+  sightOfText,
+} from "../../src/labs/evidence.js";
 import { LabFacts } from "../../src/labs/facts.js";
 import type { Actor, Fact, TraceEvent } from "../../src/trace/events.js";
 import { type EmitOptions, Trace } from "../../src/trace/trace.js";
@@ -31,6 +39,24 @@ function cluster() {
 
 const pod = (uid: string, resourceVersion: string) => ({ metadata: { uid, resourceVersion } });
 const WEB = "/api/v1/namespaces/default/pods/web";
+
+describe("what a step's own commands have caused, for a check that sees none of it", () => {
+  test("the last change that a command has caused, and nothing that would have happened without it", async () => {
+    const { facts, trace, store, decide } = cluster();
+    const before = facts.count;
+    const renewed = await decide("kubelet", "renew the lease");
+    await store("leases kube-node-lease/n1", "l@1", renewed.id);
+    const command = await trace.origin("command", () => decide("user", "kubectl delete pod web"));
+    const stopped = await decide("kubelet", "kill web", command.id);
+    await decide("kubelet", "renew the lease again");
+    const evidence = evidenceOfStep(facts.since(before), facts.since());
+    assert.deepEqual(
+      evidence?.facts.map(({ id }) => id),
+      [command.id, stopped.id],
+    );
+    assert.equal(evidenceOfStep([renewed], facts.since()), undefined);
+  });
+});
 
 describe("the fact behind what a check saw", () => {
   test("the write of the version that was read, with what led to it", async () => {

@@ -54,7 +54,7 @@ describe("a lab that is broken on purpose is caught", () => {
       "a check does not hold after its solution",
       'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
       'check: { object: "/api/v1/nodes/nobody", within: 60s }',
-      /^back: wants draco is back, sees \/api\/v1\/nodes\/nobody/,
+      /^back: wants \/api\/v1\/nodes\/nobody to exist/,
     ],
   ];
   for (const [what, from, to, problem] of table) {

@@ -94,7 +94,25 @@ describe("what a step needs before it is done", () => {
     const { session, take } = await begin({ yaml, done });
     take();
     await session.look(false, signal);
-    assert.deepEqual(take(), [{ kind: "verdict", ok: false, seen: "", want: "draco is back" }]);
+    const raw = "wants `kubelab look` to end with exit code 0, sees `kubelab look` ended with exit code 127";
+    assert.deepEqual(take(), [{ kind: "verdict", ok: false, seen: "", want: "draco is back", raw }]);
+  });
+
+  test("without such a sentence, a learner reads no exit code and no pattern", async () => {
+    const yaml = TINY_YAML.replace(
+      '    expect: { object: "/api/v1/nodes/{{node}}" }',
+      '    expect: { output: join, matches: "left \\\\w+" }',
+    );
+    const { session, take } = await begin({ yaml, done: ["look"] });
+    take();
+    await session.perform(undefined, signal);
+    const verdict = take().at(-1);
+    assert.deepEqual(verdict?.kind === "verdict" && [verdict.seen, verdict.want], ["", "what the step describes"]);
+    const plain = TINY_YAML.replace('    expect: { object: "/api/v1/nodes/{{node}}" }\n', "");
+    const other = await begin({ yaml: plain, done: ["look"] });
+    await other.session.perform(undefined, signal);
+    const done = other.take().find(({ kind }) => kind === "verdict");
+    assert.deepEqual(done, { kind: "verdict", ok: true, seen: "" });
   });
 
   test("a check that waits says what it waits for, then what it saw", async () => {

@@ -2,6 +2,7 @@ import type { ChalkInstance } from "chalk";
 import { fitted, wrap } from "../../cli/text-width.js";
 import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
+import { tableLines } from "../../trace/table.js";
 import { factText } from "../../trace/terminal.js";
 import { printable } from "../../trace/text.js";
 import { renderMarkdown } from "./markdown.js";
@@ -88,6 +89,11 @@ export class LabRenderer {
         return this.#verdict(message);
       case "evidence":
         return this.#evidence(message);
+      case "table": {
+        const { title, ...table } = message;
+        const lines = tableLines(table, this.#width - 2).map((line) => `  ${printable(line)}`);
+        return (title === "" ? lines : [`  ${title}`, ...lines]).map((line) => chalk.dim(line));
+      }
       case "hint": {
         const { index, count, text } = message;
         return ["", chalk.bold(say("hint", { index, count })), ...renderMarkdown(text, chalk, this.#width)];
@@ -115,7 +121,10 @@ export class LabRenderer {
 
   #verdict({ ok, seen, want }: LabMessage & { kind: "verdict" }): string[] {
     const { chalk, say } = this.options;
-    if (ok) return ["", ...this.#marked(true, say("checkOk", { seen: printable(seen) }))];
+    if (ok) {
+      const words = seen === "" ? say("checkDone") : say("checkOk", { seen: printable(seen) });
+      return ["", ...this.#marked(true, words)];
+    }
     const line = (key: MessageKey, text: string) => this.#hanging("    ", `${chalk.dim(say(key))} ${printable(text)}`);
     return [
       "",
@@ -126,7 +135,7 @@ export class LabRenderer {
   }
 
   /** One line for each fact: how long after the first it began, who, what. */
-  #evidence({ facts, afterMs, count }: LabMessage & { kind: "evidence" }): string[] {
+  #evidence({ facts, afterMs, count, isOfStep = false }: LabMessage & { kind: "evidence" }): string[] {
     const { chalk, say, unicode } = this.options;
     const options = {
       chalk,
@@ -143,7 +152,12 @@ export class LabRenderer {
       const words = `  ${seconds.padStart(10)} ${actors[i]?.padEnd(actorWidth)} ${sign} ${text}`;
       return fitted(printable(words), this.#width, unicode ? "…" : "...");
     });
-    const heading = facts.length === count ? say("evidence") : say("evidenceSome", { shown: facts.length, count });
+    const isWhole = facts.length === count;
+    const heading = isOfStep
+      ? say("evidenceOfStep")
+      : isWhole
+        ? say("evidence")
+        : say("evidenceSome", { shown: facts.length, count });
     return [heading, ...lines].map((line) => chalk.dim(line));
   }
 

@@ -20,6 +20,7 @@ function rendered(message: LabMessage, unicode: boolean): string {
 describe("marks, where a terminal shows all signs and where it shows ASCII", () => {
   const table: readonly (readonly [message: LabMessage, unicode: string, ascii: string])[] = [
     [{ kind: "verdict", ok: true, seen: "it is" }, "✓ correct: it is", "+ correct: it is"],
+    [{ kind: "verdict", ok: true, seen: "" }, "✓ done", "+ done"],
     [{ kind: "verdict", ok: false, seen: "none", want: "one" }, "✗ not yet", "x not yet"],
     [
       { kind: "answer", given: "a", right: "a", text: "it is" },
@@ -56,6 +57,20 @@ describe("the facts that decided a verdict", () => {
       "    +0.500 s kubelet n1 * renew \\x1b[2J",
       `    +2.000 s apiserver  o ${"x".repeat(51)}...`,
     ]);
+  });
+  test("a state is a table", () => {
+    const columns = ["node", "mirrorPods"];
+    assert.deepEqual(lines({ kind: "table", title: "pods", columns, rows: [["n1", "2"]] }, true), [
+      "pods",
+      "  NODE  MIRRORPODS",
+      "  n1    2",
+    ]);
+  });
+  test("what a step has caused is not called what decided", () => {
+    assert.match(
+      lines({ kind: "evidence", isOfStep: true, facts, afterMs, count: 3 }, true)[0] ?? "",
+      /^what the commands/,
+    );
   });
   test("if some are left out, their number is named", () => {
     assert.equal(lines({ kind: "evidence", facts, afterMs, count: 20 }, true)[0], "what decided it, 3 of 20 facts:");
