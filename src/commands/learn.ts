@@ -1,37 +1,15 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
-import type { Language } from "../i18n/catalogue.js";
 import { languageOf, type MessageKey, sayIn } from "../i18n/catalogue.js";
 import { LocalizedError, localized } from "../i18n/message-error.js";
-import type { Lab } from "../labs/lab.js";
 import { findLab } from "../labs/library.js";
-import type { RealTarget } from "../labs/own/cluster.js";
 import { factorOf } from "../labs/speed.js";
-import { defined } from "../util/defined.js";
 import { nearest } from "../util/nearest.js";
 import { type LearnContext, labNamed, openLearn, parseLanguage } from "./learn/context.js";
+import { embeddedOnly, type LearnFlags, realTarget } from "./learn/flags.js";
 import { LearnHelp } from "./learn/help.js";
-import type { UnattendedOptions } from "./learn/unattended.js";
 
 const MAX_PORT = 65_535;
-
-interface LearnFlags {
-  readonly lang?: Language;
-  readonly color: boolean;
-  readonly speed?: number;
-  readonly seed?: number;
-  readonly ui?: number | true;
-  readonly yes?: boolean;
-  readonly answers?: string;
-  readonly detach?: boolean;
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly real?: boolean;
-  readonly json?: boolean;
-  readonly junit?: boolean;
-  readonly force?: boolean;
-  readonly wait?: boolean;
-}
 
 /** `kubelab learn`: guided walkthroughs, with a menu on a terminal and with subcommands everywhere. */
 export function addLearnCommand(learn: Command, context: CliContext): void {
@@ -135,7 +113,7 @@ function addPlayCommands(room: LearnRoom): void {
   help.option(start, "--context <name>", "helpContext");
   help.option(start, "--real", "helpReal");
   help.option(start, "--detach", "helpDetach");
-  start.action(open(room, startLab, true));
+  start.action(open(room, async (env, flags, id) => (await import("./learn/start.js")).startLab(env, flags, id), true));
   const serve: Run = async (env, flags, id) =>
     (await import("../labs/detached/serve.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags));
   learn
@@ -167,6 +145,9 @@ function addStepCommands(room: LearnRoom): void {
   ] as const) {
     add(room, name, text).action(open(room, async (env) => (await operations())[name](env)));
   }
+  const shell = add(room, "shell", "helpShell");
+  help.argument(shell, "[id]");
+  shell.action(open(room, async (env, _flags, id) => (await import("./learn/shell.js")).openShell(env, id)));
   const speed = add(room, "speed", "helpSpeedNow");
   help.argument(speed, "<factor>", "helpFactor");
   speed.action(open(room, async (env, _flags, factor) => (await operations()).speed(env, factor)));
@@ -234,60 +215,4 @@ function noCommand({ library, say }: LearnContext, word: string, learn: Command)
   const message =
     like === undefined ? say("noCommand", { what: word }) : say("noCommandNearest", { what: word, nearest: like });
   return new LocalizedError("USAGE", message, say("noCommandHint"));
-}
-
-async function startLab(env: LearnContext, given: LearnFlags, word: string): Promise<void> {
-  const lab = labNamed(env, word);
-  const others = embeddedOnly(given);
-  const target = realTarget(given);
-  const flags = target === undefined ? others : { ...others, real: target };
-  const onReal = target === undefined ? undefined : { target, lab: await mayBeReal(env, lab.id) };
-  if (flags.yes === true && flags.detach === true) {
-    throw new LocalizedError("USAGE", env.say("yesOrDetach"), env.say("twoReportsHint"));
-  }
-  if (flags.yes === true) {
-    const { runUnattended } = await import("./learn/unattended.js");
-    const options: UnattendedOptions = flags.answers === undefined ? flags : { ...flags, answersFile: flags.answers };
-    return runUnattended(env, lab, options);
-  }
-  if (flags.answers !== undefined) {
-    throw new LocalizedError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
-  }
-  const { canAsk } = await import("./learn/prompt.js");
-  if (flags.ui !== undefined && (flags.detach === true || !canAsk(env))) {
-    throw new LocalizedError("USAGE", env.say("uiInBackground"), env.say("uiInBackgroundHint"));
-  }
-  if (onReal !== undefined && (flags.detach === true || !canAsk(env))) {
-    const { needsTerminal } = await import("./learn/unattended.js");
-    throw needsTerminal(env, onReal.lab, onReal.target, canAsk(env));
-  }
-  if (flags.detach === true || !canAsk(env)) {
-    const { startDetachedLab } = await import("../labs/detached/process.js");
-    const { status } = await import("./learn/operations.js");
-    await startDetachedLab(env, lab, flags, () => status(env));
-    return env.context.notice(env.say("inBackground", { id: lab.id }));
-  }
-  const { playLabs } = await import("./learn/play.js");
-  const { way } = await playLabs(env, lab, flags);
-  if (way === "menu") await (await import("./learn/menu.js")).runMenu(env, others);
-}
-
-/** @throws LabError USAGE for a lab that needs the embedded cluster */
-async function mayBeReal({ library, say, language }: LearnContext, id: string): Promise<Lab> {
-  const lab = await library.load(id);
-  if (lab === undefined) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
-  if (lab.definition.cluster === "any") return lab;
-  throw (await import("../labs/own/environment.js")).embeddedOnly(lab.definition, language, say);
-}
-
-function embeddedOnly({ real: _real, ...flags }: LearnFlags): Omit<LearnFlags, "real"> {
-  return flags;
-}
-
-/** undefined: none of the flags names a cluster of the learner's own */
-function realTarget({ kubeconfig, context, real, yes }: LearnFlags): RealTarget | undefined {
-  if (kubeconfig === undefined && context === undefined && real !== true) return undefined;
-  return {
-    ...defined({ kubeconfig, context, yes }),
-  };
 }

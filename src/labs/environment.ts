@@ -6,6 +6,15 @@ import type { Values } from "./variables.js";
 
 export type InjectionArguments = Readonly<Record<string, string | number | boolean>>;
 
+/** Where a lab is played, for a shell in another terminal. */
+export interface LabPlace {
+  readonly folder: string;
+  /** folder of the lab's own programs, which come first in PATH */
+  readonly programs: string;
+  /** environment variables */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
 /** The environment of a lab: a cluster, a folder, programs. Other rooms create it. */
 export interface LabEnvironment extends AsyncDisposable {
   /** the lab's working folder, removed with the lab */
@@ -34,6 +43,6 @@ export interface LabEnvironment extends AsyncDisposable {
    * @throws LabError USAGE on a cluster that is not embedded
    */
   inject(name: string, args: InjectionArguments, signal: AbortSignal): Promise<void>;
-  /** Commands that prepare another terminal for the lab, one line each. */
-  readonly elsewhere: readonly string[];
+  /** for another terminal */
+  readonly place: LabPlace;
 }

@@ -69,11 +69,7 @@ export async function makeEnvironment(
     patienceMs,
     runner: new LabRunner({ program, random, clock, folder, facts, self, columns, isColoured, env: ofCommands }),
     given: { server, kubeconfig, folder, onNode, ...nodes.given },
-    elsewhere: [
-      `cd ${folder}`,
-      `export PATH=${programs}:$PATH`,
-      ...Object.entries(own).map(([key, value]) => `export ${key}=${value}`),
-    ],
+    place: { folder, programs, variables: own },
     get speed() {
       return clock.speed;
     },

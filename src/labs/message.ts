@@ -11,8 +11,6 @@ export type LabMessage =
       readonly title: string;
       readonly summary: string;
       readonly minutes: number;
-      /** lines for another terminal */
-      readonly elsewhere: readonly string[];
     }
   | {
       readonly kind: "step";

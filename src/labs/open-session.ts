@@ -13,6 +13,7 @@ import { stopOrphanedProcesses } from "./orphaned-processes.js";
 import type { RealTarget } from "./own/cluster.js";
 import { OWN_NODE_PREFIX, openOwnEnvironment } from "./own/environment.js";
 import { isOnPath } from "./programs.js";
+import { Announcement } from "./running.js";
 import { LabSession } from "./session.js";
 import { trackProgress } from "./track.js";
 import { withNodesNamed } from "./variables.js";
@@ -66,15 +67,19 @@ export async function openSession(
     realPlace ?? (await openEmbeddedEnvironment(context, { ...(await claimClusterName(context)), ...embedded }));
   if (sink !== undefined) environment.facts.passTo(sink);
   const { note, written } = trackProgress(store, summary);
+  const about = { lab: summary.id, startedAtMs: env.wall.now(), language, place: environment.place };
+  const announcement = await Announcement.of(context.env, about);
   let isQuiet = false;
   const emit = (message: LabMessage) => {
     if (isQuiet) return;
     note(message);
+    announcement.note(message);
     onMessage(message);
   };
   const session = new LabSession(lab, environment, { language, seed, emit });
   const close = async () => {
     try {
+      await announcement[Symbol.asyncDispose]();
       await session[Symbol.asyncDispose]();
       if (realPlace !== undefined) await cleanUp(env, session);
     } finally {

@@ -15,6 +15,7 @@ import { type StateTable, stateTables } from "./state-table.js";
 import { checkChoice, checkOf, isNoticed, typeOf } from "./steps.js";
 import type { LabText, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
+import { verdictInWords } from "./verdict-words.js";
 
 /** The time limit and interval for checking the outcomes of a prediction, in ms of the wall clock. */
 const SETTLE_MS = 2000;
@@ -81,7 +82,7 @@ export class LabSession implements AsyncDisposable {
   async begin(signal: AbortSignal): Promise<void> {
     const { title, summary, introduction } = this.text;
     const { id, number, minutes } = this.definition;
-    this.#emit({ kind: "lab", id, number, title, summary, minutes, elsewhere: this.environment.elsewhere });
+    this.#emit({ kind: "lab", id, number, title, summary, minutes });
     let count = 0;
     for (const action of this.definition.setup) await this.#actOne(action, `setup-${++count}`, signal);
     for (const check of this.definition.begin) {
@@ -280,7 +281,7 @@ export class LabSession implements AsyncDisposable {
 
   async #verdict(check: CheckStep["check"], signal: AbortSignal): Promise<boolean> {
     const onWaiting: Waiting = (verdict, leftMs) => {
-      const { seen, want } = this.#inWords(verdict);
+      const { seen, want } = verdictInWords(verdict, this.stepText.goal, this.#say);
       this.#emit({ kind: "waiting", seen, want: want ?? "", leftMs, mayStop: true });
     };
     this.#patience = new AbortController();
@@ -290,20 +291,9 @@ export class LabSession implements AsyncDisposable {
   }
 
   #tell(verdict: Verdict): void {
-    this.#emit({ kind: "verdict", ...this.#inWords(verdict) });
+    this.#emit({ kind: "verdict", ...verdictInWords(verdict, this.stepText.goal, this.#say) });
     if (verdict.ok) this.#showEvidence(verdict, this.step !== undefined && "check" in this.step);
     else this.#showTables(verdict.tables ?? []);
-  }
-
-  /** The author's sentence for the step's goal, or no words, replaces what only describes a command or a pattern. */
-  #inWords(verdict: Verdict): { ok: boolean; seen: string; want?: string; raw?: string } {
-    const { ok, isRaw = false } = verdict;
-    const { goal } = this.stepText;
-    const seen = isRaw ? "" : verdict.seen;
-    if (ok) return { ok, seen: goal === "" ? seen : goal };
-    const { want, isRawWant = false } = verdict;
-    const raw = `wants ${want}, sees ${verdict.seen}`;
-    return { ok, seen, want: goal !== "" ? goal : isRawWant ? this.#say("wantAsDescribed") : want, raw };
   }
 
   /** @param isDecided the step is a question or a task, so that something decided it */

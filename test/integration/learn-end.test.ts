@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, test } from "vitest";
@@ -38,6 +39,31 @@ const saved = (home: string) => (JSON.parse(readFileSync(fileOf(home), "utf8")) 
 
 afterEach(() => {
   for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true });
+});
+
+suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
+  test("learn status and learn shell find the lab at a prompt", async () => {
+    const home = newHome();
+    homes.push(home);
+    const variables = { HOME: home, XDG_STATE_HOME: join(home, "state"), SHELL: "/bin/sh" };
+    const other = (argv: readonly string[], input: string) =>
+      spawnSync(process.execPath, ["dist/cli.js", "learn", ...argv], {
+        encoding: "utf8",
+        input,
+        env: { ...process.env, ...variables },
+      });
+    assert.match(other(["shell"], "").stderr, /no lab is running/);
+    await using terminal = new Terminal(["learn", "start", "heartbeats"], { home });
+    await terminal.shows(/❯ run it/);
+    assert.match(
+      other(["status"], "").stdout,
+      /Step 1 of 9: A node joins[\s\S]*\$ kubelab lease --node[\s\S]*at a prompt/,
+    );
+    const shell = other(["shell"], "pwd; kubectl get nodes; exit 7\n");
+    assert.match(shell.stdout, /kubelab-lab-[\s\S]*witness +Ready/);
+    assert.equal(shell.status, 7);
+    assert.match(other(["shell", "tokens"], "").stderr, /lab tokens is not running\nRunning: heartbeats/);
+  });
 });
 
 suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {

@@ -53,7 +53,7 @@ export class MemoryPlace implements LabEnvironment, CommandRunner {
   readonly wall = this.clock;
   readonly patienceMs = 0;
   readonly given = { server: "https://memory", kubeconfig: "/none", folder: this.folder };
-  readonly elsewhere = ["cd somewhere"];
+  readonly place = { folder: "/lab", programs: "/lab/.bin", variables: { KUBECONFIG: "/lab/kubeconfig" } };
   readonly runner: CommandRunner = this;
   speed = 1;
   readonly canSetSpeed = true;

@@ -6,6 +6,7 @@ import { detachedLab, type HostState } from "../../labs/detached/state.js";
 import type { RealTarget } from "../../labs/own/cluster.js";
 import { leftElsewhere } from "../../labs/own/record.js";
 import { EMPTY_PROGRESS } from "../../labs/progress.js";
+import { runningLabs } from "../../labs/running.js";
 import { parseFactor } from "../../labs/speed.js";
 import { defined } from "../../util/defined.js";
 import { type LearnContext, labNamed } from "./context.js";
@@ -114,8 +115,17 @@ export async function solution(here: LearnContext): Promise<void> {
   await goOn(lab, step);
 }
 
+/** Shows the present step of the lab in the background, else of one that waits at the prompt of another terminal. */
 export async function status(here: LearnContext): Promise<void> {
-  await ask(await openDetached(here), { op: "present" });
+  const [running] = await runningLabs(here.context.env);
+  if (running === undefined || (await detachedLab(here)) !== undefined) {
+    await ask(await openDetached(here), { op: "present" });
+    return;
+  }
+  const env = here.inLanguage(running.language);
+  const reporter = new LabReporter(env, "stdout");
+  for (const message of running.messages) reporter.tell(message);
+  env.print("stdout", `\n${env.say("atPrompt", { id: running.lab, pid: running.pid })}`);
 }
 
 /** Writes the picture of the current step, and opens it if there is a browser. */

@@ -46,7 +46,7 @@ export class LabRenderer {
     switch (message.kind) {
       case "lab": {
         const head = chalk.bold(say("labBegins", { number: message.number, title: message.title }));
-        const elsewhere = [chalk.dim(say("elsewhere")), ...message.elsewhere.map((line) => `    ${line}`)];
+        const elsewhere = wrap(say("elsewhere"), this.#width).map((line) => chalk.dim(line));
         return [...wrap(head, this.#width), ...wrap(chalk.dim(message.summary), this.#width), "", ...elsewhere, ""];
       }
       case "step": {

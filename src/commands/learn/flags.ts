@@ -1,0 +1,35 @@
+import type { Language } from "../../i18n/catalogue.js";
+import type { RealTarget } from "../../labs/own/cluster.js";
+import { defined } from "../../util/defined.js";
+
+/** All flags of `kubelab learn` and its subcommands. */
+export interface LearnFlags {
+  readonly lang?: Language;
+  readonly color: boolean;
+  readonly speed?: number;
+  readonly seed?: number;
+  readonly ui?: number | true;
+  readonly yes?: boolean;
+  readonly answers?: string;
+  readonly detach?: boolean;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly real?: boolean;
+  readonly json?: boolean;
+  readonly junit?: boolean;
+  readonly force?: boolean;
+  readonly wait?: boolean;
+}
+
+/** The flags without those that name a cluster of the learner's own. */
+export function embeddedOnly({ real: _real, ...flags }: LearnFlags): Omit<LearnFlags, "real"> {
+  return flags;
+}
+
+/** @returns undefined: none of the flags names a cluster of the learner's own */
+export function realTarget({ kubeconfig, context, real, yes }: LearnFlags): RealTarget | undefined {
+  if (kubeconfig === undefined && context === undefined && real !== true) return undefined;
+  return {
+    ...defined({ kubeconfig, context, yes }),
+  };
+}

@@ -1,0 +1,40 @@
+import { spawn } from "node:child_process";
+import { delimiter } from "node:path";
+import { LocalizedError } from "../../i18n/message-error.js";
+import { type RunningLab, runningLabs } from "../../labs/running.js";
+import type { LearnContext } from "./context.js";
+
+/** A shell's exit code for an unknown program. */
+const EXIT_NOT_FOUND = 127;
+
+/**
+ * Opens a shell in the folder of a running lab, with its cluster and programs: a second terminal in one command.
+ * @param word id of the lab; "": the lab that was started last
+ * @throws LabError FAILED if no such lab runs, or if the shell cannot be started
+ */
+export async function openShell(env: LearnContext, word: string): Promise<void> {
+  const { context, say } = env;
+  const { lab, place } = await runningLab(env, word);
+  const { folder, programs, variables } = place;
+  const shell = context.env["SHELL"] || "/bin/sh";
+  if (context.streams.stdin.isTTY === true) context.notice(say("shellOpened", { id: lab, folder }));
+  const path = `${programs}${delimiter}${context.env["PATH"] ?? ""}`;
+  const child = spawn(shell, [], { cwd: folder, stdio: "inherit", env: { ...context.env, ...variables, PATH: path } });
+  const code = await new Promise<number>((resolve, reject) => {
+    child.once("error", (cause) => {
+      reject(new LocalizedError("FAILED", say("shellMissing", { shell }), say("shellMissingHint"), { cause }));
+    });
+    child.once("close", (exit) => resolve(exit ?? EXIT_NOT_FOUND));
+  });
+  context.exitWith(code);
+}
+
+/** The lab of this id, or the newest. @throws LabError FAILED */
+async function runningLab({ context, say }: LearnContext, word: string): Promise<RunningLab> {
+  const running = await runningLabs(context.env);
+  const found = running.find(({ lab }) => word === "" || lab === word);
+  if (found !== undefined) return found;
+  if (running.length === 0) throw new LocalizedError("FAILED", say("noneStarted"), say("noneStartedHint"));
+  const labs = running.map(({ lab }) => lab).join(", ");
+  throw new LocalizedError("FAILED", say("notRunning", { id: word }), say("notRunningHint", { labs }));
+}

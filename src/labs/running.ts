@@ -1,0 +1,106 @@
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Language } from "../i18n/catalogue.js";
+import { writeFileAtomic } from "../util/files.js";
+import { isAlive, markOf } from "../util/processes.js";
+import { isRecord } from "../util/records.js";
+import type { LabPlace } from "./environment.js";
+import type { LabMessage } from "./message.js";
+import { learnFolder, makeLearnFolder } from "./progress-store.js";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** A lab that is played in some process, for other terminals. */
+export interface RunningLab {
+  readonly version: 1;
+  readonly lab: string;
+  readonly pid: number;
+  /** the start of that process: its number may be given again */
+  readonly mark: string;
+  /** Unix ms */
+  readonly startedAtMs: number;
+  readonly language: Language;
+  readonly place: LabPlace;
+  /** the present step, as the learner was told it */
+  readonly messages: readonly LabMessage[];
+}
+
+const FILE = /^running-\d+\.json$/;
+const fileOf = (env: Env, pid: number) => join(learnFolder(env), `running-${pid}.json`);
+
+/** The labs that are played now, the newest first. What killed processes have left is removed. */
+export async function runningLabs(env: Env): Promise<readonly RunningLab[]> {
+  const folder = learnFolder(env);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => FILE.test(name));
+  const found: RunningLab[] = [];
+  for (const name of names) {
+    const running = parsed(await readFile(join(folder, name), "utf8").catch(() => ""));
+    if (running === undefined) continue;
+    const isThere = (await isAlive(running.pid)) && (await markOf(running.pid)) === running.mark;
+    if (isThere) found.push(running);
+    else await rm(join(folder, name), { force: true });
+  }
+  return found.toSorted((a, b) => b.startedAtMs - a.startedAtMs);
+}
+
+function parsed(text: string): RunningLab | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && value["version"] === 1 ? (value as unknown as RunningLab) : undefined;
+  } catch {
+    // Another process writes it just now, or was killed while it did.
+    return undefined;
+  }
+}
+
+/** What of a step stands on the learner's screen before it is done. */
+const OF_STEP: readonly LabMessage["kind"][] = ["step", "text", "command", "question"];
+
+/** Tells other terminals where a lab is played, and which step is the present one, until it is disposed. */
+export class Announcement implements AsyncDisposable {
+  #messages: LabMessage[] | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(
+    readonly env: Env,
+    readonly about: Omit<RunningLab, "messages">,
+  ) {}
+
+  /** @throws LabError BAD_FILE */
+  static async of(
+    env: Env,
+    about: Pick<RunningLab, "lab" | "startedAtMs" | "language" | "place">,
+  ): Promise<Announcement> {
+    await makeLearnFolder(env);
+    const { pid } = process;
+    const announcement = new Announcement(env, { version: 1, pid, mark: await markOf(pid), ...about });
+    announcement.#write([]);
+    return announcement;
+  }
+
+  /** Notes what the learner is told. */
+  note(message: LabMessage): void {
+    if (message.kind === "step") this.#messages = [];
+    if (!OF_STEP.includes(message.kind)) this.#messages = undefined;
+    if (this.#messages === undefined) return;
+    this.#messages.push(message);
+    this.#write([...this.#messages]);
+  }
+
+  #write(messages: readonly LabMessage[]): void {
+    const text = JSON.stringify({ ...this.about, messages });
+    const path = fileOf(this.env, this.about.pid);
+    // A lab goes on although the folder was removed below it.
+    this.#writing = this.#writing.then(() => writeFileAtomic(path, text, { mode: 0o600 })).catch(() => undefined);
+  }
+
+  /** Resolves when other terminals can see what was noted. */
+  written(): Promise<void> {
+    return this.#writing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.written();
+    await rm(fileOf(this.env, this.about.pid), { force: true });
+  }
+}

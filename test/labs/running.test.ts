@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "vitest";
+import { Announcement, runningLabs } from "../../src/labs/running.js";
+
+const newEnv = () => ({ XDG_STATE_HOME: mkdtempSync(join(tmpdir(), "kubelab-running-")) });
+const folderOf = (env: { XDG_STATE_HOME: string }) => join(env.XDG_STATE_HOME, "kubelab", "learn");
+const place = { folder: "/lab", programs: "/lab/.bin", variables: { KUBECONFIG: "/k" } };
+const about = { lab: "tiny", startedAtMs: 5, language: "en", place } as const;
+
+describe("other terminals find a lab", () => {
+  test("with its place and its present step, until it ends", async () => {
+    const env = newEnv();
+    await using announcement = await Announcement.of(env, about);
+    announcement.note({ kind: "lab", id: "tiny", number: "7", title: "", summary: "", minutes: 1 });
+    announcement.note({ kind: "step", id: "a", type: "read", title: "A", index: 1, count: 2 });
+    announcement.note({ kind: "text", markdown: "Text." });
+    announcement.note({ kind: "done", step: "a", hints: 0 });
+    announcement.note({ kind: "text", markdown: "not of a step" });
+    await announcement.written();
+    const [found, ...others] = await runningLabs(env);
+    assert.deepEqual(others, []);
+    assert.deepEqual([found?.lab, found?.pid, found?.place], ["tiny", process.pid, place]);
+    assert.deepEqual(
+      found?.messages.map(({ kind }) => kind),
+      ["step", "text"],
+    );
+    await announcement[Symbol.asyncDispose]();
+    assert.deepEqual(readdirSync(folderOf(env)), []);
+  });
+
+  test("not one whose process was killed, and not half a file", async () => {
+    const env = newEnv();
+    const announcement = await Announcement.of(env, about);
+    await announcement.written();
+    const dead = join(folderOf(env), "running-4000000.json");
+    writeFileSync(dead, JSON.stringify({ ...about, version: 1, pid: 4_000_000, mark: "1", messages: [] }));
+    writeFileSync(join(folderOf(env), "running-2.json"), '{"version":1,');
+    assert.equal((await runningLabs(env)).length, 1);
+    assert.equal(existsSync(dead), false);
+    await announcement[Symbol.asyncDispose]();
+    assert.deepEqual(await runningLabs(newEnv()), []);
+  });
+});
