@@ -29,7 +29,7 @@ export async function fileResult(path: string, kubeVersion: string): Promise<Com
   const config = setDefaults(file.fields, kubeVersion);
   await checkConfiguration(config, file, kubeVersion);
   const differences = differencesOf(config, kubeVersion);
-  const idle = withoutEffect(file.named);
+  const idle = withoutEffect(file);
   const json = { file: path, kubeVersion, differences, withoutEffect: idle, warning: file.warning ?? null };
   return { text: textOf(differences, idle, file, kubeVersion), json };
 }

@@ -98,7 +98,7 @@ export async function reportFile({ file }: NodeConfiguration, trace: Trace): Pro
     trace.emit({ kind: "error", message: warning, hint }, { ...ACTOR, level: 0 });
   }
   const { withoutEffect } = await import("../../kubelet/apis/config/effects.js");
-  const idle = withoutEffect(named);
+  const idle = withoutEffect(file);
   if (idle.length === 0) return;
   trace.emit({ kind: "note", text: `Fields of ${path} without an effect in this kubelet: ${idle.join(", ")}.` }, ACTOR);
 }

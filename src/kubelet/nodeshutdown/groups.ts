@@ -1,6 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import { parseGoDuration } from "../../apimachinery/time.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
+import { isGateEnabled } from "../apis/config/feature-gates.js";
 
 /** How long pods of a range of priorities may take to end. The range ends where the next one begins. */
 export interface ShutdownPeriod {
@@ -21,7 +22,7 @@ const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
  */
 export function shutdownPeriods(config: KubeletConfiguration): readonly ShutdownPeriod[] {
   const { shutdownGracePeriodByPodPriority = [], shutdownGracePeriod, shutdownGracePeriodCriticalPods } = config;
-  if (config.featureGates?.["GracefulNodeShutdown"] === false) return [];
+  if (!isGateEnabled(config.featureGates ?? {}, "GracefulNodeShutdown", true)) return [];
   if (shutdownGracePeriodByPodPriority.length > 0) {
     return shutdownGracePeriodByPodPriority
       .map(({ priority = 0, shutdownGracePeriodSeconds: gracePeriodSeconds = 0 }) => ({ priority, gracePeriodSeconds }))

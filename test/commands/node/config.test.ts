@@ -49,6 +49,15 @@ describe("kubelab node config", () => {
     expect(json).toMatchObject({ withoutEffect: ["hairpinMode"] });
   });
 
+  test("of the feature gates, those without an effect are listed by name", async () => {
+    const gates = "featureGates: {GracefulNodeShutdown: false, NodeSwap: true, WinDSR: true}\n";
+    const { json } = await fileResult(file(gates), "1.25");
+    expect(json).toMatchObject({ withoutEffect: ["featureGates.NodeSwap", "featureGates.WinDSR"] });
+    await expect(fileResult(file("featureGates: {NoSuchGate: true}\n"), "1.25")).rejects.toThrow(
+      `failed to validate kubelet configuration, error: unrecognized feature gate: NoSuchGate, path: ${path}`,
+    );
+  });
+
   test("all that is wrong with a file is one error", async () => {
     await expect(fileResult(file("maxPods: -1\nport: 70000\n"), "1.25")).rejects.toThrow(
       `failed to validate kubelet configuration, error: [invalid configuration: maxPods (--max-pods) -1 must not be a negative number, invalid configuration: port (--port) 70000 must be between 1 and 65535, inclusive], path: ${path}`,

@@ -1,4 +1,6 @@
+import { gatesWithoutEffect } from "./feature-gates.js";
 import type { ConfigField } from "./fields.js";
+import type { ConfigFile } from "./load.js";
 
 /** What this kubelet acts on. The other fields are of managers and of a machine that it does not have. */
 const EFFECTIVE: ReadonlySet<ConfigField> = new Set([
@@ -43,11 +45,6 @@ const EFFECTIVE: ReadonlySet<ConfigField> = new Set([
   "evictionPressureTransitionPeriod",
   "evictionMaxPodGracePeriod",
   "evictionMinimumReclaim",
-  "evictionSoft",
-  "evictionSoftGracePeriod",
-  "evictionPressureTransitionPeriod",
-  "evictionMaxPodGracePeriod",
-  "evictionMinimumReclaim",
   "enforceNodeAllocatable",
   "localStorageCapacityIsolation",
   "containerLogMaxSize",
@@ -62,7 +59,10 @@ const EFFECTIVE: ReadonlySet<ConfigField> = new Set([
   "registerNode",
 ]);
 
-/** The fields that this kubelet accepts and does not act on, in their order. */
-export function withoutEffect(fields: readonly ConfigField[]): ConfigField[] {
-  return fields.filter((field) => !EFFECTIVE.has(field));
+/** The fields that this kubelet accepts and does not act on, in their order; of the feature gates, each such gate. */
+export function withoutEffect({ named, fields }: Pick<ConfigFile, "named" | "fields">): string[] {
+  return named.flatMap((field) => {
+    if (field === "featureGates") return gatesWithoutEffect(fields.featureGates).map((name) => `${field}.${name}`);
+    return EFFECTIVE.has(field) ? [] : [field];
+  });
 }

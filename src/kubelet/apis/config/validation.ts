@@ -2,6 +2,8 @@ import { taintProblem } from "../../../apimachinery/corev1/taints.js";
 import { parseGoDuration } from "../../../apimachinery/time.js";
 import { factFor } from "../../../release/facts.js";
 import type { KubeletConfiguration } from "./defaults.js";
+import { featureGatesProblem, isGateEnabled } from "./feature-gates.js";
+import { hiddenMetricsProblems, loggingProblems, reservedMemoryProblems, tracingProblems } from "./validation-parts.js";
 
 /** The feature gates that validation asks for. */
 type Gate =
@@ -45,15 +47,19 @@ const DEFAULT_CFS_PERIOD_MS = 100;
  * Checks a configuration, and finds all its problems.
  *
  * Mirrors ValidateKubeletConfiguration in pkg/kubelet/apis/config/validation/validation.go.
- * Differs: any name of a feature gate is accepted; logging and tracing are not checked.
+ * Differs: the names of feature gates are those of v1.25; with a later release, any is accepted.
  * @returns upstream's messages, in its order; empty: it is valid
  */
 export function validateKubeletConfiguration(kc: KubeletConfiguration, kubeVersion: string): string[] {
+  const { featureGates = {} } = kc;
+  const problem = featureGatesProblem(featureGates, kubeVersion);
+  // Without the gates nothing else can be decided.
+  if (problem !== undefined) return [problem];
   const problems: string[] = [];
   const gates = defaultGates(kubeVersion);
   const rules: Rules = {
     kc,
-    enabled: (gate) => kc.featureGates?.[GATE_NAMES[gate] ?? gate] ?? gates[gate],
+    enabled: (gate) => isGateEnabled(featureGates, GATE_NAMES[gate] ?? gate, gates[gate]),
     when: (isWrong, problem) => {
       if (isWrong) problems.push(problem);
     },
@@ -65,6 +71,10 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, kubeVersi
   checkGated(rules);
   checkAllocatable(rules);
   checkHairpinAndCpus(rules);
+  problems.push(...reservedMemoryProblems(kc.reservedMemory ?? []));
+  problems.push(...hiddenMetricsProblems(kc.showHiddenMetricsForVersion ?? "", kubeVersion));
+  problems.push(...loggingProblems(kc.logging));
+  checkTracing(rules);
   return problems;
 }
 
@@ -226,14 +236,17 @@ function checkGated({ kc, enabled, when }: Rules): void {
     !enabled("NodeSwap") && swapBehavior !== "",
     `${INVALID} memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled`,
   );
+}
+
+function checkTracing({ kc, enabled, when }: Rules): void {
+  if (!enabled("KubeletTracing")) {
+    const problem = "tracing should not be configured if KubeletTracing feature flag is disabled.";
+    when(kc.tracing !== undefined, `${INVALID} ${problem}`);
+  } else for (const problem of tracingProblems(kc.tracing ?? {})) when(true, problem);
   const factor = kc.memoryThrottlingFactor;
   when(
     isOutside(factor, Number.MIN_VALUE, 1),
     `${INVALID} memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`,
-  );
-  when(
-    kc.tracing !== undefined && !enabled("KubeletTracing"),
-    `${INVALID} tracing should not be configured if KubeletTracing feature flag is disabled.`,
   );
 }
 
@@ -262,8 +275,15 @@ function checkAllocatable({ kc, when }: Rules): void {
   }
 }
 
-/** Mirrors cpuset.Parse in pkg/kubelet/cm/cpuset/cpuset.go: `0-3,8`. */
-const CPU_SET = /^\d+(-\d+)?(,\d+(-\d+)?)*$/;
+/** The first part of a CPU set (`0-3,8`) that is no number; undefined: there is none. Mirrors Parse in pkg/kubelet/cm/cpuset/cpuset.go. */
+function noNumberIn(cpus: string): string | undefined {
+  const parts = cpus.split(",").map((range) => range.split("-"));
+  // Upstream skips ranges with more than two ends.
+  return parts
+    .filter(({ length }) => length <= 2)
+    .flat()
+    .find((part) => !/^[+-]?\d+$/.test(part));
+}
 
 function checkHairpinAndCpus({ kc, when }: Rules): void {
   when(
@@ -276,8 +296,9 @@ function checkHairpinAndCpus({ kc, when }: Rules): void {
     systemReservedCgroup !== "" || kubeReservedCgroup !== "",
     `${INVALID} can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)`,
   );
+  const wrong = noNumberIn(cpus);
   when(
-    !CPU_SET.test(cpus),
-    `${INVALID} unable to parse reservedSystemCPUs (--reserved-cpus) ${cpus}, error: strconv.Atoi: parsing ${JSON.stringify(cpus)}: invalid syntax`,
+    wrong !== undefined,
+    `${INVALID} unable to parse reservedSystemCPUs (--reserved-cpus) ${cpus}, error: strconv.Atoi: parsing ${JSON.stringify(wrong)}: invalid syntax`,
   );
 }

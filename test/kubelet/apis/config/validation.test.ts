@@ -37,6 +37,20 @@ const table: readonly Row[] = [
     { imageGCHighThresholdPercent: 0, imageGCLowThresholdPercent: 0 },
     "imageGCLowThresholdPercent (--image-gc-low-threshold) 0 must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) 0",
   ],
+  [
+    { imageGCLowThresholdPercent: -1 },
+    "imageGCLowThresholdPercent (--image-gc-low-threshold) -1 must be between 0 and 100, inclusive",
+  ],
+  [
+    { iptablesMasqueradeBit: -1 },
+    "iptablesMasqueradeBit (--iptables-masquerade-bit) -1 must be between 0 and 31, inclusive",
+  ],
+  [{ kubeAPIBurst: -1 }, "kubeAPIBurst (--kube-api-burst) -1 must not be a negative number"],
+  [{ kubeAPIQPS: -1 }, "kubeAPIQPS (--kube-api-qps) -1 must not be a negative number"],
+  [{ maxOpenFiles: -1 }, "maxOpenFiles (--max-open-files) -1 must not be a negative number"],
+  [{ podsPerCore: -1 }, "podsPerCore (--pods-per-core) -1 must not be a negative number"],
+  [{ registryBurst: -1 }, "registryBurst (--registry-burst) -1 must not be a negative number"],
+  [{ registryPullQPS: -1 }, "registryPullQPS (--registry-qps) -1 must not be a negative number"],
   [{ iptablesDropBit: 32 }, "iptablesDropBit (--iptables-drop-bit) 32 must be between 0 and 31, inclusive"],
   [{ nodeStatusMaxImages: -2 }, "nodeStatusMaxImages (--node-status-max-images) -2 must be -1 or greater"],
   [{ maxPods: -1 }, "maxPods (--max-pods) -1 must not be a negative number"],
@@ -59,6 +73,50 @@ const table: readonly Row[] = [
   [
     { topologyManagerScope: "invalid-scope" },
     'topologyManagerScope (--topology-manager-scope) "invalid-scope" must be one of: "container", or "pod"',
+  ],
+  [
+    { topologyManagerPolicy: "restricted", featureGates: { TopologyManager: false } },
+    "topologyManagerPolicy restricted requires feature gate TopologyManager",
+  ],
+  [
+    { topologyManagerScope: "pod", featureGates: { AllBeta: false } },
+    "topologyManagerScope pod requires feature gate TopologyManager",
+  ],
+  [
+    { shutdownGracePeriod: "2s", shutdownGracePeriodCriticalPods: "1ms" },
+    "shutdownGracePeriodCriticalPods {1ms} must be either zero or otherwise >= 1 sec",
+  ],
+  [
+    {
+      shutdownGracePeriodByPodPriority: [{ priority: 0, shutdownGracePeriodSeconds: 1 }],
+      featureGates: { GracefulNodeShutdownBasedOnPodPriority: false },
+    },
+    "Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority",
+  ],
+  [
+    { enforceNodeAllocatable: ["kube-reserved"] },
+    'kubeReservedCgroup (--kube-reserved-cgroup) must be specified when "kube-reserved" contained in enforceNodeAllocatable (--enforce-node-allocatable)',
+  ],
+  [{ reservedSystemCPUs: "0-3,8" }],
+  [
+    { reservedSystemCPUs: "0-3,x" },
+    'unable to parse reservedSystemCPUs (--reserved-cpus) 0-3,x, error: strconv.Atoi: parsing "x": invalid syntax',
+  ],
+  [{ reservedMemory: [{ numaNode: 0, limits: { memory: "1Gi", "hugepages-2Mi": "4Mi" } }] }],
+  [
+    { reservedMemory: [{ numaNode: 1, limits: { cpu: "1", memory: "0" } }] },
+    'the limit type "cpu" for NUMA node 1 is not supported, only [memory hugepages-<HugePageSize>] is accepted',
+    'reserved memory may not be zero for NUMA node 1 and resource "memory"',
+  ],
+  [
+    {
+      reservedMemory: [
+        { numaNode: 0, limits: { memory: "1Gi" } },
+        { numaNode: 1, limits: { memory: "1Gi" } },
+        { numaNode: 0, limits: { memory: "2Gi" } },
+      ],
+    },
+    'the reserved memory has a duplicate value for NUMA node 0 and resource "memory"',
   ],
   [
     { shutdownGracePeriod: "1s", shutdownGracePeriodCriticalPods: "2s" },
@@ -138,3 +196,47 @@ test("config: taints are checked, and none has a time", () => {
     "invalid configuration: taint.TimeAdded is not nil",
   ]);
 });
+
+/** Messages that do not begin with "invalid configuration". */
+const others: readonly (readonly [string, KubeletConfigurationFields, ...string[]])[] = [
+  ["1.25", { featureGates: { NoSuchGate: true }, maxPods: -1 }, "unrecognized feature gate: NoSuchGate"],
+  [
+    "1.25",
+    { featureGates: { EphemeralContainers: false } },
+    "cannot set feature gate EphemeralContainers to false, feature is locked to true",
+  ],
+  ["1.25", { featureGates: { EphemeralContainers: true, AllAlpha: false, WinDSR: true } }],
+  // Only the gates of v1.25 are known by their names.
+  ["1.30", { featureGates: { NoSuchGate: true } }],
+  ["1.25", { showHiddenMetricsForVersion: "1.24" }],
+  [
+    "1.25",
+    { showHiddenMetricsForVersion: "1.20" },
+    "--show-hidden-metrics-for-version must be omitted or have the value '1.24'. Only the previous minor version is allowed",
+  ],
+  ["1.25", { logging: { format: "json" } }],
+  ["1.25", { logging: { format: "xml" } }, 'logging.format: Invalid value: "xml": Unsupported log format'],
+  [
+    "1.25",
+    { logging: { format: "json", verbosity: 2 ** 31, vmodule: [{ filePattern: "a", verbosity: 1 }] } },
+    "logging.verbosity: Invalid value: 0x80000000: Must be <= 2147483647",
+    "logging.vmodule: Forbidden: Only supported for text log format",
+  ],
+  ["1.25", { featureGates: { KubeletTracing: true }, tracing: { endpoint: "localhost:4317" } }],
+  [
+    "1.25",
+    { featureGates: { AllAlpha: true }, tracing: { endpoint: "ftp://x", samplingRatePerMillion: -1 } },
+    "tracing.samplingRatePerMillion: Invalid value: -1: sampling rate must be positive",
+    'tracing.endpoint: Invalid value: "ftp://x": unsupported scheme: ftp.  Options are none, dns, or unix',
+  ],
+  [
+    "1.27",
+    { tracing: { samplingRatePerMillion: 1_000_001 } },
+    "tracing.samplingRatePerMillion: Invalid value: 1000001: sampling rate per million must be less than or equal to one million",
+  ],
+];
+for (const [kubeVersion, fields, ...problems] of others) {
+  test(`config: v${kubeVersion}: ${JSON.stringify(fields)}: ${problems.join("; ") || "valid"}`, () => {
+    assert.deepEqual(validateKubeletConfiguration(setDefaults(fields, kubeVersion), kubeVersion), problems);
+  });
+}
