@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
 import type { Http2Server, ServerOptions } from "node:http2";
 import { createServer, type ListenOptions, type Server, type Socket } from "node:net";
-import {
-  type ConnectionInjector,
-  Server as GrpcServer,
-  logVerbosity,
-  ServerCredentials,
-  setLogVerbosity,
-} from "@grpc/grpc-js";
+import { Server as GrpcServer, logVerbosity, ServerCredentials, setLogVerbosity } from "@grpc/grpc-js";
 import type { DecodedFields } from "../apimachinery/protobuf/fields.js";
 import type { Trace } from "../trace/trace.js";
 import { type Endpoint, parseEndpoint } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";
+import { PathAuthorityConnection } from "./path-authority.js";
 import type { AnyRpc, Rpc, Service } from "./rpc.js";
 import { type Answer, type AnyHandler, type CallContext, type Route, streamingCall, unaryCall } from "./served-call.js";
 import { SESSION_LIMITS, SessionGuard, type SessionLimits } from "./session-guard.js";
@@ -46,6 +41,8 @@ export interface ServeOptions {
   readonly limits?: SessionLimits;
   /** keeps the causes of what the handlers report */
   readonly trace?: Trace;
+  /** serves clients that send the path of the socket as their authority: see PathAuthorityConnection; default: refuses them */
+  readonly allowsPathAuthority?: boolean;
 }
 
 /** A listening gRPC server. */
@@ -68,7 +65,7 @@ export interface RunningGrpcServer {
 export async function serveGrpc(
   methods: readonly ServedMethod[],
   endpoint: string,
-  { limits = SESSION_LIMITS, trace }: ServeOptions = {},
+  { limits = SESSION_LIMITS, trace, allowsPathAuthority = false }: ServeOptions = {},
 ): Promise<RunningGrpcServer> {
   const parsed = parseEndpoint(endpoint);
   // grpc-js would print complaints about a client's headers on stderr, in the middle of a trace.
@@ -83,7 +80,9 @@ export async function serveGrpc(
   const guard = new SessionGuard(http2, limits);
   const responded = (byteCount: number) => guard.responded(byteCount);
   for (const method of methods) register(grpc, { ...method, trace, responded });
-  return new ListeningServer(grpc, injector, guard).listen(parsed);
+  const inject = (socket: Socket) =>
+    injector.injectConnection(allowsPathAuthority ? new PathAuthorityConnection(socket) : socket);
+  return new ListeningServer(grpc, inject, guard).listen(parsed);
 }
 
 const OPTIONS = {
@@ -120,13 +119,13 @@ class ListeningServer implements RunningGrpcServer {
 
   constructor(
     readonly grpc: GrpcServer,
-    injector: ConnectionInjector,
+    inject: (socket: Socket) => void,
     readonly guard: SessionGuard,
   ) {
     this.#server = createServer({ noDelay: true }, (socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
-      injector.injectConnection(socket);
+      inject(socket);
     });
   }
 

@@ -67,7 +67,8 @@ export class RegistrationServer {
     await makeFolder(this.folder, FOLDER_MODE);
     await this.#cleanupPluginDirectory();
     const methods = methodsOf(REGISTRATION, { register: (request) => this.#register(request) });
-    this.#server = await serveGrpc(methods, `unix://${this.socketPath}`, { trace: this.deps.trace });
+    const options = { trace: this.deps.trace, allowsPathAuthority: true };
+    this.#server = await serveGrpc(methods, `unix://${this.socketPath}`, options);
   }
 
   /** Mirrors CleanupPluginDirectory in manager.go, as of later releases: v1.25 removes other files too. */
