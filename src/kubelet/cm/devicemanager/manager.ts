@@ -54,7 +54,7 @@ export class DeviceManager implements ClientHandler {
    */
   async start(): Promise<void> {
     const failed = (message: string, hint: string) =>
-      this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+      this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level: 1 });
     try {
       await this.#readCheckpoint();
     } catch (error) {
