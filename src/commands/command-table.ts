@@ -90,6 +90,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./pod-worker.js")).addPodWorkerCommand,
   },
   {
+    name: "device-plugin",
+    summary: "give a node made-up devices, and watch how containers get them",
+    load: async () => (await import("./device-plugin.js")).addDevicePluginCommand,
+  },
+  {
     name: "runtime",
     summary: "run the embedded container runtime for a kubelet or crictl",
     load: async () => (await import("./runtime.js")).addRuntimeCommand,

@@ -3,7 +3,15 @@ import { describe, test } from "vitest";
 import { runInProcess } from "../support/run-cli.js";
 
 describe("helps end with examples", () => {
-  for (const line of ["bootstrap", "lease", "csr create", "csr inspect", "token create", "cluster up"]) {
+  for (const line of [
+    "bootstrap",
+    "lease",
+    "csr create",
+    "csr inspect",
+    "token create",
+    "device-plugin",
+    "cluster up",
+  ]) {
     test(`${line}: two to four, of at most 80 columns, with flags that it has`, async () => {
       const { code, stdout } = await runInProcess([...line.split(" "), "--help"]);
       assert.equal(code, 0);

@@ -11,8 +11,9 @@ export const DEVICE_PLUGIN_VERSION = "v1beta1";
 export const DEVICE_PLUGINS_FOLDER = "device-plugins";
 /** The kubelet's socket in it. */
 export const KUBELET_SOCKET = "kubelet.sock";
-/** What a device's health is when it can be used. Everything else counts as unhealthy. */
+/** The health of a device that can be used. Every other one counts as unhealthy. */
 export const HEALTHY = "Healthy";
+export const UNHEALTHY = "Unhealthy";
 export const PRE_START_CONTAINER_TIMEOUT_MS = 30_000;
 
 const Empty = message("Empty", {});
