@@ -34,7 +34,7 @@ import { withStatus } from "./inspector/key-table.js";
 import { kubeletTables } from "./inspector/kubelet-tables.js";
 import { openJoinTarget } from "./join-target.js";
 import { readConfiguration, reportFile } from "./node/configuration.js";
-import { addEvictionFlags } from "./node/eviction-flags.js";
+import { addEvictionFlags, gcPolicyOf } from "./node/eviction-flags.js";
 import {
   parseAddresses,
   parseBoolean,
@@ -126,6 +126,7 @@ function addNodeOptions(command: Command): Command {
 
 async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
   checkNodeOptions(options);
+  gcPolicyOf(options);
   const assumed = parseKubeVersion(options.kubeVersion ?? OLDEST_RELEASE);
   const early = await readConfiguration(context, options, assumed);
   const plan = planJoin(toJoinOptions(options, early.config), joinDefaults(context));
@@ -159,6 +160,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         fixedPorts,
         networkFolder: await networkFolderOf(env, server),
         isOwnCluster,
+        gcPolicy: gcPolicyOf(options),
         ...defined({ port, cri }),
         ...(virtual === undefined ? {} : { cri: virtual.endpoint, hooks: virtual.hooks, isSimulated: true }),
       },

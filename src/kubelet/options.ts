@@ -2,6 +2,7 @@ import type { KubeletConfiguration } from "./apis/config/defaults.js";
 import type { ConfigField } from "./apis/config/fields.js";
 import type { GetDirFsInfo } from "./cadvisor/fs-info.js";
 import type { PodCache } from "./container/cache.js";
+import type { GcPolicy } from "./kuberuntime/generic-runtime.js";
 import type { NodeResources } from "./nodestatus/resources.js";
 import type { MachineUsage } from "./stats/machine-usage.js";
 import type { HostPaths } from "./volumes/host-path.js";
@@ -32,6 +33,8 @@ export interface KubeletOptions {
   readonly rootDir: string;
   readonly machine: NodeMachine;
   readonly config: KubeletConfiguration;
+  /** which dead containers are kept, by flags of upstream's command line; default: one of each container */
+  readonly gcPolicy?: GcPolicy;
   /** of the kubelet's server, in place of the configuration's; 0: a free one, for its other servers as well */
   readonly port?: number;
   /** ports of the configuration that must be free; any other that is taken is replaced by a free one */

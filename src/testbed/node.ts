@@ -6,6 +6,7 @@ import type { ConfigField } from "../kubelet/apis/config/fields.js";
 import { getDirFsInfo } from "../kubelet/cadvisor/fs-info.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import type { KubeletHooks } from "../kubelet/kubelet.js";
+import type { GcPolicy } from "../kubelet/kuberuntime/generic-runtime.js";
 import { diskBytes } from "../kubelet/nodestatus/resources.js";
 import type { NodeMachine } from "../kubelet/options.js";
 import { type RunningKubelet, startKubelet } from "../kubelet/run.js";
@@ -45,6 +46,7 @@ export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress"
   /** default: that of a node on an embedded runtime */
   readonly config?: KubeletConfiguration;
   /** see KubeletOptions */
+  readonly gcPolicy?: GcPolicy;
   readonly port?: number;
   readonly fixedPorts?: readonly ConfigField[];
 }
@@ -127,6 +129,7 @@ export async function startNode(
         ...defined({
           port: options.port,
           fixedPorts: options.fixedPorts,
+          gcPolicy: options.gcPolicy,
           expirationSeconds: plan.expirationSeconds,
         }),
       },

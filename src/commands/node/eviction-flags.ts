@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseGoDuration } from "../../apimachinery/time.js";
 import type { KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
+import { DEFAULT_GC_POLICY, type GcPolicy } from "../../kubelet/kuberuntime/generic-runtime.js";
 import { defined } from "../../util/defined.js";
-import { messageOf } from "../../util/errors.js";
+import { LabError, messageOf } from "../../util/errors.js";
 
 type Pairs = Readonly<Record<string, string>>;
 
-/** The kubelet's flags about eviction and the collection of images. Each stands for the field of the configuration. */
+/** The kubelet's flags about eviction and the collection of images and dead containers. Those about containers have no field. */
 export interface EvictionFlags {
   readonly evictionHard?: Pairs;
   readonly evictionSoft?: Pairs;
@@ -17,6 +18,9 @@ export interface EvictionFlags {
   readonly imageGcHighThreshold?: number;
   readonly imageGcLowThreshold?: number;
   readonly minimumImageTtlDuration?: string;
+  readonly minimumContainerTtlDuration?: string;
+  readonly maximumDeadContainersPerContainer?: number;
+  readonly maximumDeadContainers?: number;
 }
 
 /** Adds upstream's flags. Mirrors AddKubeletConfigFlags in cmd/kubelet/app/options/options.go. */
@@ -33,12 +37,33 @@ export function addEvictionFlags(command: Command): Command {
     ["--image-gc-high-threshold <percent>", "collect images at this disk usage", integer],
     ["--image-gc-low-threshold <percent>", "collect images down to this disk usage", integer],
     ["--minimum-image-ttl-duration <time>", "younger images are not collected", goDurationText],
+    ["--minimum-container-ttl-duration <time>", "younger dead containers are not collected", goDurationText],
+    ["--maximum-dead-containers-per-container <number>", "dead ones kept of each; -1: all", integer],
+    ["--maximum-dead-containers <number>", "dead ones kept on the node; -1: all", integer],
   ];
   // Their names are too long for a help; docs/commands.md has them.
   for (const [flags, description, parse] of more) {
     command.addOption(new Option(flags, description).argParser(parse).hideHelp());
   }
   return command;
+}
+
+/**
+ * Which dead containers are kept. Mirrors AddFlags of KubeletFlags in cmd/kubelet/app/options/options.go, and NewContainerGC.
+ * @throws LabError USAGE for a negative age, in upstream's words
+ */
+export function gcPolicyOf(flags: EvictionFlags): GcPolicy {
+  const { minimumContainerTtlDuration: age = "0s" } = flags;
+  const minAgeMs = parseGoDuration(age);
+  if (minAgeMs < 0) {
+    const message = `invalid minimum garbage collection age: ${age}`;
+    throw new LabError("USAGE", message, "--minimum-container-ttl-duration is an age such as 1m30s.");
+  }
+  return {
+    minAgeMs,
+    maxPerPodContainer: flags.maximumDeadContainersPerContainer ?? DEFAULT_GC_POLICY.maxPerPodContainer,
+    maxContainers: flags.maximumDeadContainers ?? DEFAULT_GC_POLICY.maxContainers,
+  };
 }
 
 /** The fields that the flags set. */

@@ -19,7 +19,6 @@ import type { Kubelet, KubeletDeps } from "../kubelet.js";
 import { PodObjectManagers } from "../kubelet-pods/pod-objects.js";
 import { ReasonCache } from "../kubelet-pods/reason-cache.js";
 import { CONTAINER_BACK_OFF } from "../kuberuntime/do-back-off.js";
-import { DEFAULT_GC_POLICY } from "../kuberuntime/generic-runtime.js";
 import { instrumentedClient } from "../kuberuntime/instrumented-services.js";
 import { KubeRuntime } from "../kuberuntime/kube-runtime.js";
 import type { KubeGenericRuntimeManager } from "../kuberuntime/kuberuntime-manager.js";
@@ -179,7 +178,10 @@ export class MainKubelet extends KubeletBase implements Kubelet {
     { ...this.ctx, ...this.options.machine, imageService: this.polling.images },
     this.options.rootDir,
   );
-  readonly containerGc = new ContainerGc({ runtime: this.runtime, sourcesReady: this.sourcesReady });
+  readonly containerGc = new ContainerGc(
+    { runtime: this.runtime, sourcesReady: this.sourcesReady },
+    this.options.gcPolicy,
+  );
   readonly imageGc = new ImageGcManager(
     {
       ...this.ctx,
@@ -234,7 +236,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
   );
   readonly containerDeletor = new ContainerDeletor(
     { ...this.ctx, runtime: this.runtime, onDeleted: () => this.pleg.relistSoon() },
-    Math.max(1, DEFAULT_GC_POLICY.maxPerPodContainer),
+    Math.max(1, this.containerGc.policy.maxPerPodContainer),
     this.signal,
   );
 

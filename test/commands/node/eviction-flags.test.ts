@@ -1,7 +1,12 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { readConfiguration } from "../../../src/commands/node/configuration.js";
-import { addEvictionFlags, type EvictionFlags, evictionFields } from "../../../src/commands/node/eviction-flags.js";
+import {
+  addEvictionFlags,
+  type EvictionFlags,
+  evictionFields,
+  gcPolicyOf,
+} from "../../../src/commands/node/eviction-flags.js";
 
 function parsed(line: string): EvictionFlags {
   const command = addEvictionFlags(new Command())
@@ -78,4 +83,22 @@ describe("what cannot be is an error before the node joins, in upstream's words"
     const { config } = await readConfiguration({ cwd: "/" }, options, "1.25");
     expect(config.evictionHard).toEqual({ "memory.available": "2Gi" });
   });
+});
+
+const policies = [
+  ["", { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 }],
+  [
+    "--minimum-container-ttl-duration 1m30s --maximum-dead-containers-per-container 0 --maximum-dead-containers 100",
+    { minAgeMs: 90_000, maxPerPodContainer: 0, maxContainers: 100 },
+  ],
+  ["--maximum-dead-containers-per-container -1", { minAgeMs: 0, maxPerPodContainer: -1, maxContainers: -1 }],
+] as const;
+for (const [line, want] of policies) {
+  test(`dead containers: ${line || "the defaults"}`, () => expect(gcPolicyOf(parsed(line))).toEqual(want));
+}
+
+test("dead containers: a negative age is upstream's error", () => {
+  expect(() => gcPolicyOf({ minimumContainerTtlDuration: "-1s" })).toThrow(
+    "invalid minimum garbage collection age: -1s",
+  );
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "vitest";
-import { Lab, playSteps, pod, type Step, shell } from "./lab.js";
+import { Lab, play, playSteps, pod, type Step, shell } from "./lab.js";
 import type { LabNodeOptions } from "./lab-node.js";
 
 const RUNS = "Running Ready c=running*/0";
@@ -338,5 +338,26 @@ describe("what a watcher sees of a pod when something breaks", () => {
         );
       assert.equal(own.node.failure, undefined);
     });
+  }
+});
+
+test("dead containers: as many of each are kept as the policy says", async () => {
+  const lab = await Lab.start({ gcPolicy: { minAgeMs: 0, maxPerPodContainer: 2, maxContainers: -1 } });
+  try {
+    const kill = (_: Lab, name: string) => lab.runtime.killContainer(lab.running(name).containerId, { exitCode: 3 });
+    const runs = (restarts: number) => `Running Ready c=running*/${restarts}`;
+    const steps = [runs(0), kill, runs(1), kill, runs(2), kill, runs(3)];
+    let name = "";
+    const named = (given: string) => {
+      name = given;
+      return pod(given, { restartPolicy: "OnFailure" });
+    };
+    await play(lab, { name: "is killed three times", pod: named, steps });
+    // Past the next collection.
+    await lab.clock.sleep(65_000, new AbortController().signal);
+    const dead = lab.containersOf(name).filter(({ state }) => state !== "running");
+    assert.equal(dead.length, 2);
+  } finally {
+    await lab.close();
   }
 });

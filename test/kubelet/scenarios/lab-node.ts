@@ -5,6 +5,7 @@ import type { RestConfig } from "../../../src/client-go/rest/client.js";
 import type { ControlPlane } from "../../../src/controlplane/control-plane.js";
 import { type CriClient, createCriClient } from "../../../src/cri/remote/create-cri-client.js";
 import type { KubeletConfigurationFields } from "../../../src/kubelet/apis/config/fields.js";
+import type { GcPolicy } from "../../../src/kubelet/kuberuntime/generic-runtime.js";
 import { NodeAgent } from "../../../src/kubelet/node.js";
 import { diskBytes, type NodeResources } from "../../../src/kubelet/nodestatus/resources.js";
 import { type RunningKubelet, startKubelet } from "../../../src/kubelet/run.js";
@@ -35,6 +36,7 @@ export interface LabNodeOptions {
   /** in place of kubelab's own, and of the defaults */
   readonly config?: KubeletConfigurationFields;
   readonly manifestDir?: string;
+  readonly gcPolicy?: GcPolicy;
   /** ms that a pull takes; default 10 */
   readonly pullMs?: number;
   /** images that need no pull */
@@ -111,6 +113,7 @@ export class LabNode {
           usage: simulatedUsage(deps.clock),
         },
         config,
+        ...defined({ gcPolicy: options.gcPolicy }),
       },
       signal,
     );
