@@ -6,6 +6,8 @@ import { SystemRandom } from "./util/random.js";
 declare const KUBELAB_VERSION: string | undefined;
 
 const VERSION = typeof KUBELAB_VERSION === "string" ? KUBELAB_VERSION : "0.0.0-source";
+/** What the scripts of `kubelab completion` call. */
+const COMPLETE_COMMAND = "__complete";
 const EXIT_FAILED = 1;
 const EXIT_INTERRUPTED = 130;
 const EXIT_BUG = 70;
@@ -28,18 +30,23 @@ async function start(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${VERSION}\n`);
     return 0;
   }
-  const { runCli } = await import("./commands/main.js");
-  const { Secrets } = await import("./trace/secrets.js");
-  const secrets = new Secrets();
-  const code = await runCli(argv, VERSION, {
+  const edge = {
     env: process.env,
     cwd: currentFolder(),
     streams: { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
     random: new SystemRandom(),
     self: [process.execPath, process.argv[1] ?? "kubelab"],
-    signal: interruption(secrets),
-    secrets,
-  });
+  };
+  // At each TAB in a shell: nothing is loaded that the line does not need.
+  if (argv[0] === COMPLETE_COMMAND) {
+    const { complete } = await import("./commands/completion/complete.js");
+    process.stdout.write(await complete(argv.slice(1), { ...edge, signal: new AbortController().signal }));
+    return 0;
+  }
+  const { runCli } = await import("./commands/main.js");
+  const { Secrets } = await import("./trace/secrets.js");
+  const secrets = new Secrets();
+  const code = await runCli(argv, VERSION, { ...edge, signal: interruption(secrets), secrets });
   return lost === undefined || code !== 0 ? code : EXIT_FAILED;
 }
 

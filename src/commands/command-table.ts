@@ -124,4 +124,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "view, explain, compare and convert the traces of --trace",
     load: async () => (await import("./trace.js")).addTraceCommand,
   },
+  {
+    name: "completion",
+    summary: "print a script with which bash, zsh or fish completes commands",
+    load: async () => (await import("./completion.js")).addCompletionCommand,
+  },
 ];

@@ -41,7 +41,7 @@ function detailsOf({ about, repositories, login }: ImageDefinition, width: numbe
 }
 
 /** As in a pod's spec: `nginx` for `docker.io/library/nginx`. */
-function shortName(repository = ""): string {
+export function shortName(repository = ""): string {
   return repository.replace(/^docker\.io\/(library\/)?/, "");
 }
 

@@ -1,0 +1,55 @@
+import { type Candidate, type Completion, wordsAlone } from "./candidate.js";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Values that are not in the command's definition: by command and name of its argument, or by the name of an option's value. */
+const SOURCES: Readonly<Record<string, (env: Env) => Promise<Completion>>> = {
+  "learn id": labs,
+  "explain topic": topics,
+  "runtime --image": images,
+  "--cluster": clusters,
+  "--kube-version": releases,
+  "--lang": async () => wordsAlone((await import("../../i18n/catalogue.js")).LANGUAGES),
+};
+
+/**
+ * The values that an argument or an option takes.
+ * @param place `id` for an argument, `--lang` for an option
+ * @param kind the word in angle brackets: `file`, `folder`
+ */
+export async function valuesOf(command: string, place: string, kind: string, env: Env): Promise<Completion> {
+  const source = SOURCES[`${command} ${place}`] ?? SOURCES[place];
+  if (source !== undefined) return source(env);
+  if (/^(file|files)$/.test(kind)) return "files";
+  return kind === "folder" ? "folders" : [];
+}
+
+async function labs(): Promise<Candidate[]> {
+  const { openLibrary } = await import("../../labs/open-library.js");
+  return (await openLibrary()).summaries.map(({ id, title }) => ({ value: id, about: title.en }));
+}
+
+/** Topics of one word: a shell would break the others. */
+async function topics(): Promise<Candidate[]> {
+  const { TOPIC_GROUPS } = await import("../explain/topics.js");
+  const names = TOPIC_GROUPS.flatMap(({ topics }) => topics.flatMap(({ name, also = [] }) => [name, ...also]));
+  return wordsAlone(names.filter((name) => /^[\w-]+$/.test(name)));
+}
+
+async function images(): Promise<Candidate[]> {
+  const { REGISTRY_IMAGES } = await import("../../runtime/images/registry.js");
+  const { shortName } = await import("../runtime/images.js");
+  return REGISTRY_IMAGES.map(({ repositories, about }) => ({ value: shortName(repositories[0]), about }));
+}
+
+async function clusters(env: Env): Promise<Candidate[]> {
+  const { runningClusterNames } = await import("../../testbed/cluster-state.js");
+  return wordsAlone(await runningClusterNames(env));
+}
+
+async function releases(): Promise<Candidate[]> {
+  const { NEWEST_RELEASE, OLDEST_RELEASE } = await import("../../release/facts.js");
+  const [oldest, newest] = [OLDEST_RELEASE, NEWEST_RELEASE].map((release) => Number(release.split(".")[1]));
+  const count = (newest ?? 0) - (oldest ?? 0) + 1;
+  return wordsAlone(Array.from({ length: count }, (_, i) => `1.${(oldest ?? 0) + i}`));
+}
