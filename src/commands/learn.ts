@@ -5,7 +5,7 @@ import { LocalizedError, localized } from "../i18n/message-error.js";
 import { findLab } from "../labs/library.js";
 import { factorOf } from "../labs/speed.js";
 import { nearest } from "../util/nearest.js";
-import { type LearnContext, labNamed, openLearn, parseLanguage } from "./learn/context.js";
+import { type LearnContext, openLearn, parseLanguage } from "./learn/context.js";
 import { embeddedOnly, type LearnFlags, realTarget } from "./learn/flags.js";
 import { LearnHelp } from "./learn/help.js";
 
@@ -113,17 +113,36 @@ function addPlayCommands(room: LearnRoom): void {
   help.option(start, "--context <name>", "helpContext");
   help.option(start, "--real", "helpReal");
   help.option(start, "--detach", "helpDetach");
+  addExamOption(room, start);
+  help.option(start, "--kube-version <release>", "helpKubeVersion");
   start.action(open(room, async (env, flags, id) => (await import("./learn/start.js")).startLab(env, flags, id), true));
-  const serve: Run = async (env, flags, id) =>
-    (await import("../labs/detached/serve.js")).serveLab(env, labNamed(env, id), embeddedOnly(flags));
+  const incident = add(room, "incident", "helpIncident");
+  help.option(incident, "--random", "helpRandom");
+  addExamOption(room, incident);
+  incident.action(open(room, async (env, flags) => (await import("./learn/start.js")).startIncident(env, flags), true));
+  const serve: Run = async (here, flags, id) => {
+    const { env, lab } = await (await import("./learn/own-lab.js")).findLabOrFolder(here, id);
+    await (await import("../labs/detached/serve.js")).serveLab(env, lab, embeddedOnly(flags));
+  };
   learn
     .command("serve", { hidden: true })
     .argument("<id>")
+    .option("--kube-version <release>")
     .action(open(room, serve, true));
   learn
     .command("kubectl", { hidden: true })
     .argument("[words...]")
     .action(async (words: readonly string[]) => (await import("../kubectl/run-kubectl.js")).runKubectl(context, words));
+}
+
+const MAX_MINUTES = 600;
+
+function addExamOption({ help }: LearnRoom, command: Command): void {
+  help.option(command, "--exam [minutes]", "helpExam", (text) => {
+    const minutes = Number(text);
+    if (/^\d+$/.test(text) && minutes >= 1 && minutes <= MAX_MINUTES) return minutes;
+    throw new InvalidArgumentError(help.say("badMinutes"));
+  });
 }
 
 /** Subcommands for the lab under way. */
@@ -186,6 +205,9 @@ function addProgressCommands(room: LearnRoom): void {
   const importing = add(room, "import", "helpImport");
   help.argument(importing, "<file>");
   importing.action(open(room, async (env, _flags, file) => (await transfer()).importProgress(env, file)));
+  const making = add(room, "new", "helpNew");
+  help.argument(making, "<folder>");
+  making.action(open(room, async (env, _flags, folder) => (await import("./learn/new-lab.js")).newLab(env, folder)));
   const checkLabs = add(room, "check-labs", "helpCheckLabs");
   help.argument(checkLabs, "<folder>");
   checkLabs.action(

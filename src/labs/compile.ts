@@ -84,7 +84,7 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
   const parsed = yaml === undefined ? undefined : parseDefinition(yaml, say);
   const outline = outlineOf(parsed?.source);
   add("lab.yaml", parsed?.problems ?? []);
-  if (parsed?.definition !== undefined && !basename(resolve(folder)).endsWith(`-${parsed.definition.id}`)) {
+  if (parsed?.definition !== undefined && !isNamedAfter(basename(resolve(folder)), parsed.definition.id)) {
     add("lab.yaml", [{ near: "id:", message: say("labFolderName", { id: parsed.definition.id }) }]);
   }
   if (outline !== undefined) {
@@ -108,6 +108,11 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
   const common = { problems: sorted(problems), names: namesIn(parsed?.source, yaml ?? ""), folder };
   if (problems.length > 0 || parsed?.definition === undefined || en === undefined || zh === undefined) return common;
   return { ...common, lab: { definition: parsed.definition, text: { en, zh } } };
+}
+
+/** `heartbeats`, or `01-heartbeats` */
+function isNamedAfter(folder: string, id: string): boolean {
+  return folder === id || folder.endsWith(`-${id}`);
 }
 
 /** A problem with its given line, or else with the first line that contains its subject. */

@@ -34,4 +34,6 @@ export interface LabContext {
 export interface LabOptions {
   readonly speed?: number;
   readonly seed?: number;
+  /** `1.29`: the release that the cluster behaves like; default: the lab's */
+  readonly kubeVersion?: string;
 }

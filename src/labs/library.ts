@@ -16,6 +16,8 @@ export interface LabSummary {
   readonly predictions: readonly string[];
   /** of these steps, those that the learner solves */
   readonly tasks: readonly string[];
+  /** absolute path of a lab of the learner's own; undefined: it comes with kubelab */
+  readonly folder?: string;
   /** programs that must be installed */
   readonly needs: LabDefinition["needs"];
   readonly title: Readonly<Record<Language, string>>;
@@ -46,6 +48,11 @@ export function summaryOf({ definition, text }: Lab): LabSummary {
     title: { en: text.en.title, zh: text.zh.title },
     summary: { en: text.en.summary, zh: text.zh.summary },
   };
+}
+
+/** What names a lab in a command: its id, or the folder of the learner's own. */
+export function wordFor({ id, folder }: LabSummary): string {
+  return folder ?? id;
 }
 
 /** Finds a lab by its id or number. @returns undefined for an unknown lab */

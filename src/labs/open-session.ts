@@ -1,9 +1,10 @@
 import { LocalizedError } from "../i18n/message-error.js";
 import { isRunning, lockCluster, readClusterState } from "../testbed/cluster-state.js";
 import type { TraceSink } from "../trace/trace.js";
+import { defined } from "../util/defined.js";
 import { LabBroken } from "./actions.js";
 import { commandsOf } from "./commands.js";
-import type { LabContext, LabProcess } from "./context.js";
+import type { LabContext, LabOptions, LabProcess } from "./context.js";
 import { type EmbeddedEnvironmentOptions, openEmbeddedEnvironment } from "./embedded-environment.js";
 import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
@@ -18,9 +19,9 @@ import { LabSession } from "./session.js";
 import { trackProgress } from "./track.js";
 import { withNodesNamed } from "./variables.js";
 
-export interface OpenSessionOptions {
-  readonly speed?: number;
-  readonly seed?: number;
+export interface OpenSessionOptions extends LabOptions {
+  /** begins the lab anew although it is under way */
+  readonly isAnew?: boolean;
   /** undefined: an embedded cluster for the lab */
   readonly real?: RealTarget;
   readonly onMessage: (message: LabMessage) => void;
@@ -46,14 +47,15 @@ const MAX_SEED = 1_000_000;
 export async function openSession(
   env: LabContext,
   summary: LabSummary,
-  { speed, seed: wantedSeed, real, onMessage, sink }: OpenSessionOptions,
+  { speed, seed: wantedSeed, kubeVersion, isAnew: isWantedAnew, real, onMessage, sink }: OpenSessionOptions,
 ): Promise<OpenSession> {
   const { context, store, language } = env;
   const lab = await loadLab(env, summary.id, real);
   await stopOrphanedProcesses();
   const before = await store.of(summary);
   // Steps done earlier on the learner's own cluster are not repeated.
-  const isAnew = real !== undefined || before === undefined || before.finishedAtMs !== undefined;
+  const isAnew =
+    isWantedAnew === true || real !== undefined || before === undefined || before.finishedAtMs !== undefined;
   const seed = wantedSeed ?? (isAnew ? Math.floor(context.random.float() * MAX_SEED) : before.seed);
   const shown = { columns: env.columns, isColoured: env.isColoured("stderr"), language };
   const realPlace =
@@ -61,7 +63,7 @@ export async function openSession(
       ? undefined
       : await openOwnEnvironment(context, { target: real, definition: lab.definition, seed, say: env.say, ...shown });
   const { done } = isAnew || seed !== before.seed ? await store.begin(summary, seed) : before;
-  const { definition } = lab;
+  const definition = { ...lab.definition, ...defined({ kubeVersion }) };
   const embedded = { speed: speed ?? definition.speed, definition, ...shown };
   const environment =
     realPlace ?? (await openEmbeddedEnvironment(context, { ...(await claimClusterName(context)), ...embedded }));

@@ -63,10 +63,11 @@ export class ProgressStore {
     return { ...found, done: found.done.filter((step) => steps.includes(step)) };
   }
 
-  /** Begins a lab anew. The best of its earlier results stays. */
+  /** Begins a lab anew. The best of its earlier results stays, and the last exam. */
   async begin(lab: LabSummary, seed: number): Promise<LabProgress> {
     const { id, revision } = lab;
-    const best = bestResult(lab, await this.of(lab));
+    const before = await this.of(lab);
+    const best = bestResult(lab, before);
     const begun: LabProgress = {
       revision,
       seed,
@@ -75,7 +76,7 @@ export class ProgressStore {
       rightPredictions: 0,
       wrongPredictions: 0,
       startedAtMs: this.wall.now(),
-      ...defined({ best }),
+      ...defined({ best, exam: before?.exam }),
     };
     await this.change(id, () => begun);
     return begun;

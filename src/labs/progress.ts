@@ -4,7 +4,7 @@ import { MessageError } from "../i18n/message-error.js";
 import { defined } from "../util/defined.js";
 import type { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
-import { betterOf, isLabResult, type LabRun } from "./result.js";
+import { betterOf, type ExamResult, isExamResult, isLabResult, type LabRun } from "./result.js";
 
 /** A learner's progress in one lab. */
 export interface LabProgress extends LabRun {
@@ -14,6 +14,8 @@ export interface LabProgress extends LabRun {
   readonly seed: number;
   /** Unix ms */
   readonly startedAtMs: number;
+  /** the last exam */
+  readonly exam?: ExamResult;
 }
 
 export interface Progress {
@@ -83,6 +85,7 @@ function isLabProgress(value: unknown): value is LabProgress {
     one.done.every((step) => typeof step === "string") &&
     (one.shown === undefined || (Array.isArray(one.shown) && one.shown.every((step) => typeof step === "string"))) &&
     (one.best === undefined || isLabResult(one.best)) &&
+    (one.exam === undefined || isExamResult(one.exam)) &&
     (one.finishedAtMs === undefined || typeof one.finishedAtMs === "number")
   );
 }

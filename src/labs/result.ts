@@ -29,6 +29,18 @@ export interface LabResult {
   readonly finishedAtMs?: number;
 }
 
+/** The result of an exam: a run without hints, in a limited time. */
+export interface ExamResult {
+  /** Unix ms of its end */
+  readonly atMs: number;
+  /** its time limit */
+  readonly minutes: number;
+  readonly usedMs: number;
+  readonly points: number;
+  readonly mostPoints: number;
+  readonly isFinished: boolean;
+}
+
 /** Points of a right prediction, and of a task that the learner solved. */
 const POINTS = 10;
 /** Points that a hint costs. */
@@ -61,6 +73,13 @@ export function pointsOf({ rightPredictions, solved, hints }: LabResult): number
 
 export function mostPointsOf({ predictions, tasks }: Pick<LabSummary, "predictions" | "tasks">): number {
   return (predictions.length + tasks.length) * POINTS;
+}
+
+/** Whether a value from a progress file is the result of an exam. */
+export function isExamResult(value: unknown): value is ExamResult {
+  if (!isRecord(value)) return false;
+  const { atMs, minutes, usedMs, points, mostPoints, isFinished } = value;
+  return [atMs, minutes, usedMs, points, mostPoints].every(Number.isFinite) && typeof isFinished === "boolean";
 }
 
 /** Whether a value from a progress file is a result. */

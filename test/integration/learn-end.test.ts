@@ -67,6 +67,22 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
 });
 
 suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
+  test("an exam has a time and no hints; who hands it in too early gets a result, and exit code 1", async () => {
+    const home = homeWith({ done: steps.slice(0, 1) });
+    await using terminal = new Terminal(["learn", "start", LAB, "--exam", "9"], { home });
+    const first = await terminal.shows(/Step 1 of 5[\s\S]*What now\? \(9 min left\)[\s\S]*hand in and leave/, true);
+    assert.match(first, /An exam: 9 minutes, no hints/);
+    assert.doesNotMatch(first, /give me a hint|show me/);
+    terminal.press("End");
+    terminal.press("Down", "Down", "Down");
+    await terminal.shows(/❯ hand in and leave/);
+    terminal.press("Enter");
+    await terminal.shows(
+      /Exam: 0 of 30 points in 1 of 9 minutes\.\nNot finished: 5 of 5 steps are open\.[\s\S]*ended with 1/,
+    );
+    assert.equal(saved(home)?.exam?.isFinished, false);
+  });
+
   test("a result, what the learner knows, and the next lab without leaving", async () => {
     const home = homeWith({ done: steps.slice(0, -1), hints: 1 });
     await using terminal = new Terminal(["learn", "start", LAB], { home, rows: 50 });

@@ -32,7 +32,7 @@ describe("a mistake is found, with its file and line", () => {
     // file, what stands there, what is put in its place, the message, the line
     ["lab.yaml", "format: 1", "format: 2", /format/, 1],
     ["lab.yaml", "id: tiny", "id: Tiny_Lab", /id: expected lower-case/, 2],
-    ["lab.yaml", "id: tiny", "id: other", /the folder of other is named NN-other/, 2],
+    ["lab.yaml", "id: tiny", "id: other", /the folder of other is named other or NN-other/, 2],
     ["lab.yaml", 'number: "7"', 'number: "x"', /number: expected a number such as/, 3],
     ["lab.yaml", "kind: chapter", "kind: story", /kind/, 4],
     ["lab.yaml", "minutes: 5", "minutes: 500", /minutes/, 5],

@@ -45,6 +45,14 @@ test("a second run begins at nothing, and keeps the best result", async () => {
   assert.deepEqual(third?.best, first?.best);
 });
 
+test("the last exam stays when the lab is begun again", async () => {
+  const store = newStore();
+  await play(store, done);
+  const exam = { atMs: 9, minutes: 12, usedMs: 1, points: 10, mostPoints: 20, isFinished: true };
+  await store.change(lab.id, (before) => before && { ...before, exam });
+  assert.deepEqual((await store.begin(lab, 1)).exam, exam);
+});
+
 test("a best result of an earlier revision does not count", async () => {
   const store = newStore();
   await play(store, [answer("goes"), ...done]);

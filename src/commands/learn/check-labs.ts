@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { fileErrorMessage } from "../../i18n/file-error.js";
 import { formatMessage, LocalizedError } from "../../i18n/message-error.js";
-import type { Compiled } from "../../labs/compile.js";
+import type { Compiled, LabProblem } from "../../labs/compile.js";
 import { pathFrom } from "../../util/paths.js";
 import type { LearnContext } from "./context.js";
 
@@ -13,12 +13,7 @@ import type { LearnContext } from "./context.js";
 export async function checkLabs(env: LearnContext, folder: string): Promise<void> {
   const { context, say } = env;
   const compiled = await compiledFrom(env, folder);
-  const problems = compiled.flatMap((one) => one.problems);
-  for (const { file, line, message } of problems) {
-    const name = asGiven(context.cwd, file);
-    const place = line === undefined ? name : `${name}:${line}`;
-    context.streams.stdout.write(`${place}: ${message}\n`);
-  }
+  const problems = printProblems(env, compiled, "stdout");
   const good = compiled.filter(({ lab }) => lab !== undefined).length;
   if (problems.length > 0) {
     throw new LocalizedError("FAILED", say("labsMistakes", { count: problems.length, good }), say("labsMistakesHint"));
@@ -26,7 +21,23 @@ export async function checkLabs(env: LearnContext, folder: string): Promise<void
   context.streams.stdout.write(`${say("labsGood", { good })}\n`);
 }
 
-async function compiledFrom({ context, say }: LearnContext, folder: string): Promise<readonly Compiled[]> {
+/** Prints every mistake with file and line. @returns them */
+export function printProblems(
+  { context }: LearnContext,
+  compiled: readonly Compiled[],
+  stream: "stdout" | "stderr",
+): readonly LabProblem[] {
+  const problems = compiled.flatMap((one) => one.problems);
+  for (const { file, line, message } of problems) {
+    const name = asGiven(context.cwd, file);
+    const place = line === undefined ? name : `${name}:${line}`;
+    context.streams[stream].write(`${place}: ${message}\n`);
+  }
+  return problems;
+}
+
+/** The labs of a folder of labs, or the one of its folder. @throws LabError BAD_FILE */
+export async function compiledFrom({ context, say }: LearnContext, folder: string): Promise<readonly Compiled[]> {
   const { compileLab, compileLabs, isLab } = await import("../../labs/compile.js");
   const path = pathFrom(context.cwd, folder);
   const options = { say, commands: context.program.commandNames };

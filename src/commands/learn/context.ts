@@ -4,7 +4,7 @@ import { wrap } from "../../cli/text-width.js";
 import { LANGUAGES, type Language, languageOf, sayIn } from "../../i18n/catalogue.js";
 import { LocalizedError } from "../../i18n/message-error.js";
 import type { LabContext } from "../../labs/context.js";
-import { findLab, type LabSummary } from "../../labs/library.js";
+import { findLab, type LabLibrary, type LabSummary } from "../../labs/library.js";
 import { openLibrary } from "../../labs/open-library.js";
 import { ProgressStore } from "../../labs/progress-store.js";
 import type { ProcessStreams } from "../../testbed/context.js";
@@ -24,6 +24,8 @@ export interface LearnContext extends LabContext {
   readonly context: CliContext;
   /** what a lab tells goes to this stream */
   renderer(stream: "stdout" | "stderr"): LabRenderer;
+  /** the same with other labs */
+  withLibrary(library: LabLibrary): LearnContext;
   /** the same, saying everything in another language */
   inLanguage(language: Language): LearnContext;
 }
@@ -51,6 +53,7 @@ function environmentIn(
     ...shared,
     language,
     say,
+    withLibrary: (library) => environmentIn(language, { ...shared, library }, options),
     inLanguage: (other) => environmentIn(other, shared, options),
     get columns() {
       return Math.min(context.streams.stderr.columns ?? PLAIN_WIDTH, MAX_LAB_COLUMNS);

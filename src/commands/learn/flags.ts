@@ -19,6 +19,10 @@ export interface LearnFlags {
   readonly junit?: boolean;
   readonly force?: boolean;
   readonly wait?: boolean;
+  readonly kubeVersion?: string;
+  /** minutes; true: the lab's own */
+  readonly exam?: number | true;
+  readonly random?: boolean;
 }
 
 /** The flags without those that name a cluster of the learner's own. */

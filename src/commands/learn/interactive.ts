@@ -1,24 +1,27 @@
 import { hasKeys, readKeys } from "../../cli/terminal-keys.js";
 import type { MessageKey } from "../../i18n/catalogue.js";
 import { localized } from "../../i18n/message-error.js";
-import type { LabSummary } from "../../labs/library.js";
+import type { LabOptions } from "../../labs/context.js";
+import { type LabSummary, wordFor } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
 import { type OpenSession, openSession } from "../../labs/open-session.js";
 import type { RealTarget } from "../../labs/own/cluster.js";
 import { writePicture } from "../../labs/picture.js";
+import { HINT_PRICE } from "../../labs/result.js";
 import type { LabSession } from "../../labs/session.js";
 import { parseFactor, speedByKey } from "../../labs/speed.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import type { LearnContext } from "./context.js";
+import { ExamTime, endExam } from "./exam.js";
 import { presentLab } from "./live.js";
 import { showPage } from "./page.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
 import { LabReporter } from "./reporter.js";
 
-export interface InteractiveOptions {
-  readonly speed?: number;
-  readonly seed?: number;
+export interface InteractiveOptions extends LabOptions {
   readonly real?: RealTarget;
+  /** without hints, and with a time limit in minutes; true: the lab's own */
+  readonly exam?: number | true;
 }
 
 /**
@@ -38,31 +41,41 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
     if (!isPrepared && message.kind !== "waiting") preparing = context.progress(say("preparing"));
   };
   const sink = context.ui;
-  await using open = await openSession(env, lab, { ...options, onMessage, sink }).finally(() => {
+  const isAnew = options.exam !== undefined;
+  await using open = await openSession(env, lab, { ...options, isAnew, onMessage, sink }).finally(() => {
     isPrepared = true;
     reporter.stop();
     preparing.stop();
   });
   await using _page = presentLab(env, open);
+  const minutes = options.exam === true ? lab.minutes : options.exam;
+  using exam = minutes === undefined ? undefined : new ExamTime(env.wall, minutes);
+  if (exam !== undefined) context.notice(say("examBegins", { minutes: exam.minutes }));
   try {
     while (open.session.step !== undefined) {
       open.session.present();
       const { session, environment } = open;
       reporter.keys = { speed: environment.canSetSpeed ? say("speedKeys") : "", stop: say("waitKeys") };
-      if (!(await runStep(env, { session, environment, reporter }))) break;
+      if (!(await runStep(env, { session, environment, reporter, exam }))) break;
     }
+  } catch (error) {
+    if (exam?.signal.aborted !== true || context.signal.aborted) throw error;
+    context.notice(`\n${say("examOver")}`);
   } finally {
     reporter.stop();
     await open.written();
   }
+  if (exam !== undefined) await endExam(env, lab, exam);
   const done = (await store.of(lab))?.done.length ?? 0;
   if (open.session.step === undefined) return true;
-  context.streams.stderr.write(`\n${say("left", { done, count: lab.steps.length, id: lab.id })}\n`);
+  if (exam !== undefined) return false;
+  context.streams.stderr.write(`\n${say("left", { done, count: lab.steps.length, id: wordFor(lab) })}\n`);
   return false;
 }
 
 interface Stage extends Pick<OpenSession, "session" | "environment"> {
   readonly reporter: LabReporter;
+  readonly exam: ExamTime | undefined;
 }
 
 /** @returns false: the learner leaves */
@@ -76,7 +89,15 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
     const isQuestion = "predict" in step;
     const choices = isQuestion ? predictions(env, open) : actions(env, open, hasTried);
     const keys = [{ key: "p", value: PAGE, help: env.say("pageKey") }];
-    const answer = await choose(env, env.say(isQuestion ? "predictFirst" : "pressWhat"), choices, keys);
+    const question = env.say(isQuestion ? "predictFirst" : "pressWhat");
+    const left = open.exam && env.say("examLeft", { minutes: open.exam.leftMinutes });
+    const answer = await choose(
+      env,
+      left === undefined ? question : `${question} ${left}`,
+      choices,
+      keys,
+      open.exam?.signal,
+    );
     switch (answer) {
       case LEAVE:
         return false;
@@ -112,10 +133,11 @@ async function solveAndPerform(session: LabSession, signal: AbortSignal): Promis
 /** Runs `body`, which may wait. Meanwhile keys change the speed of time or end the wait. */
 async function attempt(
   env: LearnContext,
-  { session, environment, reporter }: Stage,
+  { session, environment, reporter, exam }: Stage,
   body: (signal: AbortSignal) => Promise<boolean>,
 ): Promise<boolean> {
-  const { streams, signal } = env.context;
+  const { streams } = env.context;
+  const signal = exam === undefined ? env.context.signal : AbortSignal.any([env.context.signal, exam.signal]);
   if (!hasKeys(streams) || isPlain(env)) return body(signal);
   const over = new AbortController();
   const interrupted = new AbortController();
@@ -174,13 +196,13 @@ const WAIT = ".wait";
 
 const ESC = "\u001b";
 
-function predictions(env: LearnContext, { session, environment }: Stage): Choice[] {
+function predictions(env: LearnContext, { session, environment, exam }: Stage): Choice[] {
   const answers = session.choices().map(({ key, text }) => ({ value: key, name: `${key}: ${text}` }));
-  return [...answers, ...always(env, environment.canSetSpeed)];
+  return [...answers, ...always(env, environment.canSetSpeed, exam)];
 }
 
 /** @param hasTried a check has failed and may still succeed */
-function actions(env: LearnContext, { session, environment }: Stage, hasTried: boolean): Choice[] {
+function actions(env: LearnContext, { session, environment, exam }: Stage, hasTried: boolean): Choice[] {
   const { say } = env;
   const { step, stepText, isSolvable, isNoticed, isLookedAt, mayTakeMs } = session;
   const seconds = Math.ceil(mayTakeMs / 1000);
@@ -197,16 +219,20 @@ function actions(env: LearnContext, { session, environment }: Stage, hasTried: b
     { value: isLookedAt ? LOOK : "go", name: say(main) },
     ...(hasTried && seconds > 0 ? [{ value: WAIT, name: say("actionWait", { seconds }) }] : []),
     ...(isNoticed ? [{ value: LOOK, name: say("actionDoneElsewhere") }] : []),
-    ...(stepText.hints.length > 0 ? [{ value: HINT, name: say("actionHint") }] : []),
-    ...(isSolvable ? [{ value: SOLVE, name: say(isElsewhere ? "actionRunHere" : "actionSolution") }] : []),
-    ...always(env, environment.canSetSpeed),
+    ...(stepText.hints.length > 0 && exam === undefined
+      ? [{ value: HINT, name: say("actionHint", { price: HINT_PRICE }) }]
+      : []),
+    ...(isSolvable && (exam === undefined || isElsewhere)
+      ? [{ value: SOLVE, name: say(isElsewhere ? "actionRunHere" : "actionSolution") }]
+      : []),
+    ...always(env, environment.canSetSpeed, exam),
   ];
 }
 
-function always({ say }: LearnContext, canSetSpeed: boolean): Choice[] {
+function always({ say }: LearnContext, canSetSpeed: boolean, exam: ExamTime | undefined): Choice[] {
   return [
     { value: PAGE, name: say("actionPage") },
     ...(canSetSpeed ? [{ value: SPEED, name: say("actionSpeed") }] : []),
-    { value: LEAVE, name: say("actionLeave") },
+    { value: LEAVE, name: say(exam === undefined ? "actionLeave" : "actionHandIn") },
   ];
 }

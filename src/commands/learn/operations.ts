@@ -10,6 +10,7 @@ import { runningLabs } from "../../labs/running.js";
 import { parseFactor } from "../../labs/speed.js";
 import { defined } from "../../util/defined.js";
 import { type LearnContext, labNamed } from "./context.js";
+import { findLabOrFolder } from "./own-lab.js";
 import { playableNext, showResult } from "./play.js";
 import { LabReporter } from "./reporter.js";
 
@@ -43,9 +44,10 @@ async function askIfRunning({ env, state }: Detached, operation: LabOperation): 
 }
 
 /** Starts a lab whose process was killed again, and shows its present step. @throws LabError FAILED */
-async function resume(here: LearnContext, { env, state: { lab, speed } }: Detached): Promise<void> {
+async function resume(here: LearnContext, { env, state: { lab, speed, kubeVersion } }: Detached): Promise<void> {
   env.context.notice(env.say("takenUp", { id: lab }));
-  await startDetachedLab(env, labNamed(env, lab), defined({ speed }), () => status(here));
+  const found = await findLabOrFolder(env, lab);
+  await startDetachedLab(found.env, found.lab, defined({ speed, kubeVersion }), () => status(here));
 }
 
 /** Does the present step, and shows the one after it; of a lab that was killed, the present one. @throws LabError FAILED when it is not done */
@@ -72,8 +74,7 @@ async function goOn(lab: Detached, step: string | null): Promise<void> {
     await ask(lab, { op: "present" });
     return;
   }
-  const { env, state } = lab;
-  const played = labNamed(env, state.lab);
+  const { env, lab: played } = await findLabOrFolder(lab.env, lab.state.lab);
   await showResult(env, played, "stdout");
   const next = await playableNext(env, played);
   if (next !== undefined) env.context.streams.stdout.write(`\n${env.say("nextIs", { id: next.id })}\n`);

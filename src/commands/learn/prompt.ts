@@ -34,6 +34,7 @@ export async function askText(env: LearnContext, message: string, usual: string)
 /**
  * Lets the learner choose with the arrow keys; on a terminal that cannot move the cursor (TERM=dumb, as with screen readers) by
  * typing a number.
+ * @param over ends the question with an AbortError
  * @param keys values that a key chooses at once, with their words for the line of keys
  * @throws LabError USAGE without a terminal
  */
@@ -42,6 +43,7 @@ export async function choose(
   message: string,
   choices: readonly Choice[],
   keys: readonly ChoiceKey[] = [],
+  over?: AbortSignal,
 ): Promise<string> {
   if (!canAsk(env)) {
     throw new LocalizedError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
@@ -59,7 +61,11 @@ export async function choose(
   const theme = { prefix: idle, style: { keysHelpTip: () => help } };
   const { signal, ...streams } = promptContext(env);
   const cancel = new AbortController();
-  const context = { ...streams, signal: AbortSignal.any([signal, cancel.signal]), clearPromptOnDone: false };
+  const context = {
+    ...streams,
+    signal: AbortSignal.any([signal, cancel.signal, ...(over === undefined ? [] : [over])]),
+    clearPromptOnDone: false,
+  };
   let pressed: ChoiceKey | undefined;
   // The prompt itself moves to the choice that begins with a letter.
   const press = (letter: string | undefined) => {

@@ -2,6 +2,7 @@ import type { Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
 import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
+import { examInWords } from "./exam.js";
 import { cellLines, standingIn, standingInWords } from "./list.js";
 
 /** The result that counts: the best of the runs that were finished, else that of the present run. */
@@ -37,9 +38,15 @@ export function wordReport(labs: readonly LabSummary[], progress: Progress, say:
   return [
     say("reportDone", { done, count: labs.length }),
     ...(begun.length === 0 ? [] : ["", ...table, ""]),
+    ...begun.flatMap(({ lab }) => examLine(lab, progress, say)),
     ...(shown === 0 ? [] : [say("reportShown", { shown })]),
     ...(begun.length === 0 ? [say("reportNone")] : [say("reportNotBegun", { count: labs.length - begun.length })]),
   ].join("\n");
+}
+
+function examLine(lab: LabSummary, { labs }: Progress, say: Say): string[] {
+  const exam = labs[lab.id]?.exam;
+  return exam === undefined ? [] : [`${lab.id}: ${examInWords(exam, say)}`];
 }
 
 /** What a teacher collects: one entry a lab. */
@@ -65,6 +72,7 @@ export function jsonReport(labs: readonly LabSummary[], progress: Progress): unk
         tasksShown: run?.shown ?? 0,
         points: run === undefined ? 0 : pointsOf(run),
         mostPoints: mostPointsOf(lab),
+        exam: found?.exam ?? null,
         bestPoints: found?.best === undefined ? null : pointsOf(found.best),
         startedAt: found === undefined ? null : new Date(found.startedAtMs).toISOString(),
         finishedAt: found?.finishedAtMs === undefined ? null : new Date(found.finishedAtMs).toISOString(),

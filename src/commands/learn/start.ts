@@ -1,18 +1,31 @@
 import { LocalizedError } from "../../i18n/message-error.js";
 import type { Lab } from "../../labs/lab.js";
-import { type LearnContext, labNamed } from "./context.js";
+import { isOnPath } from "../../labs/programs.js";
+import { parseKubeVersion } from "../../release/facts.js";
+import { defined } from "../../util/defined.js";
+import type { LearnContext } from "./context.js";
 import { embeddedOnly, type LearnFlags, realTarget } from "./flags.js";
+import { standingIn } from "./list.js";
+import { findLabOrFolder } from "./own-lab.js";
 import type { UnattendedOptions } from "./unattended.js";
 
 /** `kubelab learn start`: at a terminal step by step, with `--yes` to its end, else in the background. @throws LabError USAGE */
-export async function startLab(env: LearnContext, given: LearnFlags, word: string): Promise<void> {
-  const lab = labNamed(env, word);
-  const others = embeddedOnly(given);
+export async function startLab(here: LearnContext, given: LearnFlags, word: string): Promise<void> {
+  const { env, lab } = await findLabOrFolder(here, word);
+  const kubeVersion = given.kubeVersion === undefined ? undefined : parseKubeVersion(given.kubeVersion);
+  const others = { ...embeddedOnly(given), ...defined({ kubeVersion }) };
   const target = realTarget(given);
   const flags = target === undefined ? others : { ...others, real: target };
+  if (target !== undefined && kubeVersion !== undefined) {
+    throw new LocalizedError("USAGE", env.say("releaseIsReal"), env.say("flagOfPlayHint"));
+  }
   const onReal = target === undefined ? undefined : { target, lab: await mayBeReal(env, lab.id) };
   if (flags.yes === true && flags.detach === true) {
     throw new LocalizedError("USAGE", env.say("yesOrDetach"), env.say("twoReportsHint"));
+  }
+  const { canAsk } = await import("./prompt.js");
+  if (flags.exam !== undefined && (flags.yes === true || flags.detach === true || !canAsk(env))) {
+    throw new LocalizedError("USAGE", env.say("examNeedsTerminal"), env.say("examNeedsTerminalHint"));
   }
   if (flags.yes === true) {
     const { runUnattended } = await import("./unattended.js");
@@ -22,7 +35,6 @@ export async function startLab(env: LearnContext, given: LearnFlags, word: strin
   if (flags.answers !== undefined) {
     throw new LocalizedError("USAGE", env.say("answersNeedYes"), env.say("answersNeedYesHint"));
   }
-  const { canAsk } = await import("./prompt.js");
   if (flags.ui !== undefined && (flags.detach === true || !canAsk(env))) {
     throw new LocalizedError("USAGE", env.say("uiInBackground"), env.say("uiInBackgroundHint"));
   }
@@ -38,7 +50,8 @@ export async function startLab(env: LearnContext, given: LearnFlags, word: strin
   }
   const { playLabs } = await import("./play.js");
   const { way } = await playLabs(env, lab, flags);
-  if (way === "menu") await (await import("./menu.js")).runMenu(env, others);
+  const { exam: _once, ...forMenu } = others;
+  if (way === "menu") await (await import("./menu.js")).runMenu(env, forMenu);
 }
 
 /** @throws LabError USAGE for a lab that needs the embedded cluster */
@@ -47,4 +60,20 @@ async function mayBeReal({ library, say, language }: LearnContext, id: string): 
   if (lab === undefined) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
   if (lab.definition.cluster === "any") return lab;
   throw (await import("../../labs/own/environment.js")).embeddedOnly(lab.definition, language, say);
+}
+
+/** Starts an incident that is not done yet, without saying which before. @throws LabError USAGE without `--random` */
+export async function startIncident(env: LearnContext, flags: LearnFlags): Promise<void> {
+  const { library, store, say, context } = env;
+  if (flags.random !== true)
+    throw new LocalizedError("USAGE", say("incidentNeedsRandom"), say("incidentNeedsRandomHint"));
+  const progress = await store.load();
+  const incidents = library.summaries.filter(({ kind, needs }) => {
+    return kind === "incident" && needs.every((program) => isOnPath(program, context.env));
+  });
+  const open = incidents.filter((lab) => standingIn(lab, progress).state !== "done");
+  const from = open.length === 0 ? incidents : open;
+  const lab = from[Math.floor(context.random.float() * from.length)];
+  if (lab === undefined) throw new LocalizedError("FAILED", say("noIncidents"), say("noLabHint"));
+  await startLab(env, flags, lab.id);
 }

@@ -4,7 +4,7 @@ import { startDetached } from "../../testbed/detached-process.js";
 import { isAbortError } from "../../util/errors.js";
 import { tryLock } from "../../util/pid-lock.js";
 import type { LabContext, LabOptions } from "../context.js";
-import type { LabSummary } from "../library.js";
+import { type LabSummary, wordFor } from "../library.js";
 import { leftElsewhere } from "../own/record.js";
 import { makeLearnFolder } from "../progress-store.js";
 import { askHost } from "./client.js";
@@ -48,20 +48,22 @@ export async function endDetached(env: LabContext): Promise<string | undefined> 
  */
 export async function startDetachedLab(
   env: LabContext,
-  { id }: LabSummary,
-  { speed, seed }: LabOptions,
+  lab: LabSummary,
+  { speed, seed, kubeVersion }: LabOptions,
   present: () => Promise<void>,
 ): Promise<void> {
   const { context, language, say } = env;
+  const { id } = lab;
   const folder = await makeLearnFolder(context.env);
   await using _turn = await lockStart(env, id, folder);
   const ended = await endDetached(env);
   if (ended !== undefined) context.notice(say("underway", { id: ended }));
   const outcome = await startDetached(context, {
     args: [
-      ...["learn", "serve", id, "--lang", language],
+      ...["learn", "serve", wordFor(lab), "--lang", language],
       ...(speed === undefined ? [] : ["--speed", String(speed)]),
       ...(seed === undefined ? [] : ["--seed", String(seed)]),
+      ...(kubeVersion === undefined ? [] : ["--kube-version", kubeVersion]),
     ],
     logFile: join(folder, "session.log"),
     timeoutMs: READY_TIMEOUT_MS,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { defined } from "../../util/defined.js";
 import type { LabContext, LabOptions } from "../context.js";
-import type { LabSummary } from "../library.js";
+import { type LabSummary, wordFor } from "../library.js";
 import type { LabMessage } from "../message.js";
 import { openSession } from "../open-session.js";
 import { writePicture } from "../picture.js";
@@ -23,14 +23,14 @@ export async function serveLab(env: LabContext, lab: LabSummary, options: LabOpt
   const folder = await makeLearnFolder(env.context.env);
   const socket = join(folder, "session.sock");
   const { language, say } = env;
-  const { speed } = options;
+  const { speed, kubeVersion } = options;
   const state: HostState = {
     version: 1,
-    lab: lab.id,
+    lab: wordFor(lab),
     socket,
     pid: process.pid,
     language,
-    ...defined({ speed }),
+    ...defined({ speed, kubeVersion }),
   };
   const present = session.present.bind(session);
   session.present = () => {

@@ -9,6 +9,7 @@ import { learnFolder } from "../progress-store.js";
 /** The file through which other processes find a lab in the background. */
 export interface HostState {
   readonly version: 1;
+  /** id of the lab, or the folder of the learner's own */
   readonly lab: string;
   readonly socket: string;
   readonly pid: number;
@@ -16,6 +17,8 @@ export interface HostState {
   readonly language: Language;
   /** the speed that the lab was started with; absent: the lab's default */
   readonly speed?: number;
+  /** the release that was wanted for it */
+  readonly kubeVersion?: string;
 }
 
 const stateFile = (env: LabContext): string => join(learnFolder(env.context.env), "session.json");
@@ -24,9 +27,9 @@ const stateFile = (env: LabContext): string => join(learnFolder(env.context.env)
 export async function detachedLab(env: LabContext): Promise<HostState | undefined> {
   try {
     const state = JSON.parse(await readFile(stateFile(env), "utf8")) as Partial<HostState> | null;
-    const { lab, socket, pid, language = env.language, speed } = state ?? {};
+    const { lab, socket, pid, language = env.language, speed, kubeVersion } = state ?? {};
     if (lab === undefined || socket === undefined || pid === undefined) return undefined;
-    return { version: 1, lab, socket, pid, language, ...defined({ speed }) };
+    return { version: 1, lab, socket, pid, language, ...defined({ speed, kubeVersion }) };
   } catch {
     // Missing and incomplete files both mean that no lab runs.
     return undefined;

@@ -98,6 +98,7 @@ test("the report as JSON has an entry for each lab", () => {
     tasksShown: 0,
     points: 4,
     mostPoints: 20,
+    exam: null,
     bestPoints: null,
     startedAt: "2026-01-02T03:04:05.000Z",
     finishedAt: null,
@@ -123,6 +124,10 @@ describe("the report in words", () => {
   test("the best run counts, also while the lab is played again", () => {
     const best = { rightPredictions: 1, wrongPredictions: 0, hints: 0, solved: 1, shown: 0, finishedAtMs: 5 };
     assert.match(words({ one: begun({ best }) })[3] ?? "", /done +20\/20 +1\/1 +1\/1 +0 +0$/);
+  });
+  test("an exam has a line of its own", () => {
+    const exam = { atMs: 9, minutes: 12, usedMs: 61_000, points: 10, mostPoints: 20, isFinished: false };
+    assert.equal(words({ one: begun({ exam }) })[5], "one: Exam: 10 of 20 points in 2 of 12 minutes.");
   });
   test("nothing is begun: how to begin", () => {
     assert.deepEqual(words({}), ["0 of 3 labs done.", "Begin with: kubelab learn"]);

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "vitest";
+import type { LearnContext } from "../../../src/commands/learn/context.js";
+import { newLab } from "../../../src/commands/learn/new-lab.js";
+import { findLabOrFolder } from "../../../src/commands/learn/own-lab.js";
+import { sayIn } from "../../../src/i18n/catalogue.js";
+import { compileLab } from "../../../src/labs/compile.js";
+import type { LabLibrary } from "../../../src/labs/library.js";
+import { openLibrary } from "../../../src/labs/open-library.js";
+
+/** What the functions use of a learner's environment, in a new folder. */
+async function environment() {
+  const cwd = mkdtempSync(join(tmpdir(), "kubelab-own-"));
+  let printed = "";
+  const stream = { write: (text: string) => (printed += text) };
+  const context = { cwd, streams: { stdout: stream, stderr: stream }, program: { commandNames: ["learn"] } };
+  const withLibrary = (library: LabLibrary) => ({ ...base, library }) as unknown as LearnContext;
+  const base = { context, say: sayIn("en"), library: await openLibrary(), withLibrary };
+  return { env: base as unknown as LearnContext, cwd, printed: () => printed };
+}
+
+describe("a lab of one's own", () => {
+  test("a new one has no mistakes, and is found by its folder", async () => {
+    const { env, cwd, printed } = await environment();
+    await newLab(env, "07-my-lab");
+    assert.match(printed(), /kubelab learn start \.\/07-my-lab/);
+    assert.deepEqual((await compileLab(join(cwd, "07-my-lab"))).problems, []);
+    const found = await findLabOrFolder(env, "./07-my-lab");
+    assert.deepEqual([found.lab.id, found.lab.folder], ["my-lab", join(cwd, "07-my-lab")]);
+    assert.equal((await found.env.library.load("my-lab"))?.definition.id, "my-lab");
+    assert.equal((await found.env.library.load("tour"))?.definition.id, "tour");
+  });
+
+  const refused: readonly (readonly [string, (cwd: string) => void, string, RegExp])[] = [
+    ["a folder that is not empty", (cwd) => mkdirSync(join(cwd, "a/b"), { recursive: true }), "a", /a is not empty/],
+    ["a name that gives no id", () => {}, "Not An Id", /gives no id/],
+    ["a file", (cwd) => writeFileSync(join(cwd, "file"), ""), "file", /cannot write file/],
+  ];
+  for (const [what, prepare, folder, message] of refused) {
+    test(`new refuses ${what}`, async () => {
+      const { env, cwd } = await environment();
+      prepare(cwd);
+      await assert.rejects(newLab(env, folder), { message });
+    });
+  }
+
+  test("start refuses mistakes, which it prints, and an id of kubelab's", async () => {
+    const { env, cwd, printed } = await environment();
+    await newLab(env, "tour");
+    await assert.rejects(findLabOrFolder(env, "./tour"), { message: /has the id tour already/ });
+    await newLab(env, "mine");
+    const file = join(cwd, "mine/lab.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("minutes: 5", "minutes: 500"));
+    await assert.rejects(findLabOrFolder(env, "mine"), { message: /mistakes: 1/ });
+    assert.match(printed(), /mine\/lab\.yaml:6: minutes/);
+    await assert.rejects(findLabOrFolder(env, "./nowhere"), { message: /no such file or folder/ });
+  });
+});
