@@ -232,4 +232,35 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
     },
     LIMIT_MS,
   );
+
+  test(
+    "devices: a container has what its plugin gives it, as a real device",
+    async () => {
+      const node = start("node", "--cri", containerd.endpoint);
+      await node.printed(/^kubectl/m);
+      const plugin = start("device-plugin");
+      await plugin.printed(/list 2 of example\.com\/gpu/);
+      const limits = { "example.com/gpu": "1" };
+      const command = ["sh", "-c", "env; stat -c '%F %t:%T' /dev/gpu-0; ls /dev/gpu-1"];
+      const { volumes: _volumes, initContainers: _init, ...spec } = POD.spec;
+      const containers = [{ name: "c", ...image, command, resources: { limits } }];
+      const pod = {
+        ...POD,
+        metadata: { name: "devices" },
+        spec: { ...spec, restartPolicy: "Never", containers },
+      };
+      const folder = mkdtempSync(join(home, "devices-"));
+      writeFileSync(join(folder, "pod.json"), JSON.stringify(pod));
+      await kubectl("create", "-f", join(folder, "pod.json"));
+      // The second device is not the container's.
+      await kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/devices", "--timeout=40s");
+      const log = await kubectl("logs", "devices");
+      expect(log).toMatch(/^EXAMPLE_COM_GPU=gpu-0$/m);
+      expect(log).toMatch(/^character special file 1:3$/m);
+      await kubectl("delete", "pod", "devices", "--timeout=60s");
+      await plugin.kill("SIGINT");
+      await node.kill("SIGINT");
+    },
+    LIMIT_MS,
+  );
 });
