@@ -41,9 +41,15 @@ function unixEndpoint(endpoint: string): Endpoint {
 }
 
 function checkLength(endpoint: string, path: string): void {
+  const problem = socketPathProblem(path);
+  if (problem !== undefined) throw badEndpoint(endpoint, problem);
+}
+
+/** Why no socket can have the path; undefined: one can. */
+export function socketPathProblem(path: string): string | undefined {
   const length = Buffer.byteLength(path);
-  if (length <= MAX_SOCKET_PATH) return;
-  throw badEndpoint(endpoint, `a socket's path has at most ${MAX_SOCKET_PATH} bytes, and this one has ${length}`);
+  if (length <= MAX_SOCKET_PATH) return undefined;
+  return `a socket's path has at most ${MAX_SOCKET_PATH} bytes, and this one has ${length}`;
 }
 
 function tcpEndpoint(endpoint: string): Endpoint {

@@ -27,6 +27,7 @@ export class DeviceManager implements ClientHandler {
   readonly #allocator: ContainerAllocator;
   readonly #server: RegistrationServer;
   readonly #writing = new Mutex();
+  #nextWrite: Promise<void> | undefined;
 
   /** @param rootDir the kubelet's folder */
   constructor(
@@ -153,9 +154,10 @@ export class DeviceManager implements ClientHandler {
     for (const resourceName of Object.keys(checkpoint?.registeredDevices ?? {})) this.#registered.restore(resourceName);
   }
 
-  /** A failure is reported; the devices are known until the kubelet ends. */
+  /** Those who wait share the next write. A failure is reported; the devices are known until the kubelet ends. */
   #writeCheckpoint(): Promise<void> {
-    return this.#writing.run(async () => {
+    this.#nextWrite ??= this.#writing.run(async () => {
+      this.#nextWrite = undefined;
       const podDevices = this.#podDevices.entries;
       const registeredDevices = this.#registered.forCheckpoint();
       await writeCheckpoint(this.#folder, { podDevices, registeredDevices }).catch((error: unknown) => {
@@ -163,6 +165,7 @@ export class DeviceManager implements ClientHandler {
         this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
       });
     });
+    return this.#nextWrite;
   }
 
   /** Ends the connections. The devices of containers stay in the checkpoint. */

@@ -17,7 +17,6 @@ const DIAL_RETRY_MS = 1_000;
 export class PluginClient {
   readonly channel: CriChannel;
 
-  /** @throws LabError USAGE if the path is too long for a socket */
   constructor(
     readonly deps: { readonly clock: Clock; readonly trace: Trace },
     readonly resourceName: string,

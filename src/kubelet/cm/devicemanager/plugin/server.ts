@@ -2,6 +2,7 @@ import { lstat, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { isExtendedResource } from "../../../../apimachinery/corev1/resource-names.js";
 import type { Decoded } from "../../../../apimachinery/protobuf/fields.js";
+import { socketPathProblem } from "../../../../cri/endpoint.js";
 import { methodsOf, type RunningGrpcServer, serveGrpc } from "../../../../cri/grpc-server.js";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Clock } from "../../../../util/clock.js";
@@ -61,9 +62,11 @@ export class RegistrationServer {
 
   /**
    * Removes the sockets of earlier plugins, and listens. Plugins see their socket go, and register again.
-   * @throws LabError if it cannot listen; the file system's error
+   * @throws Error or LabError if it cannot listen; the file system's error
    */
   async start(): Promise<void> {
+    const problem = socketPathProblem(this.socketPath);
+    if (problem !== undefined) throw new Error(`${problem}: ${this.socketPath}`);
     await makeFolder(this.folder, FOLDER_MODE);
     await this.#cleanupPluginDirectory();
     const methods = methodsOf(REGISTRATION, { register: (request) => this.#register(request) });
@@ -97,6 +100,8 @@ export class RegistrationServer {
 
   async #connectClient(resourceName: string, socketPath: string): Promise<void> {
     const { signal } = this;
+    const problem = socketPathProblem(socketPath);
+    if (problem !== undefined) throw new Error(`failed to dial device plugin: ${problem}`);
     const client = new PluginClient(this.deps, resourceName, socketPath);
     try {
       const options = await client.connect(signal);
