@@ -50,9 +50,12 @@ import { announceNode, nodeResult, podsOf } from "./node/result.js";
 
 /** `kubelab node`: a small kubelet that joins a cluster and runs its pods. */
 export function addNodeCommand(command: Command, context: CliContext): void {
-  command.description(
-    "Joins a cluster as a node and runs what is bound to it: pods from the API server, from files and from a URL, in the embedded container runtime or in another one (--cri). Prints every decision.",
-  );
+  // Flags after `config` belong to it, though node has flags of the same names.
+  command
+    .enablePositionalOptions()
+    .description(
+      "Joins a cluster as a node and runs what is bound to it: pods from the API server, from files and from a URL, in the embedded container runtime or in another one (--cri). Prints every decision.",
+    );
   addExamples(
     command,
     "kubelab node",

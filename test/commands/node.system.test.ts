@@ -41,6 +41,17 @@ describe("invalid options: exit 2, with one sentence that names the option", () 
   }
 });
 
+test("config: its --kube-version is that of the defaults, though node has a flag of this name", async () => {
+  for (const [release, has] of [
+    ["1.25", false],
+    ["1.31", true],
+  ] as const) {
+    const { code, stdout } = await runInProcess(["node", "config", "--kube-version", release]);
+    expect(code).toBe(0);
+    expect(stdout.includes("failCgroupV1")).toBe(has);
+  }
+});
+
 test("a runtime that is not there: exit 3, and the node has not joined", async () => {
   const home = folder();
   const argv = ["node", "--root-dir", home, "--cri", `unix://${join(home, "none.sock")}`];
