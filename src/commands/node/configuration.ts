@@ -59,11 +59,13 @@ export async function checkConfiguration(
   throw new LabError("BAD_FILE", message, "Mend the file: `kubelab node config` prints one with the defaults.");
 }
 
-/** Upstream finds these out when it makes the kubelet; here, before the node joins. @throws LabError USAGE */
+/** Upstream finds these out when it makes the kubelet; here, before the node joins. @throws LabError USAGE, BAD_FILE */
 async function checkThresholds(config: KubeletConfiguration, kubeVersion: string): Promise<void> {
   const { evictionConfig } = await import("../../kubelet/eviction/config.js");
   const { checkImageGcPolicy, imageGcPolicy } = await import("../../kubelet/images/image-gc-policy.js");
+  const { logRotatePolicy } = await import("../../kubelet/logs/container-log-manager.js");
   evictionConfig(config, kubeVersion);
+  logRotatePolicy(config);
   checkImageGcPolicy(imageGcPolicy(config));
 }
 

@@ -16,7 +16,7 @@ import { listenProblem } from "../../util/listen-problem.js";
 import type { HandlerDeps } from "./call.js";
 import { RequestHandler } from "./handler.js";
 import type { KubeletAuth } from "./kubelet-auth.js";
-import type { ServerSurface } from "./routes.js";
+import { READ_ONLY_SURFACE, type ServerSurface } from "./routes.js";
 
 /** --port: pkg/cluster/ports/ports.go (KubeletPort) */
 export const KUBELET_PORT = 10_250;
@@ -83,7 +83,8 @@ export class KubeletServer implements AsyncDisposable {
       void handler.handle(request, response, head);
     });
     // Requests are not caused by the step that started the server.
-    await deps.trace.detached(() => listenAt(server, address, port));
+    const field = deps.surface === READ_ONLY_SURFACE ? "readOnlyPort" : "port";
+    await deps.trace.detached(() => listenAt(server, { address, port, field }));
     return new KubeletServer(server, address, transport === "http" ? "http" : "https", sockets, closing);
   }
 
@@ -129,17 +130,22 @@ function badPair(cause: unknown): LabError {
   );
 }
 
+const HINTS = {
+  port: "Choose another port, or 0 for one that is free.",
+  readOnlyPort: "Choose another readOnlyPort, or 0 for none.",
+} as const;
+
 /** @throws LabError USAGE */
-async function listenAt(server: Server | HttpsServer, address: string, port: number): Promise<void> {
+async function listenAt(
+  server: Server | HttpsServer,
+  { address, port, field }: { readonly address: string; readonly port: number; readonly field: keyof typeof HINTS },
+): Promise<void> {
   try {
     await listen(server, address, port);
   } catch (cause) {
-    throw new LabError(
-      "USAGE",
-      `the kubelet's server cannot listen at ${address}:${port}: ${listenProblem(cause)}`,
-      "Choose another port, or 0 for one that is free.",
-      { cause },
-    );
+    const name = field === "port" ? "the kubelet's server" : "the kubelet's read-only server";
+    const message = `${name} cannot listen at ${address}:${port}: ${listenProblem(cause)}`;
+    throw new LabError("USAGE", message, HINTS[field], { cause });
   }
 }
 

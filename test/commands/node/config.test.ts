@@ -101,6 +101,21 @@ describe("the configuration of kubelab node", () => {
     expect((await read(text)).config.staticPodPath).toBe(join(cwd, "m"));
   });
 
+  const late = [
+    ["containerLogMaxFiles: 1", "failed to initialize container log manager: invalid MaxFiles 1, must be > 1"],
+    ["evictionSoft: {memory.available: 1Gi}", "grace period must be specified for the soft eviction threshold"],
+    ["evictionHard: {memory.available: 120%}", "eviction percentage threshold memory.available must be <= 100%: 120%"],
+    ["evictionHard: {memory.available: 10Qux}", "quantities must match the regular expression"],
+    ["evictionHard: {memorie.available: 1Gi}", "unsupported eviction signal memorie.available"],
+    ["syncFrequency: 10parsecs", 'time: unknown unit "parsecs" in duration "10parsecs"'],
+    ["maxPods: many", "cannot unmarshal string into Go struct field KubeletConfiguration.maxPods of type int32"],
+  ] as const;
+  for (const [text, message] of late) {
+    test(`${text} is refused before the node joins`, async () => {
+      await expect(read(`${text}\n`)).rejects.toThrow(message);
+    });
+  }
+
   test("what flags set is checked with the file", async () => {
     await expect(read("maxPods: 5\n", { port: 70_000 })).rejects.toThrow("port (--port) 70000 must be between");
   });

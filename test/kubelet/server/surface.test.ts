@@ -138,7 +138,8 @@ describe("the ports without TLS", () => {
       message: `the kubelet's health server cannot listen at 127.0.0.1:${taken}: the port is taken`,
     });
     const readOnly = open({ healthzPort: 0, readOnlyPort: taken }, { fixedPorts: ["readOnlyPort"] });
-    await assert.rejects(readOnly, { code: "USAGE", message: /127.0.0.1/ });
+    const message = `the kubelet's read-only server cannot listen at 127.0.0.1:${taken}: the port is taken`;
+    await assert.rejects(readOnly, { code: "USAGE", message });
     await new Promise((resolve) => other.close(resolve));
   });
 });

@@ -55,3 +55,24 @@ test("a kubelet's requests, volumes, containers and logs are in its /metrics, as
     await lab.close();
   }
 });
+
+test("a runtime without statistics: the kubelet's own metrics and the machine are there, and each reader is told", async () => {
+  const lab = await Lab.start();
+  try {
+    const { signal } = new AbortController();
+    const { kubelet } = lab.node.kubelet ?? {};
+    if (kubelet === undefined) throw new Error("it runs");
+    const fail = { code: "Unimplemented", message: "no statistics" } as const;
+    lab.runtime.setFault("ListContainerStats", { fail });
+    const message = "failed to list all container stats: rpc error: code = Unimplemented desc = no statistics";
+    await expect(kubelet.summaryProvider.get(true, signal)).rejects.toThrow(message);
+    const cadvisor = parseMetrics(await readCadvisorMetrics(kubelet, signal));
+    expect(sampleOf(cadvisor, "container_scrape_error")).toBe(1);
+    expect(cadvisor.has("machine_memory_bytes")).toBe(true);
+    const families = parseMetrics(await kubelet.metrics.text());
+    expect(families.has("kubelet_container_log_filesystem_used_bytes")).toBe(false);
+    expect(sampleOf(families, "kubelet_node_name", { node: "node-1" })).toBe(1);
+  } finally {
+    await lab.close();
+  }
+});
