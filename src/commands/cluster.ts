@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addEtcdOptions, addOutputOptions, addUiOption, parsePort, parseSpeed } from "../cli/options.js";
+import { addEtcdOptions, addOutputOptions, addUiOption, parsePath, parsePort, parseSpeed } from "../cli/options.js";
 import { type NodeLabels, runningCluster, stopCluster } from "../testbed/cluster.js";
 import { type ClusterState, runningClusterNames } from "../testbed/cluster-state.js";
 import { clusterToJoin, DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { note, printRunning } from "./cluster/running.js";
+import { MAX_NODES, MAX_SIMULATED_NODES } from "./cluster/simulated.js";
 import { bringUp, type UpOptions } from "./cluster/up.js";
 import { addDataOptions } from "./data-options.js";
 import { addExamples } from "./examples.js";
@@ -26,6 +27,8 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     .option("--port <port>", "port of the API server; 0: a free one", parsePort, 0)
     .option("--detach", "run in the background; `kubelab cluster down` ends it")
     .option("--nodes <count>", "start with node-1 to node-<count>, which run pods", parseNodes, 0)
+    .option("--simulated", "its nodes have no containers, and their pods follow stages: for thousands of nodes")
+    .option("--stages <file>", "stages that pods of simulated nodes take before the built-in ones", parsePath)
     .option(
       "--with-system-pods",
       "show the control plane, kube-proxy and DNS as pods, as kubeadm lays them out, with a control-plane node",
@@ -50,7 +53,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     "kubelab cluster up --detach --nodes 3",
     "kubelab cluster up --nodes 2 --with-system-pods --node-labels node-1:disk=ssd",
     "kubelab cluster up --data ~/my-cluster --nodes 2",
-    "kubelab cluster up --name fast --speed 10 --kube-version 1.32",
+    "kubelab cluster up --nodes 1000 --simulated",
   );
   named("down", "end a running cluster").action(({ name }: { name: string }) => bringDown(context, name));
   command("status", "show whether a cluster runs, its address and its nodes")
@@ -98,12 +101,12 @@ async function requireRunning(context: CliContext, name: string, hint: string): 
   throw new LabError("FAILED", `no cluster named ${name} is running`, help);
 }
 
-const MAX_NODES = 100;
-
 function parseNodes(text: string): number {
   const count = Number(text);
-  if (/^\d+$/.test(text) && count <= MAX_NODES) return count;
-  throw new InvalidArgumentError(`expected a number of nodes from 0 to ${MAX_NODES}.`);
+  if (/^\d+$/.test(text) && count <= MAX_SIMULATED_NODES) return count;
+  throw new InvalidArgumentError(
+    `expected a number of nodes from 0 to ${MAX_NODES}, or to ${MAX_SIMULATED_NODES} with --simulated.`,
+  );
 }
 
 /** Adds the labels of `zone=a`, or of `node-2:zone=a`, to those of earlier flags. */

@@ -29,6 +29,8 @@ export interface ClusterState {
   readonly clock?: ClockReading;
   /** how many nodes it keeps Ready by itself: `node-1`, `node-2`, … */
   readonly nodes: number;
+  /** its nodes have no containers; absent: they have */
+  readonly simulated?: boolean;
   /** it has a control-plane node, and its components as pods; absent: no */
   readonly systemPods?: boolean;
   /** the servers of the etcd that has its state */

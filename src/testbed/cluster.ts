@@ -27,6 +27,7 @@ import {
 } from "./cluster-state.js";
 import type { NodeContext, ProcessContext } from "./context.js";
 import { countEarlierNodes } from "./earlier-nodes.js";
+import type { Stage } from "./simulated/stage.js";
 import { networkFolder, sharedNetworkFolder } from "./state-folder.js";
 
 /** Labels that nodes of a cluster register with. */
@@ -34,6 +35,10 @@ export interface NodeLabels {
   /** undefined: all nodes */
   readonly node?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface SimulatedNodes {
+  readonly stages: readonly Stage[];
 }
 
 export interface ClusterOptions {
@@ -45,6 +50,8 @@ export interface ClusterOptions {
   /** how many nodes are joined and kept Ready; 0 with `disk`: as many as the cluster had */
   readonly nodes: number;
   readonly nodeLabels?: readonly NodeLabels[];
+  /** the nodes have no containers: their pods take these stages, and the built-in ones */
+  readonly simulated?: SimulatedNodes;
   /** a control-plane node with its static pods, CoreDNS and kube-proxy; see `createSystemPods` */
   readonly systemPods?: boolean;
   /** the API server checks kubelets' certificates with the cluster's CA */
@@ -80,7 +87,7 @@ export async function runCluster(
   onReady: (state: ClusterState) => void,
 ): Promise<void> {
   const { name, port, kubeVersion, speed = 1, systemPods, verifyKubelets = false } = options;
-  const { etcd, disk, http2 } = options;
+  const { etcd, disk, http2, simulated } = options;
   const { env, random, signal } = context;
   const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
   await using controlPlane = await startEmbeddedControlPlane({
@@ -112,8 +119,9 @@ export async function runCluster(
     ...(etcd === undefined ? {} : { etcd: etcd.servers, networkFolder: await sharedNetworkFolder(caPem) }),
     ...(verifyKubelets ? { verifyKubelets } : {}),
     ...(systemPods === true ? { systemPods } : {}),
+    ...(simulated === undefined ? {} : { simulated: true }),
   };
-  await using _nodes = await startClusterNodes({ context, clock, trace }, state, controlPlane, options.nodeLabels);
+  await using _nodes = await startClusterNodes({ context, clock, trace }, state, controlPlane, options);
   await writeClusterFiles(env, state, admin);
   onReady(state);
   try {
@@ -141,7 +149,7 @@ async function startClusterNodes(
   { context, clock, trace }: ClusterDeps,
   { name, url, kubeVersion, nodes: count, systemPods, ...state }: ClusterState,
   { admin, nodeNames }: ControlPlane,
-  nodeLabels: readonly NodeLabels[] = [],
+  { nodeLabels = [], simulated }: Pick<ClusterOptions, "nodeLabels" | "simulated">,
 ): Promise<AsyncDisposable | undefined> {
   if (count === 0 && systemPods !== true) return undefined;
   const { startNodes } = await import("./cluster-nodes.js");
@@ -153,6 +161,11 @@ async function startClusterNodes(
   const workers = await nodeNames.claim(count, workerName);
   // Labels name nodes by their place among those of this server.
   const specs: NodeSpec[] = workers.map((one, index) => ({ name: one, labels: labelsOf(workerName(index + 1)) }));
+  if (simulated !== undefined) {
+    const { startSimulatedNodes } = await import("./simulated/start.js");
+    const ctx = { clock, trace, random: context.random };
+    return startSimulatedNodes(ctx, { admin, kubeVersion, specs, ...simulated }, context.signal);
+  }
   const folder = clusterNodesFolder(context.env, name);
   await rm(folder, { recursive: true, force: true });
   const options = { specs, target, folder, networkFolder: state.networkFolder ?? networkFolder(context.env, url) };

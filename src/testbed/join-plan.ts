@@ -198,7 +198,7 @@ function usage(message: string, hint: string): LabError {
 }
 
 /** The resources that a node reports when no flag sets them. */
-const UNASKED_RESOURCES: NodeResources = { cpu: "100", memory: "32Gi", pods: "110" };
+export const DEFAULT_RESOURCES: NodeResources = { cpu: "100", memory: "32Gi", pods: "110" };
 /** How long a node waits for its certificate, on the cluster's clock, which may run fast. */
 export const JOIN_TIMEOUT_MS = 3_600_000;
 
@@ -217,7 +217,7 @@ export function planUnasked(
     nodeName,
     folder,
     token,
-    resources: UNASKED_RESOURCES,
+    resources: DEFAULT_RESOURCES,
     discovery: { kind: "by-target" },
     approval: "auto",
     timeoutMs: JOIN_TIMEOUT_MS,

@@ -52,8 +52,9 @@ function leaderText(holder: string, isHere: boolean): string {
   return isHere ? "led by this server" : `led by ${holder}`;
 }
 
-function countNodes({ nodes }: ClusterState): string {
-  return nodes === 0 ? "no nodes" : `${nodes} ${nodes === 1 ? "node" : "nodes"}`;
+function countNodes({ nodes, simulated }: ClusterState): string {
+  const kind = simulated === true ? "simulated " : "";
+  return nodes === 0 ? "no nodes" : `${nodes} ${kind}${nodes === 1 ? "node" : "nodes"}`;
 }
 
 /** What a running cluster is compared with. */
@@ -63,6 +64,7 @@ export type ComparableOptions = ClusterOptions & { readonly trace?: string; read
 export function printIfSame(context: CliContext, running: ClusterState, options: ComparableOptions): void {
   const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods, etcd, disk, http2 } =
     options;
+  const { simulated } = options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
   const differences = [
     kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
@@ -70,6 +72,8 @@ export function printIfSame(context: CliContext, running: ClusterState, options:
     verifyKubelets === true && running.verifyKubelets !== true && "without --verify-kubelets",
     http2 === true && running.http2 !== true && "without --http2",
     systemPods === true && running.systemPods !== true && "without --with-system-pods",
+    simulated !== undefined && running.simulated !== true && "without --simulated",
+    (simulated?.stages ?? []).length > 0 && running.simulated === true && "and began without this --stages",
     nodeLabels !== undefined && "and its nodes have registered without these --node-labels",
     trace !== undefined && "and began without this --trace",
     ui !== undefined && "and began without --ui",

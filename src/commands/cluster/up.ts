@@ -11,8 +11,13 @@ import { defined } from "../../util/defined.js";
 import { LAB_ERRORS, LabError } from "../../util/errors.js";
 import { type DataOptions, dataConfig, dataFlags } from "../data-options.js";
 import { type ComparableOptions, note, printIfSame, printRunning } from "./running.js";
+import { type SimulationFlags, simulatedNodes, simulationFlags } from "./simulated.js";
 
-export interface UpOptions extends Omit<ClusterOptions, "etcd" | "disk">, EtcdOptions, DataOptions {
+export interface UpOptions
+  extends Omit<ClusterOptions, "etcd" | "disk" | "simulated">,
+    EtcdOptions,
+    DataOptions,
+    SimulationFlags {
   readonly detach?: boolean;
   readonly verbosity?: Level;
   /** a file for the trace of the cluster's own process */
@@ -23,6 +28,8 @@ export interface UpOptions extends Omit<ClusterOptions, "etcd" | "disk">, EtcdOp
 const READY_TIMEOUT_S = 20;
 /** What each node adds: a process for its runtime, and its join. */
 const READY_TIMEOUT_PER_NODE_S = 2;
+/** Some requests. */
+const READY_TIMEOUT_PER_SIMULATED_NODE_S = 0.05;
 /** With etcd, the nodes' certificates may wait for the lease of a leader that was killed. */
 const ELECTION_TIMEOUT_S = 20;
 
@@ -32,7 +39,7 @@ const ELECTION_TIMEOUT_S = 20;
  */
 export async function bringUp(context: CliContext, given: UpOptions): Promise<void> {
   checkNodeLabels(given);
-  const options = clusterOptions(given);
+  const options = await clusterOptions(given);
   if (given.detach === true) return bringUpDetached(context, given, options);
   const claim = await claimClusterName(context, options.name, (text) => note(context, text));
   if ("running" in claim) return printIfSame(context, claim.running, options);
@@ -86,10 +93,15 @@ async function showCluster(
   });
 }
 
-/** @throws LabError USAGE for an unknown release, or flags of a place that is not named */
-function clusterOptions({ etcd, ...given }: UpOptions): ComparableOptions {
+/** @throws LabError USAGE for an unknown release, or flags of a place that is not named; BAD_FILE for stages */
+async function clusterOptions({ etcd, simulated, stages, ...given }: UpOptions): Promise<ComparableOptions> {
   const places = { ...given, ...defined({ etcd }) };
-  const state = defined({ etcd: etcdConfig(places), disk: dataConfig(places) });
+  const flags = { ...given, ...defined({ simulated, stages }) };
+  const state = defined({
+    etcd: etcdConfig(places),
+    disk: dataConfig(places),
+    simulated: await simulatedNodes(flags),
+  });
   return { ...given, kubeVersion: parseKubeVersion(given.kubeVersion), ...state };
 }
 
@@ -117,7 +129,8 @@ async function bringUpDetached(context: CliContext, given: UpOptions, options: C
   using _line = context.progress(`starting cluster ${name} in the background`);
   const nodes = given.nodes + (given.systemPods === true ? 1 : 0);
   const electionS = options.etcd === undefined ? 0 : ELECTION_TIMEOUT_S;
-  const timeoutS = READY_TIMEOUT_S + nodes * READY_TIMEOUT_PER_NODE_S + electionS;
+  const perNodeS = given.simulated === true ? READY_TIMEOUT_PER_SIMULATED_NODE_S : READY_TIMEOUT_PER_NODE_S;
+  const timeoutS = Math.ceil(READY_TIMEOUT_S + nodes * perNodeS + electionS);
   const outcome = await startDetached(context, {
     args: ["cluster", "up", "-v", "0", ...flagsOf(given, trace)],
     logFile,
@@ -159,6 +172,7 @@ function flagsOf(options: UpOptions, trace: string | undefined): string[] {
   return [
     ...etcdFlags(options),
     ...dataFlags(options),
+    ...simulationFlags(options),
     ...["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)],
     ...nodeLabels.flatMap(({ node, labels }) => {
       const text = Object.entries(labels)
