@@ -12,7 +12,7 @@ import { createUnlessThere } from "../create-unless-there.js";
 import { DEFAULT_RESOURCES } from "../join-plan.js";
 
 /** The label of nodes without containers. */
-export const SIMULATED_LABEL = "kubelab/simulated";
+const SIMULATED_LABEL = "kubelab/simulated";
 
 export interface SimulatedNodeOptions {
   readonly name: string;
