@@ -1,5 +1,6 @@
 import { currentScope, runInScope, type Scope } from "../trace/scope.js";
 import type { Clock } from "../util/clock.js";
+import { Heap } from "../util/heap.js";
 import { Waker } from "../util/waker.js";
 
 /** Delay of the first retry of a key, doubled with each further one. */
@@ -19,10 +20,16 @@ export interface WorkQueueOptions {
 }
 
 interface Delayed {
+  readonly key: string;
   /** when the key becomes ready, Unix ms */
   readonly atMs: number;
+  /** breaks ties in the order of arrival */
+  readonly order: number;
   readonly scope: Scope | undefined;
 }
+
+/** Fewer entries than these are not worth a search for those that were cancelled. */
+const MIN_HEAP = 64;
 
 /**
  * A queue of keys to process. A key is queued at most once however often it is added; a key that is added while it is
@@ -38,6 +45,9 @@ export class WorkQueue {
   /** key -> why it was added first */
   readonly #ready = new Map<string, Scope | undefined>();
   readonly #delayed = new Map<string, Delayed>();
+  /** those of #delayed, and others that were cancelled or became earlier; mirrors waitForPriorityQueue */
+  #waiting = new Heap<Delayed>(isEarlier);
+  #order = 0;
   readonly #failures = new Map<string, number>();
 
   constructor(clock: Clock, options: WorkQueueOptions = {}) {
@@ -63,8 +73,17 @@ export class WorkQueue {
   #addAt(key: string, atMs: number): void {
     const waiting = this.#delayed.get(key);
     if (waiting !== undefined && waiting.atMs <= atMs) return;
-    this.#delayed.set(key, { atMs, scope: currentScope() });
-    this.#waker.wake();
+    const delayed = { key, atMs, order: this.#order++, scope: currentScope() };
+    this.#delayed.set(key, delayed);
+    this.#waiting.push(delayed);
+    if (this.#waiting.size > MIN_HEAP + 2 * this.#delayed.size) this.#dropCancelled();
+    // The others are waited for already.
+    if (this.#waiting.peek() === delayed) this.#waker.wake();
+  }
+
+  #dropCancelled(): void {
+    this.#waiting = new Heap(isEarlier);
+    for (const delayed of this.#delayed.values()) this.#waiting.push(delayed);
   }
 
   /** Adds a key again after a failure: by default in 5 ms, 10 ms, 20 ms, ... up to 1000 s. */
@@ -134,10 +153,10 @@ export class WorkQueue {
 
   #take(): readonly [key: string, scope: Scope | undefined] | undefined {
     const nowMs = this.#clock.now();
-    for (const [key, { atMs, scope }] of this.#delayed) {
-      if (atMs > nowMs) continue;
-      this.#delayed.delete(key);
-      this.#makeReady(key, scope);
+    for (let first = this.#firstDelayed(); first !== undefined; first = this.#firstDelayed()) {
+      if (first.atMs > nowMs) break;
+      this.#delayed.delete(first.key);
+      this.#makeReady(first.key, first.scope);
     }
     for (const next of this.#ready) {
       this.#ready.delete(next[0]);
@@ -146,9 +165,19 @@ export class WorkQueue {
     return undefined;
   }
 
-  #nextMs(): number | undefined {
-    let next: number | undefined;
-    for (const { atMs } of this.#delayed.values()) next = next === undefined ? atMs : Math.min(next, atMs);
-    return next;
+  #firstDelayed(): Delayed | undefined {
+    for (;;) {
+      const first = this.#waiting.peek();
+      if (first === undefined || this.#delayed.get(first.key) === first) return first;
+      this.#waiting.pop();
+    }
   }
+
+  #nextMs(): number | undefined {
+    return this.#firstDelayed()?.atMs;
+  }
+}
+
+function isEarlier(a: Delayed, b: Delayed): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 }

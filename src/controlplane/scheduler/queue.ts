@@ -1,8 +1,8 @@
 import { currentScope, type Scope } from "../../trace/scope.js";
 import type { Clock } from "../../util/clock.js";
+import { Heap } from "../../util/heap.js";
 import { Waker } from "../../util/waker.js";
 import type { ClusterEvent } from "./framework.js";
-import { Heap } from "./heap.js";
 import type { PodInfo } from "./node-info.js";
 import { priorityOf } from "./objects.js";
 

@@ -121,6 +121,30 @@ test("work queue: a key runs with the cause of who made it ready, also if anothe
   await expect(running).rejects.toThrow();
 });
 
+test("work queue: keys become ready in order of their times, however often they were cancelled and added again", async () => {
+  const clock = new FakeClock(0);
+  const queue = new WorkQueue(clock);
+  const stop = new AbortController();
+  const handled: string[] = [];
+  const handle = async (key: string) => void handled.push(`${clock.now()} ${key}`);
+  const running = queue.run(handle, () => undefined, stop.signal);
+  queue.addAfter("b", 20);
+  queue.addAfter("a", 10);
+  queue.addAfter("b2", 20);
+  for (let i = 0; i < 1_000; i++) {
+    queue.cancel("again");
+    queue.addAfter("again", 30 + (i % 7));
+  }
+  clock.jump(25);
+  queue.add("now");
+  await clock.advance(100);
+  // 999 % 7 is 5.
+  expect(handled).toEqual(["25 now", "25 a", "25 b", "25 b2", "35 again"]);
+  stop.abort();
+  await expect(running).rejects.toBe(stop.signal.reason);
+  expect(clock.sleeping).toBe(0);
+});
+
 test("work queue: once per key, again if added meanwhile, retried at 5, 10, 20 ms, no timer left", async () => {
   const clock = new FakeClock(0);
   const queue = new WorkQueue(clock);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { ClusterEvent } from "../../../src/controlplane/scheduler/framework.js";
-import { Heap } from "../../../src/controlplane/scheduler/heap.js";
 import { type QueuedPod, type QueueOptions, SchedulingQueue } from "../../../src/controlplane/scheduler/queue.js";
+import { Heap } from "../../../src/util/heap.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { infoOf, makePod } from "./fixtures.js";
 

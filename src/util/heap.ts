@@ -1,5 +1,5 @@
 /**
- * A binary heap: `pop` returns the first item by `before`. Mirrors pkg/scheduler/internal/heap/heap.go, without keys.
+ * A binary heap: `pop` returns the first item by `before`. Mirrors Go's container/heap.
  */
 export class Heap<T> {
   readonly #items: T[] = [];
