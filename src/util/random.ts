@@ -25,22 +25,26 @@ export class SystemRandom implements Random {
   #used = 0;
 
   float(): number {
-    return this.#take(FLOAT_BYTES).readUIntBE(0, FLOAT_BYTES) / 2 ** (8 * FLOAT_BYTES);
+    const at = this.#take(FLOAT_BYTES);
+    return this.#store.readUIntBE(at, FLOAT_BYTES) / 2 ** (8 * FLOAT_BYTES);
   }
   uuid(): string {
     return randomUUID();
   }
   bytes(count: number): Buffer {
+    if (count > MAX_TAKEN_BYTES) return randomBytes(count);
+    const at = this.#take(count);
     // Copied, because the pool is reused.
-    return count > MAX_TAKEN_BYTES ? randomBytes(count) : Buffer.from(this.#take(count));
+    return Buffer.from(this.#store.subarray(at, at + count));
   }
-  #take(count: number): Buffer {
+  /** @returns where the bytes begin in the store */
+  #take(count: number): number {
     if (this.#used + count > this.#store.length) {
       this.#store = randomBytes(STORE_BYTES);
       this.#used = 0;
     }
     this.#used += count;
-    return this.#store.subarray(this.#used - count, this.#used);
+    return this.#used - count;
   }
 }
 
