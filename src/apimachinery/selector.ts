@@ -2,24 +2,32 @@ import type { V1LabelSelector, V1LabelSelectorRequirement } from "@kubernetes/cl
 import { ownValue } from "./own.js";
 import type { Wire } from "./wire.js";
 
+type Labels = Readonly<Record<string, string>>;
+
 /**
- * Matches the label selector in an object's spec. Absent: matches nothing; empty: matches everything.
- * Mirrors metav1.LabelSelectorAsSelector in k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go.
+ * The label selector in an object's spec, ready to match many objects. Absent: matches nothing; empty: matches everything.
+ * Mirrors LabelSelectorAsSelector in k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go.
  */
-export function matchesSelector(
+export function labelSelectorAsSelector(
   selector: Wire<V1LabelSelector> | null | undefined,
-  labels: Readonly<Record<string, string>> = {},
-): boolean {
-  if (!selector) return false;
-  const { matchLabels, matchExpressions } = selector;
-  const isEqual = Object.entries(matchLabels ?? {}).every(([key, value]) => ownValue(labels, key) === value);
-  return isEqual && (matchExpressions ?? []).every((one) => matchesExpression(one, labels));
+): (labels: Labels | undefined) => boolean {
+  if (!selector) return () => false;
+  const pairs = Object.entries(selector.matchLabels ?? {});
+  const expressions = selector.matchExpressions ?? [];
+  return (labels = {}) =>
+    pairs.every(([key, value]) => ownValue(labels, key) === value) &&
+    expressions.every((one) => matchesExpression(one, labels));
 }
 
-function matchesExpression(
-  { key, operator, values }: Wire<V1LabelSelectorRequirement>,
-  labels: Readonly<Record<string, string>>,
+/** Matches the label selector in an object's spec. @see labelSelectorAsSelector */
+export function matchesSelector(
+  selector: Wire<V1LabelSelector> | null | undefined,
+  labels: Labels | undefined,
 ): boolean {
+  return labelSelectorAsSelector(selector)(labels);
+}
+
+function matchesExpression({ key, operator, values }: Wire<V1LabelSelectorRequirement>, labels: Labels): boolean {
   const value = ownValue(labels, key) as string | undefined;
   switch (operator) {
     case "In":

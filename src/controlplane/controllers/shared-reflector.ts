@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { Indexer, type IndexFunc } from "../../client-go/cache/indexer.js";
 import { keyOf } from "../../client-go/cache/key.js";
 import { reportWatchEvent } from "../../client-go/rest/watch-report.js";
 import type { Actor } from "../../trace/events.js";
@@ -27,7 +28,7 @@ export interface ChangesOptions {
  * `applied` and `deleted`, so that they see `init` once.
  */
 export class SharedReflector<T extends KubeObject = KubeObject> {
-  readonly #objects = new Map<string, T>();
+  readonly #objects = new Indexer<T>();
   /** key -> the watch event that brought the object, for controllers that start later; only if the trace keeps causes */
   readonly #causes = new Map<string, Cause>();
   readonly #readers = new Map<Reader<WatchItem<T>>, Actor>();
@@ -53,7 +54,12 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
 
   /** A snapshot: it does not change while the caller uses it. */
   list(): readonly T[] {
-    return [...this.#objects.values()];
+    return this.#objects.list();
+  }
+
+  /** A snapshot of the objects for which the function gives the value. The function must be a constant: it names the index. */
+  byIndex(indexFunc: IndexFunc<T>, value: string): readonly T[] {
+    return this.#objects.byIndex(indexFunc, value);
   }
 
   /** Yields the existing objects (`init`, then `initDone`), then every later change. Ends when `signal` aborts. */
@@ -62,7 +68,8 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
       this.#readers.delete(reader);
     });
     if (options.onlyNew !== true) {
-      for (const [key, object] of this.#objects) reader.push({ type: "init", object, ...this.#causes.get(key) });
+      for (const [key, object] of this.#objects.entries())
+        reader.push({ type: "init", object, ...this.#causes.get(key) });
       if (this.#isSynced) reader.push({ type: "initDone" });
     }
     if (this.#failure !== undefined) reader.fail(this.#failure.error);
@@ -157,7 +164,7 @@ export class SharedReflector<T extends KubeObject = KubeObject> {
       this.#wakeWaiting();
       return;
     }
-    for (const [key, object] of [...this.#objects]) if (!listed.has(key)) this.#remove(key, object);
+    for (const [key, object] of [...this.#objects.entries()]) if (!listed.has(key)) this.#remove(key, object);
     this.#listed = undefined;
   }
 

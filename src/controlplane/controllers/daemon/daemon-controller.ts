@@ -18,6 +18,7 @@ import { CONTROLLER_REVISIONS, type ControllerRevision } from "../support/histor
 import { isTerminating, type PodObject } from "../support/objects.js";
 import { OwnWrites } from "../support/own-writes.js";
 import { PodControl } from "../support/pod-control.js";
+import { podsOfOwner } from "../support/pod-indexers.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, runSyncLoop } from "../support/sync-loop.js";
 import { cleanupHistory, constructHistory, type HistoryDeps } from "./history.js";
@@ -184,14 +185,14 @@ class DaemonSetsRun {
 
   /** Mirrors getDaemonPods. */
   #claimPods(set: DaemonSet): Promise<PodObject[]> {
-    const { spec, metadata } = set;
+    const { selector } = set.spec ?? {};
     const manager = new ControllerRefManager<PodObject>(this.deps, {
       owner: set,
       ownerResource: DAEMON_SETS,
       resource: "pods",
-      matches: (pod) => matchesSelector(spec?.selector, pod.metadata.labels),
+      matches: (pod) => matchesSelector(selector, pod.metadata.labels),
     });
-    return manager.claim(this.#pods.list().filter((pod) => pod.metadata.namespace === metadata.namespace));
+    return manager.claim(podsOfOwner(this.#pods, set));
   }
 
   /** Mirrors syncDaemonSet. */

@@ -6,6 +6,7 @@ import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
+import { podsOfOwner } from "../support/pod-indexers.js";
 import { retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
 import { BACKOFF_CONSTANTS, JOB_BACKOFF } from "./backoff-utils.js";
@@ -94,8 +95,8 @@ class JobRun {
   /** Its pods keep their finalizer otherwise, and could not be deleted. */
   #deleteJob(job: JobObject): void {
     this.#queue.add(keyOf(job));
-    for (const pod of this.#pods.list()) {
-      const isOwn = controllerOf(pod)?.uid === job.metadata.uid && pod.metadata.namespace === job.metadata.namespace;
+    for (const pod of podsOfOwner(this.#pods, job)) {
+      const isOwn = controllerOf(pod)?.uid === job.metadata.uid;
       if (isOwn && hasTrackingFinalizer(pod)) this.#orphanQueue.add(keyOf(pod));
     }
   }

@@ -15,6 +15,7 @@ import { ControllerExpectations } from "../support/controller-expectations.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";
 import { isTerminating, type PodObject } from "../support/objects.js";
 import { PodControl } from "../support/pod-control.js";
+import { podsOfOwner } from "../support/pod-indexers.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { decide } from "../support/sync-loop.js";
 import { WrittenVersions } from "../support/written-versions.js";
@@ -130,7 +131,7 @@ export class JobSync {
 
   /** Mirrors getPodsForJob. */
   async #claimPods(job: JobObject): Promise<PodObject[]> {
-    const { namespace, uid } = job.metadata;
+    const { uid } = job.metadata;
     const manager = new ControllerRefManager<PodObject>(this.deps, {
       owner: job,
       ownerResource: JOBS,
@@ -138,7 +139,7 @@ export class JobSync {
       finalizers: [JOB_TRACKING],
       matches: (pod) => matchesSelector(job.spec?.selector, pod.metadata.labels),
     });
-    const pods = await manager.claim(this.pods.list().filter((pod) => pod.metadata.namespace === namespace));
+    const pods = await manager.claim(podsOfOwner(this.pods, job));
     // Those that were adopted just now have the finalizer, which the cache does not show yet.
     return pods.map((pod) => {
       const isOwn = pod.metadata.ownerReferences?.some((reference) => reference.uid === uid) === true;

@@ -9,6 +9,7 @@ import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently, every } from "../support/concurrently.js";
 import { forEachChange } from "../support/for-each-change.js";
 import { type LeaseObject, nameOf, type PodObject } from "../support/objects.js";
+import { podsOnNode } from "../support/pod-indexers.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type HealthVerdict, judgeNodeHealth, type NodeHealth } from "./health.js";
 import { HealthReport } from "./health-report.js";
@@ -137,7 +138,9 @@ class LifecycleRun {
       const verdict = await this.#monitorNode(node);
       if (verdict === undefined || node.metadata.labels?.[EXCLUDE_DISRUPTION] !== undefined) continue;
       const zone = zoneKey(node);
-      conditionsByZone.set(zone, [...(conditionsByZone.get(zone) ?? []), verdict.currentReady]);
+      const conditions = conditionsByZone.get(zone);
+      if (conditions === undefined) conditionsByZone.set(zone, [verdict.currentReady]);
+      else conditions.push(verdict.currentReady);
     }
     const isLeavingDisruption = await this.#tainter.handleDisruption(conditionsByZone, nodes);
     if (isLeavingDisruption) this.#resetProbes();
@@ -228,8 +231,7 @@ class LifecycleRun {
       this.#recorder.event(nodeReference(node), "Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
     }
     if (isLost || (this.#retry.has(name) && observedReady.status !== "True")) {
-      const pods = this.#pods.list().filter((pod) => pod.spec?.nodeName === name);
-      const isDone = await markPodsNotReady(this.#deps, this.#recorder, pods, name);
+      const isDone = await markPodsNotReady(this.#deps, this.#recorder, podsOnNode(this.#pods, name), name);
       if (!isDone) {
         this.#retry.add(name);
         return;

@@ -2,7 +2,7 @@ import type { V1LabelSelector, V1ReplicaSet, V1ReplicaSetCondition, V1ReplicaSet
 import { isPodAvailable, isPodReady } from "../../../apimachinery/api/pod.js";
 import { StatusError } from "../../../apimachinery/errors.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
-import { matchesSelector } from "../../../apimachinery/selector.js";
+import { labelSelectorAsSelector } from "../../../apimachinery/selector.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import { keyOf } from "../../../client-go/cache/key.js";
@@ -43,14 +43,14 @@ export function calculateStatus(
   nowMs: number,
 ): ReplicaSetStatus {
   const { template, minReadySeconds = 0, replicas = 1 } = set.spec ?? {};
-  const templateLabels = { matchLabels: template?.metadata?.labels ?? {} };
+  const isLabeled = labelSelectorAsSelector({ matchLabels: template?.metadata?.labels ?? {} });
   const count = (isCounted: (pod: PodObject) => boolean) => pods.filter(isCounted).length;
   const conditions = conditionsOf(set, pods.length - replicas, failure, nowMs);
   return {
     replicas: pods.length,
     ...withoutZeros({
       observedGeneration: set.status?.observedGeneration ?? 0,
-      fullyLabeledReplicas: count((pod) => matchesSelector(templateLabels, pod.metadata.labels)),
+      fullyLabeledReplicas: count((pod) => isLabeled(pod.metadata.labels)),
       readyReplicas: count(isPodReady),
       availableReplicas: count((pod) => isPodReady(pod) && isPodAvailable(pod, minReadySeconds, nowMs)),
     }),

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
-import { matchesSelector } from "../../../apimachinery/selector.js";
+import { labelSelectorAsSelector, matchesSelector } from "../../../apimachinery/selector.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import { counted } from "../../../util/counted.js";
@@ -13,6 +13,7 @@ import { ControllerRefManager } from "../support/controller-ref-manager.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { OwnWrites } from "../support/own-writes.js";
 import { isNamespaceTerminating, PodControl } from "../support/pod-control.js";
+import { podsOfOwner } from "../support/pod-indexers.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { SLOW_START_INITIAL_BATCH_SIZE, slowStartBatch } from "../support/slow-start-batch.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
@@ -168,15 +169,14 @@ class ReplicaSetRun {
 
   /** Mirrors claimPods. */
   async #claimPods(set: ReplicaSet): Promise<PodObject[]> {
-    const selector = this.kind.selectorOf(set);
+    const selects = labelSelectorAsSelector(this.kind.selectorOf(set));
     const manager = new ControllerRefManager<PodObject>(this.deps, {
       owner: set,
       ownerResource: this.kind.resource,
       resource: "pods",
-      matches: (pod) => matchesSelector(selector, pod.metadata.labels),
+      matches: (pod) => selects(pod.metadata.labels),
     });
-    const { namespace } = set.metadata;
-    return manager.claim(this.#pods.list().filter((pod) => pod.metadata.namespace === namespace && isPodActive(pod)));
+    return manager.claim(podsOfOwner(this.#pods, set).filter(isPodActive));
   }
 
   /** @returns why it has not the wanted number of pods now; it is tried again */

@@ -12,6 +12,7 @@ import { byRevision } from "../support/history/controller-revision.js";
 import type { PodObject } from "../support/objects.js";
 import { OwnWrites } from "../support/own-writes.js";
 import { isNamespaceTerminating } from "../support/pod-control.js";
+import { podsOfOwner } from "../support/pod-indexers.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, runSyncLoop } from "../support/sync-loop.js";
 import { CLAIMS, type PersistentVolumeClaim } from "./claims.js";
@@ -146,14 +147,13 @@ class StatefulSetRun {
 
   /** Mirrors getPodsForStatefulSet. */
   #claimPods(set: StatefulSet): Promise<PodObject[]> {
-    const { namespace } = set.metadata;
     const manager = new ControllerRefManager<PodObject>(this.deps, {
       owner: set,
       ownerResource: STATEFUL_SETS,
       resource: "pods",
       matches: (pod) => matchesSelector(set.spec?.selector, pod.metadata.labels) && isMemberOf(set, pod),
     });
-    return manager.claim(this.#pods.list().filter((pod) => pod.metadata.namespace === namespace));
+    return manager.claim(podsOfOwner(this.#pods, set));
   }
 
   /** Mirrors UpdateStatefulSet. */

@@ -69,8 +69,11 @@ export function choosePodsToDelete(
   ranked.sort((a, b) => compareForDeletion(a, b, nowMs).order);
   const kept = ranked.slice(count);
   return ranked.slice(0, count).map((one) => {
-    const differing = kept.map((other) => compareForDeletion(one, other, nowMs)).find(({ order }) => order !== 0);
-    return { pod: one.pod, why: differing?.why ?? "it is equal to the others" };
+    for (const other of kept) {
+      const { order, why } = compareForDeletion(one, other, nowMs);
+      if (order !== 0) return { pod: one.pod, why };
+    }
+    return { pod: one.pod, why: "it is equal to the others" };
   });
 }
 

@@ -51,7 +51,9 @@ export class ControllerRefManager<T extends KubeObject> {
     const failures: unknown[] = [];
     for (const object of objects) {
       try {
-        if (await this.#claimObject(object)) claimed.push(object);
+        const answer = this.#claimObject(object);
+        // Thousands of objects that it has already are no reason to wait.
+        if (typeof answer === "boolean" ? answer : await answer) claimed.push(object);
       } catch (error) {
         failures.push(error);
       }
@@ -61,14 +63,13 @@ export class ControllerRefManager<T extends KubeObject> {
   }
 
   /** Mirrors ClaimObject. */
-  async #claimObject(object: T): Promise<boolean> {
+  #claimObject(object: T): boolean | Promise<boolean> {
     const { owner, matches } = this.options;
     const ref = controllerOf(object);
     if (ref !== undefined) {
       if (ref.uid !== owner.metadata.uid) return false;
       if (matches(object)) return true;
-      if (!isTerminating(owner)) await this.#release(object);
-      return false;
+      return isTerminating(owner) ? false : this.#release(object).then(() => false);
     }
     if (isTerminating(owner) || isTerminating(object) || !matches(object)) return false;
     return this.#adopt(object);

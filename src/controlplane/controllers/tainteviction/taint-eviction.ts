@@ -11,6 +11,7 @@ import type { SharedReflector } from "../shared-reflector.js";
 import { concurrently } from "../support/concurrently.js";
 import { forEachChange } from "../support/for-each-change.js";
 import { nameOf, type PodObject, type Toleration } from "../support/objects.js";
+import { podsOnNode } from "../support/pod-indexers.js";
 import { asController, type SharedDeps } from "../support/shared-deps.js";
 import { TimedWork } from "./timed-work.js";
 
@@ -77,8 +78,7 @@ class EvictionRun {
       if (taints.length === 0) this.#taintedNodes.delete(name);
       else this.#taintedNodes.set(name, taints);
       if (item.type === "deleted") return;
-      for (const pod of this.#pods.list()) {
-        if (pod.spec?.nodeName !== name) continue;
+      for (const pod of podsOnNode(this.#pods, name)) {
         this.#deps.trace.because({ pod: keyOf(pod) }, () => {
           if (taints.length === 0) this.#cancel(keyOf(pod));
           else this.#processPodOnNode(pod, taints);
