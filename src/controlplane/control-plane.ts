@@ -3,6 +3,7 @@ import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
 import type { NodeNames } from "./node-names.js";
+import type { LocalClient } from "./registry/registry.js";
 import type { DnsPorts } from "./registry/resources/cluster-dns.js";
 import type { DiskConfig } from "./storage/disk/config.js";
 import type { EtcdConfig } from "./storage/etcd/config.js";
@@ -60,7 +61,7 @@ export interface ControlPlaneOptions {
   readonly allowKubeletAddresses?: readonly string[];
 }
 
-/** An embedded control plane: an API server on loopback and its controllers. Reached only over HTTPS. */
+/** An embedded control plane: an API server on loopback and its controllers. Reached over HTTPS; see `loopback` for the exception. */
 export interface ControlPlane {
   /** `https://127.0.0.1:PORT` */
   readonly url: string;
@@ -71,6 +72,11 @@ export interface ControlPlane {
   readonly nodeNames: NodeNames;
   /** an administrator (system:masters) */
   readonly admin: RestConfig;
+  /**
+   * A client of an administrator without sockets, for what runs in this process in great numbers and waits for its turn with the
+   * controllers. Mirrors the loopback client of the API server. @param trace gets its requests
+   */
+  loopback(trace: Trace): LocalClient;
   /** Makes the credentials with which the cluster's name server reads services. */
   dnsCredentials(): Promise<RestConfig>;
   /** Stops controllers, ends watches, closes sockets. Safe to call twice. */

@@ -2,6 +2,7 @@ import { electionIdentity } from "../client-go/leaderelection/identity.js";
 import type { CertificateAuthority } from "../pki/issue.js";
 import type { UserInfo } from "../server/authentication/user.js";
 import { defined } from "../util/defined.js";
+import type { Turns } from "../util/turns.js";
 import { authorizedClient } from "./auth/authorized-client.js";
 import type { Auth } from "./auth/create-auth.js";
 import type { ControlPlaneOptions } from "./control-plane.js";
@@ -19,6 +20,7 @@ interface ControllerManagerDeps {
   readonly storage: Storage;
   readonly registry: Registry;
   readonly authorizer: Auth["authorizer"];
+  readonly turns: Turns;
 }
 
 /**
@@ -29,13 +31,13 @@ interface ControllerManagerDeps {
 export async function startControllerManager(
   options: ControlPlaneOptions & { readonly serverId: string },
   ca: CertificateAuthority,
-  { storage, registry, authorizer }: ControllerManagerDeps,
+  { storage, registry, authorizer, turns }: ControllerManagerDeps,
   serverUrl: string,
 ): Promise<RunningControllers | undefined> {
   const { clock, random, trace, kubeVersion, withoutControllers, clusterSigningDurationMs } = options;
   if (withoutControllers?.includes(ALL) === true) return undefined;
   const { definitions } = registry;
-  const authorization = { registry, authorizer, trace };
+  const authorization = { registry, authorizer, trace, turns };
   const clientFor = (user: UserInfo, own = trace) =>
     authorizedClient(createLocalClient(registry, user), { ...authorization, trace: own });
   const binderFor = (user: UserInfo) => createBinder({ ...authorization, handler: bindingHandler(clock) }, user);

@@ -1,15 +1,18 @@
 import { StatusError } from "../apimachinery/errors.js";
 import { createApiServerCertificate, createClientCertificate, type KeyPair } from "../pki/authority.js";
 import type { CertificateAuthority } from "../pki/issue.js";
+import type { UserInfo } from "../server/authentication/user.js";
 import type { HealthCheck } from "../server/healthz.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { listenProblem } from "../util/listen-problem.js";
+import { Turns } from "../util/turns.js";
 import { createAdmission } from "./admission/create-admission.js";
 import { type ApiServer, createApiServer } from "./apiserver/create-api-server.js";
 import { DispatchReport } from "./apiserver/dispatch-report.js";
 import { createConnecters } from "./apiserver/proxy/connecters.js";
 import { KubeletConnections } from "./apiserver/proxy/kubelet-connection.js";
+import { authorizedClient } from "./auth/authorized-client.js";
 import type { AdmissionPlugin } from "./auth/contracts.js";
 import { type Auth, createAuth } from "./auth/create-auth.js";
 import type { ControlPlane, ControlPlaneOptions } from "./control-plane.js";
@@ -22,6 +25,7 @@ import { type ClusterState, keyTypeOf, openState } from "./open-state.js";
 import { apiServerService, keepService, writeService } from "./reconcilers/service-reconciler.js";
 import { createRegistry } from "./registry/create-registry.js";
 import type { ResourceDefinition } from "./registry/definition.js";
+import { createLocalClient } from "./registry/local-client.js";
 import type { Registry } from "./registry/registry.js";
 import { createActionHandlers } from "./registry/resources/action-handlers.js";
 import { COREDNS_USER, dnsServices } from "./registry/resources/cluster-dns.js";
@@ -33,6 +37,8 @@ import type { Storage } from "./storage/storage.js";
 const DEFAULT_HOST = "127.0.0.1" as const;
 /** The administrator, as kubeadm names it. */
 const ADMIN = { commonName: "kubernetes-admin", organization: ["system:masters"] } as const;
+/** The administrator without a certificate. */
+const LOOPBACK_USER: UserInfo = { username: ADMIN.commonName, groups: [...ADMIN.organization, "system:authenticated"] };
 /** The API server's identity towards kubelets, as kubeadm names it. */
 const KUBELET_CLIENT = { commonName: "kube-apiserver-kubelet-client", organization: ["system:masters"] } as const;
 
@@ -85,11 +91,13 @@ async function startOn(
   }
   const url = `https://${host}:${apiServer.port}`;
   const serverId = options.serverId ?? random.uuid();
+  const { authorizer } = parts.auth;
+  const turns = new Turns(clock);
   const nodeNames = storage.isShared ? new SharedNodeNames(storage, serverId) : undefined;
   controllers = await startControllerManager(
     { ...options, serverId },
     identities.ca,
-    { storage, registry, authorizer: parts.auth.authorizer },
+    { storage, registry, authorizer, turns },
     url,
   );
   let closed: Promise<void> | undefined;
@@ -119,6 +127,8 @@ async function startOn(
       clientCertificatePem: admin.certificatePem,
       clientKeyPem: admin.privateKeyPem,
     },
+    loopback: (trace) =>
+      authorizedClient(createLocalClient(registry, LOOPBACK_USER), { registry, authorizer, trace, turns }),
     async dnsCredentials() {
       const pair = await createClientCertificate(ca, { clock, random }, COREDNS_USER);
       const { certificatePem: clientCertificatePem, privateKeyPem: clientKeyPem } = pair;

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { UserInfo } from "../../server/authentication/user.js";
 import type { Trace } from "../../trace/trace.js";
+import type { Turns } from "../../util/turns.js";
 import type { LocalClient, Registry } from "../registry/registry.js";
 import { forbiddenRequest } from "./authorization/forbidden.js";
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "./contracts.js";
@@ -13,18 +14,23 @@ export interface AuthorizedDeps {
   readonly registry: Pick<Registry, "store">;
   readonly authorizer: Pick<Authorizer, "authorize">;
   readonly trace: Trace;
+  /** of all controllers: what they do waits for no socket, and clients elsewhere would wait for them */
+  readonly turns: Turns;
 }
 
 /**
- * Asks the authorizer before a request of a client in this process, as the filters of the API server do for HTTPS.
+ * Asks the authorizer before a request of a client in this process, as the filters of the API server do for HTTPS. The request waits
+ * for its turn: upstream, the client's limit of requests per second keeps controllers from starving other clients.
  * Mirrors k8s.io/apiserver/pkg/endpoints/filters/authorization.go (WithAuthorization).
  * @throws StatusError 403
  */
 export async function authorizeLocally(
-  { registry, authorizer, trace }: AuthorizedDeps,
+  { registry, authorizer, trace, turns }: AuthorizedDeps,
   user: UserInfo,
   ...requests: readonly [LocalRequest, ...LocalRequest[]]
 ): Promise<void> {
+  const turn = turns.next();
+  if (turn !== undefined) await turn;
   const refused: { readonly attributes: AuthorizationAttributes; readonly decision: AuthorizationDecision }[] = [];
   for (const request of requests) {
     const attributes = attributesOf(registry, user, request);

@@ -10,6 +10,7 @@ import type { LocalClient } from "../../../src/controlplane/registry/registry.js
 import { resourcesFor } from "../../../src/controlplane/registry/table.js";
 import { MemoryStorage } from "../../../src/controlplane/storage/memory.js";
 import type { UserInfo } from "../../../src/server/authentication/user.js";
+import { Turns } from "../../../src/util/turns.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { refusal } from "../registry/rows.js";
@@ -45,8 +46,10 @@ async function open() {
   await admin.create("configmaps", "kube-public", configMap("cluster-info", "kube-public"));
   const rbac = new RbacAuthorizer({ registry: () => registry, clock });
   const authorizer = new UnionAuthorizer([rbac]);
-  const as = (user: UserInfo) => authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace });
-  return { admin, as, events, rbac };
+  const turns = new Turns(clock);
+  const as = (user: UserInfo) =>
+    authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace, turns });
+  return { admin, as, events, rbac, clock };
 }
 
 const unchanged = <T>(object: T) => object;

@@ -14,6 +14,7 @@ import type { SchedulableNode, SchedulablePod } from "../../../src/controlplane/
 import { Scheduler } from "../../../src/controlplane/scheduler/scheduler.js";
 import { MemoryStorage } from "../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
+import { Turns } from "../../../src/util/turns.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { SYSTEM_APISERVER } from "../system-apiserver.js";
@@ -62,7 +63,7 @@ export class Lab implements AsyncDisposable {
     });
     const user = { username: "system:kube-scheduler", groups: [] };
     const authorizer = new RbacAuthorizer({ registry: () => registry, clock });
-    const authorization = { registry, authorizer, trace };
+    const authorization = { registry, authorizer, trace, turns: new Turns(clock) };
     const own = authorizedClient(createLocalClient(registry, user), authorization);
     const reflectors = new SharedReflectors(own, trace);
     const client = sharingReflectors(own, reflectors);

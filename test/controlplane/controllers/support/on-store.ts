@@ -13,6 +13,7 @@ import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
 import { MemoryStorage } from "../../../../src/controlplane/storage/memory.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
+import { Turns } from "../../../../src/util/turns.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
 import { SYSTEM_APISERVER } from "../../system-apiserver.js";
 
@@ -82,11 +83,12 @@ export async function startOnStore(
   };
   const stop = new AbortController();
   const following = rbac.views.map((view) => view.follow(stop.signal));
+  const turns = new Turns(clock);
   const start = () =>
     startControllers(
       {
         clientFor: (user, own = trace) =>
-          authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace: own }),
+          authorizedClient(createLocalClient(registry, user), { registry, authorizer, trace: own, turns }),
         clock,
         random,
         trace,

@@ -8,6 +8,7 @@ import type { LocalClient, ResourceStore } from "../../../../src/controlplane/re
 import { bindingHandler } from "../../../../src/controlplane/registry/resources/pods/binding.js";
 import { createBinder } from "../../../../src/controlplane/scheduler/binder.js";
 import { Trace } from "../../../../src/trace/trace.js";
+import { Turns } from "../../../../src/util/turns.js";
 import { SeededRandom } from "../../../support/fake-clock.js";
 import { only } from "../../../support/trace.js";
 import { errorsOf, type StoreHarness, startOnStore } from "./on-store.js";
@@ -95,7 +96,8 @@ export class WorkloadStage implements AsyncDisposable {
     const { registry, clock } = this.on;
     const authorizer = { authorize: async () => ({ allowed: true, reason: "", cause: "RBAC: test" }) as const };
     const trace = new Trace(clock);
-    return createBinder({ registry, authorizer, trace, handler: bindingHandler(clock) }, this.admin.user);
+    const deps = { registry, authorizer, trace, turns: new Turns(clock), handler: bindingHandler(clock) };
+    return createBinder(deps, this.admin.user);
   }
 
   get admin(): LocalClient {
