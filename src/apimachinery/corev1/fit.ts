@@ -26,12 +26,19 @@ export function insufficientResources(requests: Resource, node: NodeResources): 
   const lacking: InsufficientResource[] = [];
   const maxPods = allocatable.get("pods") ?? 0;
   if (podCount + 1 > maxPods) lacking.push({ resource: "pods", requested: 1, used: podCount, capacity: maxPods });
-  if (![...requests.values()].some((amount) => amount > 0)) return lacking;
-  for (const resource of new Set([...ALWAYS, ...requests.keys()])) {
+  if (!asksForAnything(requests)) return lacking;
+  const compare = (resource: string) => {
     const requested = requests.get(resource) ?? 0;
     const capacity = allocatable.get(resource) ?? 0;
     const used = inUse.get(resource) ?? 0;
     if (requested > capacity - used) lacking.push({ resource, requested, used, capacity });
-  }
+  };
+  for (const resource of ALWAYS) compare(resource);
+  for (const resource of requests.keys()) if (!ALWAYS.includes(resource)) compare(resource);
   return lacking;
+}
+
+function asksForAnything(requests: Resource): boolean {
+  for (const amount of requests.values()) if (amount > 0) return true;
+  return false;
 }

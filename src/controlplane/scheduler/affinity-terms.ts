@@ -1,5 +1,5 @@
 import type { V1PodAffinityTerm } from "@kubernetes/client-node";
-import { matchesSelector } from "../../apimachinery/selector.js";
+import { labelSelectorAsSelector } from "../../apimachinery/selector.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import type { SchedulablePod } from "./objects.js";
 
@@ -45,15 +45,16 @@ export function affinityTermsOf(pod: SchedulablePod): AffinityTerms | undefined 
 function affinityTerm(term: Wire<V1PodAffinityTerm>, ownNamespace: string, weight: number): AffinityTerm {
   const { topologyKey, labelSelector, namespaceSelector } = term;
   const listed = term.namespaces ?? [];
+  const [isSelected, isInSelected] = [
+    labelSelectorAsSelector(labelSelector),
+    labelSelectorAsSelector(namespaceSelector),
+  ];
   const namespaces = new Set(listed.length === 0 && !namespaceSelector ? [ownNamespace] : listed);
   return {
     topologyKey,
     weight,
     matches({ metadata: { namespace = "", labels } }, labelsOf) {
-      const isInNamespace =
-        namespaces.has(namespace) ||
-        (Boolean(namespaceSelector) && matchesSelector(namespaceSelector, labelsOf(namespace)));
-      return isInNamespace && matchesSelector(labelSelector, labels);
+      return (namespaces.has(namespace) || isInSelected(labelsOf(namespace))) && isSelected(labels);
     },
   };
 }

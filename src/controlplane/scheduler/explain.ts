@@ -29,10 +29,10 @@ export function explain(profile: Profile, key: string, result: ScheduleResult): 
 /** `TaintToleration + NodeAffinity + ...: node-2 300+0+91+99 = 490, node-1 ...`, the best first; equal ones leave the choice to chance. */
 function scores(profile: Profile, all: readonly NodeScore[]): string {
   const sorted = [...all].sort((a, b) => b.total - a.total);
-  const each = sorted.map(({ nodeName, byPlugin, total }) => `${nodeName} ${byPlugin.join("+")} = ${total}`);
+  const text = ({ nodeName, byPlugin, total }: NodeScore) => `${nodeName} ${byPlugin.join("+")} = ${total}`;
   const best = sorted.filter(({ total }) => total === sorted[0]?.total).length;
   const chance = best > 1 ? `; chance chose among the ${best} best` : "";
-  return `scores of ${profile.scores.map(({ name }) => name).join(" + ")}: ${listed(each)}${chance}`;
+  return `scores of ${profile.scores.map(({ name }) => name).join(" + ")}: ${listed(sorted, text)}${chance}`;
 }
 
 /** One text for each plugin and reason: `TaintToleration filtered node-1, node-2: node(s) had ...`. */
@@ -44,10 +44,12 @@ function filtered(rejections: ReadonlyMap<string, Rejection>): readonly string[]
     group.nodes.push(node);
     groups.set(`${plugin}/${reason}`, group);
   }
-  return [...groups.values()].map(({ plugin, reason, nodes }) => `${plugin} filtered out ${listed(nodes)}: ${reason}`);
+  return [...groups.values()].map(
+    ({ plugin, reason, nodes }) => `${plugin} filtered out ${listed(nodes, String)}: ${reason}`,
+  );
 }
 
-function listed(texts: readonly string[]): string {
-  const more = texts.length - MAX_NAMED;
-  return more <= 0 ? texts.join(", ") : `${texts.slice(0, MAX_NAMED).join(", ")} and ${more} more`;
+function listed<T>(all: readonly T[], text: (one: T) => string): string {
+  const named = all.slice(0, MAX_NAMED).map(text).join(", ");
+  return all.length <= MAX_NAMED ? named : `${named} and ${all.length - MAX_NAMED} more`;
 }

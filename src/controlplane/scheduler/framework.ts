@@ -53,6 +53,8 @@ export interface FilterPlugin {
   readonly events: readonly ClusterEvent[];
   /** @returns undefined if the pod fits */
   filter(pod: PodInfo, node: NodeInfo): Rejection | undefined;
+  /** Reports that the pod fits on every node as far as this plugin is concerned. Mirrors the status Skip of PreFilter (since v1.26). */
+  skips?(pod: PodInfo): boolean;
   preFilter?(pod: PodInfo): PreFilterResult;
 }
 

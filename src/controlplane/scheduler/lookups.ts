@@ -10,7 +10,7 @@ import type {
 } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { PodDisruptionBudget } from "../../apimachinery/policyv1/pod-disruption-budget.js";
-import { matchesSelector } from "../../apimachinery/selector.js";
+import { labelSelectorAsSelector } from "../../apimachinery/selector.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import type { SharedReflectors } from "../controllers/shared-reflector.js";
 import type { NamespaceLabels } from "./affinity-terms.js";
@@ -72,7 +72,7 @@ function selectorsOfServices(services: readonly Wire<V1Service>[], { metadata }:
   return services.flatMap((service) => {
     const matchLabels = service.spec?.selector ?? {};
     if (service.metadata.namespace !== metadata.namespace || Object.keys(matchLabels).length === 0) return [];
-    const selector: PodSelector = (labels) => matchesSelector({ matchLabels }, labels);
+    const selector: PodSelector = labelSelectorAsSelector({ matchLabels });
     return selector(metadata.labels) ? [selector] : [];
   });
 }
@@ -88,5 +88,5 @@ function ownerSelector(
   const { selector } = (found["spec"] ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof selector !== "object" || selector === null) return [];
   const asSelector = found.kind === "ReplicationController" ? { matchLabels: selector } : selector;
-  return [(labels) => matchesSelector(asSelector as Parameters<typeof matchesSelector>[0], labels)];
+  return [labelSelectorAsSelector(asSelector as Parameters<typeof labelSelectorAsSelector>[0])];
 }

@@ -72,9 +72,10 @@ export class FilterRun {
     readonly pod: PodInfo,
     readonly nodes: readonly NodeInfo[],
   ) {
-    const checks = profile.filters.map((plugin) =>
-      "filter" in plugin ? (node: NodeInfo) => plugin.filter(pod, node) : plugin.filterAmong(pod, nodes),
-    );
+    const checks = profile.filters.map((plugin) => {
+      if (!("filter" in plugin)) return plugin.filterAmong(pod, nodes);
+      return plugin.skips?.(pod) === true ? undefined : (node: NodeInfo) => plugin.filter(pod, node);
+    });
     this.#checks = checks.filter((check) => check !== undefined);
     this.#comparesNodes = profile.filters.some((plugin, i) => !("filter" in plugin) && checks[i] !== undefined);
   }

@@ -2,7 +2,7 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
 import type { PodDisruptionBudget } from "../../apimachinery/policyv1/pod-disruption-budget.js";
 import { constantsFor, factFor } from "../../release/facts.js";
-import type { Trace } from "../../trace/trace.js";
+import { LEVELS, type Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
@@ -75,6 +75,8 @@ export class SchedulingCycle {
     if (isTerminating(info.pod)) return this.#skip(info);
     const { trace, profile } = this.#deps;
     const result = this.#algorithm.schedule(info);
+    // The text costs more than the choice among a thousand nodes.
+    if (!trace.wants(LEVELS.decision)) return this.#act(queued, result);
     const { id } = trace.emit(explain(profile, info.key, result), AS_SCHEDULER);
     await trace.because({ causedBy: id }, () => this.#act(queued, result));
   }

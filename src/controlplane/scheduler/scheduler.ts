@@ -15,7 +15,7 @@ import { SeriesRecorder } from "./event-recorder.js";
 import type { ClusterEvent } from "./framework.js";
 import { type ClusterLookups, clusterLookups } from "./lookups.js";
 import { isWorthTrying, nodeChanges } from "./node-changes.js";
-import { type PodInfo, podInfo } from "./node-info.js";
+import { type PodInfo, podInfo, withPod } from "./node-info.js";
 import { Nominator } from "./nominator.js";
 import { isTerminal, nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
 import { VOLUME_EVENTS } from "./plugins/volume-binding.js";
@@ -198,7 +198,7 @@ class SchedulerRun {
   #infoOf(pod: SchedulablePod): PodInfo {
     const known = this.#cache.info(keyOf(pod)) ?? this.#queue.get(keyOf(pod))?.info;
     // A change of only the status is the most frequent one. It keeps the values computed from the spec.
-    return known !== undefined && known.pod.spec === pod.spec ? { ...known, pod } : podInfo(pod, this.#infoOptions);
+    return known !== undefined && known.pod.spec === pod.spec ? withPod(known, pod) : podInfo(pod, this.#infoOptions);
   }
 }
 

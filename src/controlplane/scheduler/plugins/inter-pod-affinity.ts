@@ -47,18 +47,20 @@ function filterAmong(
 ): NodeFilter | undefined {
   const required = affinity?.required ?? [];
   const requiredAnti = affinity?.requiredAnti ?? [];
+  const looksAtAll = required.length + requiredAnti.length > 0;
   const matches = (terms: readonly AffinityTerm[], other: PodInfo) =>
     terms.filter((one) => one.matches(other.pod, labelsOf));
   const needed: TopologyCounts = new Map();
   const avoided: TopologyCounts = new Map();
   const avoidingUs: TopologyCounts = new Map();
   for (const node of nodes) {
+    if (!looksAtAll && node.podsWithAffinity.size === 0) continue;
     for (const existing of node.podsWithAffinity.values()) {
       for (const term of existing.affinity?.requiredAnti ?? []) {
         if (term.matches(pod, labelsOf)) addPair(avoidingUs, node, term.topologyKey, 1);
       }
     }
-    if (required.length + requiredAnti.length === 0) continue;
+    if (!looksAtAll) continue;
     for (const existing of node.pods.values()) {
       // A pod counts only if it matches all terms.
       if (matches(required, existing).length === required.length) {
@@ -67,7 +69,7 @@ function filterAmong(
       for (const { topologyKey } of matches(requiredAnti, existing)) addPair(avoided, node, topologyKey, 1);
     }
   }
-  if (required.length + requiredAnti.length + avoidingUs.size === 0) return undefined;
+  if (!looksAtAll && avoidingUs.size === 0) return undefined;
   // The first pod of a group that needs itself would otherwise wait for ever.
   const isFirst = needed.size === 0 && required.every((one) => one.matches(pod, labelsOf));
   return (node) => {
@@ -87,6 +89,7 @@ function scoreAmong(incoming: PodInfo, all: readonly NodeInfo[], labelsOf: Names
   const hasPreference = preferred.length + preferredAnti.length > 0;
   const sums: TopologyCounts = new Map();
   for (const node of all) {
+    if (!hasPreference && node.podsWithAffinity.size === 0) continue;
     const add = (terms: readonly AffinityTerm[], about: PodInfo, sign: 1 | -1, fixedWeight?: number) => {
       for (const term of terms) {
         if (term.matches(about.pod, labelsOf))

@@ -31,6 +31,7 @@ export const NODE_AFFINITY: FilterPlugin & ScorePlugin = {
   events: NODE_EVENTS,
   weight: 2,
   preFilter: ({ pod }) => namedNodes(pod),
+  skips: ({ pod }) => pod.spec?.nodeSelector === undefined && pod.spec?.affinity?.nodeAffinity === undefined,
   filter({ pod }, { node }) {
     return node !== undefined && matchesRequiredNodeAffinity(pod.spec, node) ? undefined : NO_MATCH;
   },

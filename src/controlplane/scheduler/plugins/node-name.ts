@@ -15,6 +15,7 @@ const REJECTION: Rejection = {
 export const NODE_NAME: FilterPlugin = {
   name: "NodeName",
   events: NODE_EVENTS,
+  skips: ({ pod }) => nodeNameOf(pod) === "",
   filter({ pod }, { name }) {
     const wanted = nodeNameOf(pod);
     return wanted === "" || wanted === name ? undefined : REJECTION;

@@ -13,5 +13,6 @@ const REJECTION: Rejection = {
 export const NODE_PORTS: FilterPlugin = {
   name: "NodePorts",
   events: [...NODE_EVENTS, "AssignedPodDelete"],
+  skips: ({ hostPorts }) => hostPorts.length === 0,
   filter: ({ hostPorts }, node) => (hostPorts.some((port) => node.usedPorts.hasConflict(port)) ? REJECTION : undefined),
 };

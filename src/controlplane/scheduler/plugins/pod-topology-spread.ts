@@ -1,8 +1,7 @@
 import type { V1TopologySpreadConstraint } from "@kubernetes/client-node";
 import { matchesRequiredNodeAffinity } from "../../../apimachinery/corev1/node-affinity.js";
-import { matchesSelector } from "../../../apimachinery/selector.js";
+import { labelSelectorAsSelector } from "../../../apimachinery/selector.js";
 import type { Wire } from "../../../apimachinery/wire.js";
-import { isTerminating } from "../../controllers/support/objects.js";
 import {
   type ClusterFilterPlugin,
   type ClusterScorePlugin,
@@ -35,7 +34,11 @@ interface Constraint {
   readonly maxSkew: number;
   readonly minDomains: number;
   readonly selects: PodSelector;
+  readonly podsOn: PodCount;
 }
+
+/** The number of a node's pods that a constraint selects. */
+type PodCount = (node: NodeInfo) => number;
 
 /** For the pods of a Service or controller without constraints of their own. Mirrors systemDefaultConstraints. */
 const SYSTEM_DEFAULTS = [
@@ -64,29 +67,47 @@ export function podTopologySpread(
     scoreAmong(pod, feasible, all) {
       const own = constraintsOf(pod.pod, "ScheduleAnyway", options);
       const hasOwn = (pod.pod.spec?.topologySpreadConstraints ?? []).length > 0;
-      const soft = hasOwn ? own : defaultConstraints(lookups.defaultSelector(pod.pod));
+      const soft = hasOwn ? own : defaultConstraints(pod.pod, lookups.defaultSelector(pod.pod));
       return soft.length === 0 ? undefined : scoreAmong(pod, soft, { feasible, all, needsAllKeys: hasOwn });
     },
   };
 }
 
 function constraintsOf(
-  { spec }: SchedulablePod,
+  { spec, metadata: { namespace } }: SchedulablePod,
   action: Wire<V1TopologySpreadConstraint>["whenUnsatisfiable"],
   options: { readonly minDomains: boolean },
 ): Constraint[] {
   return (spec?.topologySpreadConstraints ?? [])
     .filter(({ whenUnsatisfiable }) => whenUnsatisfiable === action)
-    .map(({ topologyKey, maxSkew, minDomains, labelSelector }) => ({
-      topologyKey,
-      maxSkew,
-      minDomains: options.minDomains ? (minDomains ?? 1) : 1,
-      selects: (labels) => matchesSelector(labelSelector, labels),
-    }));
+    .map(({ topologyKey, maxSkew, minDomains, labelSelector }) => {
+      const selects = labelSelectorAsSelector(labelSelector);
+      const podsOn = countPodsMatchSelector(selects, namespace);
+      return { topologyKey, maxSkew, minDomains: options.minDomains ? (minDomains ?? 1) : 1, selects, podsOn };
+    });
 }
 
-function defaultConstraints(selects: PodSelector | undefined): Constraint[] {
-  return selects === undefined ? [] : SYSTEM_DEFAULTS.map((one) => ({ ...one, minDomains: 1, selects }));
+function defaultConstraints({ metadata }: SchedulablePod, selects: PodSelector | undefined): Constraint[] {
+  if (selects === undefined) return [];
+  const podsOn = countPodsMatchSelector(selects, metadata.namespace);
+  return SYSTEM_DEFAULTS.map((one) => ({ ...one, minDomains: 1, selects, podsOn }));
+}
+
+/** Counts pods of the namespace that stay. Nodes have pods of the same workloads, so the labels of each are checked once. */
+function countPodsMatchSelector(selects: PodSelector, namespace: string | undefined): PodCount {
+  const known = new Map<string, boolean>();
+  return ({ labelGroups }) => {
+    let sum = 0;
+    for (const [labelsKey, group] of labelGroups) {
+      let isMatch = known.get(labelsKey);
+      if (isMatch === undefined) {
+        isMatch = group.namespace === namespace && selects(group.labels);
+        known.set(labelsKey, isMatch);
+      }
+      if (isMatch) sum += group.count;
+    }
+    return sum;
+  };
 }
 
 /** Mirrors calPreFilterState and Filter. */
@@ -96,7 +117,7 @@ function filterAmong({ pod }: PodInfo, constraints: readonly Constraint[], nodes
   for (const node of nodes) {
     if (!isCounted(pod, node) || !hasAllKeys(node)) continue;
     constraints.forEach((constraint, i) => {
-      addPair(counts[i] ?? new Map(), node, constraint.topologyKey, podsMatching(constraint, pod, node));
+      addPair(counts[i] ?? new Map(), node, constraint.topologyKey, constraint.podsOn(node));
     });
   }
   const least = constraints.map(({ topologyKey, minDomains }, i) => {
@@ -141,24 +162,27 @@ function scoreAmong(
     const size = topologyKey === HOSTNAME ? rated.length : (counts[i]?.get(topologyKey)?.size ?? 0);
     return Math.log(size + 2);
   });
-  for (const node of all) {
+  // Hosts are counted when they are rated, and nodes without the label do not count.
+  const isLabeled = constraints.map(({ topologyKey }, i) => topologyKey === HOSTNAME || (counts[i]?.size ?? 0) > 0);
+  for (const node of counts.some(({ size }) => size > 0) ? all : []) {
     if (!isCounted(pod, node) || isIgnored(node)) continue;
     constraints.forEach((constraint, i) => {
       const values = counts[i]?.get(constraint.topologyKey);
       const value = labelOf(node, constraint.topologyKey);
       if (value === undefined || values?.has(value) !== true) return;
-      values.set(value, (values.get(value) ?? 0) + podsMatching(constraint, pod, node));
+      values.set(value, (values.get(value) ?? 0) + constraint.podsOn(node));
     });
   }
   return {
     score(_pod, node) {
       if (isIgnored(node)) return IGNORED;
       let sum = 0;
-      for (const [i, constraint] of constraints.entries()) {
-        const { topologyKey, maxSkew } = constraint;
+      for (let i = 0; i < constraints.length; i++) {
+        const constraint = constraints[i];
+        if (constraint === undefined || isLabeled[i] !== true) continue;
+        const { topologyKey, maxSkew, podsOn } = constraint;
         if (labelOf(node, topologyKey) === undefined) continue;
-        const isHost = topologyKey === HOSTNAME;
-        const count = isHost ? podsMatching(constraint, pod, node) : countOf(counts[i] ?? new Map(), node, topologyKey);
+        const count = topologyKey === HOSTNAME ? podsOn(node) : countOf(counts[i] ?? new Map(), node, topologyKey);
         sum += count * (weights[i] ?? 0) + (maxSkew - 1);
       }
       return Math.round(sum);
@@ -185,14 +209,4 @@ function withKeys(constraints: readonly Constraint[]): (node: NodeInfo) => boole
 /** Nodes that the pod's node affinity excludes do not count. */
 function isCounted(pod: SchedulablePod, { node }: NodeInfo): boolean {
   return node !== undefined && matchesRequiredNodeAffinity(pod.spec, node);
-}
-
-/** Mirrors countPodsMatchSelector: pods of the same namespace that stay. */
-function podsMatching({ selects }: Constraint, { metadata }: SchedulablePod, node: NodeInfo): number {
-  let count = 0;
-  for (const { pod } of node.pods.values()) {
-    if (isTerminating(pod) || pod.metadata.namespace !== metadata.namespace) continue;
-    if (selects(pod.metadata.labels)) count++;
-  }
-  return count;
 }

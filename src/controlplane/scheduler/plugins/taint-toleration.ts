@@ -23,8 +23,9 @@ export const TAINT_TOLERATION: FilterPlugin & ScorePlugin = {
   },
   /** The number of PreferNoSchedule taints that the pod does not tolerate. */
   score({ pod }, { node }) {
-    const tolerations = (pod.spec?.tolerations ?? []).filter(isForPreference);
     const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "PreferNoSchedule");
+    if (taints.length === 0) return 0;
+    const tolerations = (pod.spec?.tolerations ?? []).filter(isForPreference);
     return taints.filter((taint) => !tolerations.some((one) => tolerates(one, taint))).length;
   },
   normalize: (scores) => normalizeScores(scores, true),

@@ -1,11 +1,10 @@
-import { ownValue } from "../../../apimachinery/own.js";
 import type { NodeInfo } from "../node-info.js";
 
 /** topology key (`topology.kubernetes.io/zone`) -> value of the nodes' label -> count */
 export type TopologyCounts = Map<string, Map<string, number>>;
 
-export function labelOf({ node }: NodeInfo, topologyKey: string): string | undefined {
-  return ownValue(node?.metadata.labels ?? {}, topologyKey) as string | undefined;
+export function labelOf({ labels }: NodeInfo, topologyKey: string): string | undefined {
+  return labels.get(topologyKey);
 }
 
 /** Adds to the count of the node's part of the cluster. A node without the label belongs to no part. */

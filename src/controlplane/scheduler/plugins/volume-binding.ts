@@ -46,6 +46,7 @@ export function volumeBinding(lookups: VolumeLookups): FilterPlugin {
     name: NAME,
     events: [...NODE_EVENTS, ...Object.values(VOLUME_EVENTS).flat()],
     preFilter: ({ pod }) => checkClaims(lookups, pod),
+    skips: ({ pod }) => claimsOf(pod).length === 0,
     filter({ pod }, node) {
       for (const { name } of claimsOf(pod)) {
         const claim = lookups.claim(pod.metadata.namespace, name);
