@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addEtcdOptions, addOutputOptions, addUiOption, parsePath, parsePort, parseSpeed } from "../cli/options.js";
-import { type NodeLabels, runningCluster, stopCluster } from "../testbed/cluster.js";
+import type { NodeLabels } from "../testbed/cluster.js";
 import { type ClusterState, runningClusterNames } from "../testbed/cluster-state.js";
+import { runningCluster, stopCluster } from "../testbed/running-cluster.js";
 import { clusterToJoin, DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";

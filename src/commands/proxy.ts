@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addPlainOptions } from "../cli/options.js";
-import { networkFolderOf } from "../testbed/cluster.js";
 import { readClusterState, runningClusterNames } from "../testbed/cluster-state.js";
 import { readNodeRules } from "../testbed/node-rules.js";
+import { networkFolderOf } from "../testbed/running-cluster.js";
 import { LabError } from "../util/errors.js";
 import { addExamples } from "./examples.js";
 import { rulesText } from "./proxy/rules-text.js";

@@ -9,24 +9,19 @@ import type { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
-import { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
 import type { NodeSpec } from "./cluster-nodes.js";
 import {
   type ClusterState,
   clusterKubeconfig,
-  clusterNames,
   clusterNodesFolder,
   clusterServerId,
-  isRunning,
-  lockCluster,
   makeClustersFolder,
-  readClusterState,
   removeClusterState,
   writeClusterState,
 } from "./cluster-state.js";
 import type { NodeContext, ProcessContext } from "./context.js";
-import { countEarlierNodes } from "./earlier-nodes.js";
+import { earlierNodes } from "./earlier-nodes.js";
 import type { Stage } from "./simulated/stage.js";
 import { networkFolder, sharedNetworkFolder } from "./state-folder.js";
 
@@ -50,7 +45,7 @@ export interface ClusterOptions {
   /** how many nodes are joined and kept Ready; 0 with `disk`: as many as the cluster had */
   readonly nodes: number;
   readonly nodeLabels?: readonly NodeLabels[];
-  /** the nodes have no containers: their pods take these stages, and the built-in ones */
+  /** the nodes have no containers: their pods take these stages, and the built-in ones; default with `disk`: as before */
   readonly simulated?: SimulatedNodes;
   /** a control-plane node with its static pods, CoreDNS and kube-proxy; see `createSystemPods` */
   readonly systemPods?: boolean;
@@ -68,12 +63,9 @@ export interface ClusterDeps {
   readonly context: ProcessContext & NodeContext;
   readonly clock: Clock;
   readonly trace: Trace;
+  /** what a start that takes long has reached */
+  readonly onProgress?: (text: string) => void;
 }
-
-const CLAIM_POLL_MS = 50;
-const CLAIM_TIMEOUT_MS = 15_000;
-const STOP_POLL_MS = 20;
-const STOP_TIMEOUT_MS = 5000;
 
 /**
  * Runs the control plane and its nodes in this process until the signal aborts.
@@ -82,12 +74,13 @@ const STOP_TIMEOUT_MS = 5000;
  * USAGE, BAD_FILE when the folder cannot be used
  */
 export async function runCluster(
-  { context, clock, trace }: ClusterDeps,
+  deps: ClusterDeps,
   options: ClusterOptions,
   onReady: (state: ClusterState) => void,
 ): Promise<void> {
+  const { context, clock, trace } = deps;
   const { name, port, kubeVersion, speed = 1, systemPods, verifyKubelets = false } = options;
-  const { etcd, disk, http2, simulated } = options;
+  const { etcd, disk, http2 } = options;
   const { env, random, signal } = context;
   const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
   await using controlPlane = await startEmbeddedControlPlane({
@@ -103,8 +96,8 @@ export async function runCluster(
   });
   const { admin, url, caPem } = controlPlane;
   const isContinued = disk !== undefined && options.nodes === 0;
-  const earlier = () => countEarlierNodes(admin, workerName, { clock, random, trace }, signal);
-  const count = isContinued ? await earlier() : options.nodes;
+  const earlier = isContinued ? await earlierNodes(admin, workerName, { clock, random, trace }, signal) : undefined;
+  const simulated = options.simulated ?? (earlier?.areSimulated === true ? { stages: [] } : undefined);
   const state: ClusterState = {
     version: 1,
     name,
@@ -114,14 +107,14 @@ export async function runCluster(
     kubeVersion,
     speed,
     ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
-    nodes: count,
+    nodes: earlier?.count ?? options.nodes,
     ...defined({ data: disk?.folder, http2 }),
     ...(etcd === undefined ? {} : { etcd: etcd.servers, networkFolder: await sharedNetworkFolder(caPem) }),
     ...(verifyKubelets ? { verifyKubelets } : {}),
     ...(systemPods === true ? { systemPods } : {}),
     ...(simulated === undefined ? {} : { simulated: true }),
   };
-  await using _nodes = await startClusterNodes({ context, clock, trace }, state, controlPlane, options);
+  await using _nodes = await startClusterNodes(deps, state, controlPlane, { ...options, ...defined({ simulated }) });
   await writeClusterFiles(env, state, admin);
   onReady(state);
   try {
@@ -146,12 +139,13 @@ export async function writeClusterFiles(
 
 /** The nodes that the cluster starts with; they end before the control plane does. */
 async function startClusterNodes(
-  { context, clock, trace }: ClusterDeps,
+  { context, clock, trace, onProgress }: ClusterDeps,
   { name, url, kubeVersion, nodes: count, systemPods, ...state }: ClusterState,
-  { admin, nodeNames }: ControlPlane,
+  controlPlane: ControlPlane,
   { nodeLabels = [], simulated }: Pick<ClusterOptions, "nodeLabels" | "simulated">,
 ): Promise<AsyncDisposable | undefined> {
   if (count === 0 && systemPods !== true) return undefined;
+  const { admin, nodeNames } = controlPlane;
   const { startNodes } = await import("./cluster-nodes.js");
   const close = async () => {};
   const description = `cluster ${name} at ${url}`;
@@ -164,7 +158,8 @@ async function startClusterNodes(
   if (simulated !== undefined) {
     const { startSimulatedNodes } = await import("./simulated/start.js");
     const ctx = { clock, trace, random: context.random };
-    return startSimulatedNodes(ctx, { admin, kubeVersion, specs, ...simulated }, context.signal);
+    const onRegistered = (done: number) => onProgress?.(`${done} of ${count} simulated nodes`);
+    return startSimulatedNodes(ctx, controlPlane, { kubeVersion, specs, onRegistered, ...simulated }, context.signal);
   }
   const folder = clusterNodesFolder(context.env, name);
   await rm(folder, { recursive: true, force: true });
@@ -180,92 +175,4 @@ async function startClusterNodes(
 
 function workerName(number: number): string {
   return `node-${number}`;
-}
-
-/** Reports that the state of a killed cluster was removed. */
-export type ReportStale = (text: string) => void;
-
-/**
- * Finds the running cluster of this name, or claims the name. Waits while another process starts or ends it.
- * @throws LabError FAILED when that takes too long
- */
-export async function claimClusterName(
-  context: ProcessContext,
-  name: string,
-  report: ReportStale,
-): Promise<{ readonly running: ClusterState } | { readonly lock: AsyncDisposable }> {
-  const clock = new SystemClock();
-  for (let waitedMs = 0; ; waitedMs += CLAIM_POLL_MS) {
-    const running = await runningCluster(context, name, report);
-    if (running !== undefined) return { running };
-    const answer = await lockCluster(context.env, name);
-    if (answer.outcome === "taken") return { lock: answer.lock };
-    if (waitedMs >= CLAIM_TIMEOUT_MS) {
-      const message = `another process has been starting the cluster ${name} for 15 s (pid ${answer.pid})`;
-      throw new LabError("FAILED", message, `End it by hand: kill ${answer.pid}`);
-    }
-    await clock.sleep(CLAIM_POLL_MS, context.signal);
-  }
-}
-
-/** The state of a cluster that answers. Removes and reports the state of one that was killed. */
-export async function runningCluster(
-  { env }: Pick<ProcessContext, "env">,
-  name: string,
-  report: ReportStale,
-): Promise<ClusterState | undefined> {
-  const state = await readClusterState(env, name);
-  if (state === undefined || (await isRunning(state))) return state;
-  await removeClusterState(env, name);
-  report(`cluster ${name} (pid ${state.pid}) ended without cleaning up: its state file is removed`);
-  return undefined;
-}
-
-/** The cluster that runs here with its API server at the address: `https://127.0.0.1:6443`. */
-async function ownCluster(env: ProcessContext["env"], server: string): Promise<ClusterState | undefined> {
-  const { host } = new URL(server);
-  for (const name of await clusterNames(env)) {
-    const state = await readClusterState(env, name);
-    if (state !== undefined && new URL(state.url).host === host && (await isRunning(state))) return state;
-  }
-  return undefined;
-}
-
-/** Whether one of the clusters that run here has its API server at the address. */
-export async function isOwnServer(env: ProcessContext["env"], server: string): Promise<boolean> {
-  return (await ownCluster(env, server)) !== undefined;
-}
-
-/** Where the embedded runtimes of a cluster's nodes find one another. @param server of its API server */
-export async function networkFolderOf(env: ProcessContext["env"], server: string): Promise<string> {
-  return (await ownCluster(env, server))?.networkFolder ?? networkFolder(env, server);
-}
-
-/**
- * Ends a cluster's process and waits for its end, which is after that of its nodes. Kills a process that does not end, and
- * removes its files.
- * @returns whether it was killed
- * @throws LabError TIMED_OUT when it does not end and may not be the cluster's process
- */
-export async function stopCluster(
-  context: ProcessContext,
-  state: ClusterState,
-): Promise<{ readonly isKilled: boolean }> {
-  const { name, pid, processStart = "" } = state;
-  const clock = new SystemClock();
-  process.kill(pid, "SIGTERM");
-  // A stopped process handles the signal only after it continues.
-  process.kill(pid, "SIGCONT");
-  for (let waitedMs = 0; waitedMs < STOP_TIMEOUT_MS; waitedMs += STOP_POLL_MS) {
-    if (!(await isRunning(state))) return { isKilled: false };
-    await clock.sleep(STOP_POLL_MS, context.signal);
-  }
-  if (processStart === "") {
-    const message = `cluster ${name} (pid ${pid}) did not end within 5 s`;
-    throw new LabError("TIMED_OUT", message, `End it by hand: kill -9 ${pid}`);
-  }
-  if (await isRunning(state)) process.kill(pid, "SIGKILL");
-  while (await isRunning(state)) await clock.sleep(STOP_POLL_MS, context.signal);
-  await removeClusterState(context.env, name);
-  return { isKilled: true };
 }

@@ -1,22 +1,33 @@
+import type { NodeObject } from "../apimachinery/api/node.js";
 import type { RestConfig } from "../client-go/rest/client.js";
+import { createClient } from "../client-go/rest/create-client.js";
+import { collectionPath, NODES } from "../client-go/rest/paths.js";
 import type { Ctx } from "../trace/ctx.js";
 import { quieterTrace } from "../trace/view.js";
 
 /** As what nodes do: see `startNodes`. */
 const QUIET_LEVEL = 2;
 
-/** How many nodes named `node-1`, `node-2`, … a cluster has that an earlier process kept. @param nameOf of a number from 1 */
-export async function countEarlierNodes(
+/** The nodes `node-1`, `node-2`, … that an earlier process kept. */
+export interface EarlierNodes {
+  readonly count: number;
+  readonly areSimulated: boolean;
+}
+
+/** @param nameOf of a number from 1 */
+export async function earlierNodes(
   admin: RestConfig,
   nameOf: (number: number) => string,
   ctx: Ctx,
   signal: AbortSignal,
-): Promise<number> {
-  const { listNodes } = await import("./cluster-nodes.js");
-  const names = new Set(
-    (await listNodes(admin, { ...ctx, trace: quieterTrace(ctx.trace, QUIET_LEVEL) }, signal)).map(({ name }) => name),
-  );
+): Promise<EarlierNodes> {
+  const { SIMULATED_LABEL } = await import("./simulated/node.js");
+  const trace = quieterTrace(ctx.trace, QUIET_LEVEL);
+  await using client = createClient(admin, { ...ctx, trace, actor: "user" });
+  const path = collectionPath(NODES);
+  const { items } = await client.expect<{ readonly items: readonly NodeObject[] }>({ method: "GET", path, signal });
+  const byName = new Map(items.map((node) => [node.metadata.name, node]));
   let count = 0;
-  while (names.has(nameOf(count + 1))) count++;
-  return count;
+  while (byName.has(nameOf(count + 1))) count++;
+  return { count, areSimulated: byName.get(nameOf(1))?.metadata.labels?.[SIMULATED_LABEL] === "true" };
 }

@@ -14,7 +14,9 @@ export const MAX_NODES = 100;
 export const MAX_SIMULATED_NODES = 5_000;
 
 /**
- * Reads the stages of simulated nodes. @returns undefined without --simulated
+ * Reads the stages of simulated nodes.
+ * @param nodes 0 with `disk`: those that the cluster has
+ * @returns undefined without --simulated
  * @throws LabError USAGE for flags that do not go together; BAD_FILE for a file that has no stages
  */
 export async function simulatedNodes({
@@ -22,14 +24,16 @@ export async function simulatedNodes({
   stages,
   nodes,
   systemPods,
-}: SimulationFlags & Pick<ClusterOptions, "nodes" | "systemPods">): Promise<SimulatedNodes | undefined> {
+  disk,
+}: SimulationFlags & Pick<ClusterOptions, "nodes" | "systemPods" | "disk">): Promise<SimulatedNodes | undefined> {
   if (simulated !== true) {
     if (stages !== undefined) throw new LabError("USAGE", "--stages needs --simulated", "Other nodes run containers.");
     if (nodes <= MAX_NODES) return undefined;
     const message = `--nodes ${nodes} is more than ${MAX_NODES}, the limit of nodes that run containers`;
     throw new LabError("USAGE", message, `With --simulated, up to ${MAX_SIMULATED_NODES} have none.`);
   }
-  if (nodes === 0) throw new LabError("USAGE", "--simulated needs --nodes", "For example --nodes 1000 --simulated.");
+  if (nodes === 0 && disk === undefined)
+    throw new LabError("USAGE", "--simulated needs --nodes", "For example --nodes 1000 --simulated.");
   if (systemPods === true) {
     throw new LabError("USAGE", "--with-system-pods needs nodes that run containers", "Leave out --simulated.");
   }

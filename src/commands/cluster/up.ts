@@ -1,10 +1,11 @@
 import { rmSync } from "node:fs";
 import type { CliContext } from "../../cli/context.js";
 import { parseKubeVersion } from "../../release/facts.js";
-import { type ClusterOptions, claimClusterName, runCluster, runningCluster } from "../../testbed/cluster.js";
+import { type ClusterOptions, runCluster } from "../../testbed/cluster.js";
 import { type ClusterState, clusterLog, makeClustersFolder, readClusterState } from "../../testbed/cluster-state.js";
 import { startDetached } from "../../testbed/detached-process.js";
 import { type EtcdOptions, etcdConfig, etcdFlags } from "../../testbed/etcd-options.js";
+import { claimClusterName, runningCluster } from "../../testbed/running-cluster.js";
 import { type Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
@@ -53,7 +54,8 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
     line.update(`cluster ${options.name} runs; Ctrl-C ends it`);
   };
   // What a cluster does from here on are servers' facts, not the user's.
-  await session.trace.origin("start", () => runCluster({ context, ...session }, options, isReady));
+  const onProgress = (text: string) => line.update(`starting cluster ${options.name}: ${text}`);
+  await session.trace.origin("start", () => runCluster({ context, ...session, onProgress }, options, isReady));
   await shown;
   note(context, `cluster ${options.name} is down`);
 }
@@ -96,11 +98,11 @@ async function showCluster(
 /** @throws LabError USAGE for an unknown release, or flags of a place that is not named; BAD_FILE for stages */
 async function clusterOptions({ etcd, simulated, stages, ...given }: UpOptions): Promise<ComparableOptions> {
   const places = { ...given, ...defined({ etcd }) };
-  const flags = { ...given, ...defined({ simulated, stages }) };
+  const disk = dataConfig(places);
   const state = defined({
     etcd: etcdConfig(places),
-    disk: dataConfig(places),
-    simulated: await simulatedNodes(flags),
+    disk,
+    simulated: await simulatedNodes({ ...given, ...defined({ simulated, stages, disk }) }),
   });
   return { ...given, kubeVersion: parseKubeVersion(given.kubeVersion), ...state };
 }

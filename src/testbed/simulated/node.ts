@@ -1,18 +1,11 @@
-import type { NodeObject } from "../../apimachinery/api/node.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
-import { collectionPath, NODES } from "../../client-go/rest/paths.js";
+import type { NodeObject, NodeStatus } from "../../apimachinery/api/node.js";
 import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
-import { LeaseController } from "../../kubelet/nodelease/controller.js";
-import { NodeStatusHeartbeat } from "../../kubelet/nodestatus/heartbeat.js";
-import { readMachineFacts } from "../../kubelet/nodestatus/machine.js";
+import type { MachineFacts } from "../../kubelet/nodestatus/machine.js";
 import { initialNode, type StatusInputs, setNodeStatus } from "../../kubelet/nodestatus/setters.js";
-import { factFor } from "../../release/facts.js";
-import type { Ctx } from "../../trace/ctx.js";
-import { createUnlessThere } from "../create-unless-there.js";
 import { DEFAULT_RESOURCES } from "../join-plan.js";
 
 /** The label of nodes without containers. */
-const SIMULATED_LABEL = "kubelab/simulated";
+export const SIMULATED_LABEL = "kubelab/simulated";
 
 export interface SimulatedNodeOptions {
   readonly name: string;
@@ -22,6 +15,8 @@ export interface SimulatedNodeOptions {
   readonly kubeVersion: string;
   /** of all of them */
   readonly config: KubeletConfiguration;
+  /** the one that they all seem to be */
+  readonly machine: MachineFacts;
 }
 
 /** The first address of a /24 for each node's pods, in 10.128.0.0/11: outside of the ranges of other nodes and of Services. */
@@ -31,59 +26,33 @@ const FIRST_ADDRESS = 10 * 2 ** 24 + 192 * 2 ** 16 + 1;
 /** The first addresses of a range are the network's and its gateway's, the last is for broadcasts. */
 const [FIRST_POD, LAST_POD] = [2, 254];
 
-/** A Node object with a Lease and a status that stay fresh, and addresses for its pods. It has no kubelet and no runtime. */
+/** What a healthy kubelet would say of its node, and the addresses of its pods. It has no kubelet and no runtime. */
 export class SimulatedNode {
+  readonly name: string;
   readonly address: string;
   readonly #firstPodAddress: number;
   readonly #podIps = new Map<string, string>();
-  readonly #lease: LeaseController;
+  readonly #machine: MachineFacts;
 
-  constructor(
-    readonly deps: Ctx & { readonly client: KubeClient },
-    readonly options: SimulatedNodeOptions,
-  ) {
-    const { name: nodeName, index, kubeVersion } = options;
+  constructor(readonly options: SimulatedNodeOptions) {
+    const { name, index, machine } = options;
+    this.name = name;
     this.address = dotted(FIRST_ADDRESS + index);
     this.#firstPodAddress = FIRST_POD_RANGE + index * 256;
-    this.#lease = new LeaseController(deps, { nodeName, kubeVersion, jitter: true });
+    this.#machine = { ...machine, machineId: name, addresses: [{ type: "InternalIP", address: this.address }] };
   }
 
-  /** Creates the Node and its Lease. A Node of an earlier process continues. @throws LabError FORBIDDEN, REFUSED */
-  async register(signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.deps;
+  /** The Node that it registers. It has its range of addresses already: that of the cluster is too small for thousands. */
+  initialNode(nowMs: number): NodeObject {
     const labels = { ...this.options.labels, [SIMULATED_LABEL]: "true" };
-    const node = initialNode(this.#inputs(clock.now()), { labels });
+    const node = initialNode(this.#inputs(nowMs), { labels });
     const podCIDR = `${dotted(this.#firstPodAddress)}/24`;
-    const body: NodeObject = { ...node, spec: { ...node.spec, podCIDR, podCIDRs: [podCIDR] } };
-    await createUnlessThere(client, collectionPath(NODES), body, signal);
-    await this.#lease.sync(signal);
+    return { ...node, spec: { ...node.spec, podCIDR, podCIDRs: [podCIDR] } };
   }
 
-  /** Keeps the Lease and the status fresh, at other moments than other nodes. @throws the signal's reason */
-  async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#renew(signal), this.#report(signal)]);
-  }
-
-  async #renew(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.deps;
-    await clock.sleep(random.float() * this.#lease.nextSleepMs(), signal);
-    for await (const _ of this.#lease.run(signal));
-  }
-
-  async #report(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.deps;
-    const { name: nodeName, kubeVersion } = this.options;
-    // Nothing else changes, so the status is checked only when a report is due.
-    const periodMs = factFor("nodeStatusReportFrequency", kubeVersion);
-    const heartbeat = new NodeStatusHeartbeat(this.deps, {
-      nodeName,
-      kubeVersion,
-      updateFrequencyMs: periodMs,
-      setStatus: (before, nowMs) => setNodeStatus(before, this.#inputs(nowMs)),
-    });
-    await clock.sleep(random.float() * periodMs, signal);
-    await heartbeat.update(signal);
-    await heartbeat.run(signal);
+  /** The status that it reports now. @param before the one that the API server has */
+  status(before: NodeStatus, nowMs: number): NodeStatus {
+    return setNodeStatus(before, this.#inputs(nowMs));
   }
 
   /** The address that a pod has, or gets. @param known the one that its status has already */
@@ -113,7 +82,7 @@ export class SimulatedNode {
       nodeName,
       resources: DEFAULT_RESOURCES,
       reservations: config,
-      machine: readMachineFacts(nodeName, [{ type: "InternalIP", address: this.address }]),
+      machine: this.#machine,
       kubeletVersion: `v${kubeVersion}.0`,
       kubelet: { containerRuntimeVersion: "simulated://", kubeletPort: 10250, images: [] },
       health: { problems: [] },

@@ -1,151 +1,120 @@
 import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
-import { type ReflectDeps, reflect } from "../../client-go/cache/reflect.js";
-import type { KubeRequest } from "../../client-go/rest/client.js";
-import { collectionPath, objectPath, PODS } from "../../client-go/rest/paths.js";
-import type { Timer } from "../../util/clock.js";
-import { isAbortError, messageOf } from "../../util/errors.js";
+import { StatusError } from "../../apimachinery/errors.js";
+import { keyOf, splitKey } from "../../client-go/cache/key.js";
+import { WorkQueue } from "../../client-go/workqueue.js";
+import type { Controller } from "../../controlplane/controllers/controller.js";
+import type { SharedReflector } from "../../controlplane/controllers/shared-reflector.js";
+import type { PodObject } from "../../controlplane/controllers/support/objects.js";
+import { changesOf, runSyncLoop } from "../../controlplane/controllers/support/sync-loop.js";
 import type { SimulatedNode } from "./node.js";
+import { RETRIES, type SimulationDeps } from "./nodes.js";
 import { nextStatus } from "./pod-status.js";
 import { findStage, type Stage } from "./stage.js";
 
-/** How many writes run at a time: more would only wait for the API server. */
-const WRITES_AT_A_TIME = 32;
-const RETRY_MS = 1_000;
-
+/** The stage that a pod waits for, or has taken. */
 interface Life {
-  pod: V1Pod;
-  stage: Stage | undefined;
-  timer: Timer | undefined;
+  readonly uid: string;
+  readonly stage: Stage | undefined;
 }
 
 /**
  * Takes the pods of simulated nodes through their stages. A pod takes a stage once, after the stage's delay; it takes the stage again
  * only after it has matched another one.
  */
-export class SimulatedPods {
-  /** by UID */
-  readonly #lives = new Map<string, Life>();
-  /** pods whose stage is due */
-  readonly #due = new Set<Life>();
-  #writes = 0;
+export class SimulatedPodsController implements Controller {
+  readonly name = "simulated-pods";
 
   constructor(
-    readonly deps: ReflectDeps,
-    readonly nodes: ReadonlyMap<string, SimulatedNode>,
+    readonly deps: SimulationDeps,
     readonly stages: readonly Stage[],
   ) {}
 
-  /** Runs until `signal` aborts. @throws LabError UNAUTHORIZED, FORBIDDEN */
-  async run(signal: AbortSignal): Promise<void> {
-    const options = { path: collectionPath(PODS), fieldSelector: "spec.nodeName!=" };
-    try {
-      for await (const event of reflect(this.deps, options, signal)) {
-        if (event.type === "init") continue;
-        if (event.type === "initDone") {
-          const uids = new Set(event.objects.map(({ metadata }) => metadata.uid));
-          for (const uid of [...this.#lives.keys()]) if (!uids.has(uid)) this.#forget(uid);
-        } else if (event.type === "deleted") this.#forget(event.object.metadata.uid ?? "");
-        else {
-          const pod = asPod(event.object);
-          const node = this.nodes.get(pod?.spec.nodeName ?? "");
-          if (pod !== undefined && node !== undefined) {
-            this.deps.trace.because(event, () => this.#observe(pod, node, signal));
-          }
-        }
-      }
-    } finally {
-      for (const uid of [...this.#lives.keys()]) this.#forget(uid);
-    }
+  run(signal: AbortSignal): Promise<void> {
+    return new PodsRun(this.deps, this.stages).run(signal, this.name);
+  }
+}
+
+class PodsRun {
+  readonly #pods: SharedReflector<PodObject>;
+  readonly #queue: WorkQueue;
+  readonly #lives = new Map<string, Life>();
+
+  constructor(
+    readonly deps: SimulationDeps,
+    readonly stages: readonly Stage[],
+  ) {
+    this.#pods = deps.reflectors.of<PodObject>("pods");
+    this.#queue = new WorkQueue(deps.clock, RETRIES);
   }
 
-  #observe(pod: V1Pod, node: SimulatedNode, signal: AbortSignal): void {
-    const { uid } = pod.metadata;
+  run(signal: AbortSignal, name: string): Promise<void> {
+    const source = changesOf(this.#pods, {
+      added: (pod) => this.#observe(pod),
+      updated: (_previous, pod) => this.#observe(pod),
+      deleted: (pod) => this.#forget(pod),
+    });
+    const sync = (key: string) => this.#play(key);
+    return runSyncLoop({ name, trace: this.deps.trace, queue: this.#queue, sources: [source], sync }, signal);
+  }
+
+  #nodeOf({ spec }: PodObject): SimulatedNode | undefined {
+    return this.deps.nodes.get(spec?.nodeName ?? "");
+  }
+
+  #observe(object: PodObject): void {
+    const node = this.#nodeOf(object);
+    const pod = node && asPod(object);
+    if (pod === undefined || node === undefined) return;
+    const [key, { uid }] = [keyOf(pod), pod.metadata];
     if (pod.status.podIP !== undefined && pod.spec.hostNetwork !== true) node.podIp(uid, pod.status.podIP);
-    const life = this.#lives.get(uid) ?? { pod, stage: undefined, timer: undefined };
-    this.#lives.set(uid, life);
-    life.pod = pod;
     const stage = findStage(this.stages, pod);
-    if (stage === life.stage) return;
-    this.#stop(life);
-    life.stage = stage;
+    const life = this.#lives.get(key);
+    if (life?.uid === uid && life.stage === stage) return;
+    this.#lives.set(key, { uid, stage });
+    this.#queue.cancel(key);
     if (stage === undefined) return;
     const { durationMs, jitterMs } = stage.delay;
-    this.#after(life, durationMs + jitterMs * this.deps.random.float(), signal);
+    this.#queue.addAfter(key, durationMs + jitterMs * this.deps.random.float());
   }
 
-  #after(life: Life, ms: number, signal: AbortSignal): void {
-    life.timer = this.deps.clock.timer(ms, () => {
-      this.#due.add(life);
-      this.#writeDue(signal);
-    });
+  #forget(pod: PodObject): void {
+    const key = keyOf(pod);
+    if (this.#lives.get(key)?.uid !== pod.metadata.uid) return;
+    this.#lives.delete(key);
+    this.#queue.cancel(key);
+    this.#nodeOf(pod)?.release(pod.metadata.uid ?? "");
   }
 
-  #writeDue(signal: AbortSignal): void {
-    for (const life of this.#due) {
-      if (this.#writes >= WRITES_AT_A_TIME || signal.aborted) return;
-      this.#due.delete(life);
-      this.#writes++;
-      void this.#play(life, signal).finally(() => {
-        this.#writes--;
-        this.#writeDue(signal);
-      });
+  /** Writes what the pod's stage makes of it. */
+  async #play(key: string): Promise<void> {
+    const life = this.#lives.get(key);
+    const { client } = this.deps;
+    const { namespace, name } = splitKey(key);
+    if (life?.stage === undefined) return;
+    const { uid, stage } = life;
+    if (stage.next.delete !== true) {
+      await client.modify<PodObject>("pods", namespace, name, (pod) => this.#next(pod, life), "status");
+      return;
     }
-  }
-
-  /** Writes what the pod's stage makes of it. A refused write is tried again, unless the pod has changed or is gone. */
-  async #play(life: Life, signal: AbortSignal): Promise<void> {
-    const { stage, pod } = life;
-    const request = stage === undefined ? undefined : this.#request(stage, pod);
-    if (request === undefined) return;
-    let failure: string;
     try {
-      const { status } = await this.deps.client.request({ ...request, signal });
-      if (status < 400 || status === 404) return;
-      failure = `${request.method} ${request.path}: ${status}`;
+      await client.delete("pods", namespace, name, { gracePeriodSeconds: 0, preconditions: { uid } });
     } catch (error) {
-      if (signal.aborted || isAbortError(error)) return;
-      failure = messageOf(error);
+      // It is another pod of the same name.
+      if (!(error instanceof StatusError) || error.reason !== "Conflict") throw error;
     }
-    const fact = {
-      kind: "error",
-      message: `stage ${stage?.name}: ${failure}`,
-      hint: "It is tried again in 1 s.",
-    } as const;
-    this.deps.trace.emit(fact, { actor: "kubelet", level: 2 });
-    const isCurrent = life.stage === stage && this.#lives.get(pod.metadata.uid) === life;
-    if (isCurrent) this.#after(life, RETRY_MS, signal);
   }
 
-  #request({ next }: Stage, pod: V1Pod): KubeRequest | undefined {
-    const { name, namespace, uid } = pod.metadata;
-    const ref = { ...PODS, namespace };
-    if (next.delete === true) {
-      const body = { kind: "DeleteOptions", apiVersion: "v1", gracePeriodSeconds: 0, preconditions: { uid } };
-      return { method: "DELETE", path: objectPath(ref, name), body };
-    }
-    const node = this.nodes.get(pod.spec.nodeName ?? "");
-    if (node === undefined) return undefined;
+  /** @returns the same object if the stage changes nothing, or if it is another pod by now */
+  #next(object: PodObject, { uid, stage }: Life): PodObject {
+    const node = this.#nodeOf(object);
+    const pod = asPod(object);
+    if (pod === undefined || node === undefined || stage === undefined || pod.metadata.uid !== uid) return object;
     const podIp = pod.spec.hostNetwork === true ? node.address : node.podIp(uid);
-    const status = nextStatus(pod, next, { hostIp: node.address, podIp }, this.deps.clock.now());
-    if (status === undefined) return undefined;
-    return {
-      method: "PATCH",
-      path: objectPath(ref, name, "status"),
-      contentType: "application/strategic-merge-patch+json",
-      body: { metadata: { uid }, status },
-    };
+    const status = nextStatus(pod, stage.next, { hostIp: node.address, podIp }, this.deps.clock.now());
+    return status === undefined ? object : withStatus(object, status);
   }
+}
 
-  #stop(life: Life): void {
-    life.timer?.stop();
-    this.#due.delete(life);
-  }
-
-  #forget(uid: string): void {
-    const life = this.#lives.get(uid);
-    if (life === undefined) return;
-    this.#stop(life);
-    this.#lives.delete(uid);
-    this.nodes.get(life.pod.spec.nodeName ?? "")?.release(uid);
-  }
+function withStatus(pod: PodObject, change: Partial<V1Pod["status"]>): PodObject {
+  return { ...pod, status: { ...pod.status, ...change } } as PodObject;
 }

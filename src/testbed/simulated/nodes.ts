@@ -1,0 +1,115 @@
+import { type NodeObject, nodeCondition } from "../../apimachinery/api/node.js";
+import { rfc3339Micro } from "../../apimachinery/time.js";
+import { WorkQueue } from "../../client-go/workqueue.js";
+import type { Controller } from "../../controlplane/controllers/controller.js";
+import type { SharedReflectors } from "../../controlplane/controllers/shared-reflector.js";
+import { type LeaseObject, nameOf } from "../../controlplane/controllers/support/objects.js";
+import { changesOf, runSyncLoop } from "../../controlplane/controllers/support/sync-loop.js";
+import type { LocalClient } from "../../controlplane/registry/registry.js";
+import { leaseDurationSeconds, renewIntervalMs } from "../../kubelet/nodelease/lease-observer.js";
+import { factFor } from "../../release/facts.js";
+import type { Ctx } from "../../trace/ctx.js";
+import type { SimulatedNode } from "./node.js";
+
+/** What the controllers of simulated nodes and of their pods need. */
+export interface SimulationDeps extends Ctx {
+  readonly client: LocalClient;
+  readonly reflectors: SharedReflectors;
+  readonly kubeVersion: string;
+  readonly nodes: ReadonlyMap<string, SimulatedNode>;
+}
+
+/** A write that was refused is tried again after so long, doubled each time. */
+export const RETRIES = { baseDelayMs: 1_000 };
+
+const LEASES = "leases.coordination.k8s.io";
+const LEASE_NAMESPACE = "kube-node-lease";
+
+/**
+ * Keeps Leases and statuses of simulated nodes fresh while their Nodes exist, as their kubelets would. A Node that is deleted stands
+ * for a machine that is gone; if one of its name is created later, the machine is back.
+ */
+export class SimulatedNodesController implements Controller {
+  readonly name = "simulated-nodes";
+
+  constructor(readonly deps: SimulationDeps) {}
+
+  run(signal: AbortSignal): Promise<void> {
+    const { clock, random, trace, kubeVersion, reflectors, nodes } = this.deps;
+    const reflector = reflectors.of<NodeObject>("nodes");
+    const leases = new WorkQueue(clock, RETRIES);
+    const statuses = new WorkQueue(clock, RETRIES);
+    const reportMs = factFor("nodeStatusReportFrequency", kubeVersion);
+    const renewMs = renewIntervalMs({ kubeVersion });
+    const source = changesOf(reflector, {
+      added: (node) => {
+        const name = nameOf(node);
+        if (!nodes.has(name)) return;
+        leases.add(name);
+        // Of an earlier process, or of a client who created it.
+        if (!isReported(node, clock.now() - reportMs)) statuses.add(name);
+        else statuses.addAfter(name, random.float() * reportMs);
+      },
+      updated: (_previous, node) => {
+        if (nodes.has(nameOf(node)) && !isReported(node, 0)) statuses.add(nameOf(node));
+      },
+      deleted: (node) => {
+        leases.cancel(nameOf(node));
+        statuses.cancel(nameOf(node));
+      },
+    });
+    const begun = new Set<string>();
+    const renew = async (name: string) => {
+      const node = reflector.byKey(name);
+      if (node === undefined) return;
+      await this.#renewLease(node);
+      // The first renewals are spread over the interval: the nodes have registered at once.
+      const [jitter, isFirst] = [random.float(), !begun.has(name)];
+      begun.add(name);
+      leases.addAfter(
+        name,
+        isFirst ? jitter * renewMs : renewMs * (1 + jitter * factFor("leaseJitterFactor", kubeVersion)),
+      );
+    };
+    const report = async (name: string) => {
+      await this.#reportStatus(name);
+      statuses.addAfter(name, reportMs);
+    };
+    const loop = { name: this.name, trace, sources: [source] };
+    return runSyncLoop({ ...loop, queue: leases, sync: renew, others: [{ queue: statuses, sync: report }] }, signal);
+  }
+
+  /** Mirrors sync in k8s.io/component-helpers/apimachinery/lease/controller.go. */
+  async #renewLease(node: NodeObject): Promise<void> {
+    const { client, clock, kubeVersion } = this.deps;
+    const name = nameOf(node);
+    const renewTime = rfc3339Micro(clock.now());
+    const renewed = await client.modify<LeaseObject>(LEASES, LEASE_NAMESPACE, name, (lease) => ({
+      ...lease,
+      spec: { ...lease.spec, renewTime },
+    }));
+    if (renewed !== undefined) return;
+    const owner = { apiVersion: "v1", kind: "Node", name, uid: node.metadata.uid ?? "" };
+    await client.create(LEASES, LEASE_NAMESPACE, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name, namespace: LEASE_NAMESPACE, ownerReferences: [owner] },
+      spec: { holderIdentity: name, leaseDurationSeconds: leaseDurationSeconds({ kubeVersion }), renewTime },
+    });
+  }
+
+  async #reportStatus(name: string): Promise<void> {
+    const { client, clock, nodes } = this.deps;
+    const change = (node: NodeObject): NodeObject => {
+      const status = nodes.get(name)?.status(node.status ?? {}, clock.now());
+      return status === undefined ? node : { ...node, status };
+    };
+    await client.modify<NodeObject>("nodes", undefined, name, change, "status");
+  }
+}
+
+/** The kubelet said that it is ready, and not before that time. */
+function isReported(node: NodeObject, sinceMs: number): boolean {
+  const ready = nodeCondition(node, "Ready");
+  return ready?.status === "True" && Date.parse(ready.lastHeartbeatTime ?? "") >= sinceMs;
+}
