@@ -16,6 +16,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
   exec: "bench:exec",
   node: "bench:node",
   workloads: "bench:workloads",
+  simulated: "bench:simulated",
   learn: "bench:learn",
 };
 

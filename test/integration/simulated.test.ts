@@ -70,8 +70,9 @@ suiteNeeding(["kubectl"], "cluster up --simulated", () => {
     assert.equal(new Set(ips).size, 9);
     done("scale", "deployment/web", "--replicas=2");
     done("wait", "deployment/web", "--for=jsonpath={.status.replicas}=2", "--timeout=60s");
-    const names = done("get", "pods", "-l", "app=web", "--field-selector=status.phase=Running", "-o", "name");
-    assert.equal(names.trim().split("\n").length, 2);
+    const leaving = done("get", "pods", "-o", "jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}");
+    if (leaving !== "") done("wait", "pod", ...leaving.split(" "), "--for=delete", "--timeout=60s");
+    assert.equal(done("get", "pods", "-l", "app=web", "-o", "name").trim().split("\n").length, 2);
   });
 
   test("a Job completes; stages of the file come first", () => {
