@@ -89,7 +89,8 @@ export class Trace {
 
   /** Whether any sink keeps events of this level. Check it before making an expensive event. */
   wants(level: Level): boolean {
-    return this.#sinks.some((sink) => (sink.level ?? 4) >= level);
+    for (const sink of this.#sinks) if ((sink.level ?? 4) >= level) return true;
+    return false;
   }
 
   /** Whether any sink keeps what leads from one actor to the next. */

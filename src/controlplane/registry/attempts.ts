@@ -6,6 +6,8 @@ import type { StoreCore } from "./store-core.js";
 /** The number of attempts before a write fails with a conflict. Differs: upstream tries forever. */
 const MAX_ATTEMPTS = 100;
 const CACHED = { notOlderThan: 0 };
+const THIS_VERSION = "the change is made to this version";
+const CACHED_VERSION = `${THIS_VERSION}, from the cache`;
 const NEWEST_COUNTS = "the cache may be older: the newest version counts";
 
 /** What a write came to. */
@@ -33,10 +35,7 @@ export async function attemptWrite<T extends Attempted>(
   for (let i = 0; i < MAX_ATTEMPTS; i++) {
     const { entry, isCached = false } = await storage.get(key, i === 0 && !dryRun ? CACHED : undefined);
     try {
-      const outcome = await attempt(
-        entry,
-        why ?? `the change is made to this version${isCached ? ", from the cache" : ""}`,
-      );
+      const outcome = await attempt(entry, why ?? (isCached ? CACHED_VERSION : THIS_VERSION));
       if (outcome !== undefined && !(isCached && outcome.isUnchanged === true)) return outcome;
       why = outcome === undefined ? `another write came first: attempt ${i + 2}` : NEWEST_COUNTS;
     } catch (error) {

@@ -13,6 +13,7 @@ import { validateMeta, validateNames } from "./validate-meta.js";
 import { createEntry } from "./write-entry.js";
 
 const UPSTREAM = { file: "staging/src/k8s.io/apiserver/pkg/registry/rest/create.go", func: "BeforeCreate" };
+const VALIDATE = { ...UPSTREAM, func: "strategy.Validate" };
 const MAX_NAME_LENGTH = 63;
 const SUFFIX_LENGTH = 5;
 
@@ -84,7 +85,7 @@ export function beforeCreate(
   const errors = validateMeta(object.metadata, definition.namespaced, checkName);
   if (strategy.validate !== undefined) addErrors(errors, strategy.validate(object, kind));
   if (errors.length === 0) errors.push(...validateNames(object.metadata, isPathSegmentName));
-  reportValidation(context.report, object, errors, { ...UPSTREAM, func: "strategy.Validate" });
+  reportValidation(context.report, object, errors, VALIDATE);
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? "", errors);
   return object;
 }

@@ -6,7 +6,7 @@ import { type Attempted, attemptWrite } from "./attempts.js";
 import { type DeletionPlan, planDeletion } from "./deletion-plan.js";
 import { listObjects } from "./list.js";
 import type { DeleteOptions, ListOptions, RequestContext } from "./registry.js";
-import { changesBetween, reportDryRun, reportRead } from "./stages.js";
+import { changesBetween, readStage, reportDryRun, type Stage } from "./stages.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { deleteEntry, updateEntry } from "./write-entry.js";
 
@@ -31,7 +31,7 @@ export async function deleteObject(
 ): Promise<DeleteOutcome> {
   const key = core.keys.key(namespace, name);
   const deleted = await attemptWrite(core, context, key, async (entry, why) => {
-    reportRead(context.report, key, { entry, why, upstream: CONDITIONAL_DELETE });
+    context.report?.(readStage(key, entry, why, CONDITIONAL_DELETE));
     if (entry === undefined) throw notFound(core.definition, name);
     return tryDelete(core, context, namespace, entry, options);
   });
@@ -49,7 +49,7 @@ async function tryDelete(
 ): Promise<DeleteOutcome | undefined> {
   const current = core.read(entry);
   const plan = planDeletion(core.definition, current, options, strategyContext(core, context));
-  reportPlan(core, context, plan, current);
+  context.report?.(planStage(core, plan, current));
   if (plan.type === "pending") return { object: current, gone: false, isUnchanged: true };
   await admitDeletion(core, context, namespace, current, options);
   if (plan.type === "remove") {
@@ -70,19 +70,14 @@ async function tryDelete(
   return { object: core.read(marked), gone: plan.thenRemove, isUnchanged: marked === entry && !plan.thenRemove };
 }
 
-function reportPlan(
-  { definition }: StoreCore,
-  { report }: RequestContext,
-  plan: DeletionPlan,
-  current: KubeObject,
-): void {
+function planStage({ definition }: StoreCore, plan: DeletionPlan, current: KubeObject): Stage {
   const told = plan.type === "mark" ? (plan.thenRemove ? "mark and remove" : "mark") : plan.type;
-  report?.({
+  return {
     what: `delete ${definition.kind} ${current.metadata.name ?? ""}: ${PLANS[told]}`,
     why: reasonOf(plan, current),
     ...(plan.type === "mark" ? { changes: changesBetween(definition, current, plan.object) } : {}),
     upstream: BEFORE_DELETE,
-  });
+  };
 }
 
 const PLANS = {

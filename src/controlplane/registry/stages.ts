@@ -62,21 +62,16 @@ export function reportValidation(
   errors: readonly FieldError[],
   upstream: Upstream,
 ): void {
+  if (report === undefined) return;
   const fields = [...new Set(errors.map(({ field }) => field))].join(", ");
-  if (errors.length === 0) report?.({ what: `valid: ${kind} ${name}`, why: "no field is wrong", upstream });
-  else report?.({ what: `refuse ${kind} ${name}: it is invalid`, why: `wrong: ${fields}`, upstream });
+  if (errors.length === 0) report({ what: `valid: ${kind} ${name}`, why: "no field is wrong", upstream });
+  else report({ what: `refuse ${kind} ${name}: it is invalid`, why: `wrong: ${fields}`, upstream });
 }
 
-/** Reports the version of an object that a change is made to. */
-export function reportRead(
-  report: ReportStage | undefined,
-  key: string,
-  { entry, ...rest }: { readonly entry: StoredEntry | undefined; readonly why: string; readonly upstream: Upstream },
-): void {
-  report?.({
-    what: `read ${key}: ${entry === undefined ? "it does not exist" : `mod_revision ${entry.modRevision}`}`,
-    ...rest,
-  });
+/** The version of an object that a change is made to. */
+export function readStage(key: string, entry: StoredEntry | undefined, why: string, upstream: Upstream): Stage {
+  const found = entry === undefined ? "it does not exist" : `mod_revision ${entry.modRevision}`;
+  return { what: `read ${key}: ${found}`, why, upstream };
 }
 
 const DRY_RUN = {

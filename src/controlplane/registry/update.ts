@@ -8,7 +8,7 @@ import { beforeCreate, beginCreate } from "./create.js";
 import type { Strategy } from "./definition.js";
 import { checkName, matchNamespace, withMeta } from "./object-meta.js";
 import type { RequestContext, Transform, UpdateOptions } from "./registry.js";
-import { changesBetween, reportDryRun, reportRead, reportValidation } from "./stages.js";
+import { changesBetween, readStage, reportDryRun, reportValidation } from "./stages.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
 import { reportBegun, whileBegun } from "./store-hooks.js";
 import { validateMeta, validateMetaUpdate } from "./validate-meta.js";
@@ -19,6 +19,7 @@ const GUARANTEED_UPDATE = {
   func: "GuaranteedUpdate",
 };
 const UPSTREAM = { file: "staging/src/k8s.io/apiserver/pkg/registry/rest/update.go", func: "BeforeUpdate" };
+const VALIDATE = { ...UPSTREAM, func: "strategy.ValidateUpdate" };
 const OPTIMISTIC_LOCK = "the object has been modified; please apply your changes to the latest version and try again";
 
 const MAX_UINT64 = 2n ** 64n - 1n;
@@ -49,7 +50,7 @@ export async function updateObject(
 ): Promise<UpdateOutcome> {
   const key = core.keys.key(target.namespace, target.name);
   const updated = await attemptWrite(core, context, key, async (entry, why) => {
-    reportRead(context.report, key, { entry, why, upstream: GUARANTEED_UPDATE });
+    context.report?.(readStage(key, entry, why, GUARANTEED_UPDATE));
     checkUid(core, key, target.name, options.uid, entry);
     return entry === undefined
       ? createMissing(core, context, target, key, transform, options)
@@ -203,7 +204,7 @@ function beforeUpdate(
     ...metaErrors,
     ...(strategy.validateUpdate?.(object, old, kind) ?? []),
   ];
-  reportValidation(context.report, object, errors, { ...UPSTREAM, func: "strategy.ValidateUpdate" });
+  reportValidation(context.report, object, errors, VALIDATE);
   if (errors.length > 0) throw invalid(definition, object.metadata.name ?? "", errors);
   return object;
 }

@@ -5,6 +5,7 @@ import { versionOf } from "../../trace/scope.js";
 import { defined } from "../../util/defined.js";
 import type { ConditionalWrite, StoredEntry } from "../storage/storage.js";
 import type { RequestContext } from "./registry.js";
+import type { Stage } from "./stages.js";
 import type { StoreCore } from "./store-core.js";
 
 const SECRETS = "secrets";
@@ -23,7 +24,7 @@ export async function createEntry(
   object: KubeObject,
 ): Promise<StoredEntry | undefined> {
   const created = await core.storage.create(key, core.toStored(object), core.writing);
-  reportTransaction(core, context, CREATE, { key, expectedRevision: 0, write: "put" }, created);
+  context.report?.(transactionStage(core, CREATE, { key, expectedRevision: 0, write: "put" }, created));
   return report(core, "Create", created);
 }
 
@@ -36,7 +37,7 @@ export async function updateEntry(
 ): Promise<StoredEntry | undefined> {
   const { key, modRevision } = entry;
   const updated = await core.storage.update(key, core.toStored(object), modRevision, core.writing);
-  reportTransaction(core, context, UPDATE, { key, expectedRevision: modRevision, write: "put" }, updated);
+  context.report?.(transactionStage(core, UPDATE, { key, expectedRevision: modRevision, write: "put" }, updated));
   return report(core, "Update", updated, entry);
 }
 
@@ -48,28 +49,26 @@ export async function deleteEntry(
 ): Promise<StoredEntry | undefined> {
   const { key, modRevision } = entry;
   const outcome = await core.storage.delete(key, modRevision);
-  reportTransaction(core, context, DELETE, { key, expectedRevision: modRevision, write: "delete" }, outcome);
+  context.report?.(transactionStage(core, DELETE, { key, expectedRevision: modRevision, write: "delete" }, outcome));
   const deleted = report(core, "Delete", outcome, entry);
   if (deleted !== undefined) await core.hooks?.afterDelete(core.read(deleted));
   return deleted;
 }
 
-/** Reports the condition of a write, what it does in either case, and which case it was. */
-function reportTransaction(
+/** The condition of a write, what it does in either case, and which case it was. */
+function transactionStage(
   { storage }: StoreCore,
-  context: RequestContext,
   func: string,
   write: ConditionalWrite,
   written: StoredEntry | undefined,
-): void {
-  if (context.report === undefined) return;
+): Stage {
   const { compare, success, failure } = storage.explain(write);
   const outcome = written === undefined ? "the compare failed" : `revision ${written.modRevision}`;
-  context.report({
+  return {
     what: `transaction on ${write.key}: ${outcome}`,
     why: `if ${compare}, then ${success}, else ${failure}`,
     upstream: { file: ETCD3, func },
-  });
+  };
 }
 
 /**
