@@ -1,8 +1,16 @@
-import { type ClientDuplexStream, Metadata, type ServiceError } from "@grpc/grpc-js";
+import {
+  type Client,
+  type ClientDuplexStream,
+  Metadata,
+  type ServiceError,
+  type StatusObject,
+  status,
+} from "@grpc/grpc-js";
 import type { DecodedFields, FieldTable, InitFields } from "../../../apimachinery/protobuf/fields.js";
 import { onAbort } from "../../../util/abort.js";
 import { SystemClock } from "../../../util/clock.js";
 import { Deadlines, type Waiter } from "../../../util/deadlines.js";
+import { messageOf } from "../../../util/errors.js";
 import type { EtcdEndpoint } from "./endpoints.js";
 import { EtcdError, etcdError } from "./errors.js";
 import type { WatchRequest, WatchResponse } from "./messages.js";
@@ -15,7 +23,9 @@ const BACKOFF_MS = 25;
 /** Ends a watch when its server has no leader, so that another can continue it. Mirrors clientv3.WithRequireLeader. */
 const HAS_LEADER = new Metadata();
 HAS_LEADER.set("hasleader", "true");
+/** Shared by all calls. */
 const NO_METADATA = new Metadata();
+const NO_CONTEXT = {};
 
 export interface EtcdCallOptions {
   readonly timeoutMs: number;
@@ -68,27 +78,24 @@ export class EtcdClient {
     deadlineMs: number,
   ): Promise<DecodedFields<Res>> {
     return new Promise((resolve, reject) => {
+      const running = callUnary(client, path, encoder.encode(request), (ended, answer) => {
+        this.#deadlines.remove(waiter);
+        if (ended.code !== status.OK) return reject(etcdError(url, ended));
+        if (answer === undefined) return reject(new EtcdError("Internal", url, "an answer without a message"));
+        try {
+          resolve(decoder.decode(answer));
+        } catch (error) {
+          reject(new EtcdError("Internal", url, messageOf(error)));
+        }
+      });
       const waiter: Waiter = {
         deadlineMs,
         giveUp() {
           reject(new EtcdError("DeadlineExceeded", url, "context deadline exceeded"));
-          running.cancel();
+          running.cancelWithStatus(status.CANCELLED, "the deadline has passed");
         },
       };
       this.#deadlines.add(waiter);
-      const running = client.makeUnaryRequest(
-        path,
-        (value: InitFields<Req>) => encoder.encode(value),
-        (bytes: Buffer) => decoder.decode(bytes),
-        request,
-        NO_METADATA,
-        (error: ServiceError | null, value?: DecodedFields<Res>) => {
-          this.#deadlines.remove(waiter);
-          if (error !== null) reject(etcdError(url, error));
-          else if (value === undefined) reject(new EtcdError("Internal", url, "an answer without a message"));
-          else resolve(value);
-        },
-      );
     });
   }
 
@@ -135,6 +142,33 @@ export class EtcdClient {
     this.#closed.abort();
     for (const { client } of this.endpoints) client.close();
   }
+}
+
+/**
+ * One message there and one back. grpc-js's makeUnaryRequest does the same behind a chain of interceptors, with an emitter of events
+ * and the caller's stack for each call: these are a fourth of what a call costs.
+ */
+function callUnary(
+  client: Client,
+  path: string,
+  message: Buffer,
+  ended: (status: Pick<StatusObject, "code" | "details">, answer: Buffer | undefined) => void,
+) {
+  const call = client.getChannel().createCall(path, Number.POSITIVE_INFINITY, null, null, null);
+  let answer: Buffer | undefined;
+  call.start(NO_METADATA, {
+    onReceiveMetadata() {},
+    onReceiveMessage(bytes: Buffer) {
+      answer = bytes;
+    },
+    onReceiveStatus(status) {
+      ended(status, answer);
+    },
+  });
+  call.sendMessageWithContext(NO_CONTEXT, message);
+  call.startRead();
+  call.halfClose();
+  return call;
 }
 
 function isServiceError(error: unknown): error is ServiceError {

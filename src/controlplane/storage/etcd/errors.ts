@@ -32,7 +32,7 @@ export class EtcdError extends Error {
 }
 
 /** Converts grpc-js's error. */
-export function etcdError(server: string, { code, details }: ServiceError): EtcdError {
+export function etcdError(server: string, { code, details }: Pick<ServiceError, "code" | "details">): EtcdError {
   const text =
     /^No connection established\. Last error: (?:Error: )?(.*?)\s*(?:\(\d{4}-\d\d-\d\dT[^)]*\))?\. Resolution note:/s.exec(
       details,
