@@ -1,11 +1,14 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addPlainOptions } from "../cli/options.js";
 import { columnsOf } from "../cli/width.js";
+import { LANGUAGES, type Language, languageOf } from "../i18n/catalogue.js";
 import { OLDEST_RELEASE, parseKubeVersion } from "../release/facts.js";
 import { addExamples } from "./examples.js";
+import type { Topic } from "./explain/topic.js";
 
 interface ExplainOptions {
+  readonly lang?: Language;
   readonly kubeVersion: string;
 }
 
@@ -17,6 +20,7 @@ export function addExplainCommand(explain: Command, context: CliContext): void {
     )
     .argument("[topic...]", "a name, the beginning of one, or a message that contains one (default: list all)")
     .option("--kube-version <release>", "the constants of this release", OLDEST_RELEASE)
+    .addOption(new Option("--lang <language>", "English or Chinese (default: the terminal's)").choices(LANGUAGES))
     .action((words: readonly string[], options: ExplainOptions) => runExplain(context, words, options));
   addExamples(
     explain,
@@ -28,16 +32,20 @@ export function addExplainCommand(explain: Command, context: CliContext): void {
 
 async function runExplain(context: CliContext, words: readonly string[], options: ExplainOptions): Promise<void> {
   const kubeVersion = parseKubeVersion(options.kubeVersion);
-  const columns = columnsOf(context.streams.stdout);
+  const language = options.lang ?? languageOf(context.env);
+  const shown = { kubeVersion, language, columns: columnsOf(context.streams.stdout) };
   const [{ TOPIC_GROUPS }, { findTopic }, { listResult, topicResult }] = await Promise.all([
     import("./explain/topics.js"),
     import("./explain/find.js"),
     import("./explain/show.js"),
   ]);
-  if (words.length === 0) return context.print(listResult(TOPIC_GROUPS, columns));
-  const topic = findTopic(
-    TOPIC_GROUPS.flatMap(({ topics }) => topics),
-    words.join(" "),
-  );
-  context.print(topicResult(topic, kubeVersion, columns));
+  if (words.length === 0) return context.print(listResult(TOPIC_GROUPS, shown));
+  const topics = TOPIC_GROUPS.flatMap(({ topics }) => topics);
+  const topic = findTopic(topics, words.join(" "));
+  context.print(topicResult(language === "en" ? topic : await inChinese(topic), shown));
+}
+
+async function inChinese(topic: Topic): Promise<Topic> {
+  const { default: texts } = await import("./explain/zh.json", { with: { type: "json" } });
+  return { ...topic, text: (texts as Readonly<Record<string, string>>)[topic.name] ?? topic.text };
 }

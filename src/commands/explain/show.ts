@@ -1,33 +1,63 @@
 import type { CommandResult } from "../../cli/context.js";
+import { wrap } from "../../cli/text-width.js";
+import type { Language } from "../../i18n/catalogue.js";
 import { constantsFor } from "../../release/facts.js";
 import { tableLines } from "../../trace/table.js";
-import { wrap } from "../../trace/text.js";
 import type { Topic } from "./topic.js";
 import type { TopicGroup } from "./topics.js";
 
 const MOST_COLUMNS = 100;
-const LIST_HINT = "kubelab explain TOPIC: one of these, the beginning of one, or a message in quotes";
+
+const WORDS = {
+  en: {
+    decidedBy: (release: string) => `Decided by, in v${release}:`,
+    see: "See it here:",
+    upstream: "Upstream: ",
+    labs: "Labs: ",
+    also: "Also for: ",
+    list: "kubelab explain TOPIC: one of these, the beginning of one, or a message in quotes",
+  },
+  zh: {
+    decidedBy: (release: string) => `v${release} 中由这些常量决定：`,
+    see: "在这里看：",
+    upstream: "上游：",
+    labs: "实验：",
+    also: "也解释：",
+    list: "kubelab explain TOPIC：其中一个、某一个的开头，或者加引号的一条消息",
+  },
+} as const;
+
+/** How a topic is shown. */
+export interface ShowOptions {
+  readonly kubeVersion: string;
+  readonly language: Language;
+  readonly columns: number;
+}
 
 /** One topic: what it means, what decides it in a release, how to see it, where it is upstream. */
-export function topicResult(topic: Topic, kubeVersion: string, columns: number): CommandResult {
+export function topicResult(topic: Topic, { kubeVersion, language, columns }: ShowOptions): CommandResult {
+  const words = WORDS[language];
   const { name, also = [], text, facts = [], file, labs = [] } = topic;
   const width = Math.min(columns, MOST_COLUMNS);
-  const indented = (words: string) => wrap(words, width - 2).map((line) => `  ${line}`);
+  const indented = (text: string) => wrap(text, width - 2).map((line) => `  ${line}`);
   const constants = constantsFor(kubeVersion, ...facts);
   const rows = constants.map((one) => [one.name, one.value, one.release]);
-  const table = tableLines({ columns: ["constant", "value", "since"], rows }, width - 2).map((line) => `  ${line}`);
+  // A table that is too wide has become sentences.
+  const table = tableLines({ columns: ["constant", "value", "since"], rows }, width - 2).flatMap((line) =>
+    line.length > width - 2 ? indented(line) : [`  ${line}`],
+  );
   const see = seeOf(topic);
   const lines = [
     name,
     ...indented(text),
-    ...(rows.length === 0 ? [] : ["", `Decided by, in v${kubeVersion}:`, ...table]),
+    ...(rows.length === 0 ? [] : ["", words.decidedBy(kubeVersion), ...table]),
     "",
-    "See it here:",
+    words.see,
     ...see.map((command) => `  ${command}`),
     "",
-    `Upstream: ${file}`,
-    ...(labs.length === 0 ? [] : [`Labs: ${labs.join(", ")} (kubelab learn start ${labs[0]})`]),
-    ...(also.length === 0 ? [] : wrap(`Also for: ${also.join(", ")}`, width)),
+    `${words.upstream}${file}`,
+    ...(labs.length === 0 ? [] : wrap(`${words.labs}${labs.join(", ")} (kubelab learn start ${labs[0]})`, width)),
+    ...(also.length === 0 ? [] : wrap(`${words.also}${also.join(", ")}`, width)),
   ];
   return { text: lines.join("\n"), json: { name, also, text, kubeVersion, constants, see, upstream: file, labs } };
 }
@@ -38,16 +68,19 @@ export function seeOf({ name, see }: Topic): readonly string[] {
 }
 
 /** All topics by group. */
-export function listResult(groups: readonly TopicGroup[], columns: number): CommandResult {
+export function listResult(
+  groups: readonly TopicGroup[],
+  { language, columns }: Omit<ShowOptions, "kubeVersion">,
+): CommandResult {
   const width = Math.min(columns, MOST_COLUMNS);
   const lines = groups.flatMap(({ title, topics }) => {
     const names = topics.map(({ name }) => name).join(", ");
-    return [title, ...wrap(names, width - 2).map((line) => `  ${line}`), ""];
+    return [title[language], ...wrap(names, width - 2).map((line) => `  ${line}`), ""];
   });
   return {
-    text: [...lines, LIST_HINT].join("\n"),
+    text: [...lines, WORDS[language].list].join("\n"),
     json: groups.map(({ title, topics }) => ({
-      title,
+      title: title[language],
       topics: topics.map(({ name, also = [] }) => ({ name, also })),
     })),
   };

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { textWidth } from "../../../src/cli/text-width.js";
 import { findTopic } from "../../../src/commands/explain/find.js";
+import { topicResult } from "../../../src/commands/explain/show.js";
 import { TOPIC_GROUPS } from "../../../src/commands/explain/topics.js";
+import { LANGUAGES } from "../../../src/i18n/catalogue.js";
 import { runInProcess } from "../../support/run-cli.js";
 
 const TOPICS = TOPIC_GROUPS.flatMap(({ topics }) => topics);
@@ -60,6 +63,29 @@ test("explain: a topic has its text, a command, its upstream file and its labs, 
     /Upstream: pkg\/kubelet\/pleg\/generic\.go\nLabs: pleg-not-healthy, pleg \(kubelab learn start pleg-not-healthy\)/,
   );
 });
+
+test("explain: Chinese by --lang or by the terminal's language, with the same constants and commands", async () => {
+  const { stdout } = await runInProcess(["explain", "NotReady", "--lang", "zh"]);
+  assert.match(
+    stdout,
+    /^NotReady\n {2}对节点来说：[\s\S]*常量决定：[\s\S]*nodeMonitorGracePeriod +40 s[\s\S]*在这里看：\n {2}kubelab lease/,
+  );
+  const byTerminal = await runInProcess(["explain", "NotReady"], { env: { LANG: "zh_CN.UTF-8" } });
+  assert.equal(byTerminal.stdout, stdout);
+  assert.match((await runInProcess(["explain", "--lang", "zh"])).stdout, /^容器：为什么等待或结束\n/);
+  assert.equal((await runInProcess(["explain", "NotReady", "--lang", "fr"])).code, 2);
+});
+
+/** Commands, and the path of an upstream file. */
+const COPIED = /^( {2}kube(lab|ctl) |Upstream: |上游：)/;
+for (const language of LANGUAGES) {
+  test(`explain: in ${language}, no line but what is to be copied is wider than 80 columns`, () => {
+    for (const topic of TOPICS) {
+      const { text } = topicResult(topic, { kubeVersion: "1.34", language, columns: 80 });
+      for (const line of text.split("\n")) assert.ok(textWidth(line) <= 80 || COPIED.test(line), line);
+    }
+  });
+}
 
 test("explain: an event without a command of its own shows how to list such events", async () => {
   const { stdout } = await runInProcess(["explain", "DNSConfigForming"]);

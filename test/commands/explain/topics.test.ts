@@ -6,6 +6,7 @@ import { test } from "vitest";
 import { CliSession } from "../../../src/cli/session.js";
 import { seeOf } from "../../../src/commands/explain/show.js";
 import { TOPIC_GROUPS } from "../../../src/commands/explain/topics.js";
+import chinese from "../../../src/commands/explain/zh.json" with { type: "json" };
 import { PROGRAM } from "../../../src/commands/main.js";
 import { buildProgram } from "../../../src/commands/program.js";
 import { SystemRandom } from "../../../src/util/random.js";
@@ -53,8 +54,13 @@ test("a topic has up to four sentences, an upstream file, and labs that exist", 
   }
 });
 
+test("every topic has a Chinese text, and every Chinese text a topic", () => {
+  assert.deepEqual(Object.keys(chinese).sort(), TOPICS.map(({ name }) => name).sort());
+  for (const [name, text] of Object.entries(chinese)) assert.match(text, /\p{Script=Han}.*。$/u, name);
+});
+
 test("there are more than fifty words", () => {
-  const words = TOPIC_GROUPS.filter(({ title }) => title.startsWith("Words"));
+  const words = TOPIC_GROUPS.filter(({ title }) => title.en.startsWith("Words"));
   assert.ok(words.flatMap(({ topics }) => topics).length > 50);
 });
 
