@@ -15,24 +15,32 @@ const LISTED_SANDBOX_STATS = listPodSandboxStatsOf(
   }),
 );
 
+/** Five minutes of the eviction manager's readings. */
+const LEFT_OUT_AFTER_FAILURE = 30;
+
 /** What is known of a sandbox as a whole. */
 export type SandboxStats = Pick<PodStats, "network" | "processStats">;
 
 /** The network and the processes of pods, as far as the container runtime reports them. */
 export class SandboxStatsReader {
-  #isServed = true;
+  /** so many readings are left out after a failure */
+  #left = 0;
 
   constructor(readonly stats: Pick<RemoteStats, "listPodSandboxStatsAs">) {}
 
   /**
-   * By the ID of the sandbox. Empty if the runtime has no such call, or fails: these figures are not worth the others.
+   * By the ID of the sandbox. Empty if the runtime has no such call, or fails, as containerd 1.6 does for sandboxes without a cgroup
+   * of their pod: these figures are not worth the others.
    * Mirrors addPodNetworkStats and addProcessStats in pkg/kubelet/stats/cri_stats_provider.go.
    */
   async list(signal: AbortSignal): Promise<ReadonlyMap<string, SandboxStats>> {
-    if (!this.#isServed) return new Map();
+    if (this.#left > 0) {
+      this.#left--;
+      return new Map();
+    }
     const result = await this.stats.listPodSandboxStatsAs(LISTED_SANDBOX_STATS, signal);
     if (result.outcome !== "ok") {
-      this.#isServed = result.outcome !== "unimplemented";
+      this.#left = result.outcome === "unimplemented" ? Number.POSITIVE_INFINITY : LEFT_OUT_AFTER_FAILURE;
       return new Map();
     }
     return new Map(
