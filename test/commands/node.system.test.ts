@@ -112,7 +112,7 @@ test("no line is wider than 80 columns", async () => {
   const { code, stdout, stderr } = await runInProcess(argv);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^kubectl --kubeconfig /);
-  expect(stderr).toMatch(/node node-1 stops: --duration is over\n$/);
+  expect(stderr).toMatch(/node node-1 stops: --duration is over\n/);
   expect(stderr.split("\n").filter((line) => line.length > 80 && /\s/.test(line.trim()))).toEqual([]);
 });
 
