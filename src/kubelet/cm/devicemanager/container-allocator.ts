@@ -80,7 +80,7 @@ export class ContainerAllocator {
     let isChanged = false;
     for (const [resourceName, quantity] of Object.entries(resourcesOf(container).limits)) {
       if (!this.isDevicePluginResource(resourceName)) continue;
-      this.#updateAllocatedDevices();
+      this.updateAllocatedDevices();
       const required = unitValue(quantity);
       if (!this.#needsDevices(pod, container, resourceName, required)) continue;
       await this.#allocateResource(pod, container, resourceName, required, reusable.get(resourceName) ?? new Set());
@@ -142,7 +142,7 @@ export class ContainerAllocator {
   }
 
   /** Takes their devices from pods that have ended. */
-  #updateAllocatedDevices(): void {
+  updateAllocatedDevices(): void {
     const { sourcesReady, getActivePods, podDevices } = this.deps;
     if (!sourcesReady.allReady()) return;
     const active = new Set(getActivePods().map(({ metadata }) => metadata.uid));

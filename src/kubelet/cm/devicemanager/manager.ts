@@ -12,7 +12,7 @@ import { readCheckpoint, writeCheckpoint } from "./checkpoint.js";
 import { type AllocatorDeps, ContainerAllocator } from "./container-allocator.js";
 import type { PluginClient } from "./plugin/client.js";
 import { type ClientHandler, RegistrationServer } from "./plugin/server.js";
-import { type DeviceRunContainerOptions, PodDevices } from "./pod-devices.js";
+import { type DeviceRunContainerOptions, PodDevices, type PodDevicesEntry } from "./pod-devices.js";
 import { RegisteredDevices } from "./registered-devices.js";
 
 /**
@@ -83,6 +83,21 @@ export class DeviceManager implements ClientHandler {
 
   pluginDisconnected(resourceName: string, why: string): void {
     this.#registered.disconnected(resourceName, why);
+  }
+
+  /** Takes their devices from pods that have ended. */
+  updateAllocatedDevices(): void {
+    this.#allocator.updateAllocatedDevices();
+  }
+
+  /** What a container has. */
+  getDevices(podUid: string, containerName: string): readonly PodDevicesEntry[] {
+    return this.#podDevices.ofContainer(podUid, containerName);
+  }
+
+  /** The healthy devices of all resources. */
+  getAllocatableDevices(): readonly Pick<PodDevicesEntry, "resourceName" | "deviceIds">[] {
+    return this.#registered.healthyDevices();
   }
 
   getCapacity(): DeviceCapacity {

@@ -105,6 +105,17 @@ export class RegisteredDevices {
     return nodes;
   }
 
+  /** The healthy devices of all resources. Mirrors GetAllocatableDevices. */
+  healthyDevices(): {
+    readonly resourceName: string;
+    readonly deviceIds: ReturnType<RegisteredDevices["byNumaNode"]>;
+  }[] {
+    return [...this.#resources].map(([resourceName, { healthy }]) => ({
+      resourceName,
+      deviceIds: this.byNumaNode(resourceName, [...healthy]),
+    }));
+  }
+
   /** The healthy devices by resource, for the checkpoint. */
   forCheckpoint(): Readonly<Record<string, readonly string[]>> {
     const listed = [...this.#resources].filter(([, { all }]) => all !== undefined);

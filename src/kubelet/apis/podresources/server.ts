@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import { containersOf, type V1Pod } from "../../../apimachinery/api/pod.js";
+import type { Init } from "../../../apimachinery/protobuf/fields.js";
+import { socketPathProblem } from "../../../cri/endpoint.js";
+import { methodsOf, type RunningGrpcServer, serveGrpc } from "../../../cri/grpc-server.js";
+import type { Trace } from "../../../trace/trace.js";
+import { messageOf } from "../../../util/errors.js";
+import { makeFolder } from "../../../util/files.js";
+import type { DeviceManager } from "../../cm/devicemanager/manager.js";
+import type { PodDevicesEntry } from "../../cm/devicemanager/pod-devices.js";
+import { type ContainerDevices, POD_RESOURCES_LISTER } from "./v1.js";
+
+const FOLDER = "pod-resources";
+const FOLDER_MODE = 0o750;
+const SOCKET = "kubelet.sock";
+
+export interface PodResourcesDeps {
+  readonly trace: Trace;
+  readonly podManager: { getPods(): readonly V1Pod[] };
+  readonly deviceManager: Pick<DeviceManager, "updateAllocatedDevices" | "getDevices" | "getAllocatableDevices">;
+}
+
+/**
+ * Serves `pod-resources/kubelet.sock` in the kubelet's folder.
+ *
+ * Mirrors ListenAndServePodResources in pkg/kubelet/server/server.go, and pkg/kubelet/apis/podresources/server_v1.go.
+ * Differs: without v1alpha1; a kubelet that cannot listen goes on without it.
+ * @returns undefined if it cannot listen, which is reported
+ */
+export async function openPodResources(
+  deps: PodResourcesDeps,
+  rootDir: string,
+): Promise<RunningGrpcServer | undefined> {
+  const { trace, podManager, deviceManager } = deps;
+  const path = join(rootDir, FOLDER, SOCKET);
+  const methods = methodsOf(POD_RESOURCES_LISTER, {
+    list: () => {
+      deviceManager.updateAllocatedDevices();
+      return { podResources: podManager.getPods().map((pod) => podResources(deps, pod)) };
+    },
+    getAllocatableResources: () => ({ devices: deviceManager.getAllocatableDevices().flatMap(containerDevices) }),
+  });
+  try {
+    const problem = socketPathProblem(path);
+    if (problem !== undefined) throw new Error(`${problem}: ${path}`);
+    await makeFolder(join(rootDir, FOLDER), FOLDER_MODE);
+    return await serveGrpc(methods, `unix://${path}`, { trace, allowsPathAuthority: true });
+  } catch (error) {
+    const message = `The resources of pods cannot be asked for: ${messageOf(error)}`;
+    trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+    return undefined;
+  }
+}
+
+/** CPUs and memory are not pinned to containers: the policies of their managers are none. */
+function podResources({ deviceManager }: PodResourcesDeps, pod: V1Pod) {
+  const { name, namespace, uid } = pod.metadata;
+  const containers = containersOf(pod).map((container) => ({
+    name: container.name,
+    devices: deviceManager.getDevices(uid, container.name).flatMap(containerDevices),
+  }));
+  return { name, namespace, containers };
+}
+
+/** A message for each device and NUMA node. Mirrors containerDevicesFromResourceDeviceInstances in pkg/kubelet/cm/container_manager_linux.go. */
+function containerDevices({
+  resourceName,
+  deviceIds,
+}: Pick<PodDevicesEntry, "resourceName" | "deviceIds">): Init<typeof ContainerDevices>[] {
+  return Object.entries(deviceIds).flatMap(([node, ids]) =>
+    ids.map((id) => {
+      const topology = node === "-1" ? {} : { topology: { nodes: [{ id: BigInt(node) }] } };
+      return { resourceName, deviceIds: [id], ...topology };
+    }),
+  );
+}
