@@ -34,14 +34,14 @@ test("start: an unreadable resolv.conf is reported for the sandbox", async () =>
 
 test("start: an image that does not come is ErrImagePull, then ImagePullBackOff, and the others start", async () => {
   await using lab = await openLab();
-  const pod = podOf([{ name: "app", image: "does-not-exist:1" }, { name: "other" }]);
+  const pod = podOf([{ name: "app", image: "nginx:1.161" }, { name: "other" }]);
   const first = await lab.lab.sync(pod);
   assert.deepEqual(resultTexts(first).slice(-2), ["StartContainer app ErrImagePull", "StartContainer other"]);
   const pulled = first.syncResults.at(-2)?.message ?? "";
   assert.match(pulled, /^rpc error: code = NotFound desc = failed to pull and unpack image/);
   assert.deepEqual(lab.events.take().slice(0, 3), [
-    'Normal Pulling Pulling image "does-not-exist:1"',
-    `Warning Failed Failed to pull image "does-not-exist:1": ${pulled}`,
+    'Normal Pulling Pulling image "nginx:1.161"',
+    `Warning Failed Failed to pull image "nginx:1.161": ${pulled}`,
     "Warning Failed Error: ErrImagePull",
   ]);
   const second = await lab.lab.sync(pod);
@@ -49,10 +49,10 @@ test("start: an image that does not come is ErrImagePull, then ImagePullBackOff,
     action: "StartContainer",
     target: "app",
     error: "ImagePullBackOff",
-    message: 'Back-off pulling image "does-not-exist:1"',
+    message: 'Back-off pulling image "nginx:1.161"',
   });
   assert.deepEqual(lab.events.take(), [
-    'Normal BackOff Back-off pulling image "does-not-exist:1"',
+    'Normal BackOff Back-off pulling image "nginx:1.161"',
     "Warning Failed Error: ImagePullBackOff",
   ]);
 });
