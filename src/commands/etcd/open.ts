@@ -70,8 +70,11 @@ export async function answered<T>(answer: Promise<T>): Promise<T> {
 
 export function explained(error: EtcdError): LabError {
   const options = { cause: error };
-  if (error.isCompacted || /future revision/.test(error.details)) {
-    const hint = "etcd keeps the revisions since its last compaction: leave out the revision, or name a newer one.";
+  const isAhead = /future revision/.test(error.details);
+  if (error.isCompacted || isAhead) {
+    const hint = isAhead
+      ? "etcd has not come so far: leave out the revision, or name an older one."
+      : "etcd keeps the revisions since its last compaction: leave out the revision, or name a newer one.";
     return new LabError("FAILED", `etcd does not have this revision: ${error.details}`, hint, options);
   }
   if (error.code === "Unavailable" || error.code === "DeadlineExceeded") {

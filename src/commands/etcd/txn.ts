@@ -77,7 +77,7 @@ export async function runTxn(
   const revision = Number(header?.revision ?? 0);
   const end = succeeded
     ? `then: done at revision ${revision}`
-    : "else: the compare failed, and nothing was written; kube-apiserver makes the change to the version that it got, and tries again";
+    : "else: the compare failed, and nothing was written; kube-apiserver tries again\n      with the version that it got";
   context.print({
     text: [...shown, end].join("\n"),
     json: { ...plan, holds: succeeded, isWritten: succeeded, revision },

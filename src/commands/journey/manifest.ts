@@ -16,6 +16,8 @@ export interface JourneyManifest {
 }
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+/** Of what can be named without a file. Not all commands that take a word need a Pod or a Deployment in a file. */
+const WORD_HINT = "Write pod/NAME or deployment/NAME, or name a manifest: -f pod.yaml.";
 const HINT = "Write pod/NAME or deployment/NAME, or name a manifest of one Pod or Deployment: -f pod.yaml.";
 const KINDS: Readonly<Record<string, JourneyManifest["kind"]>> = {
   pod: "Pod",
@@ -32,10 +34,10 @@ export function manifestFromWord(word: string): JourneyManifest {
   const [kindWord = "", name = "", ...rest] = word.split("/");
   const kind = Object.hasOwn(KINDS, kindWord) ? KINDS[kindWord] : undefined;
   if (kind === undefined || rest.length > 0) {
-    throw new LabError("USAGE", `a journey is that of a pod or a Deployment, not of ${JSON.stringify(word)}`, HINT);
+    throw new LabError("USAGE", `${JSON.stringify(word)} names neither a pod nor a Deployment`, WORD_HINT);
   }
   if (!NAME.test(name) || name.length > 253) {
-    throw new LabError("USAGE", `${JSON.stringify(name)} is not the name of a ${kind}`, HINT);
+    throw new LabError("USAGE", `${JSON.stringify(name)} is not the name of a ${kind}`, WORD_HINT);
   }
   const pod = SAMPLE_PODS.get("nginx");
   const labels = { app: name };

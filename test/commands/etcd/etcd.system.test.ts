@@ -107,6 +107,8 @@ suiteNeeding(["etcd"], "kubelab etcd", () => {
     await client.call(COMPACT, { revision: second }, { timeoutMs: 5_000 });
     const gone = await run("get", A, "--rev", String(first));
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining("required revision has been compacted")]);
+    const ahead = await run("get", A, "--rev", String(second + 1_000_000));
+    expect([ahead.code, ahead.stderr]).toEqual([1, expect.stringContaining("etcd has not come so far")]);
     const compacted = await run("watch", "--from-rev", String(first), "--duration", "10s");
     expect([compacted.code, compacted.stderr]).toEqual([1, expect.stringContaining("; the oldest is ")]);
   });
