@@ -48,3 +48,26 @@ export async function readKeys(
     stdin.pause();
   }
 }
+
+/**
+ * Runs `body` while keys are read, so that they do not appear on the screen. `q` and the end of the input stop the reading.
+ * @param press what a key means; default: nothing
+ * @param body gets a signal that Ctrl-C aborts as well
+ */
+export async function withKeys<T>(
+  streams: ProcessStreams,
+  signal: AbortSignal,
+  body: (signal: AbortSignal) => Promise<T>,
+  press: (key: string) => Promise<void> = async () => {},
+): Promise<T> {
+  if (!hasKeys(streams)) return body(signal);
+  const over = new AbortController();
+  const interrupted = new AbortController();
+  const reading = readKeys(streams.stdin, press, over.signal).catch((error: unknown) => interrupted.abort(error));
+  try {
+    return await body(AbortSignal.any([signal, interrupted.signal]));
+  } finally {
+    over.abort();
+    await reading;
+  }
+}

@@ -28,7 +28,7 @@ export interface EmbeddedEnvironmentOptions extends Reader {
   readonly lock?: AsyncDisposable;
   readonly speed: number;
   /** release and nodes of the cluster */
-  readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions">;
+  readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions" | "verifyKubelets">;
   /** use the built-in kubectl even if one is installed */
   readonly withoutKubectl?: boolean;
   /** see LabEnvironment; default 0 */
@@ -44,7 +44,7 @@ export async function openEmbeddedEnvironment(
   options: EmbeddedEnvironmentOptions,
 ): Promise<LabEnvironment> {
   const { clusterName, speed, definition, columns } = options;
-  const { kubeVersion } = definition;
+  const { kubeVersion, verifyKubelets } = definition;
   const open = new Disposables();
   const close = () => open.close();
   open.defer(async () => options.lock?.[Symbol.asyncDispose]());
@@ -54,7 +54,13 @@ export async function openEmbeddedEnvironment(
     const trace = facts.openTrace();
     const folder = await makeUniqueFolder(labFolderPrefix());
     open.defer(() => rm(folder, { recursive: true, force: true }));
-    const controlPlane = await startEmbeddedControlPlane({ clock, random: context.random, trace, kubeVersion });
+    const controlPlane = await startEmbeddedControlPlane({
+      clock,
+      random: context.random,
+      trace,
+      kubeVersion,
+      verifyKubelets,
+    });
     open.defer(() => controlPlane.close());
     const kubeconfig = clusterKubeconfig(context.env, clusterName);
     const state = stateOf(options, { url: controlPlane.url, kubeconfig, clock: clock.reading });
@@ -102,10 +108,10 @@ export async function openEmbeddedEnvironment(
 }
 
 function stateOf(
-  { clusterName, speed, definition: { kubeVersion, nodes } }: EmbeddedEnvironmentOptions,
+  { clusterName, speed, definition: { kubeVersion, nodes, verifyKubelets } }: EmbeddedEnvironmentOptions,
   place: Pick<ClusterState, "url" | "kubeconfig" | "clock">,
 ): ClusterState {
-  return { version: 1, name: clusterName, pid: process.pid, kubeVersion, speed, nodes, ...place };
+  return { version: 1, name: clusterName, pid: process.pid, kubeVersion, speed, nodes, verifyKubelets, ...place };
 }
 
 function targetOf(admin: RestConfig, clusterName: string, kubeVersion: string): Target {

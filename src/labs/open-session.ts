@@ -25,6 +25,8 @@ export interface OpenSessionOptions extends LabOptions {
   /** undefined: an embedded cluster for the lab */
   readonly real?: RealTarget;
   readonly onMessage: (message: LabMessage) => void;
+  /** ends the opening; default: that of the process */
+  readonly signal?: AbortSignal;
   /** gets the lab's facts as they happen */
   readonly sink?: TraceSink | undefined;
 }
@@ -47,9 +49,10 @@ const MAX_SEED = 1_000_000;
 export async function openSession(
   env: LabContext,
   summary: LabSummary,
-  { speed, seed: wantedSeed, kubeVersion, isAnew: isWantedAnew, real, onMessage, sink }: OpenSessionOptions,
+  { speed, seed: wantedSeed, kubeVersion, isAnew: isWantedAnew, real, ...options }: OpenSessionOptions,
 ): Promise<OpenSession> {
   const { context, store, language } = env;
+  const { onMessage, sink, signal = context.signal } = options;
   const lab = await loadLab(env, summary.id, real);
   await stopOrphanedProcesses();
   const before = await store.of(summary);
@@ -90,9 +93,9 @@ export async function openSession(
     await written();
   };
   try {
-    await session.begin(context.signal);
+    await session.begin(signal);
     isQuiet = true;
-    for (const step of done) await redo(env, session, step);
+    for (const step of done) await redo(env, session, step, signal);
     isQuiet = false;
     return { session, environment, written, [Symbol.asyncDispose]: close };
   } catch (error) {
@@ -132,7 +135,7 @@ async function cleanUp({ context, say }: LabContext, session: LabSession): Promi
 }
 
 /** Repeats a step from an earlier run, so that the cluster has the same state. */
-async function redo({ say, context: { signal } }: LabContext, session: LabSession, step: string): Promise<void> {
+async function redo({ say }: LabContext, session: LabSession, step: string, signal: AbortSignal): Promise<void> {
   if (session.step?.id !== step) return;
   await session.solve(signal);
   const [first] = session.choices();

@@ -263,6 +263,8 @@ export const definition = z.strictObject({
    * folder: manifests/ with its static pods, and kubelet.log. Its trace is an output of its name.
    */
   nodes: z.number().int().min(0).max(5).default(0),
+  /** whether the API server of the embedded cluster verifies the serving certificates of kubelets */
+  verifyKubelets: z.boolean().default(false),
   nodeOptions: z
     .strictObject({
       /** verbosity of their traces, as -v */

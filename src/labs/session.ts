@@ -49,7 +49,7 @@ export class LabSession implements AsyncDisposable {
   #active: { readonly step: string; readonly factsBefore: number } | undefined;
   #patience = new AbortController();
   /** Reports a background command's output only during the step that started it. */
-  #showing = { isOver: false };
+  #showing = { isOver: false, hasInvalidAges: false };
 
   constructor(
     lab: Lab,
@@ -191,12 +191,13 @@ export class LabSession implements AsyncDisposable {
   }
 
   async #whileShown<T>(body: () => Promise<T>): Promise<T> {
-    const showing = { isOver: false };
+    const showing = { isOver: false, hasInvalidAges: false };
     this.#showing = showing;
     try {
       return await body();
     } finally {
       showing.isOver = true;
+      if (showing.hasInvalidAges) this.#emit({ kind: "text", markdown: this.#say("invalidAges") });
     }
   }
 
@@ -204,6 +205,8 @@ export class LabSession implements AsyncDisposable {
     const showing = this.#showing;
     return (stream, text) => {
       if (!showing.isOver) this.#emit({ kind: "output", stream, text });
+      // kubectl describe counts ages on the clock of this machine.
+      showing.hasInvalidAges ||= text.includes("<invalid>");
     };
   }
 

@@ -115,6 +115,19 @@ describe("what a step needs before it is done", () => {
     assert.deepEqual(done, { kind: "verdict", ok: true, seen: "" });
   });
 
+  test("ages that kubectl cannot count are explained, once", async () => {
+    const { session, environment, take } = await begin({ done: ["look"] });
+    const run = environment.run.bind(environment);
+    environment.run = async (line, onOutput, stop) => {
+      onOutput?.("stdout", "Normal <invalid>\nNormal <invalid>\n");
+      return run(line, onOutput, stop);
+    };
+    take();
+    await session.perform(undefined, signal);
+    const texts = take().flatMap((one) => (one.kind === "text" ? [one.markdown] : []));
+    assert.equal(texts.filter((text) => /clock is ahead/.test(text)).length, 1);
+  });
+
   test("a check that waits says what it waits for, then what it saw", async () => {
     const { session, kinds } = await begin({ done: ["look", "join", "lines", "guess"] });
     kinds();

@@ -1,4 +1,4 @@
-import { hasKeys, readKeys } from "../../cli/terminal-keys.js";
+import { withKeys } from "../../cli/terminal-keys.js";
 import type { MessageKey } from "../../i18n/catalogue.js";
 import { localized } from "../../i18n/message-error.js";
 import type { LabOptions } from "../../labs/context.js";
@@ -42,7 +42,11 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
   };
   const sink = context.ui;
   const isAnew = options.exam !== undefined;
-  await using open = await openSession(env, lab, { ...options, isAnew, onMessage, sink }).finally(() => {
+  const opening = (signal: AbortSignal) => openSession(env, lab, { ...options, isAnew, onMessage, sink, signal });
+  // On a cluster of the learner's own, the opening asks.
+  const isSilent = options.real === undefined && !isPlain(env);
+  const opened = isSilent ? withKeys(context.streams, context.signal, opening) : opening(context.signal);
+  await using open = await opened.finally(() => {
     isPrepared = true;
     reporter.stop();
     preparing.stop();
@@ -138,10 +142,7 @@ async function attempt(
 ): Promise<boolean> {
   const { streams } = env.context;
   const signal = exam === undefined ? env.context.signal : AbortSignal.any([env.context.signal, exam.signal]);
-  if (!hasKeys(streams) || isPlain(env)) return body(signal);
-  const over = new AbortController();
-  const interrupted = new AbortController();
-  const both = AbortSignal.any([signal, interrupted.signal]);
+  if (isPlain(env)) return body(signal);
   const press = async (key: string) => {
     if (key === ESC) return session.stopWaiting();
     const factor = await speedByKey(key, environment).catch((error: unknown) => tell(env, error));
@@ -149,14 +150,7 @@ async function attempt(
     reporter.stop();
     streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
   };
-  // `q` and the end of the input stop the reading of keys; only Ctrl-C interrupts `body`.
-  const reading = readKeys(streams.stdin, press, over.signal).catch((error: unknown) => interrupted.abort(error));
-  try {
-    return await body(both);
-  } finally {
-    over.abort();
-    await reading;
-  }
+  return withKeys(streams, signal, body, press);
 }
 
 async function showPicture(env: LearnContext, session: LabSession): Promise<void> {

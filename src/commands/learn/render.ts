@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import { fitted, wrap } from "../../cli/text-width.js";
+import { fitted, textWidth, wrap } from "../../cli/text-width.js";
 import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
 import { tableLines } from "../../trace/table.js";
@@ -14,9 +14,23 @@ export interface RenderOptions {
   readonly unicode: boolean;
 }
 
-/** A command as a shell shows it: the lines of its here-document have no prompt. */
-function typedLines(command: string): string[] {
-  return `$ ${command}`.split("\n");
+/** A word of a shell line, with what is quoted in it. */
+const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'"])+/g;
+
+/**
+ * A command as a shell shows it: the lines of its here-document have no prompt. A long line goes on in the next one, as a shell reads
+ * it, so that no terminal breaks it inside a word.
+ */
+function typedLines(command: string, width: number): string[] {
+  const whole = `$ ${command}`;
+  if (command.includes("\n") || textWidth(whole) <= width) return whole.split("\n");
+  const lines = ["$"];
+  for (const word of command.match(WORDS) ?? []) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (textWidth(longer) + 2 <= width || lines.at(-1) === "$") lines[lines.length - 1] = longer;
+    else lines.push(`   ${word}`);
+  }
+  return lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
 }
 
 /** Wider text is hard to read. */
@@ -57,7 +71,7 @@ export class LabRenderer {
       case "text":
         return message.markdown.trim() === "" ? [] : renderMarkdown(message.markdown, chalk, this.#width);
       case "command": {
-        const lines = typedLines(message.line).map((line) => `    ${chalk.cyan(line)}`);
+        const lines = typedLines(message.line, this.#width - 4).map((line) => `    ${chalk.cyan(line)}`);
         const isElsewhere = message.where === "elsewhere";
         if (!isElsewhere && !message.isNoticed) return ["", ...lines];
         const where = say(isElsewhere ? "runElsewhere" : "runHereOrElsewhere");
@@ -66,7 +80,7 @@ export class LabRenderer {
       case "done-elsewhere":
         return ["", ...wrap(say("doneElsewhere"), this.#width)];
       case "running":
-        return ["", ...typedLines(message.line).map((line) => chalk.dim(line))];
+        return ["", ...typedLines(message.line, this.#width).map((line) => chalk.dim(line))];
       case "exit":
         return message.code === 0 ? [] : [chalk.yellow(say("exitCode", { code: message.code }))];
       case "question":

@@ -42,6 +42,23 @@ describe("marks, where a terminal shows all signs and where it shows ASCII", () 
   }
 });
 
+describe("a command as a shell shows it", () => {
+  const shown = (line: string) => lines({ kind: "running", line }, true);
+  test("a long line goes on in the next one, at a space that is not quoted", () => {
+    const long = `kubelab bootstrap --node birch --server https://127.0.0.1:38261 --token 'a b' -o "{.status.conditions[0]} {.x}" -v 2`;
+    assert.deepEqual(shown(long), [
+      "$ kubelab bootstrap --node birch --server https://127.0.0.1:38261 --token \\",
+      `   'a b' -o "{.status.conditions[0]} {.x}" -v 2`,
+    ]);
+    for (const line of shown(long)) assert.ok(line.length <= 80, line);
+  });
+  test("a short line, a here-document and one long word stay as they are", () => {
+    assert.deepEqual(shown("kubectl get nodes"), ["$ kubectl get nodes"]);
+    assert.deepEqual(shown("cat <<EOF\nx\nEOF"), ["$ cat <<EOF", "x", "EOF"]);
+    assert.deepEqual(shown(`sh -c '${"x ".repeat(60)}'`), ["$ sh -c \\", `   '${"x ".repeat(60)}'`]);
+  });
+});
+
 describe("the facts that decided a verdict", () => {
   const stamp = { seq: 1, id: "0", level: 1 } as const;
   const facts: readonly TraceEvent[] = [
