@@ -59,6 +59,7 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
       other(["status"], "").stdout,
       /Step 1 of 9: A node joins[\s\S]*\$ kubelab lease --node[\s\S]*at a prompt/,
     );
+    assert.match(other(["next"], "").stderr, /lab heartbeats is played in another terminal/);
     const shell = other(["shell"], "pwd; kubectl get nodes; exit 7\n");
     assert.match(shell.stdout, /kubelab-lab-[\s\S]*witness +Ready/);
     assert.equal(shell.status, 7);

@@ -68,12 +68,13 @@ async function chooseEntry(env: LearnContext, pointed: string): Promise<string> 
 export function menuOf({ library, say, language }: MenuMaker, progress: Progress): Menu {
   const { summaries } = library;
   const entry = (lab: LabSummary): MenuEntry => {
-    const standing = `${say("minutes", { count: lab.minutes })}, ${standingInWords(lab, progress, say)}`;
+    const minutes = say("minutes", { count: lab.minutes });
+    const standing = standingInWords(lab, progress, say);
     return {
       key: lab.number,
       value: lab.id,
       name: `${lab.number.padEnd(3)} ${lab.title[language]}`,
-      description: `${lab.summary[language]} (${standing})`,
+      description: say("menuDescription", { summary: lab.summary[language], minutes, standing }),
       state: standingIn(lab, progress).state,
     };
   };

@@ -7,6 +7,7 @@ import type { LabContext, LabOptions } from "../context.js";
 import { type LabSummary, wordFor } from "../library.js";
 import { leftElsewhere } from "../own/record.js";
 import { makeLearnFolder } from "../progress-store.js";
+import { runningLabs } from "../running.js";
 import { askHost } from "./client.js";
 import { detachedLab, forgetDetached, type HostState } from "./state.js";
 
@@ -18,6 +19,10 @@ const LEAVE_TIMEOUT_MS = 10_000;
 export async function requireDetached(env: LabContext): Promise<HostState> {
   const state = await detachedLab(env);
   if (state !== undefined) return state;
+  const [running] = await runningLabs(env.context.env);
+  if (running !== undefined) {
+    throw new LocalizedError("FAILED", env.say("atOtherPrompt", { id: running.lab }), env.say("atOtherPromptHint"));
+  }
   const hint = [env.say("noneStartedHint"), ...(await leftElsewhere(env.context.env, env.say))].join("\n");
   throw new LocalizedError("FAILED", env.say("noneStarted"), hint);
 }

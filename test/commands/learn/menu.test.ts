@@ -107,7 +107,7 @@ for (const [text, key] of typed) {
 }
 
 describe("the learner sees how far he is", () => {
-  const [first, second] = library.summaries;
+  const [first, second, third] = library.summaries;
   assert.ok(first !== undefined && second !== undefined);
   const run = { seed: 1, hints: 0, rightPredictions: 0, wrongPredictions: 0, startedAtMs: 1 };
   const progress = {
@@ -128,7 +128,7 @@ describe("the learner sees how far he is", () => {
     assert.equal(heading, " Chapters");
     assert.match(done, /^❯ ✓ 0 /);
     assert.match(begun, /^ {2}~ 1 /);
-    assert.match(open, /^ {4}2a /);
+    assert.equal(open.startsWith(`    ${third?.number} `), true, open);
   });
   test("a small screen has the list instead, a narrow one no bar", () => {
     assert.match(frameAt(80, 12)[0] ?? "", /^\? Which lab\? /);
