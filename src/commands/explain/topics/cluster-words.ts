@@ -195,6 +195,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
     facts: ["proxyTerminatingEndpoints"],
     see: "kubelab proxy --help",
     file: "pkg/controller/endpointslice/reconciler.go",
+    labs: ["services", "no-endpoints"],
   },
   {
     name: "kube-proxy",
@@ -202,6 +203,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
     facts: ["proxyMinSyncPeriod"],
     see: "kubelab proxy --help",
     file: "pkg/proxy/iptables/proxier.go",
+    labs: ["services"],
   },
   {
     name: "CoreDNS",
@@ -210,6 +212,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
     facts: ["coreDnsVersion"],
     see: "kubelab cluster up --help",
     file: "cmd/kubeadm/app/phases/addons/dns/dns.go",
+    labs: ["services"],
   },
   {
     name: "etcd",
@@ -242,6 +245,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
     facts: ["serviceAccountTokenJti", "serviceAccountTokenPodNodeInfo", "serviceAccountTokenNodeBinding"],
     see: "kubectl create token default",
     file: "pkg/kubelet/token/token_manager.go",
+    labs: ["volumes"],
   },
   {
     name: "feature gate",
@@ -249,5 +253,6 @@ export const CLUSTER_WORDS: readonly Topic[] = [
     facts: ["sidecarContainers", "podDisruptionConditions", "podSchedulingReadiness"],
     see: "kubelab explain sidecar --kube-version 1.29",
     file: "pkg/features/kube_features.go",
+    labs: ["since-1-25"],
   },
 ];

@@ -84,6 +84,7 @@ export const CONTAINERS: readonly Topic[] = [
     text: "The kubelet could not put the container's configuration together, so it did not call the runtime. Most often a ConfigMap or Secret that the environment names is missing, or runAsNonRoot is set and the image runs as root. It tries again with each sync: create the missing object, and the container starts.",
     see: 'kubectl run no-config --image=busybox --overrides=\'{"spec":{"containers":[{"name":"a","image":"busybox","envFrom":[{"configMapRef":{"name":"absent"}}]}]}}\' && kubectl get pod no-config',
     file: CONTAINER,
+    labs: ["volumes"],
   },
   {
     name: "CreateContainerError",
@@ -157,6 +158,7 @@ export const CONTAINERS: readonly Topic[] = [
     text: "The kernel killed a process of the container because its memory limit was reached; the exit code is 137. It is a matter of the container's own cgroup. A node that runs out of memory evicts whole pods instead, which shows Evicted.",
     see: 'kubectl run greedy --image=stress --overrides=\'{"spec":{"containers":[{"name":"a","image":"stress","resources":{"limits":{"memory":"64Mi"}}}]}}\' && kubectl get pod greedy',
     file: "pkg/kubelet/kuberuntime/helpers.go",
+    labs: ["qos"],
   },
   {
     name: "ContainerStatusUnknown",

@@ -45,7 +45,7 @@ export const KUBELET_EVENTS: readonly Topic[] = [
     facts: ["minimumGracePeriod", "preStopWithinOverride"],
     see: "kubelab journey --delete",
     file: CONTAINER,
-    labs: ["pod-workers", "pod-life"],
+    labs: ["pod-workers", "pod-life", "probes"],
   },
   {
     name: "BackOff",
@@ -59,7 +59,7 @@ export const KUBELET_EVENTS: readonly Topic[] = [
     also: ["Liveness probe failed", "Readiness probe failed", "Startup probe failed", "LivenessProbe", "StartupProbe"],
     text: "A probe of a container has failed once. After failureThreshold failures in a row, a liveness or startup probe makes the kubelet kill the container (the trace names that decision LivenessProbe or StartupProbe), and a readiness probe makes it not ready. A readiness probe never restarts anything.",
     file: "pkg/kubelet/prober/prober.go",
-    labs: ["probes"],
+    labs: ["probes", "readiness-outage"],
   },
   {
     name: "ProbeWarning",
@@ -84,6 +84,7 @@ export const KUBELET_EVENTS: readonly Topic[] = [
     also: ["Unable to attach or mount volumes", "MountVolume.SetUp failed for volume"],
     text: "A volume is not ready, and no container starts before it is: a ConfigMap or Secret is missing, a host path does not exist, or a token could not be got. The kubelet tries again.",
     file: "pkg/kubelet/volumemanager/volume_manager.go",
+    labs: ["volumes"],
   },
   {
     name: "FailedSync",
@@ -150,6 +151,7 @@ export const KUBELET_EVENTS: readonly Topic[] = [
     text: "Less than an eviction threshold of memory, disk, inodes or process ids is left. The kubelet first removes what no one uses, then evicts pods, one at a time.",
     facts: ["evictionMonitoringPeriod"],
     file: "pkg/kubelet/eviction/eviction_manager.go",
+    labs: ["eviction"],
   },
   {
     name: "ImageGCFailed",
@@ -157,18 +159,20 @@ export const KUBELET_EVENTS: readonly Topic[] = [
     text: "The disk of the images is fuller than imageGCHighThresholdPercent, and removing unused images did not bring it down to imageGCLowThresholdPercent: the rest is in use, too young or pinned. InvalidDiskCapacity: the runtime says that the disk has 0 bytes.",
     see: "kubectl get events -A --field-selector reason=FreeDiskSpaceFailed",
     file: "pkg/kubelet/images/image_gc_manager.go",
+    labs: ["garbage"],
   },
   {
     name: "ContainerGCFailed",
     text: "The kubelet could not remove old containers, sandboxes or logs, because the runtime or the file system refused. The next attempt follows a minute later.",
     file: KUBELET,
+    labs: ["garbage"],
   },
   {
     name: "Starting",
     text: "The kubelet has started; the event is about its node. A kubelet that starts again finds its pods running, and adopts them.",
     see: "kubelab node --duration 5s -v 2",
     file: KUBELET,
-    labs: ["sync-loop"],
+    labs: ["sync-loop", "kubelet-start"],
   },
   {
     name: "ContainerStarted",

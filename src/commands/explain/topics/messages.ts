@@ -64,6 +64,6 @@ export const MESSAGES: readonly Topic[] = [
     text: "No process listens at that address and port: the API server does not run, or the kubeconfig has an old address. It is no question of rights, because no request was sent.",
     see: "kubelab cluster status",
     file: "staging/src/k8s.io/kubectl/pkg/cmd/util/helpers.go",
-    labs: ["tour"],
+    labs: ["tour", "no-endpoints"],
   },
 ];

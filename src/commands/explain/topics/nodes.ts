@@ -54,6 +54,7 @@ export const NODES: readonly Topic[] = [
     facts: ["evictionMonitoringPeriod"],
     see: CONDITIONS,
     file: SETTERS,
+    labs: ["eviction"],
   },
   {
     name: "DiskPressure",
@@ -62,6 +63,7 @@ export const NODES: readonly Topic[] = [
     facts: ["evictionMonitoringPeriod"],
     see: CONDITIONS,
     file: SETTERS,
+    labs: ["eviction"],
   },
   {
     name: "PIDPressure",
@@ -69,6 +71,7 @@ export const NODES: readonly Topic[] = [
     text: "True while fewer process ids are available than the eviction threshold for them. The kubelet evicts pods, and the node gets the taint pid-pressure.",
     see: CONDITIONS,
     file: SETTERS,
+    labs: ["eviction"],
   },
   {
     name: "NetworkUnavailable",

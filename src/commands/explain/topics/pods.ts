@@ -61,7 +61,7 @@ export const PODS: readonly Topic[] = [
     facts: ["nodeMonitorGracePeriod"],
     see: CONDITIONS,
     file: GENERATE,
-    labs: ["status-manager", "heartbeats"],
+    labs: ["status-manager", "heartbeats", "readiness-outage"],
   },
   {
     name: "ContainersNotReady",
@@ -69,7 +69,7 @@ export const PODS: readonly Topic[] = [
     text: "Why Ready or ContainersReady is False: a container does not run, or its readiness or startup probe has not succeeded; the message names it. UnknownContainerStatuses: the kubelet has no status of a container yet. ReadinessGatesNotReady: a condition that spec.readinessGates names is not True.",
     see: CONDITIONS,
     file: GENERATE,
-    labs: ["status-manager"],
+    labs: ["status-manager", "probes", "readiness-outage"],
   },
   {
     name: "Initialized",
@@ -101,6 +101,7 @@ export const PODS: readonly Topic[] = [
     facts: ["podReadyToStartContainers"],
     see: CONDITIONS,
     file: "pkg/kubelet/status/generate.go",
+    labs: ["since-1-25"],
   },
   {
     name: "DisruptionTarget",
@@ -123,6 +124,7 @@ export const PODS: readonly Topic[] = [
     facts: ["evictionMonitoringPeriod", "evictionMessageDetails", "immediateEvictionGracePeriod"],
     see: PHASES,
     file: "pkg/kubelet/eviction/eviction_manager.go",
+    labs: ["eviction"],
   },
   {
     name: "DeadlineExceeded",
@@ -149,6 +151,7 @@ export const PODS: readonly Topic[] = [
     facts: ["podRejectedMessage", "podRejectedKeepsQosClass"],
     see: PHASES,
     file: PREDICATE,
+    labs: ["qos"],
   },
   {
     name: "NodeAffinity",

@@ -21,7 +21,7 @@ export const NODE_WORDS: readonly Topic[] = [
     facts: ["eventedPleg", "eventedPlegRelistPeriod", "eventedPlegRelistThreshold", "eventedPlegMaxStreamRetries"],
     see: "kubelab pleg --evented --duration 5s",
     file: "pkg/kubelet/pleg/evented.go",
-    labs: ["pleg"],
+    labs: ["pleg", "since-1-25"],
   },
   {
     name: "sync loop",
@@ -132,7 +132,7 @@ export const NODE_WORDS: readonly Topic[] = [
     text: "A check that the kubelet repeats: HTTP, TCP, gRPC or a command. Liveness restarts the container, readiness takes the pod out of its Services, startup keeps the other two waiting until a slow program has come up.",
     see: "kubectl explain pod.spec.containers.livenessProbe",
     file: "pkg/kubelet/prober/worker.go",
-    labs: ["probes"],
+    labs: ["probes", "readiness-outage"],
   },
   {
     name: "init container",
@@ -147,7 +147,7 @@ export const NODE_WORDS: readonly Topic[] = [
     facts: ["sidecarContainers"],
     see: "kubectl explain pod.spec.initContainers.restartPolicy",
     file: "pkg/kubelet/types/pod_update.go",
-    labs: ["init-containers"],
+    labs: ["init-containers", "since-1-25"],
   },
   {
     name: "grace period",
@@ -196,6 +196,7 @@ export const NODE_WORDS: readonly Topic[] = [
     text: "Follows from requests and limits: Guaranteed if they are equal for every container, BestEffort if there are none, Burstable otherwise. It decides cgroups and the kernel's choice when memory runs out (oom_score_adj).",
     see: "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,QOS:.status.qosClass'",
     file: "pkg/apis/core/v1/helper/qos/qos.go",
+    labs: ["qos"],
   },
   {
     name: "eviction",
@@ -203,12 +204,14 @@ export const NODE_WORDS: readonly Topic[] = [
     facts: ["evictionMonitoringPeriod", "immediateEvictionGracePeriod"],
     see: "kubectl get pods -A --field-selector status.phase=Failed",
     file: "pkg/kubelet/eviction/eviction_manager.go",
+    labs: ["eviction"],
   },
   {
     name: "virtual pod",
     text: "In kubelab: a pod whose work is done by a function of yours instead of containers. The kubelet is the same; the runtime behind the CRI is another one.",
     see: "kubelab node --help",
     file: "staging/src/k8s.io/cri-api/pkg/apis/runtime/v1/api.proto",
+    labs: ["virtual-pods"],
   },
   {
     name: "TLS bootstrap",

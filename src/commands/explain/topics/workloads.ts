@@ -220,6 +220,7 @@ export const WORKLOADS: readonly Topic[] = [
     text: "The endpoints of a Service could not be written: the API server refused, or the namespace is being deleted. Until the next attempt, connections go where they went before.",
     see: "kubectl get endpoints,endpointslices -A",
     file: "pkg/controller/endpoint/endpoints_controller.go",
+    labs: ["services"],
   },
   {
     name: "InvalidIPAddress",
