@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { median, percentile, printTable } from "./measure.js";
 import { type BenchCluster, createPod, deletePods, startBenchCluster, stateFolder } from "./node/cluster.js";
 import { StageSink } from "./node/stages.js";
-import { resourceReadings } from "./node/stats.js";
+import { metricsReadings } from "./node/stats.js";
 
 /**
  * A node's pods per second: `npm run bench:node [-- --pods N]`.
@@ -185,9 +185,12 @@ if (wants("eviction")) {
   rows.push([`statistics and eviction with ${BURST} pods`, percent, `${TARGETS.evictionPercent} %`, load()]);
 }
 if (wants("stats")) {
-  const { medianMs, cpuMs } = await resourceReadings(BURST, () => sleep((SETTLE_SECONDS + (BURST * 3) / 5) * 1_000));
-  rows.push([`/metrics/resource with ${BURST} pods`, `${medianMs.toFixed(1)} ms`, `${TARGETS.resourceMs} ms`, load()]);
-  rows.push(["  CPU, all parts together", `${cpuMs.toFixed(1)} ms`, "", load()]);
+  const settled = () => sleep((SETTLE_SECONDS + (BURST * 3) / 5) * 1_000);
+  for (const { path, medianMs, cpuMs } of await metricsReadings(BURST, settled)) {
+    const asked = path === "/metrics/resource" ? `${TARGETS.resourceMs} ms` : "";
+    rows.push([`${path} with ${BURST} pods`, `${medianMs.toFixed(1)} ms`, asked, load()]);
+    rows.push(["  CPU, all parts together", `${cpuMs.toFixed(1)} ms`, "", load()]);
+  }
 }
 if (rows.length > 1) printTable(rows);
 if (wants("stages")) {

@@ -16,9 +16,13 @@ import { filterOutInactivePods } from "../sync/active-pods.js";
 export function newEvictionManager(kubelet: Kubelet): EvictionManager {
   const { podManager, podDeletionSafety, config, options, statusManager } = kubelet;
   const { summaryProvider, imageGc, containerGc, fileSystems, recorder } = kubelet;
+  const eviction = evictionConfig(config, options.kubeVersion);
+  // Only this signal needs the processes of pods, which cost a call of the runtime every ten seconds.
+  const needsProcesses = eviction.thresholds.some(({ signal }) => signal === "pid.available");
   return new EvictionManager(
     {
-      ...{ ...kubelet.ctx, recorder, summaryProvider, imageGc, containerGc },
+      ...{ ...kubelet.ctx, recorder, imageGc, containerGc },
+      summaryProvider: { get: (update, signal) => summaryProvider.get(update, signal, needsProcesses) },
       agent: kubelet.deps.agent,
       hasDedicatedImageFs: (signal) => fileSystems.hasDedicatedImageFs(signal),
       getActivePods: () => filterOutInactivePods(kubelet, podManager.getPods()),
@@ -29,7 +33,7 @@ export function newEvictionManager(kubelet: Kubelet): EvictionManager {
       killPod: (pod, gracePeriodOverrideSeconds, statusFunc) =>
         evict(kubelet, pod, { gracePeriodOverrideSeconds, statusFunc }),
     },
-    evictionConfig(config, options.kubeVersion),
+    eviction,
   );
 }
 

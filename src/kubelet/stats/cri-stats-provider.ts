@@ -71,8 +71,10 @@ export interface ListedPodStats {
 export interface ListOptions {
   /** takes a reading of the CPU usage per second. The eviction manager does so every ten seconds. */
   readonly updateCpuUsage: boolean;
-  /** only what containers use of CPU and memory, and not the disk, nor the pods' network and processes */
+  /** only what containers use of CPU and memory, and not of the disk */
   readonly onlyCpuAndMemory: boolean;
+  /** also the network and the processes of pods: one more call */
+  readonly sandboxes: boolean;
 }
 
 /**
@@ -92,7 +94,10 @@ export class CriStatsProvider {
   }
 
   /** @throws RuntimeCallError */
-  async listPodStats({ updateCpuUsage, onlyCpuAndMemory }: ListOptions, signal: AbortSignal): Promise<ListedPodStats> {
+  async listPodStats(
+    { updateCpuUsage, onlyCpuAndMemory, sandboxes: withSandboxes }: ListOptions,
+    signal: AbortSignal,
+  ): Promise<ListedPodStats> {
     const { runtime, stats } = this.deps;
     const noSandboxes: ReadonlyMap<string, SandboxStats> = new Map();
     const running = { state: { state: ContainerState.CONTAINER_RUNNING } };
@@ -100,7 +105,7 @@ export class CriStatsProvider {
       answered("failed to list all containers", runtime.listContainersAs(LISTED_CONTAINER, running, signal)),
       answered("failed to list all pod sandboxes", runtime.listPodSandboxAs(LISTED_SANDBOX, undefined, signal)),
       answered("failed to list all container stats", stats.listContainerStatsAs(LISTED_STATS, signal)),
-      onlyCpuAndMemory ? noSandboxes : this.#sandboxes.list(signal),
+      withSandboxes ? this.#sandboxes.list(signal) : noSandboxes,
     ]);
     const containerOf = new Map(containers.map((one) => [one.id, one]));
     const sandboxOf = new Map(removeTerminatedPods(sandboxes).map((one) => [one.id, one]));

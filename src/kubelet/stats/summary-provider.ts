@@ -62,11 +62,12 @@ export class SummaryProvider {
 
   /**
    * @param updateStats takes a reading of the CPU usage per second: true for the eviction manager
+   * @param sandboxes also the network and the processes of pods
    * @throws RuntimeCallError
    */
-  async get(updateStats: boolean, signal: AbortSignal): Promise<Summary> {
+  async get(updateStats: boolean, signal: AbortSignal, sandboxes = true): Promise<Summary> {
     const { provider, fileSystems, podDisk } = this.deps;
-    const options = { updateCpuUsage: updateStats, onlyCpuAndMemory: false };
+    const options = { updateCpuUsage: updateStats, onlyCpuAndMemory: false, sandboxes };
     const listed = await provider.listPodStats(options, signal);
     const node = this.#node(listed, options);
     const fs = await fileSystems?.rootFsStats(signal);
@@ -78,7 +79,7 @@ export class SummaryProvider {
 
   /** The node with its file system, and the pods and containers as the runtime lists them. @throws RuntimeCallError */
   async getContainers(signal: AbortSignal): Promise<{ readonly node: NodeStats; readonly listed: ListedPodStats }> {
-    const options = { updateCpuUsage: false, onlyCpuAndMemory: false };
+    const options = { updateCpuUsage: false, onlyCpuAndMemory: false, sandboxes: true };
     const listed = await this.deps.provider.listPodStats(options, signal);
     const fs = await this.deps.fileSystems?.rootFsStats(signal);
     return { node: { ...this.#node(listed, options), ...defined({ fs }) }, listed };
@@ -86,12 +87,12 @@ export class SummaryProvider {
 
   /** Only CPU and memory. Mirrors GetCPUAndMemoryStats. @throws RuntimeCallError */
   async getCpuAndMemoryStats(signal: AbortSignal): Promise<Summary> {
-    const options = { updateCpuUsage: false, onlyCpuAndMemory: true };
+    const options = { updateCpuUsage: false, onlyCpuAndMemory: true, sandboxes: false };
     const listed = await this.deps.provider.listPodStats(options, signal);
     return { node: this.#node(listed, options), pods: listed.pods };
   }
 
-  #node({ pods, containers }: ListedPodStats, { updateCpuUsage, onlyCpuAndMemory }: ListOptions): NodeStats {
+  #node({ pods, containers }: ListedPodStats, { updateCpuUsage, sandboxes }: ListOptions): NodeStats {
     const { clock, machine } = this.deps;
     const nowMs = clock.now();
     const ofPods: Usage = {
@@ -112,7 +113,7 @@ export class SummaryProvider {
       startTimeMs: this.#startTimeMs,
       cpu: this.#cpu(nowMs, whole.coreNanoSeconds, updateCpuUsage),
       memory: this.#memory(nowMs, whole.memoryBytes, read.memoryCapacityBytes),
-      ...(onlyCpuAndMemory ? {} : rlimitOf(nowMs, read.processes, machine?.includesPods === true ? [] : pods)),
+      ...(sandboxes ? rlimitOf(nowMs, read.processes, machine?.includesPods === true ? [] : pods) : {}),
     };
   }
 

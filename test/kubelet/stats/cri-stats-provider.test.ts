@@ -6,7 +6,7 @@ import { CriStatsProvider, type CriStatsProviderDeps } from "../../../src/kubele
 
 const signal = new AbortController().signal;
 const MS = 1_000_000n;
-const ALL = { updateCpuUsage: false, onlyCpuAndMemory: false };
+const ALL = { updateCpuUsage: false, onlyCpuAndMemory: false, sandboxes: true };
 
 interface FakeContainer {
   readonly id: string;
@@ -176,7 +176,7 @@ describe("what only a sandbox has", () => {
   });
 
   test("is not asked for with only CPU and memory, nor is the writable layer part of that", async () => {
-    const only = { updateCpuUsage: false, onlyCpuAndMemory: true };
+    const only = { updateCpuUsage: false, onlyCpuAndMemory: true, sandboxes: false };
     const { pods } = await new CriStatsProvider(known).listPodStats(only, signal);
     assert.deepEqual(Object.keys(pods[0] ?? {}).sort(), ["containers", "cpu", "memory", "podRef", "startTimeMs"]);
     assert.deepEqual(Object.keys(pods[0]?.containers[0] ?? {}), ["name", "startTimeMs", "cpu", "memory"]);

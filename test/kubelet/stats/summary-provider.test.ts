@@ -164,9 +164,11 @@ test("only CPU and memory: nothing of processes, of disks and of the network", a
   );
   assert.equal((await provider.getCpuAndMemoryStats(signal)).node.rlimit, undefined);
   assert.equal((await provider.get(true, signal)).node.rlimit?.curproc, 80);
+  assert.equal((await provider.get(true, signal, false)).node.rlimit, undefined);
   assert.deepEqual(asked, [
-    { updateCpuUsage: false, onlyCpuAndMemory: true },
-    { updateCpuUsage: true, onlyCpuAndMemory: false },
+    { updateCpuUsage: false, onlyCpuAndMemory: true, sandboxes: false },
+    { updateCpuUsage: true, onlyCpuAndMemory: false, sandboxes: true },
+    { updateCpuUsage: true, onlyCpuAndMemory: false, sandboxes: false },
   ]);
 });
 
