@@ -1,6 +1,7 @@
 // `npm run bench:simulated [-- --nodes N] [--pods N] [--watchers N] [--cli FILE] [--cpu-prof DIR]`: a cluster of simulated nodes.
 //
-// The cluster is a process of its own, the client is this one. The pods are those of Deployments of 100 replicas. While they start, the
+// The cluster is a process of its own, which prints as little as with --detach; the client is this one. The pods are those of
+// Deployments of 100 replicas. While they start, the
 // client asks /readyz again and again: its slowest answer shows whether the API server kept its turn. Then the cluster rests under
 // clients that watch all pods.
 import { parseArgs } from "node:util";
@@ -24,7 +25,7 @@ const SETTLE_S = 10;
 const LISTS = 7;
 
 const profile = flags["cpu-prof"] === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${flags["cpu-prof"]}`];
-const target = await embeddedTarget(flags.cli, profile, ["--nodes", String(nodes), "--simulated"]);
+const target = await embeddedTarget(flags.cli, profile, ["-v", "0", "--nodes", String(nodes), "--simulated"]);
 const rows: string[][] = [["what", "takes", "server's CPU", "asked"]];
 const usage = (): Usage => usageOf(target.pids) ?? { cpuMs: Number.NaN, residentMb: Number.NaN, peakMb: Number.NaN };
 const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;

@@ -22,6 +22,9 @@ export interface SimulationDeps extends Ctx {
 /** A write that was refused is tried again after so long, doubled each time. */
 export const RETRIES = { baseDelayMs: 1_000 };
 
+/** So many Leases are renewed in one turn: thousands of turns would come too late while controllers are busy. */
+const RENEWED_AT_ONCE = 25;
+
 const LEASES = "leases.coordination.k8s.io";
 const LEASE_NAMESPACE = "kube-node-lease";
 
@@ -45,7 +48,6 @@ export class SimulatedNodesController implements Controller {
       added: (node) => {
         const name = nameOf(node);
         if (!nodes.has(name)) return;
-        leases.add(name);
         // Of an earlier process, or of a client who created it.
         if (!isReported(node, clock.now() - reportMs)) statuses.add(name);
         else statuses.addAfter(name, random.float() * reportMs);
@@ -53,23 +55,14 @@ export class SimulatedNodesController implements Controller {
       updated: (_previous, node) => {
         if (nodes.has(nameOf(node)) && !isReported(node, 0)) statuses.add(nameOf(node));
       },
-      deleted: (node) => {
-        leases.cancel(nameOf(node));
-        statuses.cancel(nameOf(node));
-      },
+      deleted: (node) => statuses.cancel(nameOf(node)),
     });
-    const begun = new Set<string>();
-    const renew = async (name: string) => {
-      const node = reflector.byKey(name);
-      if (node === undefined) return;
-      await this.#renewLease(node);
-      // The first renewals are spread over the interval: the nodes have registered at once.
-      const [jitter, isFirst] = [random.float(), !begun.has(name)];
-      begun.add(name);
-      leases.addAfter(
-        name,
-        isFirst ? jitter * renewMs : renewMs * (1 + jitter * factFor("leaseJitterFactor", kubeVersion)),
-      );
+    const groups = groupsOf([...nodes.keys()]);
+    for (const key of groups.keys()) leases.addAfter(key, random.float() * renewMs);
+    const renew = async (key: string) => {
+      const there = (groups.get(key) ?? []).flatMap((name) => reflector.byKey(name) ?? []);
+      await Promise.all(there.map((node) => this.#renewLease(node)));
+      leases.addAfter(key, renewMs * (1 + random.float() * factFor("leaseJitterFactor", kubeVersion)));
     };
     const report = async (name: string) => {
       await this.#reportStatus(name);
@@ -106,6 +99,13 @@ export class SimulatedNodesController implements Controller {
     };
     await client.modify<NodeObject>("nodes", undefined, name, change, "status");
   }
+}
+
+/** Names that are renewed together. */
+function groupsOf(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, readonly string[]>();
+  for (let i = 0; i < names.length; i += RENEWED_AT_ONCE) groups.set(String(i), names.slice(i, i + RENEWED_AT_ONCE));
+  return groups;
 }
 
 /** The kubelet said that it is ready, and not before that time. */
