@@ -60,7 +60,6 @@ suiteNeeding(["kubectl"], "cluster up --simulated", () => {
         .split("\n"),
       [`${healthy} 10.128.0.0/24`, `${healthy} 10.128.1.0/24`, `${healthy} 10.128.2.0/24`],
     );
-    assert.match(done("get", "leases", "-n", "kube-node-lease", "-o", "name"), /node-1\n.*node-2\n.*node-3\n/);
   });
 
   test("a Deployment runs, is scaled down, and its pods have addresses of their own", () => {
@@ -86,6 +85,10 @@ suiteNeeding(["kubectl"], "cluster up --simulated", () => {
       "Pendingnode-",
     );
     done("delete", "pod", "slow", "fails", "--timeout=60s");
+  });
+
+  test("its nodes have Leases", () => {
+    assert.match(done("get", "leases", "-n", "kube-node-lease", "-o", "name"), /node-1\n.*node-2\n.*node-3\n/);
   });
 
   describe("what needs a kubelet fails at once", () => {

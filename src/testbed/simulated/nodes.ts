@@ -44,10 +44,13 @@ export class SimulatedNodesController implements Controller {
     const statuses = new WorkQueue(clock, RETRIES);
     const reportMs = factFor("nodeStatusReportFrequency", kubeVersion);
     const renewMs = renewIntervalMs({ kubeVersion });
+    const groups = groupsOf([...nodes.keys()]);
     const source = changesOf(reflector, {
       added: (node) => {
         const name = nameOf(node);
-        if (!nodes.has(name)) return;
+        const group = groups.keyOf.get(name);
+        if (group === undefined) return;
+        leases.add(group);
         // Of an earlier process, or of a client who created it.
         if (!isReported(node, clock.now() - reportMs)) statuses.add(name);
         else statuses.addAfter(name, random.float() * reportMs);
@@ -57,12 +60,15 @@ export class SimulatedNodesController implements Controller {
       },
       deleted: (node) => statuses.cancel(nameOf(node)),
     });
-    const groups = groupsOf([...nodes.keys()]);
-    for (const key of groups.keys()) leases.addAfter(key, random.float() * renewMs);
+    const begun = new Set<string>();
     const renew = async (key: string) => {
-      const there = (groups.get(key) ?? []).flatMap((name) => reflector.byKey(name) ?? []);
+      const there = (groups.names.get(key) ?? []).flatMap((name) => reflector.byKey(name) ?? []);
       await Promise.all(there.map((node) => this.#renewLease(node)));
-      leases.addAfter(key, renewMs * (1 + random.float() * factFor("leaseJitterFactor", kubeVersion)));
+      // All have registered at once: the first renewals are spread over the interval.
+      const jitter = random.float();
+      const intervals = begun.has(key) ? 1 + jitter * factFor("leaseJitterFactor", kubeVersion) : jitter;
+      begun.add(key);
+      leases.addAfter(key, renewMs * intervals);
     };
     const report = async (name: string) => {
       await this.#reportStatus(name);
@@ -101,11 +107,12 @@ export class SimulatedNodesController implements Controller {
   }
 }
 
-/** Names that are renewed together. */
-function groupsOf(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, readonly string[]>();
-  for (let i = 0; i < names.length; i += RENEWED_AT_ONCE) groups.set(String(i), names.slice(i, i + RENEWED_AT_ONCE));
-  return groups;
+/** Nodes whose Leases are renewed together. */
+function groupsOf(all: readonly string[]) {
+  const names = new Map<string, readonly string[]>();
+  for (let i = 0; i < all.length; i += RENEWED_AT_ONCE) names.set(String(i), all.slice(i, i + RENEWED_AT_ONCE));
+  const keyOf = new Map([...names].flatMap(([key, group]) => group.map((name) => [name, key] as const)));
+  return { names, keyOf };
 }
 
 /** The kubelet said that it is ready, and not before that time. */
