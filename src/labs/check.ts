@@ -56,19 +56,20 @@ export function withinMs({ within }: Check): number {
 }
 
 async function evaluateAll(checks: readonly Check[], view: CheckView, signal: AbortSignal): Promise<Verdict> {
-  const seen: string[] = [];
+  const seen: { readonly text: string; readonly isRaw: boolean }[] = [];
   const sights: Sight[] = [];
   const tables: StateTable[] = [];
-  let isRaw = true;
   for (const one of checks) {
     const verdict = await evaluate(one, view, signal);
     if (!verdict.ok) return verdict;
-    seen.push(verdict.seen);
+    seen.push({ text: verdict.seen, isRaw: verdict.isRaw === true });
     sights.push(...(verdict.sights ?? []));
     tables.push(...(verdict.tables ?? []));
-    isRaw &&= verdict.isRaw === true;
   }
-  return { ok: true, seen: seen.join("; "), sights, tables, isRaw };
+  // What says more than a command and its exit code stands for all.
+  const telling = seen.filter((one) => !one.isRaw);
+  const shown = (telling.length === 0 ? seen : telling).map(({ text }) => text).join("; ");
+  return { ok: true, seen: shown, sights, tables, isRaw: telling.length === 0 };
 }
 
 async function evaluateAny(checks: readonly Check[], view: CheckView, signal: AbortSignal): Promise<Verdict> {

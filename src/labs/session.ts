@@ -300,7 +300,7 @@ export class LabSession implements AsyncDisposable {
   }
 
   /** @param isDecided the step is a question or a task, so that something decided it */
-  #showEvidence({ sights = [], tables = [] }: Verdict, isDecided: boolean): void {
+  #showEvidence({ sights = [], tables = [], isRaw = false, seen }: Verdict, isDecided: boolean): void {
     this.#showTables(tables);
     const { facts } = this.environment;
     const evidence = evidenceFor(sights, facts.since());
@@ -308,6 +308,7 @@ export class LabSession implements AsyncDisposable {
     if (evidence !== undefined || !isDecided || tables.length > 0) return;
     const ofStep = evidenceOfStep(facts.since(this.#active?.factsBefore ?? this.#factsBefore), facts.since());
     if (ofStep !== undefined) this.#emit({ kind: "evidence", isOfStep: true, ...ofStep });
+    else if (!isRaw) this.#emit({ kind: "look", line: seen });
   }
 
   #showTables(tables: readonly StateTable[]): void {

@@ -23,7 +23,6 @@ const PLAYED: readonly (readonly [lab: string, ...needs: "openssl"[]])[] = [
   ["21-streams"],
   ["22-logs-port-forward"],
   ["24-pod-life"],
-  ["52-exec-x509", "openssl"],
   ["53-csr-stuck", "openssl"],
   ["55-exec-hangs"],
   ["58-wrong-ca-hash", "openssl"],

@@ -66,7 +66,7 @@ const table: readonly (readonly [unknown, boolean, RegExp, RegExp?])[] = [
   [{ command: "kubectl delete node n7", matches: "kept" }, false, /last line of .*deleted/, /\/kept\//],
   [{ command: "nothing here" }, false, /exit code 127/, /exit code 0/],
   [{ command: "nothing here", exit: 127 }, true, /exit code 127/],
-  [{ all: [{ object: "/api/v1/nodes/n1" }, { exit: "join", is: 3 }] }, true, /n1.*; .*exit code 3/],
+  [{ all: [{ object: "/api/v1/nodes/n1" }, { exit: "join", is: 3 }] }, true, /^\/api\/v1\/nodes\/n1 exists$/],
   [{ all: [{ object: "/api/v1/nodes/n1" }, { exit: "join", is: 1 }] }, false, /exit code 3/, /exit code 1/],
   [{ any: [{ object: "/api/v1/nodes/n9" }, { exit: "join", is: 3 }] }, true, /exit code 3/],
   [{ any: [{ object: "/api/v1/nodes/n9" }, { exit: "join", is: 1 }] }, false, /not exist; join/, /exist, or join/],

@@ -115,6 +115,14 @@ describe("what a step needs before it is done", () => {
     assert.deepEqual(done, { kind: "verdict", ok: true, seen: "" });
   });
 
+  test("what a check has read stands for facts, if there are none", async () => {
+    const { session, take } = await begin({ done: ["look", "join", "lines"] });
+    take();
+    await session.perform("goes", signal);
+    const look = take().find(({ kind }) => kind === "look");
+    assert.deepEqual(look, { kind: "look", line: "/api/v1/nodes/draco does not exist" });
+  });
+
   test("ages that kubectl cannot count are explained, once", async () => {
     const { session, environment, take } = await begin({ done: ["look"] });
     const run = environment.run.bind(environment);
