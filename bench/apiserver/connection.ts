@@ -71,6 +71,10 @@ export class Connection {
     );
   }
 
+  get isClosed(): boolean {
+    return this.socket.destroyed;
+  }
+
   /** Sends one request; resolves when its answer is complete. One at a time. */
   request({ method, path, body, contentType = "application/json" }: Sent): Promise<Received> {
     const head = `${method} ${path} HTTP/1.1${CRLF}${this.commonHead}`;

@@ -6,10 +6,20 @@ export const CONNECTIONS = 16;
 
 /** Some clients, each on a connection of its own, each sending its next request when it has the answer to its last. */
 export class Load {
-  private constructor(readonly connections: readonly Connection[]) {}
+  private constructor(
+    readonly config: RestConfig,
+    readonly connections: Connection[],
+  ) {}
 
   static async open(config: RestConfig, count = CONNECTIONS): Promise<Load> {
-    return new Load(await Promise.all(Array.from({ length: count }, () => Connection.open(config))));
+    return new Load(config, await Promise.all(Array.from({ length: count }, () => Connection.open(config))));
+  }
+
+  /** A server ends a connection that was idle for long, as it is while another server is measured. */
+  async #reopen(): Promise<void> {
+    for (const [index, { isClosed }] of this.connections.entries()) {
+      if (isClosed) this.connections[index] = await Connection.open(this.config);
+    }
   }
 
   /**
@@ -22,6 +32,7 @@ export class Load {
     request: (index: number) => Sent,
     answered?: (index: number, received: Received) => void,
   ): Promise<number> {
+    await this.#reopen();
     let next = 0;
     const startMs = performance.now();
     await Promise.all(
@@ -39,7 +50,8 @@ export class Load {
   }
 
   /** One request, whatever its answer. */
-  ask(sent: Sent): Promise<Received> {
+  async ask(sent: Sent): Promise<Received> {
+    await this.#reopen();
     const [first] = this.connections;
     if (first === undefined) throw new Error("there is no connection");
     return first.request(sent);
