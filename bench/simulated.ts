@@ -1,9 +1,8 @@
 // `npm run bench:simulated [-- --nodes N] [--pods N] [--watchers N] [--cli FILE] [--cpu-prof DIR]`: a cluster of simulated nodes.
 //
 // The cluster is a process of its own, which prints as little as with --detach; the client is this one. The pods are those of
-// Deployments of 100 replicas. While they start, the
-// client asks /readyz again and again: its slowest answer shows whether the API server kept its turn. Then the cluster rests under
-// clients that watch all pods.
+// Deployments of 100 replicas. While they start, the client asks /readyz again and again: its slowest answer shows whether the API
+// server kept its turn. Then the cluster rests under clients that watch all pods.
 import { parseArgs } from "node:util";
 import { embeddedTarget, type Usage, usageOf } from "./apiserver/target.js";
 import { median, printTable } from "./measure.js";
