@@ -56,7 +56,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     assert.match(await terminal.shows(/Which lab\?/), /below: Chapters \d+, Incidents \d+/);
     const sizes = [
       [50, 15, /❯ {3}0 [\s\S]*↓ (below: )?Chapters \d+, Incidents \d+/],
-      [200, 70, /❯ {3}0 [\s\S]*i16 [^\n]*\n Free play[\s\S]*\n {4}quit/],
+      [200, 80, /❯ {3}0 [\s\S]*i\d+ [^\n]*\n Free play[\s\S]*\n {4}quit/],
       [80, 24, /❯ {3}0 [\s\S]*below: Chapters \d+, Incidents \d+/],
     ] as const;
     for (const [columns, rows, pattern] of sizes) {
