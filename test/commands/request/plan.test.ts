@@ -24,7 +24,7 @@ const wrong: readonly (readonly [line: string, options: Partial<AskedOptions>, m
   ["", {}, /^say what to send: a file, or a verb and an object$/],
   ["list pods", {}, /^"list" is not a verb: they are create, get, update, patch, delete$/],
   ["create", {}, /^create needs an object/],
-  ["create secret/s", {}, /not of "secret\/s"$/],
+  ["create secret/s", {}, /^"secret\/s" names neither a pod nor a Deployment$/],
   ["create pod/web", { filename: "pod.yaml" }, /^both pod\/web and pod.yaml name an object$/],
   ["get", {}, /^get needs an object: pod\/web$/],
   ["get pods", { filename: "pod.yaml" }, /^get takes an object, not a file$/],
