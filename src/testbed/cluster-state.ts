@@ -39,6 +39,8 @@ export interface ClusterState {
   readonly data?: string;
   /** where the runtimes of its nodes find one another, if other servers of its etcd do so too; absent: `networkFolder` */
   readonly networkFolder?: string;
+  /** what its API server reported while it started: what recovery cut off */
+  readonly startProblems?: readonly string[];
   /** absent: it takes any kubelet's certificate */
   readonly verifyKubelets?: boolean;
   /** absent: it serves HTTP/1.1 only */

@@ -82,6 +82,7 @@ export async function runCluster(
   const { name, port, kubeVersion, speed = 1, systemPods, verifyKubelets = false } = options;
   const { etcd, disk, http2 } = options;
   const { env, random, signal } = context;
+  const startProblems = apiServerProblems(trace);
   const { startEmbeddedControlPlane } = await import("./embedded-control-plane.js");
   await using controlPlane = await startEmbeddedControlPlane({
     clock,
@@ -113,6 +114,7 @@ export async function runCluster(
     ...(verifyKubelets ? { verifyKubelets } : {}),
     ...(systemPods === true ? { systemPods } : {}),
     ...(simulated === undefined ? {} : { simulated: true }),
+    ...defined({ startProblems: startProblems() }),
   };
   await using _nodes = await startClusterNodes(deps, state, controlPlane, { ...options, ...defined({ simulated }) });
   await writeClusterFiles(env, state, admin);
@@ -122,6 +124,22 @@ export async function runCluster(
   } finally {
     await removeClusterState(env, name);
   }
+}
+
+/** @returns what gives the problems that the API server has reported until then, and ends the collection */
+function apiServerProblems(trace: Trace): () => readonly string[] | undefined {
+  const problems: string[] = [];
+  let isOver = false;
+  trace.addSink({
+    level: 0,
+    write(event) {
+      if (!isOver && event.kind === "error" && event.actor === "apiserver") problems.push(event.message);
+    },
+  });
+  return () => {
+    isOver = true;
+    return problems.length === 0 ? undefined : problems;
+  };
 }
 
 /** Writes the kubeconfig before the state file: a process that finds the state can connect. */

@@ -94,7 +94,9 @@ export function makeFolderSync(path: string, mode = 0o777): void {
 function refuseUnlessFolder(path: string, error: unknown): void {
   if (isFolder(path)) return;
   const isFile = (error as NodeJS.ErrnoException).code === "EEXIST";
-  throw isFile ? Object.assign(new Error("not a folder", { cause: error }), { code: "ENOTDIR" }) : error;
+  throw isFile
+    ? Object.assign(new Error("not a folder", { cause: error }), { code: "ENOTDIR", syscall: "mkdir" })
+    : error;
 }
 
 function isFolder(path: string): boolean {

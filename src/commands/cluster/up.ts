@@ -143,7 +143,10 @@ async function bringUpDetached(context: CliContext, given: UpOptions, options: C
       return state?.pid === pid ? state : undefined;
     },
   });
-  if (outcome.type === "ready") return printRunning(context, outcome.value, "is ready, in the background");
+  if (outcome.type === "ready") {
+    for (const problem of outcome.value.startProblems ?? []) note(context, problem);
+    return printRunning(context, outcome.value, "is ready, in the background");
+  }
   if (outcome.type === "timed-out")
     throw didNotStart(name, `it was not ready within ${timeoutS} s`, `Its log is ${logFile}.`);
   if (outcome.code !== 0) {

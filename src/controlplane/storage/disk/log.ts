@@ -20,6 +20,8 @@ export interface LogDeps {
   readonly open: OpenLogFile;
   /** called between two batches when the log has reached `maxBytes` */
   readonly onFull: () => Promise<void>;
+  /** gets the first of several refusals for the same reason */
+  readonly report: (text: string) => void;
 }
 
 export interface LogOptions {
@@ -43,6 +45,8 @@ export class WriteAheadLog {
   /** the newest revision that an fsync has covered */
   #synced: number;
   #problem: string | undefined;
+  /** why the last write was refused; undefined if it was not */
+  #refusal: string | undefined;
   #isClosed = false;
   /** when the log is next full */
   #fullAt: number;
@@ -121,18 +125,26 @@ export class WriteAheadLog {
       this.#synced = this.#revision + batch.length;
     }
     this.#size += bytes.length;
+    this.#refusal = undefined;
   }
 
   /** Removes what was written of a batch. */
   async #takeBack(error: unknown): Promise<never> {
     await this.#file.truncate(this.#size).catch((second: unknown) => this.#giveUp(second));
-    throw refused(this.#file.path, describeFileError(error));
+    throw this.#refused(describeFileError(error));
   }
 
   /** After a failed fsync it is unknown what the disk has: a second fsync can succeed although the data was not written. */
   #giveUp(error: unknown): never {
     this.#problem = `${describeFileError(error)}; nothing is written until the cluster starts again`;
-    throw refused(this.#file.path, this.#problem);
+    throw this.#refused(this.#problem);
+  }
+
+  #refused(why: string) {
+    const error = refused(this.#file.path, why);
+    if (why !== this.#refusal) this.deps.report(error.message);
+    this.#refusal = why;
+    return error;
   }
 
   async #fill(): Promise<void> {

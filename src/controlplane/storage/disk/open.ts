@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../../../util/errors.js";
@@ -41,8 +42,12 @@ export async function openDisk(
     await chmod(folder, 0o700);
     return await openLocked(deps, config, options);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
-    const message = `cannot keep the cluster in ${folder}: ${describeFileError(cause)}`;
+    const { syscall, code } = cause as NodeJS.ErrnoException;
+    if (syscall === undefined) throw cause;
+    const message =
+      code === "ENOTDIR" && existsSync(folder)
+        ? `${folder} is a file, not a folder`
+        : `cannot keep the cluster in ${folder}: ${describeFileError(cause)}`;
     throw new LabError("BAD_FILE", message, OTHER_FOLDER, { cause });
   }
 }

@@ -24,7 +24,7 @@ export interface DiskStorageOptions extends MemoryStorageOptions {
 
 export interface DiskStorageDeps {
   readonly clock: Clock;
-  /** gets what no request is told: what recovery left out, a snapshot that failed */
+  /** gets what no request is told: what recovery left out, a full disk, a snapshot that failed */
   readonly report: (text: string) => void;
   /** released when the storage is closed */
   readonly lock?: AsyncDisposable;
@@ -93,7 +93,7 @@ export class DiskStorage extends MemoryStorage {
     await file.truncate(last.size);
     await file.sync();
     const log = { fsync: this.config.fsync, maxBytes: this.options.maxLogBytes ?? MAX_LOG_BYTES };
-    const deps = { open: openFile, onFull: () => this.#onFull() };
+    const deps = { open: openFile, onFull: () => this.#onFull(), report: this.deps.report };
     this.#log = new WriteAheadLog(deps, log, file, last.size, last.revision);
   }
 

@@ -73,7 +73,7 @@ const healthOf = (storage: DiskStorage) => refusal(storage.health.checks[0]?.che
 test("a full disk: the write is refused with 500, nothing of it stays, and the next ones work when there is room", async () => {
   const folder = newFolder();
   const disk = new FaultyDisk();
-  const { storage } = await openFolder(folder, { openLogFile: disk.open });
+  const { storage, problems: reported } = await openFolder(folder, { openLogFile: disk.open });
   await put(storage, "a");
   const before = readFileSync(nameOf(folder));
   disk.faults.set("write", "ENOSPC");
@@ -87,6 +87,7 @@ test("a full disk: the write is refused with 500, nothing of it stays, and the n
   expect(await healthOf(storage)).toBe("undefined");
   disk.faults.clear();
   expect(await put(storage, "b")).toBe(3);
+  expect(reported).toEqual([`cannot write ${nameOf(folder)}: no space left on the device`]);
   await storage.close();
   const { storage: next, problems } = await openFolder(folder);
   expect(problems).toEqual([]);
@@ -98,7 +99,7 @@ test("a disk that fails ends all writes until the next start; reads go on, and t
   for (const faults of [["sync"], ["write", "truncate"]] as const) {
     const folder = newFolder();
     const disk = new FaultyDisk();
-    const { storage } = await openFolder(folder, { openLogFile: disk.open });
+    const { storage, problems } = await openFolder(folder, { openLogFile: disk.open });
     await put(storage, "a");
     for (const fault of faults) disk.faults.set(fault, "EIO");
     const why = "EIO; nothing is written until the cluster starts again";
@@ -109,6 +110,7 @@ test("a disk that fails ends all writes until the next start; reads go on, and t
     expect(await refusal(storage.create(`${PREFIX}c`, thing("c")))).toContain(why);
     expect(await contents(storage)).toBe("a0@2 | 2");
     expect(await healthOf(storage)).toBe(`Error: ${why}`);
+    expect(problems).toEqual([`cannot write ${nameOf(folder)}: ${why}`]);
     await storage.close();
   }
 });

@@ -197,6 +197,14 @@ test("other damage is refused, too, and what is half-written is removed", async 
       'USAGE DIR is not a cluster\'s folder: it has "notes.txt"',
     ],
     [
+      "a file",
+      (folder) => {
+        rmSync(folder, { recursive: true });
+        writeFileSync(folder, "");
+      },
+      "BAD_FILE DIR is a file, not a folder",
+    ],
+    [
       "a log without those before it",
       (folder) => writeFileSync(join(folder, "9.log"), ""),
       "BAD_FILE DIR/9.log follows revision 9, and those after 6 are missing",
