@@ -1,7 +1,9 @@
+import { StatusError } from "../apimachinery/errors.js";
 import { createAuthority, EMBEDDED_CA_UNIT } from "../pki/authority.js";
 import type { CertificateAuthority } from "../pki/issue.js";
 import { generatePrivateKey, privateKeyPem } from "../pki/keys.js";
 import { defined } from "../util/defined.js";
+import { LabError } from "../util/errors.js";
 import type { ControlPlaneOptions } from "./control-plane.js";
 import type { ResourceDefinition } from "./registry/definition.js";
 import type { ClusterIdentity } from "./storage/cluster-identity.js";
@@ -68,6 +70,17 @@ async function openOnDisk(
   const deps = { clock, makeIdentity: () => makeIdentity(options), report: reporter(options) };
   const { storage, identity } = await openDisk(deps, disk, { watchBacklog, onPublished });
   return stateOf(storage, identity);
+}
+
+/** Why a start failed that could not read or write its state: a LabError, as of `openEtcd`; FAILED for a disk. Others are as given. */
+export async function stateProblem({ etcd }: ControlPlaneOptions, error: unknown): Promise<unknown> {
+  if (!(error instanceof StatusError) || error.code < 500) return error;
+  if (etcd !== undefined && error.cause !== undefined) {
+    const { startProblem } = await import("./storage/etcd/start-problem.js");
+    return startProblem(etcd, [error.cause], error);
+  }
+  const hint = "The disk that keeps its state says so: see to its space and its health.";
+  return new LabError("FAILED", `the control plane cannot start: ${error.message}`, hint, { cause: error });
 }
 
 function reporter({ trace }: ControlPlaneOptions): (message: string) => void {

@@ -1,4 +1,3 @@
-import { StatusError } from "../apimachinery/errors.js";
 import { createApiServerCertificate, createClientCertificate, type KeyPair } from "../pki/authority.js";
 import type { CertificateAuthority } from "../pki/issue.js";
 import type { UserInfo } from "../server/authentication/user.js";
@@ -21,7 +20,7 @@ import { controllerChecks, type RunningControllers } from "./controllers/create-
 import { writeInitialObjects } from "./initial-objects.js";
 import { ComputedMetrics } from "./metrics-server/computed-metrics.js";
 import { ALL_NODE_NAMES, SharedNodeNames } from "./node-names.js";
-import { type ClusterState, keyTypeOf, openState } from "./open-state.js";
+import { type ClusterState, keyTypeOf, openState, stateProblem } from "./open-state.js";
 import { apiServerService, keepService, writeService } from "./reconcilers/service-reconciler.js";
 import { createRegistry } from "./registry/create-registry.js";
 import type { ResourceDefinition } from "./registry/definition.js";
@@ -45,7 +44,7 @@ const KUBELET_CLIENT = { commonName: "kube-apiserver-kubelet-client", organizati
 /**
  * Starts an embedded control plane: storage, API server, controllers. The API server is ready when it resolves; the
  * controllers' first objects (service accounts, the CA's config map, cluster-info) follow right after.
- * @throws LabError USAGE when the port is taken; FAILED when its state cannot be read or written; as `openState`
+ * @throws LabError USAGE when the port is taken; as `openState` and `stateProblem`
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   // Facts of servers and controllers belong to no step of the caller.
@@ -62,9 +61,7 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
     return await startOn(options, state, definitions, dispatches);
   } catch (error) {
     await state.storage.close();
-    if (!(error instanceof StatusError) || error.code < 500) throw error;
-    const hint = "The etcd or the disk that keeps its state says so: see to its space and its health.";
-    throw new LabError("FAILED", `the control plane cannot start: ${error.message}`, hint, { cause: error });
+    throw await stateProblem(options, error);
   }
 }
 

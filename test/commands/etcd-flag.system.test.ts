@@ -37,6 +37,7 @@ suiteNeeding(["etcd"], "commands that start a control plane on etcd", () => {
 const refused = [
   [["--etcd", "http://127.0.0.1:1", "--kubeconfig", "f"], 2, "--etcd is for the embedded control plane"],
   [["--etcd-cafile", "f"], 2, "files for etcd need --etcd"],
+  [["--etcd", "http://root:secret@127.0.0.1:1"], 2, "--etcd takes no user and no password"],
   [["--etcd", "http://127.0.0.1:1"], 3, "etcd does not answer: http://127.0.0.1:1"],
 ] as const;
 for (const [flags, code, message] of refused) {

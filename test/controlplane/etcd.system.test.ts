@@ -122,7 +122,11 @@ suiteNeeding(["etcd"], "a control plane on etcd", () => {
         expect([status, body.message]).toEqual([500, why]);
         expect((await ask(controlPlane, { method: "GET", path: CONFIG_MAPS })).status).toBe(200);
       }
-      await expect(start(etcd)).rejects.toMatchObject({ code: "FAILED", message: expect.stringContaining(why) });
+      await expect(start(etcd)).rejects.toMatchObject({
+        code: "REFUSED",
+        message: `etcd has no room: ${etcd.url}: ${why}`,
+        hint: expect.stringContaining("etcdctl alarm disarm"),
+      });
     } finally {
       await etcd.stop();
     }

@@ -28,10 +28,11 @@ export interface OpenedEtcd extends AsyncDisposable {
  */
 export async function openEtcd(context: CliContext, options: EtcdOptions): Promise<OpenedEtcd> {
   using _line = context.progress("connecting to etcd");
-  const client = new EtcdClient(await openEndpoints(etcdConfig(options) ?? (await etcdOfCluster(context))));
+  const config = etcdConfig(options) ?? (await etcdOfCluster(context));
+  const client = new EtcdClient(await openEndpoints(config));
   const close = async () => client.close();
   try {
-    await checkReachable(client);
+    await checkReachable(client, config);
   } catch (error) {
     await close();
     throw error;

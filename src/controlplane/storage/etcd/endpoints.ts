@@ -62,6 +62,10 @@ const EXAMPLE = "Name it as http://127.0.0.1:2379; several are separated by comm
 
 function parseServer(url: string): { readonly url: string; readonly address: string; readonly isTls: boolean } {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed !== undefined && parsed.username + parsed.password !== "") {
+    const hint = "A user of etcd is the common name of a client certificate: --etcd-certfile and --etcd-keyfile.";
+    throw new LabError("USAGE", "--etcd takes no user and no password, as kube-apiserver's flag", hint);
+  }
   const isTls = parsed?.protocol === "https:";
   const isHttp = parsed?.protocol === "http:" || isTls;
   if (parsed === undefined || !isHttp || parsed.hostname === "" || !["", "/"].includes(parsed.pathname)) {

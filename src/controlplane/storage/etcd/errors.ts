@@ -44,11 +44,15 @@ export function etcdError(server: string, { code, details }: Pick<ServiceError, 
 }
 
 /**
- * What the API server answers: 504 if etcd did not answer in time, 500 with its words otherwise.
+ * What the API server answers, with the error as its cause: 504 if etcd did not answer in time, 500 with its words otherwise.
  * Mirrors finishRequest in k8s.io/apiserver/pkg/endpoints/handlers/finisher/finisher.go and ErrorToAPIStatus in
  * responsewriters/status.go.
  */
 export function asAnswer(error: EtcdError): StatusError {
+  return Object.assign(answerTo(error), { cause: error });
+}
+
+function answerTo(error: EtcdError): StatusError {
   if (error.code !== "DeadlineExceeded") return statusError(500, undefined, error.message);
   const text = "request did not complete within requested timeout - context deadline exceeded";
   return statusError(504, "Timeout", `Timeout: ${text}`, {});

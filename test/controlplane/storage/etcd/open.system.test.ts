@@ -42,6 +42,10 @@ test("etcd that does not answer is named; a configuration that cannot work is re
     [{ servers: [] }, "USAGE no etcd server is named"],
     [{ servers: ["127.0.0.1:2379"] }, 'USAGE "127.0.0.1:2379" is not the address of an etcd server'],
     [{ servers: ["http://127.0.0.1:1/x"] }, 'USAGE "http://127.0.0.1:1/x" is not the address of an etcd server'],
+    [
+      { servers: ["http://root:secret@127.0.0.1:1"] },
+      "USAGE --etcd takes no user and no password, as kube-apiserver's flag",
+    ],
     [{ servers: ["http://127.0.0.1:1"], caFile: "/ca" }, "USAGE etcd's certificates are of no use with http://"],
     [
       { servers: ["https://127.0.0.1:1"], certFile: "/cert" },
@@ -102,18 +106,32 @@ suiteNeeding(["etcd"], "opening etcd", () => {
       keyFile: file("server.key", serving.privateKeyPem),
       clientCaFile: caFile,
     });
+    const plain = await TestEtcd.start();
     try {
       const servers = [etcd.url];
       const { storage } = await open({ servers, caFile, ...own });
       expect(await storage.currentRevision()).toBeGreaterThan(0);
       await storage.close();
-      const refused = `CLUSTER_NOT_TRUSTED etcd does not answer: ${etcd.url}: `;
-      expect(await failure({ servers, caFile: file("other.pem", other.certificatePem), ...own })).toContain(refused);
-      expect(await failure({ servers, ...own })).toContain(refused);
-      // One line, though OpenSSL's errors end with one of their own.
-      expect(await failure({ servers, caFile })).toMatch(
-        /^CLUSTER_(?:NOT_TRUSTED|UNREACHABLE) etcd does not answer.*$/,
-      );
+      const otherCa = file("other.pem", other.certificatePem);
+      const foreign = await createClientCertificate(other, deps, { commonName: "root", organization: [] });
+      const ofOther = {
+        certFile: file("foreign.pem", foreign.certificatePem),
+        keyFile: file("foreign.key", foreign.privateKeyPem),
+      };
+      const refused: readonly (readonly [EtcdConfig, string])[] = [
+        [{ servers, caFile: otherCa, ...own }, `etcd's certificate is not signed by the CA in ${otherCa}`],
+        [{ servers, ...own }, "etcd's certificate is not signed by a CA that is trusted here"],
+        [{ servers, caFile }, "etcd asks for a client certificate"],
+        [{ servers, caFile, ...ofOther }, `etcd refuses the certificate in ${ofOther.certFile}`],
+        [{ servers: [etcd.url.replace("https:", "http:")] }, "etcd ends the connection"],
+        [{ servers: [plain.url.replace("http:", "https:")], caFile }, "etcd does not answer with TLS"],
+      ];
+      for (const [config, what] of refused) {
+        const said = await failure(config);
+        // One line, though OpenSSL's errors end with one of their own.
+        expect(said).toMatch(/^CLUSTER_NOT_TRUSTED .*$/);
+        expect(said).toContain(`${what}: ${config.servers[0]}: No connection established: `);
+      }
       const mixed = { servers, caFile, ...own, keyFile: file("other.key", other.privateKeyPem) };
       expect(await failure(mixed)).toBe("BAD_FILE the client key does not belong to the client certificate");
       const unreadable = "BAD_FILE the CA, client certificate or client key is not readable PEM";
@@ -142,6 +160,7 @@ suiteNeeding(["etcd"], "opening etcd", () => {
       expect(await failure({ servers, caFile, ...theirs })).toBe(denied);
     } finally {
       await etcd.stop();
+      await plain.stop();
       rmSync(folder, { recursive: true, force: true });
     }
   });
