@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addDurationOption, addEtcdOptions, addPlainOptions, parsePath } from "../cli/options.js";
-import type { EtcdOptions } from "../testbed/etcd-options.js";
 import type { GetOptions } from "./etcd/get.js";
+import type { WhichEtcd } from "./etcd/open.js";
 import type { TxnOptions } from "./etcd/txn.js";
 import type { WatchOptions } from "./etcd/watch.js";
 import { addExamples } from "./examples.js";
@@ -13,17 +13,16 @@ export function addEtcdCommand(etcd: Command, context: CliContext): void {
     "Shows what API servers keep in an etcd: keys, revisions, leases, and the objects behind JSON and protobuf. It works on the etcd of any cluster, and of `kubelab cluster up --etcd`; without --etcd on that of a running kubelab cluster. Secrets are masked. Only `txn --write` writes.",
   );
   const subcommand = (name: string, description: string) =>
-    addEtcdOptions(addPlainOptions(etcd.command(name).description(description)), "this etcd: http://…[,…]").option(
-      "--show-secrets",
-      "do not mask secrets",
-    );
+    addEtcdOptions(addPlainOptions(etcd.command(name).description(description)), "this etcd: http://…[,…]")
+      .option("--cluster <name>", "that of the running cluster of this name")
+      .option("--show-secrets", "do not mask secrets");
 
   const get = subcommand("get", "print keys with their revisions and decoded values")
     .argument("[prefix]", "beginning of the keys; without a slash in front it is below /registry/", "/registry/")
     .option("--keys-only", "only keys and revisions")
     .option("--rev <revision>", "as of this revision of etcd, if it is not compacted", parseRevision)
     .option("--limit <count>", "at most so many keys; 0: all", parseRevision, 1000)
-    .action(async (prefix: string, options: GetOptions & EtcdOptions) => {
+    .action(async (prefix: string, options: GetOptions & WhichEtcd) => {
       const { runGet } = await import("./etcd/get.js");
       await runGet(context, prefix, options);
     });
@@ -37,7 +36,7 @@ export function addEtcdCommand(etcd: Command, context: CliContext): void {
   const watch = addDurationOption(subcommand("watch", "print each change of keys as a JSON patch, until Ctrl-C"))
     .argument("[prefix]", "beginning of the keys; without a slash in front it is below /registry/", "/registry/")
     .option("--from-rev <revision>", "begin with the changes of this revision (default: what comes now)", parseRevision)
-    .action(async (prefix: string, options: WatchOptions & EtcdOptions) => {
+    .action(async (prefix: string, options: WatchOptions & WhichEtcd) => {
       const { runWatch } = await import("./etcd/watch.js");
       await runWatch(context, prefix, options);
     });
@@ -53,7 +52,7 @@ export function addEtcdCommand(etcd: Command, context: CliContext): void {
       parseRevision,
     )
     .option("--write", "run it: this bypasses validation and admission of the cluster's API server")
-    .action(async (key: string | undefined, options: TxnOptions & EtcdOptions) => {
+    .action(async (key: string | undefined, options: TxnOptions & WhichEtcd) => {
       const { runTxn } = await import("./etcd/txn.js");
       await runTxn(context, key, options);
     });

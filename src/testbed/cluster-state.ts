@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
+import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
 import type { ClockReading } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder, removeTemporariesOf, writeFileAtomic } from "../util/files.js";
@@ -35,6 +36,8 @@ export interface ClusterState {
   readonly systemPods?: boolean;
   /** the servers of the etcd that has its state */
   readonly etcd?: readonly string[];
+  /** the files with which it is reached */
+  readonly etcdFiles?: Omit<EtcdConfig, "servers">;
   /** the folder that has its state; absent, like `etcd`: it is in memory */
   readonly data?: string;
   /** where the runtimes of its nodes find one another, if other servers of its etcd do so too; absent: `networkFolder` */

@@ -110,7 +110,7 @@ export async function runCluster(
     ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
     nodes: earlier?.count ?? options.nodes,
     ...defined({ data: disk?.folder, http2 }),
-    ...(etcd === undefined ? {} : { etcd: etcd.servers, networkFolder: await sharedNetworkFolder(caPem) }),
+    ...(etcd === undefined ? {} : { ...placeOf(etcd), networkFolder: await sharedNetworkFolder(caPem) }),
     ...(verifyKubelets ? { verifyKubelets } : {}),
     ...(systemPods === true ? { systemPods } : {}),
     ...(simulated === undefined ? {} : { simulated: true }),
@@ -124,6 +124,13 @@ export async function runCluster(
   } finally {
     await removeClusterState(env, name);
   }
+}
+
+function placeOf({ servers, ...etcdFiles }: EtcdConfig): Pick<ClusterState, "etcd" | "etcdFiles"> {
+  return {
+    etcd: servers,
+    ...(etcdFiles.caFile === undefined && etcdFiles.certFile === undefined ? {} : { etcdFiles }),
+  };
 }
 
 /** @returns what gives the problems that the API server has reported until then, and ends the collection */

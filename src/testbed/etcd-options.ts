@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
@@ -13,7 +14,9 @@ export interface EtcdOptions {
 
 /** undefined without --etcd. @throws LabError USAGE for the other flags alone */
 export function etcdConfig(options: EtcdOptions): EtcdConfig | undefined {
-  const { etcd, etcdCafile: caFile, etcdCertfile: certFile, etcdKeyfile: keyFile } = options;
+  const { etcd, etcdCafile, etcdCertfile, etcdKeyfile } = options;
+  const absolute = (file: string | undefined) => (file === undefined ? undefined : resolve(file));
+  const [caFile, certFile, keyFile] = [etcdCafile, etcdCertfile, etcdKeyfile].map(absolute);
   if (etcd !== undefined) {
     return { servers: etcdServers(etcd), ...defined({ caFile, certFile, keyFile }) };
   }

@@ -145,7 +145,7 @@ interface RunningClusters {
  */
 async function findRunningCluster(env: Env, options: TargetOptions): Promise<RunningClusters> {
   let passedBy: ClusterState | undefined;
-  const wanted = options.cluster ?? clusterOf(env);
+  const wanted = options.cluster ?? namedCluster(env);
   const names = wanted === undefined ? preferDefault(await clusterNames(env)) : [wanted];
   for (const name of names) {
     const state = await readClusterState(env, name);
@@ -167,10 +167,11 @@ async function findRunningCluster(env: Env, options: TargetOptions): Promise<Run
 
 /** The name of the cluster that a command without flags joins. @returns undefined if none runs */
 export async function clusterToJoin(env: Env): Promise<string | undefined> {
-  return clusterOf(env) ?? preferDefault(await runningClusterNames(env))[0];
+  return namedCluster(env) ?? preferDefault(await runningClusterNames(env))[0];
 }
 
-function clusterOf(env: Env): string | undefined {
+/** The cluster that the environment names. */
+export function namedCluster(env: Env): string | undefined {
   return env["KUBELAB_CLUSTER"] || undefined;
 }
 

@@ -2,11 +2,9 @@ import type { CliContext } from "../../cli/context.js";
 import { toYaml } from "../../controlplane/apiserver/yaml.js";
 import { prefixRange } from "../../controlplane/storage/etcd/ranges.js";
 import { RANGE } from "../../controlplane/storage/etcd/rpcs.js";
-import type { EtcdOptions } from "../../testbed/etcd-options.js";
-import { alignedLines } from "../../trace/table.js";
 import { counted } from "../../util/counted.js";
-import { answered, keyFrom, openEtcd, TIMEOUT_MS } from "./open.js";
-import { revisionsText, type ShownKey, type ShownValue, shownKey, shownValue, valueText } from "./value.js";
+import { answered, keyFrom, openEtcd, TIMEOUT_MS, type WhichEtcd } from "./open.js";
+import { keyTable, revisionsText, type ShownKey, type ShownValue, shownKey, shownValue, valueText } from "./value.js";
 
 export interface GetOptions {
   readonly keysOnly?: boolean;
@@ -21,7 +19,7 @@ type Shown = ShownKey & Partial<ShownValue>;
  * Prints the keys of a prefix, and what their values stand for.
  * @throws LabError as `openEtcd`; FAILED for a revision that etcd does not have
  */
-export async function runGet(context: CliContext, prefix: string, options: GetOptions & EtcdOptions): Promise<void> {
+export async function runGet(context: CliContext, prefix: string, options: GetOptions & WhichEtcd): Promise<void> {
   await using etcd = await openEtcd(context, options);
   const { keysOnly = false, rev = 0, limit, showSecrets = false } = options;
   const range = { ...prefixRange(keyFrom(prefix)), limit, revision: rev, keysOnly };
@@ -33,18 +31,11 @@ export async function runGet(context: CliContext, prefix: string, options: GetOp
   const more = Number(count) - keys.length;
   const revision = rev === 0 ? Number(header?.revision ?? 0) : rev;
   const end = `${counted(Number(count), "key")} at revision ${revision}${more > 0 ? `; ${more} of them not shown: --limit 0` : ""}`;
-  const lines = keysOnly ? tableOf(keys) : keys.flatMap(linesOf);
+  const { stdout } = context.streams;
+  const columns = stdout.isTTY === true ? (stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+  const table = () => (keys.length === 0 ? [] : keyTable(keys, columns));
+  const lines = keysOnly ? table() : keys.flatMap(linesOf);
   context.print({ text: [...lines, end].join("\n"), json: { revision, more, keys } });
-}
-
-/** The keys last: they are the longest. */
-function tableOf(keys: readonly ShownKey[]): string[] {
-  if (keys.length === 0) return [];
-  const rows = keys.map(({ createRevision, modRevision, version, key, lease }) => {
-    const named = lease === undefined ? key : `${key} (lease ${lease})`;
-    return [...[createRevision, modRevision, version].map(String), named];
-  });
-  return alignedLines([["CREATE", "MOD", "VERSION", "KEY"], ...rows]);
 }
 
 function linesOf(shown: Shown): string[] {

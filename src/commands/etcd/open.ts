@@ -7,14 +7,20 @@ import { openEndpoints } from "../../controlplane/storage/etcd/endpoints.js";
 import { EtcdError } from "../../controlplane/storage/etcd/errors.js";
 import { kindsByKey } from "../../controlplane/storage/etcd/kind-of-key.js";
 import { checkReachable } from "../../controlplane/storage/etcd/open.js";
-import { readClusterState } from "../../testbed/cluster-state.js";
+import { readClusterState, runningClusterNames } from "../../testbed/cluster-state.js";
 import { type EtcdOptions, etcdConfig } from "../../testbed/etcd-options.js";
-import { clusterToJoin } from "../../testbed/target.js";
+import { namedCluster } from "../../testbed/target.js";
 import { LabError } from "../../util/errors.js";
 
 /** How long a call may take. */
 export const TIMEOUT_MS = 10_000;
 const ROOT = "/registry/";
+
+/** The flags that say which etcd. */
+export interface WhichEtcd extends EtcdOptions {
+  /** the name of a running cluster */
+  readonly cluster?: string;
+}
 
 /** An etcd, and what its values are. */
 export interface OpenedEtcd extends AsyncDisposable {
@@ -26,9 +32,14 @@ export interface OpenedEtcd extends AsyncDisposable {
  * Connects to the etcd that the flags name, or to that of a running `kubelab cluster up`.
  * @throws LabError USAGE if there is none; CLUSTER_UNREACHABLE, CLUSTER_NOT_TRUSTED when no server answers
  */
-export async function openEtcd(context: CliContext, options: EtcdOptions): Promise<OpenedEtcd> {
+export async function openEtcd(context: CliContext, options: WhichEtcd): Promise<OpenedEtcd> {
   using _line = context.progress("connecting to etcd");
-  const config = etcdConfig(options) ?? (await etcdOfCluster(context));
+  const { cluster } = options;
+  const given = etcdConfig(options);
+  if (given !== undefined && cluster !== undefined) {
+    throw new LabError("USAGE", "--etcd and --cluster are two names for one etcd", "Leave out one of them.");
+  }
+  const config = given ?? (await etcdOfCluster(context, cluster));
   const client = new EtcdClient(await openEndpoints(config));
   const close = async () => client.close();
   try {
@@ -47,12 +58,27 @@ function kindOf(key: string) {
   return kindBelowRoot(ROOT + key.slice(key.indexOf("/", 1) + 1));
 }
 
-async function etcdOfCluster({ env }: CliContext): Promise<EtcdConfig> {
-  const name = await clusterToJoin(env);
-  const state = name === undefined ? undefined : await readClusterState(env, name);
-  if (state?.etcd !== undefined) return { servers: state.etcd };
-  const why = state === undefined ? "no kubelab cluster runs" : `cluster ${state.name} keeps its state elsewhere`;
-  throw new LabError("USAGE", `no etcd is named, and ${why}`, "Name it: --etcd http://127.0.0.1:2379.");
+/** @param given the name of a running cluster; default: any, if they all have one etcd @throws LabError USAGE */
+async function etcdOfCluster({ env }: CliContext, given: string | undefined): Promise<EtcdConfig> {
+  const names = await runningClusterNames(env);
+  const states = (await Promise.all(names.map((name) => readClusterState(env, name)))).filter(
+    (one) => one !== undefined,
+  );
+  const named = given ?? namedCluster(env);
+  const places = new Set(states.flatMap(({ etcd }) => etcd?.join() ?? []));
+  const running = `Running: ${names.join(", ")}. Name one with --cluster.`;
+  if (named === undefined && places.size > 1) {
+    throw new LabError("USAGE", "no etcd is named, and the running clusters use different ones", running);
+  }
+  const state = states.find(({ name, etcd }) => (named === undefined ? etcd !== undefined : name === named));
+  if (state?.etcd !== undefined) return { servers: state.etcd, ...state.etcdFiles };
+  const hint = "Name it: --etcd http://127.0.0.1:2379.";
+  if (names.length === 0) throw new LabError("USAGE", "no etcd is named, and no kubelab cluster runs", hint);
+  if (named !== undefined && state === undefined) {
+    throw new LabError("USAGE", `no cluster named ${named} is running`, running);
+  }
+  const where = named ?? names.join(", ");
+  throw new LabError("USAGE", `no etcd is named, and cluster ${where} keeps its state elsewhere`, hint);
 }
 
 /** `pods/default/` is below /registry/. */

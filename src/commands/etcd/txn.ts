@@ -9,13 +9,12 @@ import type { KeyValue, RequestOp } from "../../controlplane/storage/etcd/messag
 import { conditional } from "../../controlplane/storage/etcd/requests.js";
 import { RANGE, TXN } from "../../controlplane/storage/etcd/rpcs.js";
 import { readObjects } from "../../kubectl/write.js";
-import type { EtcdOptions } from "../../testbed/etcd-options.js";
 import { redactBody } from "../../trace/redact-body.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { answered, keyFrom, type OpenedEtcd, openEtcd, TIMEOUT_MS } from "./open.js";
-import { revisionsText, shownKey, shownValue } from "./value.js";
+import { answered, keyFrom, type OpenedEtcd, openEtcd, TIMEOUT_MS, type WhichEtcd } from "./open.js";
+import { patchLines, revisionsText, shownKey, shownValue } from "./value.js";
 
 export interface TxnOptions {
   readonly filename?: string;
@@ -42,7 +41,7 @@ const HINT = "For example: kubelab etcd txn -f configmap.yaml, or kubelab etcd t
 export async function runTxn(
   context: CliContext,
   word: string | undefined,
-  options: TxnOptions & EtcdOptions,
+  options: TxnOptions & WhichEtcd,
 ): Promise<void> {
   const wanted = await wantedOf(context, word, options);
   await using etcd = await openEtcd(context, options);
@@ -138,17 +137,15 @@ function withServerFields(
   return { ...object, metadata, ...(object["status"] === undefined ? defined({ status }) : {}) };
 }
 
-/** What the put would change in the current object. */
+/** What the put would change in the current object, or all that a new one has. */
 function changeLines(
   { codec }: OpenedEtcd,
   object: KubeObject | undefined,
   current: KeyValue | undefined,
   { showSecrets = false }: TxnOptions,
 ): string[] {
-  if (object === undefined || current === undefined) return [];
-  const before = shownValue(codec, current, showSecrets).object;
+  if (object === undefined) return [];
+  const before = current && shownValue(codec, current, showSecrets).object;
   const after = showSecrets ? object : redactBody(object);
-  return jsonDiff(before, after).map(
-    ({ op, path, value }) => `        ${op} ${path}${value === undefined ? "" : ` ${JSON.stringify(value)}`}`,
-  );
+  return patchLines(jsonDiff(before ?? {}, after)).map((line) => `        ${line}`);
 }

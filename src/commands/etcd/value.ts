@@ -2,8 +2,11 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { StorageCodec } from "../../controlplane/storage/etcd/codec.js";
 import { UndecodableError } from "../../controlplane/storage/etcd/errors.js";
 import type { KeyValue } from "../../controlplane/storage/etcd/messages.js";
+import type { Change } from "../../trace/events.js";
 import { redactBody } from "../../trace/redact-body.js";
 import { redactText } from "../../trace/redact-text.js";
+import { alignedLines } from "../../trace/table.js";
+import { wrap } from "../../trace/text.js";
 import { counted } from "../../util/counted.js";
 import { defined } from "../../util/defined.js";
 
@@ -88,4 +91,22 @@ export function revisionsText({ createRevision, modRevision, version, lease }: S
 export function valueText({ format, bytes, object, problem }: ShownValue): string {
   const what = object === undefined ? (problem ?? "") : `a ${object.kind} of ${object.apiVersion}`;
   return `${format}, ${counted(bytes, "byte")}${what === "" ? "" : `: ${what}`}`;
+}
+
+/** `replace /data/x "3"` */
+export function patchLines(changes: readonly Change[]): string[] {
+  return changes.map(({ op, path, value }) => `${op} ${path}${value === undefined ? "" : ` ${JSON.stringify(value)}`}`);
+}
+
+/** One line per key, which stands last because it is the longest; in a narrow terminal it is broken below itself. */
+export function keyTable(keys: readonly ShownKey[], columns: number): string[] {
+  const numbers = keys.map(({ createRevision, modRevision, version }) =>
+    [createRevision, modRevision, version].map(String),
+  );
+  const lines = alignedLines([["CREATE", "MOD", "VERSION"], ...numbers]);
+  const left = Math.max(...lines.map(({ length }) => length)) + 2;
+  const names = keys.map(({ key, lease }) => (lease === undefined ? key : `${key} (lease ${lease})`));
+  return ["KEY", ...names].flatMap((name, row) =>
+    wrap(name, columns - left).map((part, i) => ((i === 0 && lines[row]) || "").padEnd(left) + part),
+  );
 }

@@ -4,13 +4,12 @@ import { stay } from "../../cli/stay.js";
 import { EtcdError } from "../../controlplane/storage/etcd/errors.js";
 import { type Event, EventType } from "../../controlplane/storage/etcd/messages.js";
 import { prefixRange } from "../../controlplane/storage/etcd/ranges.js";
-import type { EtcdOptions } from "../../testbed/etcd-options.js";
 import type { Change } from "../../trace/events.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { explained, keyFrom, type OpenedEtcd, openEtcd } from "./open.js";
-import { type ShownKey, type ShownValue, shownKey, shownValue, valueText } from "./value.js";
+import { explained, keyFrom, type OpenedEtcd, openEtcd, type WhichEtcd } from "./open.js";
+import { patchLines, type ShownKey, type ShownValue, shownKey, shownValue, valueText } from "./value.js";
 
 export interface WatchOptions {
   readonly fromRev?: number;
@@ -23,7 +22,7 @@ export interface WatchOptions {
 interface ShownEvent extends ShownKey {
   readonly type: "PUT" | "DELETE";
   readonly value?: ShownValue;
-  /** against the version before; absent for a new key */
+  /** against the version before, or nothing for a new key; absent if etcd no longer has that version */
   readonly changes?: readonly Change[];
 }
 
@@ -34,11 +33,7 @@ const RESUME_DELAY_MS = 1_000;
  * Prints each change of the keys of a prefix, until Ctrl-C or the end of --duration.
  * @throws LabError as `openEtcd`; FAILED when etcd no longer has the changes
  */
-export async function runWatch(
-  context: CliContext,
-  prefix: string,
-  options: WatchOptions & EtcdOptions,
-): Promise<void> {
+export async function runWatch(context: CliContext, prefix: string, options: WatchOptions & WhichEtcd): Promise<void> {
   await using etcd = await openEtcd(context, options);
   const clock = new SystemClock();
   await stay(context, { clock, durationMs: options.duration, status: `watching ${keyFrom(prefix)}` }, [
@@ -53,6 +48,7 @@ async function follow(
   { fromRev = 0, showSecrets = false }: WatchOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  // 0: from now on
   let startRevision = fromRev;
   const range = prefixRange(keyFrom(prefix));
   while (!signal.aborted) {
@@ -62,11 +58,19 @@ async function follow(
         signal,
       )) {
         if (response.canceled) throw cancelled(startRevision, Number(response.compactRevision), response.cancelReason);
+        const revision = Number(response.header?.revision ?? 0);
+        if (response.created) {
+          if (startRevision > revision + 1)
+            context.notice(`etcd is at revision ${revision}: the watch waits for revision ${startRevision}`);
+          startRevision ||= revision + 1;
+          continue;
+        }
         await etcd.codec.prepare(
           response.events.flatMap(({ kv, prevKv }) => [kv, prevKv].filter((one) => one !== undefined)),
         );
         for (const event of response.events) print(context, shownEvent(etcd, event, showSecrets));
-        startRevision = Math.max(startRevision, Number(response.header?.revision ?? 0) + 1);
+        // The header can be ahead of them.
+        startRevision = Math.max(startRevision, Number(response.events.at(-1)?.kv?.modRevision ?? 0) + 1);
       }
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error;
@@ -88,21 +92,25 @@ function shownEvent({ codec }: OpenedEtcd, { type, kv, prevKv }: Event, showsSec
   const before = prevKv === undefined ? undefined : shownValue(codec, prevKv, showsSecrets);
   if (type === EventType.DELETE) return { type: "DELETE", ...shownKey(kv), ...defined({ value: before }) };
   const value = shownValue(codec, kv, showsSecrets);
-  const changes = before === undefined ? undefined : changesOf(before, value);
-  return { type: "PUT", ...shownKey(kv), value, ...defined({ changes }) };
+  const isNew = kv.createRevision === kv.modRevision;
+  return { type: "PUT", ...shownKey(kv), value, ...defined({ changes: changesOf(before, value, isNew) }) };
 }
 
-function changesOf(before: ShownValue, after: ShownValue): readonly Change[] | undefined {
-  return before.object === undefined || after.object === undefined ? undefined : jsonDiff(before.object, after.object);
+function changesOf(
+  before: ShownValue | undefined,
+  { object }: ShownValue,
+  isNew: boolean,
+): readonly Change[] | undefined {
+  return object === undefined || (before?.object === undefined && !isNew)
+    ? undefined
+    : jsonDiff(before?.object ?? {}, object);
 }
 
 function print(context: CliContext, event: ShownEvent | undefined): void {
   if (event === undefined) return;
   const { type, key, modRevision, version, value, changes } = event;
   const what = type === "PUT" ? `version ${version}; ` : "it was ";
-  const lines = (changes ?? []).map(
-    ({ op, path, value: to }) => `  ${op} ${path}${to === undefined ? "" : ` ${JSON.stringify(to)}`}`,
-  );
+  const lines = patchLines(changes ?? []).map((line) => `  ${line}`);
   const same = changes?.length === 0 ? ["  no visible change (or a masked one)"] : [];
   const head = `${modRevision} ${type} ${key}`;
   const about = `  ${what}${value === undefined ? "compacted" : valueText(value)}`;

@@ -7,6 +7,7 @@ import { encodeProtobuf } from "../../../src/apimachinery/scheme/protobuf/envelo
 import { EtcdClient } from "../../../src/controlplane/storage/etcd/client.js";
 import { openEndpoints } from "../../../src/controlplane/storage/etcd/endpoints.js";
 import { COMPACT, LEASE_GRANT, TXN } from "../../../src/controlplane/storage/etcd/rpcs.js";
+import { type ClusterState, writeClusterState } from "../../../src/testbed/cluster-state.js";
 import { TestEtcd } from "../../support/etcd.js";
 import { suiteNeeding } from "../../support/requirements.js";
 import { runInProcess } from "../../support/run-cli.js";
@@ -110,7 +111,8 @@ suiteNeeding(["etcd"], "kubelab etcd", () => {
     const ahead = await run("get", A, "--rev", String(second + 1_000_000));
     expect([ahead.code, ahead.stderr]).toEqual([1, expect.stringContaining("etcd has not come so far")]);
     const compacted = await run("watch", "--from-rev", String(first), "--duration", "10s");
-    expect([compacted.code, compacted.stderr]).toEqual([1, expect.stringContaining("; the oldest is ")]);
+    const why = `revision ${first} has been compacted; the oldest is ${second}`;
+    expect([compacted.code, compacted.stderr]).toEqual([1, expect.stringContaining(why)]);
   });
 
   test("watch: each change as a JSON patch, from a revision on, with masked Secrets", async () => {
@@ -126,6 +128,24 @@ suiteNeeding(["etcd"], "kubelab etcd", () => {
     expect(stdout).toContain('  replace /data/x "3"');
     expect(stdout).toContain('  add /type "Opaque"');
     expect(stdout).not.toContain(SECRET.data.pw);
+  });
+
+  test("watch: a new key is a patch from nothing; a revision to come is waited for", async () => {
+    const key = "/registry/configmaps/default/new";
+    const from = await put(key, JSON.stringify(configMap("1")));
+    const stop = new AbortController();
+    const { stdout } = await runInProcess(["etcd", "watch", key, "--from-rev", String(from), "--etcd", etcd.url], {
+      signal: stop.signal,
+      onStdout: (text) => text.includes("/data") && stop.abort(),
+    });
+    expect(stdout).toContain('  add /kind "ConfigMap"\n');
+    expect(stdout).toContain('  add /data {"x":"1"}');
+    const end = new AbortController();
+    const { stderr } = await runInProcess(["etcd", "watch", "--from-rev", String(from + 1_000), "--etcd", etcd.url], {
+      signal: end.signal,
+      onStderr: (text) => text.includes("waits") && end.abort(),
+    });
+    expect(stderr).toContain(`etcd is at revision ${from}: the watch waits for revision ${from + 1_000}`);
   });
 
   test("txn: shows the compare and both branches; writes only with --write; a failed compare exits with 1", async () => {
@@ -147,6 +167,7 @@ suiteNeeding(["etcd"], "kubelab etcd", () => {
     expect(JSON.parse(stdout).keys[0].object).toMatchObject({ metadata: { uid: "u", namespace: "default" } });
     expect((await run("txn", A, "--delete", "--write")).stdout).toContain("then: done at revision");
     expect((await run("get", A)).stdout).toMatch(/^0 keys/);
+    expect((await run("txn", "-f", given)).stdout).toMatch(/^ +add \/data \{"x":"five"\}$/m);
   });
 
   test("txn: what it cannot do is one sentence", async () => {
@@ -174,4 +195,30 @@ test("no etcd: one that does not answer is named, exit 3; none at all, exit 2", 
     2,
     expect.stringContaining("no etcd is named, and no kubelab cluster runs"),
   ]);
+});
+
+test("clusters on different etcds: one of them must be named; with its files", async () => {
+  const env = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), "kubelab-etcd-states-")) };
+  const common = { version: 1, pid: process.pid, url: "https://127.0.0.1:1", kubeVersion: "1.25", nodes: 0 } as const;
+  const state = (name: string, more: Partial<ClusterState>) =>
+    writeClusterState(env, { ...common, name, kubeconfig: "/k", speed: 1, ...more });
+  await state("memory", {});
+  await state("one", { etcd: ["http://127.0.0.1:1"] });
+  const ended = (...args: string[]) => runInProcess(["etcd", "get", ...args], { env });
+  // The only one that any of them has.
+  expect((await ended()).stderr).toContain("etcd does not answer: http://127.0.0.1:1: ");
+  await state("two", { etcd: ["https://127.0.0.1:2"], etcdFiles: { caFile: "/no/ca" } });
+  const table: readonly (readonly [args: readonly string[], code: number, said: string])[] = [
+    [[], 2, "no etcd is named, and the running clusters use different ones"],
+    [[], 2, "Running: memory, one, two. Name one with --cluster."],
+    [["--cluster", "one"], 3, "etcd does not answer: http://127.0.0.1:1: "],
+    [["--cluster", "two"], 2, "cannot read /no/ca: no such file or folder"],
+    [["--cluster", "memory"], 2, "no etcd is named, and cluster memory keeps its state elsewhere"],
+    [["--cluster", "gone"], 2, "no cluster named gone is running"],
+    [["--cluster", "one", "--etcd", "http://127.0.0.1:1"], 2, "--etcd and --cluster are two names for one etcd"],
+  ];
+  for (const [args, code, said] of table) {
+    const { code: actual, stderr } = await ended(...args);
+    expect([actual, stderr.replaceAll(/\s+/g, " ")]).toEqual([code, expect.stringContaining(said)]);
+  }
 });
