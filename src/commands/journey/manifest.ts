@@ -36,6 +36,8 @@ export function manifestFromWord(word: string): JourneyManifest {
   if (kind === undefined || rest.length > 0) {
     throw new LabError("USAGE", `${JSON.stringify(word)} names neither a pod nor a Deployment`, WORD_HINT);
   }
+  if (name === "")
+    throw new LabError("USAGE", `${JSON.stringify(word)} has no name: write ${kind.toLowerCase()}/NAME`, WORD_HINT);
   if (!NAME.test(name) || name.length > 253) {
     throw new LabError("USAGE", `${JSON.stringify(name)} is not the name of a ${kind}`, WORD_HINT);
   }

@@ -33,6 +33,7 @@ export interface Plan {
 
 const METHODS = { create: "POST", get: "GET", update: "PUT", patch: "PATCH", delete: "DELETE" } as const;
 const HINT = "For example: kubelab request create pod/web, or kubelab request -f pod.yaml.";
+const PATCH_HINT = `For example: -p '{"metadata":{"labels":{"a":"b"}}}'`;
 
 type Reading = Parameters<typeof readObjects>[0];
 
@@ -82,13 +83,13 @@ function checked(object: KubeObject | undefined, file: string): KubeObject {
 }
 
 function patchOf(text: string | undefined, type: AskedOptions["type"]): Pick<Plan, "body" | "contentType"> {
-  if (text === undefined) throw usage(`patch needs a patch: -p '{"metadata":{"labels":{"a":"b"}}}'`);
+  if (text === undefined) throw new LabError("USAGE", "patch needs a patch", PATCH_HINT);
   const contentType: PatchType =
     type === "json" ? "application/json-patch+json" : type === "merge" ? "application/merge-patch+json" : STRATEGIC;
   try {
     return { body: JSON.parse(text), contentType };
   } catch (cause) {
-    throw new LabError("USAGE", `the patch is not JSON: ${messageOf(cause)}`, HINT, { cause });
+    throw new LabError("USAGE", `the patch is not JSON: ${messageOf(cause)}`, PATCH_HINT, { cause });
   }
 }
 

@@ -17,7 +17,8 @@ const words: readonly (readonly [string, RegExp | string])[] = [
   ["toString/web", /"toString\/web" names neither/],
   ["web", /"web" names neither/],
   ["pod/a/b", /"pod\/a\/b" names neither/],
-  ["pod/", /"" is not the name of a Pod/],
+  ["pod/", /"pod\/" has no name: write pod\/NAME$/],
+  ["deploy", /"deploy" has no name: write deployment\/NAME$/],
   ["pod/Web", /"Web" is not the name of a Pod/],
   [`pod/${"a".repeat(254)}`, /is not the name of a Pod/],
 ];

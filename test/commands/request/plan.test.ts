@@ -25,6 +25,7 @@ const wrong: readonly (readonly [line: string, options: Partial<AskedOptions>, m
   ["list pods", {}, /^"list" is not a verb: they are create, get, update, patch, delete$/],
   ["create", {}, /^create needs an object/],
   ["create secret/s", {}, /^"secret\/s" names neither a pod nor a Deployment$/],
+  ["create pod", {}, /^"pod" has no name: write pod\/NAME$/],
   ["create pod/web", { filename: "pod.yaml" }, /^both pod\/web and pod.yaml name an object$/],
   ["get", {}, /^get needs an object: pod\/web$/],
   ["get pods", { filename: "pod.yaml" }, /^get takes an object, not a file$/],
@@ -47,6 +48,10 @@ for (const [line, options, message] of wrong) {
     expect(failure).toMatchObject({ message: expect.stringMatching(message), exitCode: 2 });
   });
 }
+
+test("request patch with a patch that is no JSON: the hint has one", async () => {
+  await expect(plan("patch pod/web", { patch: "{" })).rejects.toMatchObject({ hint: expect.stringContaining(`-p '{`) });
+});
 
 const right: readonly (readonly [line: string, options: Partial<AskedOptions>, plan: object])[] = [
   ["", { filename: "pod.yaml" }, { method: "POST", body: { kind: "Pod" } }],
