@@ -44,14 +44,14 @@ async function openInEtcd(
   onPublished: OnPublished,
 ): Promise<ClusterState> {
   const { watchBacklog } = options;
-  const [{ openEtcd }, { kindsByKey }] = await Promise.all([
+  const [{ openEtcd }, { keySpace }] = await Promise.all([
     import("./storage/etcd/open.js"),
     import("./storage/etcd/kind-of-key.js"),
   ]);
   const { storage, identity } = await openEtcd(
     etcd,
     {
-      kindOf: kindsByKey(definitions),
+      ...keySpace(definitions),
       makeIdentity: () => makeIdentity(options),
       report: reporter(options),
     },

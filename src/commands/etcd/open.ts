@@ -5,7 +5,7 @@ import { StorageCodec } from "../../controlplane/storage/etcd/codec.js";
 import type { EtcdConfig } from "../../controlplane/storage/etcd/config.js";
 import { openEndpoints } from "../../controlplane/storage/etcd/endpoints.js";
 import { EtcdError } from "../../controlplane/storage/etcd/errors.js";
-import { kindsByKey } from "../../controlplane/storage/etcd/kind-of-key.js";
+import { keySpace } from "../../controlplane/storage/etcd/kind-of-key.js";
 import { checkReachable } from "../../controlplane/storage/etcd/open.js";
 import { readClusterState, runningClusterNames } from "../../testbed/cluster-state.js";
 import { type EtcdOptions, etcdConfig } from "../../testbed/etcd-options.js";
@@ -51,7 +51,7 @@ export async function openEtcd(context: CliContext, options: WhichEtcd): Promise
   return { client, codec: new StorageCodec(kindOf), [Symbol.asyncDispose]: close };
 }
 
-const kindBelowRoot = kindsByKey(RESOURCES);
+const { kindOf: kindBelowRoot } = keySpace(RESOURCES);
 
 /** The kind of a key, also below another root: kube-apiserver's is --etcd-prefix. */
 function kindOf(key: string) {

@@ -17,6 +17,8 @@ interface Known {
   readonly before: DecodedEntry | undefined;
 }
 
+/** Reports that are remembered. */
+const MAX_REPORTED = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -26,6 +28,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
  */
 export class DecodedValues {
   readonly #known = new Map<string, Known>();
+  /** the version of each key that was reported */
+  readonly #reported = new Map<string, bigint>();
   #bytes = 0;
   #hasManagedFields = false;
 
@@ -54,9 +58,17 @@ export class DecodedValues {
       return this.#entry(kv);
     } catch (error) {
       if (!(error instanceof UndecodableError)) throw error;
-      this.reportUndecodable(error);
+      this.#report(error, kv.modRevision);
       return undefined;
     }
+  }
+
+  /** Each list of the resource reads the value again. */
+  #report(error: UndecodableError, modRevision: bigint): void {
+    if (this.#reported.get(error.key) === modRevision) return;
+    if (this.#reported.size >= MAX_REPORTED) this.#reported.clear();
+    this.#reported.set(error.key, modRevision);
+    this.reportUndecodable(error);
   }
 
   #entry(kv: KeyValue): DecodedEntry {

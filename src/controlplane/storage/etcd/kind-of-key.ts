@@ -2,8 +2,14 @@ import type { ResourceDefinition } from "../../registry/definition.js";
 import { resourceKeys } from "../../registry/keys.js";
 import type { KindOfKey } from "./codec.js";
 
-/** The kinds of all keys: by the first two parts of a key, or the first three (`/registry/services/specs/`). */
-export function kindsByKey(definitions: readonly ResourceDefinition[]): KindOfKey {
+/** The kinds of all keys, and their beginnings: `/registry/pods/`. */
+export interface KeySpace {
+  readonly kindOf: KindOfKey;
+  readonly prefixes: readonly string[];
+}
+
+/** By the first two parts of a key, or the first three (`/registry/services/specs/`). */
+export function keySpace(definitions: readonly ResourceDefinition[]): KeySpace {
   const byPrefix = new Map<string, ResourceDefinition>();
   for (const definition of definitions) {
     const isStored = definition.virtual !== true && definition.storedAs === undefined;
@@ -12,9 +18,10 @@ export function kindsByKey(definitions: readonly ResourceDefinition[]): KindOfKe
   // The leases of API servers.
   const endpoints = byPrefix.get("/registry/services/endpoints/");
   if (endpoints !== undefined) byPrefix.set("/registry/masterleases/", endpoints);
-  return (key) => {
+  const kindOf: KindOfKey = (key) => {
     const second = key.indexOf("/", key.indexOf("/", 1) + 1);
     const third = key.indexOf("/", second + 1);
     return byPrefix.get(key.slice(0, second + 1)) ?? byPrefix.get(key.slice(0, third + 1));
   };
+  return { kindOf, prefixes: [...byPrefix.keys()] };
 }

@@ -1,9 +1,11 @@
 import type { ClusterIdentity } from "../cluster-identity.js";
 import { EtcdClient } from "./client.js";
-import { type KindOfKey, StorageCodec } from "./codec.js";
+import { StorageCodec } from "./codec.js";
 import type { EtcdConfig } from "./config.js";
 import { openEndpoints } from "./endpoints.js";
+import { foreignKeys } from "./foreign-keys.js";
 import { sharedIdentity } from "./identity.js";
+import type { KeySpace } from "./kind-of-key.js";
 import { RANGE } from "./rpcs.js";
 import { startProblem } from "./start-problem.js";
 import { EtcdStorage, type EtcdStorageOptions } from "./store.js";
@@ -11,8 +13,7 @@ import { EtcdStorage, type EtcdStorageOptions } from "./store.js";
 /** How long the start waits for the first answer. */
 const DIAL_TIMEOUT_MS = 10_000;
 
-export interface OpenEtcdDeps {
-  readonly kindOf: KindOfKey;
+export interface OpenEtcdDeps extends KeySpace {
   readonly makeIdentity: () => Promise<ClusterIdentity>;
   readonly report: (problem: string) => void;
 }
@@ -28,16 +29,20 @@ export interface OpenedEtcd {
  */
 export async function openEtcd(
   config: EtcdConfig,
-  { kindOf, makeIdentity, report }: OpenEtcdDeps,
+  { kindOf, prefixes, makeIdentity, report }: OpenEtcdDeps,
   options: EtcdStorageOptions = {},
   dialTimeoutMs = DIAL_TIMEOUT_MS,
 ): Promise<OpenedEtcd> {
   const client = new EtcdClient(await openEndpoints(config));
   try {
     await checkReachable(client, config, dialTimeoutMs);
+    // Not worth a failed start: a user may be refused what is between the resources.
+    const looking = foreignKeys(client, prefixes, dialTimeoutMs).catch(() => undefined);
     const identity = await sharedIdentity(client, makeIdentity, dialTimeoutMs).catch((error: unknown) => {
       throw startProblem(config, [error], error);
     });
+    const foreign = await looking;
+    if (foreign !== undefined) report(foreign);
     return { storage: new EtcdStorage({ client, codec: new StorageCodec(kindOf), report }, options), identity };
   } catch (error) {
     client.close();

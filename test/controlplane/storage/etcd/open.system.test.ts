@@ -13,14 +13,16 @@ import { suiteNeeding } from "../../../support/requirements.js";
 
 let made = 0;
 
-function open(config: EtcdConfig) {
+function open(config: EtcdConfig, problems: string[] = []) {
   const pem = (what: string) => `-----BEGIN ${what} ${++made}-----`;
   const makeIdentity = async () => ({
     caCertificatePem: pem("CA"),
     caKeyPem: pem("CA KEY"),
     serviceAccountKeyPem: pem("KEY"),
   });
-  return openEtcd(config, { kindOf: () => undefined, makeIdentity, report: () => {} }, {}, 5_000);
+  const prefixes = ["/registry/services/specs/", "/registry/pods/"];
+  const deps = { kindOf: () => undefined, prefixes, makeIdentity, report: (one: string) => void problems.push(one) };
+  return openEtcd(config, deps, {}, 5_000);
 }
 
 async function failure(config: EtcdConfig): Promise<string> {
@@ -69,6 +71,26 @@ suiteNeeding(["etcd"], "opening etcd", () => {
       expect(await failure(config)).toBe(
         "BAD_FILE etcd's key /kubelab/identity does not have the cluster's CA and keys",
       );
+    } finally {
+      await etcd.stop();
+    }
+  });
+
+  test("keys that are of no resource are counted, and the first is named", async () => {
+    const etcd = await TestEtcd.start();
+    try {
+      const problems: string[] = [];
+      const keys = ["/registry/pods/a", "/registry/services/specs/a", "/registry0", "/other/a"];
+      for (const key of keys) await etcd.ctl("put", key, "x");
+      await (await open({ servers: [etcd.url] }, problems)).storage.close();
+      expect(problems).toEqual([]);
+      for (const key of ["/registry/zoo/a", "/registry/pods.x/a", "/registry/pods.x/b", "/registry/services/a"])
+        await etcd.ctl("put", key, "x");
+      await (await open({ servers: [etcd.url] }, problems)).storage.close();
+      const first = '"/registry/pods.x/a"';
+      expect(problems).toEqual([
+        `etcd has 4 keys below /registry/ of no kind that is served here, first ${first}: left as they are`,
+      ]);
     } finally {
       await etcd.stop();
     }

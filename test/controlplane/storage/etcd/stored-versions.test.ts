@@ -3,9 +3,9 @@ import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
 import { encodeProtobuf } from "../../../../src/apimachinery/scheme/protobuf/envelope.js";
 import { resourcesFor } from "../../../../src/controlplane/registry/table.js";
 import { StorageCodec } from "../../../../src/controlplane/storage/etcd/codec.js";
-import { kindsByKey } from "../../../../src/controlplane/storage/etcd/kind-of-key.js";
+import { keySpace } from "../../../../src/controlplane/storage/etcd/kind-of-key.js";
 
-const codec = new StorageCodec(kindsByKey(resourcesFor("1.25")));
+const codec = new StorageCodec(keySpace(resourcesFor("1.25")).kindOf);
 const metadata = { name: "a", namespace: "default", uid: "u", creationTimestamp: "2026-01-02T03:04:05Z" };
 
 /** What is stored, and what is read from it. */
