@@ -133,6 +133,9 @@ function placeOf({ servers, ...etcdFiles }: EtcdConfig): Pick<ClusterState, "etc
   };
 }
 
+/** The first ones are enough: the log has all. */
+const MAX_START_PROBLEMS = 20;
+
 /** @returns what gives the problems that the API server has reported until then, and ends the collection */
 function apiServerProblems(trace: Trace): () => readonly string[] | undefined {
   const problems: string[] = [];
@@ -140,7 +143,8 @@ function apiServerProblems(trace: Trace): () => readonly string[] | undefined {
   trace.addSink({
     level: 0,
     write(event) {
-      if (!isOver && event.kind === "error" && event.actor === "apiserver") problems.push(event.message);
+      if (isOver || problems.length >= MAX_START_PROBLEMS) return;
+      if (event.kind === "error" && event.actor === "apiserver") problems.push(event.message);
     },
   });
   return () => {
