@@ -17,7 +17,7 @@ if pid == 0:
     for fd in (0, 1, 2):
         os.dup2(inner, fd)
     os.execvp(argv[0], argv)
-output, mark, status, end = b"", 0, None, time.time() + 40
+output, mark, status, end = b"", 0, None, time.time() + 20
 while time.time() < end:
     ready, _, _ = select.select([main], [], [], 0.05)
     if ready:
