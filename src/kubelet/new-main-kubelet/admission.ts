@@ -48,6 +48,7 @@ export function newShutdownManager(kubelet: Kubelet): NodeShutdownManager {
         const killDeps = { ...kubelet.recording, podWorkers: kubelet.podWorkers };
         return killPodNow(killDeps, pod, { isEvicted: false, gracePeriodOverrideSeconds, statusFunc }, signal);
       },
+      writeStatuses: (pods, signal) => kubelet.statusManager.syncEnded(pods, signal),
       syncNodeStatus: (signal) => kubelet.deps.agent.heartbeat.update(signal),
     },
     { periods: shutdownPeriods(kubelet.config), kubeVersion: kubelet.options.kubeVersion },

@@ -4,6 +4,7 @@ import { factFor } from "../../release/facts.js";
 import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
+import { orAborted } from "../../util/concurrency.js";
 import { messageOf } from "../../util/errors.js";
 import type { PodAdmitHandler, PodAdmitResult } from "../lifecycle-admission/admit.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
@@ -22,6 +23,10 @@ const NOT_ADMITTED = {
   message: "Pod was rejected as the node is shutting down.",
 } as const;
 
+/** How long the last statuses may take, and how often they are tried. */
+const STATUS_PATIENCE_MS = 5_000;
+const STATUS_RETRY_MS = 100;
+
 export interface NodeShutdownDeps {
   readonly getActivePods: () => readonly V1Pod[];
   /** ends a pod, and waits until none of its containers runs. @throws Error when that takes too long */
@@ -32,6 +37,8 @@ export interface NodeShutdownDeps {
     signal: AbortSignal,
   ) => Promise<void>;
   readonly agent: { recordEvent(type: "Normal" | "Warning", reason: string, message: string): void };
+  /** writes the statuses of pods that have ended. @returns the pods that still run, or whose status could not be written */
+  readonly writeStatuses: (pods: readonly V1Pod[], signal: AbortSignal) => Promise<readonly V1Pod[]>;
   /** writes the node's status at once: it is not ready any more */
   readonly syncNodeStatus: (signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
@@ -81,9 +88,34 @@ export class NodeShutdownManager implements PodAdmitHandler {
       ]);
       this.#note("kubelet_graceful_shutdown_start_time_seconds");
       for (const group of groups) await this.#endGroup(group, signal);
+      const pods = groups.flatMap((group) => group.pods);
+      await this.#writeStatuses(pods, signal);
       this.#note("kubelet_graceful_shutdown_end_time_seconds");
       trace.emit({ kind: "note", text: "Shutdown manager completed processing shutdown event" }, { actor: "kubelet" });
     });
+  }
+
+  /** Without this, the process would end before its last pods are `Failed` in the API. Upstream leaves it to the time that is left. */
+  async #writeStatuses(pods: readonly V1Pod[], signal: AbortSignal): Promise<void> {
+    const { clock, trace, writeStatuses } = this.deps;
+    using limit = new ChildAbort(signal);
+    const over = clock.sleep(STATUS_PATIENCE_MS, limit.signal).then(() => limit.abort());
+    over.catch(() => {});
+    let left = pods;
+    try {
+      while (left.length > 0) {
+        left = await orAborted(writeStatuses(left, limit.signal), limit.signal);
+        if (left.length > 0) await clock.sleep(STATUS_RETRY_MS, limit.signal);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!limit.signal.aborted) throw error;
+      const message = `the last status of ${left.map(podText).join(", ")} was not written within ${durationText(STATUS_PATIENCE_MS)}`;
+      const hint = "The API server shows an older one until the node's next kubelet writes it.";
+      trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+    } finally {
+      limit.abort();
+    }
   }
 
   #note(name: "kubelet_graceful_shutdown_start_time_seconds" | "kubelet_graceful_shutdown_end_time_seconds"): void {

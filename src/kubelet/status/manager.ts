@@ -156,6 +156,32 @@ export class StatusManager {
     });
   }
 
+  /**
+   * Sends the statuses of pods that have ended, whatever was sent before: a phase that was held back while containers ran.
+   * @returns the pods that may still run, or whose status was not sent
+   */
+  async syncEnded(pods: readonly V1Pod[], signal: AbortSignal): Promise<V1Pod[]> {
+    const { podManager, podDeletionSafety } = this.deps;
+    const left: V1Pod[] = [];
+    await this.#sending.run(async () => {
+      const { podToMirror } = podManager.getUidTranslations();
+      for (const pod of pods) {
+        const podUid = pod.metadata.uid;
+        const apiUid = podToMirror.has(podUid) ? podToMirror.get(podUid) : podUid;
+        const status = this.#statuses.get(podUid);
+        // The pod is gone, or has no object in the API.
+        if (status === undefined || apiUid === undefined || podManager.getPodByUid(podUid) === undefined) continue;
+        if (!podDeletionSafety.podCouldHaveRunningContainers(pod)) {
+          this.#writer.forget(apiUid);
+          await this.#syncVersion({ podUid, status }, signal);
+          if (this.#writer.isSent(apiUid, status) || !this.#statuses.has(podUid)) continue;
+        }
+        left.push(pod);
+      }
+    });
+    return left;
+  }
+
   /** Compares all statuses with what was sent and with the API server's state, and sends the differences. */
   async syncBatch(signal: AbortSignal): Promise<void> {
     await this.#sending.run(async () => {

@@ -7,7 +7,7 @@ import { groupByPriority, shutdownPeriods } from "../../../src/kubelet/nodeshutd
 import { NodeShutdownManager } from "../../../src/kubelet/nodeshutdown/manager.js";
 import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
-import { recordingTrace } from "../../support/trace.js";
+import { only, recordingTrace } from "../../support/trace.js";
 
 function makePod(name: string, priority: number | undefined, graceSeconds = 30): V1Pod {
   const spec = {
@@ -49,9 +49,14 @@ for (const [fields, want] of groups) {
 }
 
 /** @param endsAfterMs of each pod, once it is told to end */
-function start(pods: readonly V1Pod[], endsAfterMs: Readonly<Record<string, number>>, kubeVersion = "1.25") {
+function start(
+  pods: readonly V1Pod[],
+  endsAfterMs: Readonly<Record<string, number>>,
+  kubeVersion = "1.25",
+  writeStatuses: (pods: readonly V1Pod[]) => Promise<readonly V1Pod[]> = async () => [],
+) {
   const clock = new FakeClock();
-  const { trace } = recordingTrace(clock);
+  const { trace, events } = recordingTrace(clock);
   const startMs = clock.now();
   const told: string[] = [];
   const statuses: V1PodStatus[] = [];
@@ -73,10 +78,11 @@ function start(pods: readonly V1Pod[], endsAfterMs: Readonly<Record<string, numb
       },
       agent: { recordEvent: (type, reason, message) => told.push(`${type} ${reason}: ${message}`) },
       syncNodeStatus: async () => syncs++,
+      writeStatuses,
     },
     { periods: shutdownPeriods(setDefaults(fields, kubeVersion)), kubeVersion },
   );
-  return { clock, manager, metrics, told, statuses, syncs: () => syncs };
+  return { clock, events, manager, metrics, told, statuses, syncs: () => syncs };
 }
 
 const EVENT = "Normal NodeShutdown: Shutdown manager detected shutdown event";
@@ -125,6 +131,38 @@ test("shutdown: a failure of one pod does not hold up the others, and a group wi
   await manager.shutDown(signal);
   assert.equal(told.length, 2, "it happens once");
 });
+
+const UNWRITTEN = "the last status of d/crit was not written within 5 s";
+const writers: readonly [
+  what: string,
+  write: (nth: number) => Promise<number>,
+  afterMs: number,
+  errors: readonly string[],
+][] = [
+  ["are tried until they are written", async (nth) => (nth < 3 ? 1 : 0), 200, []],
+  ["that cannot be written are named", async () => 1, 5_000, [UNWRITTEN]],
+  ["that wait for an answer are named", () => new Promise(() => {}), 5_000, [UNWRITTEN]],
+];
+for (const [what, write, afterMs, errors] of writers) {
+  test(`shutdown: last statuses ${what}`, async () => {
+    const pods = [makePod("crit", CRITICAL)];
+    let calls = 0;
+    const { clock, events, manager } = start(pods, {}, "1.25", async (left) => left.slice(0, await write(++calls)));
+    let hasEnded = false;
+    const done = manager.shutDown(signal).then(() => {
+      hasEnded = true;
+    });
+    await clock.advance(afterMs - 1);
+    assert.equal(hasEnded, false);
+    await clock.advance(1);
+    await done;
+    assert.deepEqual(
+      only(events, "error").map(({ message }) => message),
+      errors,
+    );
+    assert.equal(clock.sleeping, 0);
+  });
+}
 
 test("shutdown: an abort ends the wait", async () => {
   const { manager } = start([makePod("stuck", 0)], { stuck: 3_600_000 });

@@ -61,6 +61,28 @@ describe("sending", () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  test("a final phase that was held back while containers ran is sent once they have ended", async () => {
+    const pod = makePod("a", { status: RUNNING });
+    const { manager, client, safety } = start([pod], () => ({ status: 200, body: pod }));
+    safety.couldRun = true;
+    manager.setPodStatus(pod, { phase: "Failed", reason: "Terminated" });
+    await manager.drain(new AbortController().signal);
+    const sent = () => client.requests.filter(({ method }) => method === "PATCH").map(({ body }) => body);
+    expect(JSON.stringify(sent())).not.toContain("Failed");
+    const { signal } = new AbortController();
+    expect(await manager.syncEnded([pod], signal)).toEqual([pod]);
+    safety.couldRun = false;
+    expect(await manager.syncEnded([pod, makePod("gone")], signal)).toEqual([]);
+    expect(sent().at(-1)).toMatchObject({ status: { phase: "Failed", reason: "Terminated" } });
+  });
+
+  test("a status that the API server refuses stays to be sent", async () => {
+    const pod = makePod("a", { status: RUNNING });
+    const { manager } = start([pod], () => ({ status: 500, body: {} }));
+    manager.setPodStatus(pod, { phase: "Failed", reason: "Terminated" });
+    expect(await manager.syncEnded([pod], new AbortController().signal)).toEqual([pod]);
+  });
+
   test("of several versions that wait only the newest is sent", async () => {
     const pod = makePod("a");
     const { manager, client } = start([pod], () => ({ status: 200, body: pod }));
