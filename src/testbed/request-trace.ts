@@ -7,7 +7,15 @@ const HOPS = new Set(["getExec", "getAttach", "getPortForward", "getContainerLog
 /** The runtime calls of these steps. */
 const CALLS = new Set(["Exec", "Attach", "PortForward"]);
 /** Stages of a request in which nothing is decided. */
-const UNDECIDED = new Set(["WithAuditInit", "WithRequestInfo", "WithRequestDeadline", "WriteObjectNegotiated"]);
+const UNDECIDED = new Set([
+  "WithAuditInit",
+  "WithRequestInfo",
+  "WithCacheControl",
+  "WithWarningRecorder",
+  "WithWaitGroup",
+  "WithRequestDeadline",
+  "WriteObjectNegotiated",
+]);
 /** The level of all other facts: other commands show how a cluster starts. */
 const SCENERY_LEVEL = 3;
 

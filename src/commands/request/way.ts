@@ -16,11 +16,11 @@ export interface WayStep {
 
 /** The part of the API server that a file of upstream belongs to. */
 const PARTS: readonly (readonly [RegExp, string])[] = [
-  [/\/endpoints\/filters\//, "filter"],
+  [/\/(?:endpoints|server)\/filters\//, "filter"],
   [/\/pkg\/admission\//, "admission"],
   [/\/negotiation\/|\/serializer\//, "codec"],
   [/\/responsewriters\//, "response"],
-  [/\/endpoints\/handlers\//, "handler"],
+  [/\/endpoints\/handlers\/|\/server\/(?:healthz|mux|routes)\/|\/pkg\/routes\//, "handler"],
   [/\/registry\/rest\//, "strategy"],
   [/\/storage\/cacher\//, "watches"],
   [/\/storage\/|\/registry\/generic\//, "storage"],

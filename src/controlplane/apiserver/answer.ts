@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Status } from "../../apimachinery/api/meta.js";
 import { StatusError, statusError } from "../../apimachinery/errors.js";
+import type { Upstream } from "../../trace/events.js";
 import { messageOf } from "../../util/errors.js";
 import type { Stage } from "../registry/stages.js";
 import type { Exchange } from "./exchange.js";
@@ -24,6 +25,11 @@ const WRITE_OBJECT = {
   func: "WriteObjectNegotiated",
 };
 
+const PATH_HANDLER = {
+  file: "staging/src/k8s.io/apiserver/pkg/server/mux/pathrecorder.go",
+  func: "pathHandler.ServeHTTP",
+};
+
 const gzipAsync = promisify(gzip);
 
 export interface ValueOptions {
@@ -41,6 +47,8 @@ export interface BodyOptions {
   readonly headers?: readonly string[];
   /** the length that decides between Content-Length and chunks; default: the body's. 0: always Content-Length */
   readonly framedBytes?: number;
+  /** what writes the body whatever the client accepts; default: it is in a format that the client accepts */
+  readonly writer?: Upstream;
 }
 
 /** Writes a complete body. */
@@ -49,7 +57,7 @@ export async function writeBody(
   code: number,
   body: string | Buffer,
   contentType: string | undefined,
-  { headers = [], framedBytes }: BodyOptions = {},
+  { headers = [], framedBytes, writer }: BodyOptions = {},
 ): Promise<void> {
   const { response, request } = exchange;
   exchange.bodies?.got(body);
@@ -69,7 +77,7 @@ export async function writeBody(
   if (isChunked) all.push("Transfer-Encoding", "chunked");
   else all.push("Content-Length", String(length));
   if (response.destroyed || response.headersSent) return;
-  exchange.report?.(answerStage(exchange, code, length, contentType));
+  if (exchange.report !== undefined) exchange.report(answerStage(exchange, code, length, contentType, writer));
   response.writeHead(code, all);
   response.end(body);
 }
@@ -80,13 +88,19 @@ export function answerStage(
   code: number,
   bytes: number,
   contentType = "nothing",
+  writer?: Upstream,
 ): Stage {
   const warned = warnings.length === 0 ? "" : `; Warning: ${warnings.join("; ")}`;
   return {
     what: `answer ${code}: ${bytes} bytes of ${contentType}`,
-    why: `${accept === undefined ? "the client names no format" : `Accept: ${accept}`}${warned}`,
-    upstream: WRITE_OBJECT,
+    why: `${formatReason(accept, writer)}${warned}`,
+    upstream: writer ?? WRITE_OBJECT,
   };
+}
+
+function formatReason(accept: string | undefined, writer: Upstream | undefined): string {
+  if (writer !== undefined) return "this path has one format, whatever the client accepts";
+  return accept === undefined ? "the client names no format" : `Accept: ${accept}`;
 }
 
 /** The headers that every response has, as a flat list. */
@@ -145,15 +159,14 @@ async function encode(
 }
 
 /** Writes a plain-text error such as `404 page not found`. Mirrors net/http's Error. */
-export async function writeText(exchange: Exchange, code: number, text: string): Promise<void> {
-  await writeBody(exchange, code, text, "text/plain; charset=utf-8", {
-    headers: ["X-Content-Type-Options", "nosniff"],
-  });
+export async function writeText(exchange: Exchange, code: number, text: string, writer: Upstream): Promise<void> {
+  const headers = ["X-Content-Type-Options", "nosniff"];
+  await writeBody(exchange, code, text, "text/plain; charset=utf-8", { headers, writer });
 }
 
 /** Writes the plain-text 404 for paths outside the API. */
 export function writePageNotFound(exchange: Exchange): Promise<void> {
-  return writeText(exchange, 404, "404 page not found\n");
+  return writeText(exchange, 404, "404 page not found\n", PATH_HANDLER);
 }
 
 /** @param headers additional ones, as a flat list of names and values */

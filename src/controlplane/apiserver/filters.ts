@@ -10,6 +10,7 @@ import type { Authenticator, AuthorizationAttributes, Authorizer, Credentials } 
 import type { ReportStage } from "../registry/stages.js";
 import { type Exchange, MAX_REQUEST_MS } from "./exchange.js";
 import { impersonate, isImpersonating } from "./impersonation.js";
+import { isLongRunning } from "./options.js";
 import type { RequestInfo } from "./request-info.js";
 
 const AUDIT_INIT = {
@@ -19,6 +20,18 @@ const AUDIT_INIT = {
 const REQUEST_INFO = {
   file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/requestinfo.go",
   func: "WithRequestInfo",
+};
+const CACHE_CONTROL = {
+  file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/cachecontrol.go",
+  func: "WithCacheControl",
+};
+const WARNING_RECORDER = {
+  file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go",
+  func: "WithWarningRecorder",
+};
+const WAIT_GROUP = {
+  file: "staging/src/k8s.io/apiserver/pkg/server/filters/waitgroup.go",
+  func: "WithWaitGroup",
 };
 const REQUEST_DEADLINE = {
   file: "staging/src/k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go",
@@ -106,13 +119,29 @@ export class Filters {
   }
 }
 
-/** Reports what the first filters found in the request itself. */
-function reportArrival({ request, info, auditId, timeoutMs, query, method }: Exchange, report: ReportStage): void {
+/** Reports what the first filters found in the request itself, and what they have set for its answer. */
+function reportArrival(exchange: Exchange, report: ReportStage): void {
+  const { request, info, auditId, method, cacheControl, upgrade } = exchange;
   const isOwn = request.headers["audit-id"] === undefined;
   report({ what: `audit ID ${auditId}`, why: isOwn ? "a new one" : "the client sent it", upstream: AUDIT_INIT });
   report({ what: aboutOf(info), why: `${method} ${info.path}`, upstream: REQUEST_INFO });
-  if (!query.has("timeout")) return;
-  const why = `timeout=${query.get("timeout")}, at most ${MAX_REQUEST_MS / 1000} s`;
+  const cached = "the answer is for this client alone; only the handlers of public documents replace it";
+  report({ what: `Cache-Control: ${cacheControl}`, why: cached, upstream: CACHE_CONTROL });
+  const warned = "each becomes a Warning header of the answer";
+  report({ what: "collect warnings", why: warned, upstream: WARNING_RECORDER });
+  if (upgrade !== undefined || isLongRunning(info)) return;
+  const waited = "it is not long-running: a server that closes lets it finish";
+  report({ what: "count it among the responses in progress", why: waited, upstream: WAIT_GROUP });
+  reportDeadline(exchange, report);
+}
+
+/** Only bodies have a deadline here. */
+function reportDeadline({ request, timeoutMs, query }: Exchange, report: ReportStage): void {
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  if ((length ?? "0") === "0" && encoding === undefined) return;
+  const limit = `${MAX_REQUEST_MS / 1000} s`;
+  const asked = query.get("timeout");
+  const why = `it is not long-running: ${asked === null ? `${limit}, as no timeout= says less` : `timeout=${asked}, at most ${limit}`}`;
   report({ what: `the body must be here in ${timeoutMs / 1000} s`, why, upstream: REQUEST_DEADLINE });
 }
 

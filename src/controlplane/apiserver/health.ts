@@ -4,6 +4,10 @@ import type { ServerCheck, Storage } from "../storage/storage.js";
 import { writeBody, writePageNotFound, writeText } from "./answer.js";
 import type { Exchange } from "./exchange.js";
 
+const HEALTHZ = "staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go";
+const ALL = { file: HEALTHZ, func: "handleRootHealth" };
+const SINGLE = { file: HEALTHZ, func: "adaptCheckToHandler" };
+
 /** What the checks look at. */
 export interface HealthSubjects {
   readonly storage: Pick<Storage, "health">;
@@ -65,12 +69,12 @@ export class Health {
     const found = this.#checks[endpoint].find((check) => check.name === name);
     if (found === undefined) return writePageNotFound(exchange);
     const { isHealthy, text } = await runCheck(found);
-    if (!isHealthy) return writeText(exchange, 500, text);
-    await writeBody(exchange, 200, text, "text/plain; charset=utf-8");
+    if (!isHealthy) return writeText(exchange, 500, text, SINGLE);
+    await writeBody(exchange, 200, text, "text/plain; charset=utf-8", { writer: SINGLE });
   }
 
   async #all(exchange: Exchange, endpoint: Endpoint): Promise<void> {
     const { isHealthy, text } = await runChecks(this.#checks[endpoint], endpoint, exchange.query);
-    await writeText(exchange, isHealthy ? 200 : 500, text);
+    await writeText(exchange, isHealthy ? 200 : 500, text, ALL);
   }
 }

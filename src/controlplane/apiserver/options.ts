@@ -109,19 +109,21 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
 };
-/** Long-running requests, which have no time limit. */
 const LONG_RUNNING_VERBS = ["watch", "proxy"];
 const LONG_RUNNING_SUBRESOURCES = ["attach", "exec", "log", "portforward", "proxy"];
+
+/** Long-running requests have no time limit. Mirrors BasicLongRunningRequestCheck in k8s.io/apiserver/pkg/server/filters/longrunning.go. */
+export function isLongRunning({ verb, subresource }: RequestInfo): boolean {
+  return LONG_RUNNING_VERBS.includes(verb) || LONG_RUNNING_SUBRESOURCES.includes(subresource);
+}
 
 /**
  * The time limit of a request: `?timeout=5s` shortens it.
  * Mirrors k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go (WithRequestDeadline). @throws StatusError 400
  */
-export function requestTimeoutMs({ verb, subresource }: RequestInfo, query: URLSearchParams): number {
+export function requestTimeoutMs(info: RequestInfo, query: URLSearchParams): number {
   const asked = query.get("timeout") ?? "";
-  if (asked === "" || LONG_RUNNING_VERBS.includes(verb) || LONG_RUNNING_SUBRESOURCES.includes(subresource)) {
-    return MAX_REQUEST_MS;
-  }
+  if (asked === "" || isLongRunning(info)) return MAX_REQUEST_MS;
   if (!DURATION.test(asked)) {
     const why = /^[+-]?[\d.]*\d$/.test(asked) ? "missing unit in" : "invalid";
     throw badRequest(`invalid timeout specified in the request URL - time: ${why} duration ${quoted(asked)}`);

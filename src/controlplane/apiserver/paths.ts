@@ -21,6 +21,10 @@ export interface PathDeps {
   readonly issuer?: { openIdConfiguration(serverUrl: string): Promise<unknown>; jwks(): Promise<unknown> };
 }
 
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+const METRICS = { file: "staging/src/k8s.io/apiserver/pkg/server/routes/metrics.go", func: "DefaultMetrics.Install" };
+const OPENID = "pkg/routes/openidmetadata.go";
+
 /** Handles a request for a path that names no resource. */
 export async function answerPath(deps: PathDeps, exchange: Exchange): Promise<void> {
   const { path } = exchange.info;
@@ -38,7 +42,7 @@ export async function answerPath(deps: PathDeps, exchange: Exchange): Promise<vo
       if (await aggregated(deps, exchange, false)) return;
       return discovery(exchange, deps.discovery.groupList(), false);
     case "/metrics":
-      return writeBody(exchange, 200, await deps.metrics(), "text/plain; version=0.0.4; charset=utf-8");
+      return writeBody(exchange, 200, await deps.metrics(), METRICS_TYPE, { writer: METRICS });
     case "/.well-known/openid-configuration":
       return issuer(deps, exchange);
     case "/openid/v1/jwks":
@@ -113,19 +117,20 @@ async function issuer(deps: PathDeps, exchange: Exchange): Promise<void> {
   if (deps.issuer === undefined) return writePageNotFound(exchange);
   requireGet(exchange);
   const serverUrl = `https://${exchange.request.headers.host ?? ""}`;
-  await writePublic(exchange, JSON.stringify(await deps.issuer.openIdConfiguration(serverUrl)), JSON_TYPE);
+  const configuration = JSON.stringify(await deps.issuer.openIdConfiguration(serverUrl));
+  await writePublic(exchange, configuration, JSON_TYPE, "serveConfiguration");
 }
 
 async function keys(deps: PathDeps, exchange: Exchange): Promise<void> {
   if (deps.issuer === undefined) return writePageNotFound(exchange);
   requireGet(exchange);
-  await writePublic(exchange, JSON.stringify(await deps.issuer.jwks()), "application/jwk-set+json");
+  await writePublic(exchange, JSON.stringify(await deps.issuer.jwks()), "application/jwk-set+json", "serveKeys");
 }
 
 /** Only these responses are cacheable: relying parties fetch them often. */
-function writePublic(exchange: Exchange, body: string, contentType: string): Promise<void> {
+function writePublic(exchange: Exchange, body: string, contentType: string, func: string): Promise<void> {
   exchange.cacheControl = "public, max-age=3600";
-  return writeBody(exchange, 200, body, contentType);
+  return writeBody(exchange, 200, body, contentType, { writer: { file: OPENID, func } });
 }
 
 function requireGet(exchange: Exchange): void {

@@ -69,7 +69,10 @@ export class AdmissionChains {
    */
   async admit(context: RequestContext, request: AdmissionRequest): Promise<KubeObject | undefined> {
     const { mutating } = this.of(request.operation, request.subresource ?? "");
-    if (mutating.length === 0) return request.object;
+    if (mutating.length === 0) {
+      if (context.report !== undefined) this.#reportAsked(context, request, "leave", mutating, ADMIT);
+      return request.object;
+    }
     const attributes = attributesOf(this.resource, context, request);
     let asked = "";
     try {
@@ -82,6 +85,8 @@ export class AdmissionChains {
         if (object !== attributes.object) this.#reportChange(context, asked, attributes, object);
         attributes.object = object;
       }
+      if (context.report !== undefined && attributes.object === request.object)
+        this.#reportAsked(context, request, "leave", mutating, ADMIT);
       return attributes.object;
     } catch (error) {
       throw refused(context, asked, attributes, error, ADMIT);
@@ -91,21 +96,35 @@ export class AdmissionChains {
   /** Runs the validating plugins. @throws StatusError when a plugin refuses the request */
   async validate(context: RequestContext, request: AdmissionRequest): Promise<void> {
     const { validating } = this.of(request.operation, request.subresource ?? "");
-    if (validating.length === 0) return;
-    const attributes = attributesOf(this.resource, context, request);
-    let asked = "";
-    try {
-      for (const plugin of validating) {
-        asked = plugin.name;
-        await plugin.validate(attributes);
+    if (validating.length > 0) {
+      const attributes = attributesOf(this.resource, context, request);
+      let asked = "";
+      try {
+        for (const plugin of validating) {
+          asked = plugin.name;
+          await plugin.validate(attributes);
+        }
+      } catch (error) {
+        throw refused(context, asked, attributes, error, VALIDATE);
       }
-    } catch (error) {
-      throw refused(context, asked, attributes, error, VALIDATE);
     }
+    if (context.report !== undefined) this.#reportAsked(context, request, "accept", validating, VALIDATE);
+  }
+
+  /** Reports which plugins had nothing to change or to refuse. */
+  #reportAsked(
+    context: RequestContext,
+    request: AdmissionRequest,
+    what: "leave" | "accept",
+    plugins: readonly Pick<AdmissionPlugin, "name">[],
+    upstream: typeof ADMIT,
+  ): void {
+    const subject = subjectOf(attributesOf(this.resource, context, request));
+    const names = plugins.map(({ name }) => name).join(", ");
     context.report?.({
-      what: `accept ${subjectOf(attributes)}`,
-      why: `asked: ${validating.map(({ name }) => name).join(", ")}`,
-      upstream: VALIDATE,
+      what: what === "leave" ? `leave ${subject} as it is` : `accept ${subject}`,
+      why: names === "" ? "no plugin handles it" : `asked: ${names}`,
+      upstream,
     });
   }
 

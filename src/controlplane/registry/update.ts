@@ -192,10 +192,12 @@ function beforeUpdate(
     deletionTimestamp: before.deletionTimestamp ?? deletionTimestamp ?? undefined,
     deletionGracePeriodSeconds: deletionGracePeriodSeconds ?? before.deletionGracePeriodSeconds,
   });
-  const changes = context.report === undefined ? [] : changesBetween(definition, sent, object);
-  const why = "the server's own fields stay as they are";
-  if (changes.length > 0)
-    context.report?.({ what: `prepare ${definition.kind} ${before.name ?? ""}`, why, changes, upstream: UPSTREAM });
+  context.report?.({
+    what: `prepare ${definition.kind} ${before.name ?? ""}`,
+    why: "the server's own fields stay as they are",
+    changes: changesBetween(definition, sent, object),
+    upstream: UPSTREAM,
+  });
   const metaErrors = validateMetaUpdate(object.metadata, before);
   const errors = [
     ...validateMeta(object.metadata, definition.namespaced, isPathSegmentName),

@@ -34,6 +34,10 @@ test("a creation: from the filters over admission and the strategy to the transa
   expect(funcs(stages)).toEqual([
     "WithAuditInit",
     "WithRequestInfo",
+    "WithCacheControl",
+    "WithWarningRecorder",
+    "WithWaitGroup",
+    "WithRequestDeadline",
     "WithAuthentication",
     "WithAuthorization",
     "NegotiateInputSerializer",
@@ -48,8 +52,33 @@ test("a creation: from the filters over admission and the strategy to the transa
     "WriteObjectNegotiated",
     "dispatchEvent",
   ]);
-  const [, info, , , decoded, defaulted, account, priority, , prepared, , accepted, stored, answer, event] = stages;
+  const [
+    ,
+    info,
+    cached,
+    ,
+    ,
+    deadline,
+    ,
+    ,
+    decoded,
+    defaulted,
+    account,
+    priority,
+    ,
+    prepared,
+    ,
+    accepted,
+    stored,
+    answer,
+    event,
+  ] = stages;
   expect(info?.what).toBe("create pods in namespace default, version v1");
+  expect(cached?.what).toBe("Cache-Control: no-cache, private");
+  expect([deadline?.what, deadline?.why]).toEqual([
+    "the body must be here in 60 s",
+    "it is not long-running: 60 s, as no timeout= says less",
+  ]);
   expect(decoded?.what).toBe(`decode ${JSON.stringify(POD).length} bytes of application/json`);
   expect(paths(defaulted?.changes)).toContain("add /spec/containers/0/imagePullPolicy");
   expect([account?.what, priority?.what]).toEqual([
@@ -64,6 +93,59 @@ test("a creation: from the filters over admission and the strategy to the transa
   expect(stored?.why).toBe("if no entry has the key, then keep the object with the next revision, else change nothing");
   expect(answer?.what).toMatch(/^answer 201: \d+ bytes of application\/json$/);
   expect(event?.what).toMatch(/^event ADDED \/registry\/pods\/default\/web-.{5} at revision \d+: \d+ watch/);
+});
+
+test("requests without a body have no deadline, and long-running ones are not waited for", async () => {
+  const stages = await stagesOf(async (face) => {
+    await face.ask(`${PODS}?timeout=5s`);
+    (await face.open(`${PODS}?watch=true`, {})).destroy();
+    const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
+    await face.ask("/api/v1/namespaces/default/configmaps?timeout=5s", { method: "POST", body: configMap });
+  });
+  expect(stages.filter(({ upstream }) => upstream?.func === "WithWaitGroup").length).toBe(2);
+  const deadlines = stages.filter(({ upstream }) => upstream?.func === "WithRequestDeadline");
+  expect(deadlines.map(({ what, why }) => [what, why])).toEqual([
+    ["the body must be here in 5 s", "it is not long-running: timeout=5s, at most 60 s"],
+  ]);
+});
+
+for (const [method, headers] of [
+  ["PATCH", { "content-type": "application/merge-patch+json" }],
+  ["PUT", {}],
+] as const) {
+  test(`a ${method}: admission says which plugins it asked, and the strategy what it keeps`, async () => {
+    const stages = await stagesOf(async (face) => {
+      const created = await face.ask(PODS, { method: "POST", body: { ...POD, metadata: { name: "web" } } });
+      const body = { ...created.body, metadata: { ...created.body.metadata, labels: { a: "b" } } };
+      await face.ask(`${PODS}/web`, { method, headers, body });
+    });
+    const told = stages.map(({ what, why, upstream }) => [upstream?.func, what, why]);
+    expect(told).toContainEqual([
+      "chainAdmissionHandler.Admit",
+      "leave update of pods default/web as it is",
+      expect.stringMatching(/^asked: /),
+    ]);
+    expect(told).toContainEqual(["BeforeUpdate", "prepare Pod web", "the server's own fields stay as they are"]);
+    expect(told).toContainEqual([
+      "chainAdmissionHandler.Validate",
+      "accept update of pods default/web",
+      expect.stringMatching(/^(?:asked: |no plugin handles it)/),
+    ]);
+  });
+}
+
+test("what writes an answer: paths with one format do so themselves", async () => {
+  const answers = async (path: string) => {
+    const stages = await stagesOf((face) => face.ask(path, { headers: { accept: "application/json" } }));
+    const { upstream, why } = stages.findLast(({ what }) => what.startsWith("answer ")) ?? {};
+    return [upstream?.func, why];
+  };
+  const own = "this path has one format, whatever the client accepts";
+  expect(await answers("/healthz")).toEqual(["handleRootHealth", own]);
+  expect(await answers("/readyz/ping")).toEqual(["adaptCheckToHandler", own]);
+  expect(await answers("/metrics")).toEqual(["DefaultMetrics.Install", own]);
+  expect(await answers("/nothing")).toEqual(["pathHandler.ServeHTTP", own]);
+  expect(await answers("/version")).toEqual(["WriteObjectNegotiated", "Accept: application/json"]);
 });
 
 test("an update: the version that was read, the patch, the compare; without a change no transaction", async () => {

@@ -33,6 +33,9 @@ test("a forbidden request: the user, the credential and the reason", async () =>
   expect(decisions.map((line) => line.split(" | ")[0])).toEqual([
     "audit ID mine",
     "list nodes, version v1",
+    "Cache-Control: no-cache, private",
+    "collect warnings",
+    "count it among the responses in progress",
     "is system:anonymous",
     "forbid list /api/v1/nodes",
     "answer 403: 256 bytes of application/json",
@@ -43,7 +46,7 @@ test("an unknown token", async () => {
   const decisions = await decisionsOf(async (face) => {
     await face.ask("/api/v1/nodes", { as: { token: "abcdef.0123456789abcdef" }, headers });
   });
-  expect(decisions[2]).toMatch(/^401 Unauthorized \| /);
+  expect(decisions[5]).toMatch(/^401 Unauthorized \| /);
   expect(decisions.join("\n")).not.toContain("0123456789abcdef");
 });
 
