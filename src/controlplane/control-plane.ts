@@ -25,7 +25,9 @@ export interface ControlPlaneOptions {
   readonly withoutControllers?: readonly string[];
   /** keeps the cluster here; default: in memory. One that is there already is continued, with its CA and keys. */
   readonly etcd?: EtcdConfig;
-  /** the same in a folder of this machine, for one process */
+  /** aborts when the cluster begins to end: an etcd that is dead then has no second chance */
+  readonly ending?: AbortSignal;
+  /** `etcd`, but in a folder of this machine, for one process */
   readonly disk?: DiskConfig;
   /**
    * Names this server among those of its etcd. A server that starts again under its old ID is leader again at once; the old

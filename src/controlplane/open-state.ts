@@ -43,7 +43,7 @@ async function openInEtcd(
   definitions: readonly ResourceDefinition[],
   onPublished: OnPublished,
 ): Promise<ClusterState> {
-  const { watchBacklog } = options;
+  const { watchBacklog, ending } = options;
   const [{ openEtcd }, { keySpace }] = await Promise.all([
     import("./storage/etcd/open.js"),
     import("./storage/etcd/kind-of-key.js"),
@@ -54,6 +54,7 @@ async function openInEtcd(
       ...keySpace(definitions),
       makeIdentity: () => makeIdentity(options),
       report: reporter(options),
+      ...defined({ ending }),
     },
     defined({ watchBacklog, onPublished }),
   );

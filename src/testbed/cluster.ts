@@ -93,7 +93,7 @@ export async function runCluster(
     verifyKubelets,
     dnsInPods: systemPods === true,
     ...defined({ disk, http2 }),
-    ...(etcd === undefined ? {} : { etcd, serverId: clusterServerId(env, name) }),
+    ...(etcd === undefined ? {} : { etcd, ending: signal, serverId: clusterServerId(env, name) }),
   });
   const { admin, url, caPem } = controlPlane;
   const isContinued = disk !== undefined && options.nodes === 0;

@@ -18,6 +18,29 @@ suiteNeeding(["etcd"], "commands that start a control plane on etcd", () => {
     }
   });
 
+  test("cluster down ends a cluster whose etcd is dead, without a kill", async () => {
+    const etcd = await TestEtcd.start();
+    const home = newHome();
+    try {
+      const up = await runCliProcess(
+        home,
+        "cluster",
+        "up",
+        "--etcd",
+        etcd.url,
+        "--detach",
+        "--nodes",
+        "1",
+        "--simulated",
+      );
+      expect([up.code, up.stderr]).toEqual([0, expect.any(String)]);
+    } finally {
+      await etcd.stop();
+    }
+    const down = await runCliProcess(home, "cluster", "down");
+    expect([down.code, down.stdout, down.stderr]).toEqual([0, "cluster kubelab is down\n", ""]);
+  });
+
   test("cluster up, in the background too: exit 4 when etcd refuses", async () => {
     const etcd = await TestEtcd.start();
     try {

@@ -46,7 +46,11 @@ export class EtcdClient {
   readonly #closed = new AbortController();
   #current = 0;
 
-  constructor(readonly endpoints: readonly EtcdEndpoint[]) {}
+  constructor(
+    readonly endpoints: readonly EtcdEndpoint[],
+    /** once it aborts, each call has one attempt at each server */
+    readonly ending: AbortSignal = new AbortController().signal,
+  ) {}
 
   /** @throws EtcdError */
   async call<Req extends FieldTable, Res extends FieldTable>(
@@ -63,7 +67,8 @@ export class EtcdClient {
         if (!(error instanceof EtcdError) || error.code !== "Unavailable") throw error;
         this.#leave(endpoint);
         const mayRepeat = isRetried && (rpc.isRead || error.isUnsent) && !this.#closed.signal.aborted;
-        if (!mayRepeat || attempt >= MAX_ATTEMPTS || this.clock.now() + BACKOFF_MS >= deadlineMs) throw error;
+        const maxAttempts = this.ending.aborted ? this.endpoints.length : MAX_ATTEMPTS;
+        if (!mayRepeat || attempt >= maxAttempts || this.clock.now() + BACKOFF_MS >= deadlineMs) throw error;
         // The next server is tried at once.
         if (attempt % this.endpoints.length === 0) await this.clock.sleep(BACKOFF_MS);
       }

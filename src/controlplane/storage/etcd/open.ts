@@ -16,6 +16,8 @@ const DIAL_TIMEOUT_MS = 10_000;
 export interface OpenEtcdDeps extends KeySpace {
   readonly makeIdentity: () => Promise<ClusterIdentity>;
   readonly report: (problem: string) => void;
+  /** aborts when the cluster begins to end: calls that fail are not repeated from then on */
+  readonly ending?: AbortSignal;
 }
 
 export interface OpenedEtcd {
@@ -29,11 +31,11 @@ export interface OpenedEtcd {
  */
 export async function openEtcd(
   config: EtcdConfig,
-  { kindOf, prefixes, makeIdentity, report }: OpenEtcdDeps,
+  { kindOf, prefixes, makeIdentity, report, ending }: OpenEtcdDeps,
   options: EtcdStorageOptions = {},
   dialTimeoutMs = DIAL_TIMEOUT_MS,
 ): Promise<OpenedEtcd> {
-  const client = new EtcdClient(await openEndpoints(config));
+  const client = new EtcdClient(await openEndpoints(config), ending);
   try {
     await checkReachable(client, config, dialTimeoutMs);
     // Not worth a failed start: a user may be refused what is between the resources.
