@@ -5,35 +5,88 @@ import { parseStages } from "../../../src/testbed/simulated/parse-stages.js";
 import { findStage } from "../../../src/testbed/simulated/stage.js";
 import { stagePod } from "./support.js";
 
-describe("a file of stages that is refused: one sentence with the file, the stage and the field", () => {
+describe("a file of stages that is refused: the file, and of all wrong fields the stage, the path and the value", () => {
   for (const [what, text, message] of [
-    ["no list", "name: a", "s.yaml: expected one YAML list of stages"],
-    ["an empty file", "", "s.yaml: expected one YAML list of stages"],
-    ["two documents", "[]\n---\n[]", "s.yaml: expected one YAML list of stages"],
-    ["no YAML", "- {", /^s\.yaml: line \d: /],
-    ["no stage", "- 7", /^s\.yaml: stage 1: Invalid input: expected object/],
-    ["no name", "- next: {}", /^s\.yaml: stage 1: name: Invalid input: expected string/],
-    ["no next", "- name: a", /^s\.yaml: stage 1 "a": next: Invalid input: expected object/],
-    ["an unknown field", "- {name: a, nxt: {}, next: {}}", /^s\.yaml: stage 1 "a": Unrecognized key: "nxt"/],
-    ["an unknown field below", "- {name: a, next: {pase: Running}}", /^s\.yaml: stage 1 "a": next: Unrecognized key/],
-    ["an unknown phase", "- {name: a, next: {phase: Done}}", /^s\.yaml: stage 1 "a": next\.phase: Invalid option/],
+    ["no list", "name: a", "expected one YAML list of stages"],
+    ["an empty file", "", "it has no stages"],
+    ["only a comment", "# later", "it has no stages"],
+    ["two documents", "[]\n---\n[]", "expected one YAML list of stages"],
     [
-      "an unknown policy",
-      "- {name: a, match: {restartPolicy: [no]}, next: {}}",
-      /"a": match\.restartPolicy\.0: Invalid/,
+      "kwok's format",
+      "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\n---\n[]",
+      "this is a Stage of kwok, whose format is not read: a list of stages is",
     ],
-    ["a number as label", "- {name: a, match: {labels: {x: 1}}, next: {}}", /"a": match\.labels\.x: Invalid input/],
+    ["no YAML", "- {", /^s\.yaml: line \d: /],
+    ["no stage", "- 7", "stage 1: it cannot be 7: expected the fields name, match, delay, next"],
+    ["no name", "- next: {}", "stage 1: name is missing: expected a name"],
+    ["no next", "- name: a", 'stage 1 "a": next is missing: expected the fields phase, conditions, delete'],
+    [
+      "an unknown field",
+      "- {name: a, nxt: {}, next: {}}",
+      'stage 1 "a": it cannot have "nxt": expected the fields name, match, delay, next',
+    ],
+    [
+      "an unknown field below",
+      "- {name: a, next: {pase: Running}}",
+      'stage 1 "a": next cannot have "pase": expected the fields phase, conditions, delete',
+    ],
+    [
+      "an unknown phase",
+      "- {name: a, match: {phase: Done}, next: {}}",
+      'stage 1 "a": match.phase cannot be "Done": expected Pending, Running, Succeeded or Failed',
+    ],
+    [
+      "an unknown policy of several",
+      "- {name: a, match: {restartPolicy: [Never, no]}, next: {}}",
+      'stage 1 "a": match.restartPolicy[1] cannot be false: expected Always, OnFailure or Never',
+    ],
+    ["no phase", "- {name: a, match: {phase: []}, next: {}}", /match\.phase cannot be \[\]: expected Pending, /],
+    [
+      "a number as label",
+      "- {name: a, match: {labels: {x: 1}}, next: {}}",
+      'stage 1 "a": match.labels.x cannot be 1: expected text: quote it',
+    ],
+    [
+      "a status",
+      "- {name: a, next: {conditions: {Ready: yes}}}",
+      /next\.conditions\.Ready cannot be true: expected "True", "False" or "Unknown"/,
+    ],
     [
       "no unit",
       "- {name: a, delay: {duration: '5'}, next: {}}",
-      /"a": delay\.duration: time: missing unit in duration "5"/,
+      'stage 1 "a": delay.duration cannot be "5": expected a duration such as 500ms or 1m30s',
     ],
-    ["a negative time", "- {name: a, delay: {jitter: -1s}, next: {}}", /"a": delay\.jitter: "-1s" is negative/],
-    ["a deletion with a phase", "- {name: a, next: {delete: true, phase: Failed}}", /"a": next: a pod that is deleted/],
-    ["a name twice", "- {name: a, next: {}}\n- {name: a, next: {}}", /stage 2 "a": name: another stage has this name/],
+    [
+      "a negative time",
+      "- {name: a, delay: {jitter: -1s}, next: {}}",
+      /delay\.jitter cannot be "-1s": expected a duration/,
+    ],
+    [
+      "a time without quotes",
+      "- {name: a, delay: {jitter: 5}, next: {}}",
+      /delay\.jitter cannot be 5: expected a duration/,
+    ],
+    [
+      "a deletion with a phase",
+      "- {name: a, next: {delete: true, phase: Failed}}",
+      /next cannot be {"delete":true,"phase":"Failed"}: a pod that is deleted has no phase/,
+    ],
+    ["a name twice", "- {name: a, next: {}}\n- {name: a, next: {}}", 'stage 2 "a": name: another stage has this name'],
+    [
+      "all of several",
+      "- {name: a, match: {phase: [Done, Running, Gone]}, next: {delete: 1}}\n- next: {}",
+      [
+        "4 fields are wrong",
+        'stage 1 "a": match.phase[0] cannot be "Done": expected Pending, Running, Succeeded or Failed',
+        'stage 1 "a": match.phase[2] cannot be "Gone": expected Pending, Running, Succeeded or Failed',
+        'stage 1 "a": next.delete cannot be 1: expected true or false',
+        "stage 2: name is missing: expected a name",
+      ].join("\n"),
+    ],
   ] as const) {
     test(what, () => {
-      expect(() => parseStages(text, "s.yaml")).toThrow(message);
+      const said = typeof message === "string" ? `s.yaml: ${message}` : expect.stringMatching(message);
+      expect(() => parseStages(text, "s.yaml")).toThrow(expect.objectContaining({ message: said }));
     });
   }
 });
