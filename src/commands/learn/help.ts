@@ -1,5 +1,6 @@
 import { Argument, type Command, Help, Option } from "commander";
 import type { MessageKey, Say } from "../../i18n/catalogue.js";
+import { exampleLines } from "../examples.js";
 import { usageInWords } from "./usage-words.js";
 
 /** The headings of a help, as commander has them. */
@@ -46,7 +47,7 @@ export class LearnHelp {
         styleTitle: (title) => this.#title(title),
       })
       .configureOutput({ outputError: (text, write) => write(usageInWords(text, this.say)) })
-      .addHelpText("after", () => ["", this.say("helpExamples"), ...examples.map((line) => `  ${line}`)].join("\n"));
+      .addHelpText("after", () => ["", this.say("helpExamples"), ...exampleLines(command, examples)].join("\n"));
     this.command(command, key);
     this.#add((say) => command.summary(say("helpSummary")).helpCommand("help [command]", say("helpHelp")));
   }
