@@ -82,15 +82,16 @@ async function printStatus(context: CliContext, given: string | undefined): Prom
   const { clock, trace } = context.session({});
   const { loadKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
   const { listNodes } = await import("../testbed/cluster-nodes.js");
-  const { electedName, listLeaders } = await import("../testbed/leaders.js");
+  const { electedClusters, listLeaders, listServers } = await import("../testbed/leaders.js");
   const { config } = await loadKubeconfig(state.kubeconfig);
   const deps = { clock, trace, random: context.random };
   const nodes = await listNodes(config, deps, context.signal);
   const isElected = state.etcd !== undefined;
-  const leaders = isElected
-    ? await listLeaders(config, deps, electedName(context.env, name), context.signal)
-    : undefined;
-  printRunning(context, state, "is running", defined({ nodes, leaders }));
+  if (!isElected) return printRunning(context, state, "is running", { nodes });
+  const clusters = await electedClusters(context.env);
+  const leaders = await listLeaders(config, deps, { clusters, own: name }, context.signal);
+  const servers = await listServers(config, deps, context.signal);
+  printRunning(context, state, "is running", { nodes, leaders, servers });
 }
 
 /** @param hint what to do when no cluster runs */

@@ -74,6 +74,11 @@ suiteNeeding(["kubectl", "etcd"], "two servers of one cluster, each with a state
         ["kube-scheduler", false],
       ],
     );
+    const shown = await runCliProcess(second, "cluster", "status", "--name", "ha");
+    const { url: firstUrl } = JSON.parse(readFileSync(file(first, "ha.json"), "utf8")) as { url: string };
+    assert.match(shown.stderr, /with 2 nodes of its own/);
+    assert.match(shown.stdout, /kube-scheduler +led by another server, /);
+    assert.match(shown.stdout, new RegExp(`another server +${firstUrl}$`, "m"));
     kubectl(first, "set", "image", "deployment/web", "nginx=nginx:1.26");
     kill(first);
     kubectl(second, "rollout", "status", "deployment/web", "--timeout=120s");
@@ -93,7 +98,7 @@ suiteNeeding(["kubectl", "etcd"], "two servers of one cluster, each with a state
     await up(first);
     const status = await runCliProcess(first, "cluster", "status", "--name", "ha");
     assert.match(status.stdout, /^node-1 +Ready$/m);
-    assert.match(status.stdout, /^kube-scheduler +led by \S+$/m);
+    assert.match(status.stdout, /^kube-scheduler +led by another server, \S+$/m);
   });
 
   test("the follower is killed during a rollout: the leader stays, and goes on", async () => {

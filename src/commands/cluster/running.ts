@@ -15,6 +15,8 @@ export function note(context: CliContext, text: string): void {
 interface RunningDetails {
   readonly nodes?: readonly NodeLine[];
   readonly leaders?: readonly LeaderLine[];
+  /** addresses of all API servers of the same etcd */
+  readonly servers?: readonly string[];
 }
 
 /**
@@ -25,12 +27,13 @@ export function printRunning(
   context: CliContext,
   state: ClusterState,
   what: string,
-  { nodes, leaders }: RunningDetails = {},
+  { nodes, leaders, servers }: RunningDetails = {},
 ): void {
   const speed = state.speed === 1 ? "" : `, time runs ${state.speed}x`;
   const parts = [
     ...(state.systemPods === true ? ["a control-plane node"] : []),
-    ...(state.nodes === 0 ? [] : [countNodes(state)]),
+    // The nodes of other servers of its etcd are not counted.
+    ...(state.nodes === 0 ? [] : [`${countNodes(state)}${state.etcd === undefined ? "" : " of its own"}`]),
   ];
   const count = parts.length === 0 ? "" : `, with ${parts.join(" and ")}`;
   note(
@@ -39,17 +42,19 @@ export function printRunning(
   );
   const rows = [
     ...(nodes ?? []).map(({ name, status }) => [name, status]),
-    ...(leaders ?? []).map(({ component, holder, isHere }) => [component, leaderText(holder, isHere)]),
+    ...(leaders ?? []).map((leader) => [leader.component, leaderText(leader)]),
+    ...(servers ?? []).filter((url) => url !== state.url).map((url) => ["another server", url]),
   ];
   context.print({
     text: [`kubectl --kubeconfig ${state.kubeconfig}`, ...alignedLines(rows)].join("\n"),
-    json: { ...state, running: true, ...defined({ nodes, leaders }) },
+    json: { ...state, running: true, ...defined({ nodes, leaders, servers }) },
   });
 }
 
-function leaderText(holder: string, isHere: boolean): string {
+function leaderText({ holder, isHere, cluster }: LeaderLine): string {
   if (holder === "") return "no leader";
-  return isHere ? "led by this server" : `led by ${holder}`;
+  if (isHere) return "led by this server";
+  return cluster === undefined ? `led by another server, ${holder}` : `led by cluster ${cluster}`;
 }
 
 function countNodes({ nodes, simulated }: ClusterState): string {
