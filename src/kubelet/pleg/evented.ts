@@ -99,7 +99,7 @@ export class EventedPleg {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       let why = "the runtime ended the stream";
       try {
-        for await (const event of service.getContainerEvents(signal)) await this.#processWithCause(event);
+        for await (const event of service.getContainerEvents(signal)) await this.#processWithCause(event, signal);
       } catch (error) {
         if (signal.aborted || isOwnBug(error)) throw error;
         why = messageOf(error);
@@ -120,16 +120,18 @@ export class EventedPleg {
     }
   }
 
-  #processWithCause(event: ContainerEventResponse): Promise<void> {
+  #processWithCause(event: ContainerEventResponse, signal: AbortSignal): Promise<void> {
     const { trace, causeOf } = this.deps;
     const causedBy = causeOf?.(event.containerId);
-    const process = () => this.#processCriEvent(event);
+    const process = () => this.#processCriEvent(event, signal);
     return causedBy === undefined ? trace.origin("observed", process) : trace.because({ causedBy }, process);
   }
 
-  async #processCriEvent(event: ContainerEventResponse): Promise<void> {
+  async #processCriEvent(event: ContainerEventResponse, signal: AbortSignal): Promise<void> {
     const { runtime, cache, events, trace } = this.deps;
     const status = await runtime.generatePodStatus(event);
+    // The sync loop ends with the same signal, and no longer reads events.
+    signal.throwIfAborted();
     // The sandbox was removed before the event was made. A relist will find out.
     if (status === undefined) return this.#observer.unknownPod(event);
     const { podUid } = status;

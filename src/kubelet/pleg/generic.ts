@@ -191,6 +191,8 @@ export class GenericPleg {
       const current = this.#podRecords.get(podUid)?.current;
       const inspect = () => this.#updateCache(podUid, current, listedMs, signal);
       const inspection = await this.#observer.inspecting(pod, inspect);
+      // The sync loop ends with the same signal, and no longer reads events.
+      signal.throwIfAborted();
       const isFailed = inspection.kind === "failed";
       if (!isFailed) this.#podsToReinspect.delete(podUid);
       else if (current !== undefined) needsReinspection.set(podUid, current);

@@ -239,6 +239,20 @@ describe("a full channel", () => {
   });
 });
 
+describe("a channel whose reader has ended with the kubelet", () => {
+  test("is not full: the relist ends without a word of lost events", async () => {
+    const lab = setUp();
+    lab.runtime.pods = [podOf("p1")];
+    lab.runtime.getPodStatus = async (pod) => {
+      lab.events.close();
+      lab.stop.abort();
+      return emptyStatus(pod);
+    };
+    await expect(lab.relist()).rejects.toMatchObject({ name: "AbortError" });
+    expect(only(lab.facts, "error")).toEqual([]);
+  });
+});
+
 describe("the trace", () => {
   test("each event has its reason, with the exit code", async () => {
     const lab = setUp();
