@@ -85,8 +85,10 @@ export async function onAPort<T>(
   { port: wanted, fixedPorts = [] }: PortOptions,
   listenAt: (port: number) => Promise<T>,
 ): Promise<T> {
-  if (wanted === 0) return listenAt(0);
-  if (fixedPorts.includes(field)) return listenAt(port);
+  const isFixed = fixedPorts.includes(field);
+  // Port 0 stands for the kubelet's own port; it frees the others too, unless they are named.
+  if (wanted === 0 && (field === "port" || !isFixed)) return listenAt(0);
+  if (isFixed) return listenAt(port);
   try {
     return await listenAt(port);
   } catch (error) {

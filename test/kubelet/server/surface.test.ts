@@ -137,6 +137,8 @@ describe("the ports without TLS", () => {
       code: "USAGE",
       message: `the kubelet's health server cannot listen at 127.0.0.1:${taken}: the port is taken`,
     });
+    const named = open({ healthzPort: 0, readOnlyPort: taken }, { port: 0, fixedPorts: ["port", "readOnlyPort"] });
+    await assert.rejects(named, { code: "USAGE" }, "also with a free port for the kubelet itself");
     const readOnly = open({ healthzPort: 0, readOnlyPort: taken }, { fixedPorts: ["readOnlyPort"] });
     const message = `the kubelet's read-only server cannot listen at 127.0.0.1:${taken}: the port is taken`;
     await assert.rejects(readOnly, { code: "USAGE", message });
