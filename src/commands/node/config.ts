@@ -4,7 +4,7 @@ import { withoutEffect } from "../../kubelet/apis/config/effects.js";
 import { CONFIG_API_VERSION, CONFIG_KIND, type ConfigFile, loadConfigFile } from "../../kubelet/apis/config/load.js";
 import { isRecord } from "../../util/records.js";
 import { stringify } from "../../util/yaml.js";
-import { checkConfiguration } from "./configuration.js";
+import { checkConfiguration, checkThresholds } from "./configuration.js";
 
 /** A field whose value is not the release's default. `authentication.webhook.cacheTTL` */
 interface Difference {
@@ -28,6 +28,7 @@ export async function fileResult(path: string, kubeVersion: string): Promise<Com
   const file = await loadConfigFile(path, kubeVersion);
   const config = setDefaults(file.fields, kubeVersion);
   await checkConfiguration(config, file, kubeVersion);
+  await checkThresholds(config, kubeVersion, { file, flags: {} });
   const differences = differencesOf(config, kubeVersion);
   const idle = withoutEffect(file);
   const json = { file: path, kubeVersion, differences, withoutEffect: idle, warning: file.warning ?? null };
@@ -61,7 +62,7 @@ function textOf(
 ): string {
   const shown = (value: unknown) => (value === undefined ? "none" : JSON.stringify(value));
   const lines = differences.map((one) => `${one.field}: ${shown(one.value)} (default: ${shown(one.default)})`);
-  const head = lines.length === 0 ? `${path} has the defaults of v${kubeVersion}.` : lines.join("\n");
+  const head = lines.length === 0 ? `${path} is valid, and has the defaults of v${kubeVersion}.` : lines.join("\n");
   const tail = idle.length === 0 ? [] : [`Without an effect in this kubelet: ${idle.join(", ")}`];
   return [head, ...tail, ...(warning === undefined ? [] : [warning])].join("\n");
 }

@@ -36,7 +36,7 @@ export async function readConfiguration(
   const flags = fieldsOfFlags(cwd, options);
   const config = setDefaults({ ...Object.fromEntries(own), ...file?.fields, ...flags }, kubeVersion);
   if (file !== undefined) await checkConfiguration(config, file, kubeVersion);
-  await checkThresholds(config, kubeVersion);
+  await checkThresholds(config, kubeVersion, { file, flags });
   const isNamed = (name: ConfigField) => flags[name] !== undefined || file?.named.includes(name) === true;
   return { config, file, fixedPorts: PORTS.filter(isNamed) };
 }
@@ -59,12 +59,36 @@ export async function checkConfiguration(
   throw new LabError("BAD_FILE", message, "Mend the file: `kubelab node config` prints one with the defaults.");
 }
 
+/** Where the fields of a configuration come from. */
+interface Sources {
+  readonly file: ConfigFile | undefined;
+  readonly flags: KubeletConfigurationFields;
+}
+
+const FILE_HINT =
+  'A threshold in a file: `evictionHard: {memory.available: 500Mi, nodefs.available: "10%"}`; a grace period: `memory.available: 1m30s`.';
+
 /** Upstream finds these out when it makes the kubelet; here, before the node joins. @throws LabError USAGE, BAD_FILE */
-async function checkThresholds(config: KubeletConfiguration, kubeVersion: string): Promise<void> {
+export async function checkThresholds(
+  config: KubeletConfiguration,
+  kubeVersion: string,
+  { file, flags }: Sources,
+): Promise<void> {
   const { evictionConfig } = await import("../../kubelet/eviction/config.js");
   const { checkImageGcPolicy, imageGcPolicy } = await import("../../kubelet/images/image-gc-policy.js");
   const { logRotatePolicy } = await import("../../kubelet/logs/container-log-manager.js");
-  evictionConfig(config, kubeVersion);
+  const { StatementError } = await import("../../kubelet/eviction/parse.js");
+  try {
+    evictionConfig(config, kubeVersion);
+  } catch (error) {
+    const cause = error instanceof LabError ? error.cause : undefined;
+    if (!(cause instanceof StatementError)) throw error;
+    const { field, statement } = cause;
+    const isOfFile = file?.named.includes(field) === true && flags[field] === undefined;
+    if (isOfFile) throw new LabError("BAD_FILE", `${file.path}: ${cause.message}`, FILE_HINT, { cause });
+    const flag = `--${field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    throw new LabError("USAGE", `${flag} ${statement}`, (error as LabError).hint, { cause });
+  }
   logRotatePolicy(config);
   checkImageGcPolicy(imageGcPolicy(config));
 }

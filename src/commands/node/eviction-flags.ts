@@ -25,12 +25,13 @@ export interface EvictionFlags {
 
 /** Adds upstream's flags. Mirrors AddKubeletConfigFlags in cmd/kubelet/app/options/options.go. */
 export function addEvictionFlags(command: Command): Command {
-  const thresholds = pairsOf("<");
-  const amounts = pairsOf("=");
+  const thresholds = pairsOf("<", "memory.available<500Mi");
+  const times = pairsOf("=", "memory.available=1m30s");
+  const amounts = pairsOf("=", "memory.available=1Gi");
   command.option("--eviction-hard <thresholds>", "evict pods at once below these: memory.available<500Mi", thresholds);
   const more: readonly (readonly [flags: string, description: string, parse: (text: string) => unknown])[] = [
     ["--eviction-soft <thresholds>", "evict pods below these for a grace period", thresholds],
-    ["--eviction-soft-grace-period <times>", "the grace periods: memory.available=1m30s", amounts],
+    ["--eviction-soft-grace-period <times>", "the grace periods: memory.available=1m30s", times],
     ["--eviction-minimum-reclaim <amounts>", "what must be free beyond a threshold", amounts],
     ["--eviction-pressure-transition-period <time>", "how long a pressure condition stays", goDurationText],
     ["--eviction-max-pod-grace-period <seconds>", "time to end for pods that a soft threshold evicts", integer],
@@ -85,12 +86,13 @@ export function evictionFields(flags: EvictionFlags): KubeletConfigurationFields
  * A parser of lists of pairs; a later flag adds to an earlier one.
  * Mirrors LangleSeparatedMapStringString and MapStringString in k8s.io/component-base/cli/flag.
  */
-function pairsOf(separator: "<" | "="): (text: string, before?: Pairs) => Pairs {
+function pairsOf(separator: "<" | "=", example: string): (text: string, before?: Pairs) => Pairs {
   return (text, before = {}) => {
     const pairs: Record<string, string> = { ...before };
     for (const part of text.split(",").filter((one) => one !== "")) {
       const at = part.indexOf(separator);
-      if (at < 0) throw new InvalidArgumentError(`malformed pair, expect string${separator}string.`);
+      if (at < 0)
+        throw new InvalidArgumentError(`malformed pair, expect string${separator}string, for example ${example}.`);
       pairs[part.slice(0, at).trim()] = part.slice(at + 1).trim();
     }
     return pairs;

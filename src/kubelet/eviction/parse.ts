@@ -1,5 +1,6 @@
 import { signOfQuantity, storedQuantity } from "../../apimachinery/quantity.js";
 import { parseGoDuration } from "../../apimachinery/time.js";
+import { messageOf } from "../../util/errors.js";
 import { isHard, isSignal, type Signal, type Threshold, type ThresholdValue } from "./threshold.js";
 
 /** By signal, as the kubelet's configuration has them: `{ "memory.available": "100Mi" }`. */
@@ -15,9 +16,41 @@ export interface EvictionStatements {
   readonly enforceNodeAllocatable?: readonly string[];
 }
 
-/** A statement is wrong; the message is upstream's. */
+/** Why a statement is wrong, in upstream's words. */
 class ThresholdError extends Error {
   override readonly name = "ThresholdError";
+}
+
+type StatementField = Exclude<keyof EvictionStatements, "enforceNodeAllocatable">;
+
+/** Names the field of a wrong statement, which upstream's message leaves out. */
+export class StatementError extends Error {
+  override readonly name = "StatementError";
+
+  /** @param statement `memory.available "100Mib": ` and upstream's message */
+  constructor(
+    readonly field: StatementField,
+    readonly statement: string,
+    options: ErrorOptions,
+  ) {
+    super(`${field} ${statement}`, options);
+  }
+}
+
+/** Parses each statement of a field. @throws StatementError */
+function parseEach<T>(
+  field: StatementField,
+  statements: Statements,
+  parse: (signal: Signal, text: string) => T,
+): (readonly [Signal, T])[] {
+  return Object.entries(statements).map(([signal, text]) => {
+    try {
+      const checked = checkSignal(signal);
+      return [checked, parse(checked, text)] as const;
+    } catch (cause) {
+      throw new StatementError(field, `${signal} ${JSON.stringify(text)}: ${messageOf(cause)}`, { cause });
+    }
+  });
 }
 
 /**
@@ -25,19 +58,22 @@ class ThresholdError extends Error {
  * `memory.available` if the limits of all pods together are enforced (`enforceNodeAllocatable: [pods]`).
  *
  * Mirrors ParseThresholdConfig and addAllocatableThresholds in pkg/kubelet/eviction/helpers.go. Pure.
- * @throws ThresholdError, QuantityError, DurationError with upstream's message
+ * @throws StatementError with the field, the statement and upstream's message
  */
 export function parseThresholdConfig(statements: EvictionStatements): Threshold[] {
   const { evictionHard = {}, evictionSoft = {}, enforceNodeAllocatable = [] } = statements;
   const { evictionSoftGracePeriod = {}, evictionMinimumReclaim = {} } = statements;
-  const hard = parseStatements(evictionHard);
-  const soft = parseStatements(evictionSoft);
+  const hard = parseStatements("evictionHard", evictionHard);
+  const soft = parseStatements("evictionSoft", evictionSoft);
   const gracePeriods = parseGracePeriods(evictionSoftGracePeriod);
   const minReclaims = parseMinimumReclaims(evictionMinimumReclaim);
   const softThresholds = soft.map((threshold) => {
     const gracePeriodMs = gracePeriods.get(threshold.signal);
     if (gracePeriodMs === undefined) {
-      throw new ThresholdError(`grace period must be specified for the soft eviction threshold ${threshold.signal}`);
+      const { signal } = threshold;
+      const why = `grace period must be specified for the soft eviction threshold ${signal}`;
+      const cause = new ThresholdError(why);
+      throw new StatementError("evictionSoft", `${signal} ${JSON.stringify(evictionSoft[signal])}: ${why}`, { cause });
     }
     return { ...threshold, gracePeriodMs };
   });
@@ -52,11 +88,10 @@ export function parseThresholdConfig(statements: EvictionStatements): Threshold[
   return [...all, ...allocatable];
 }
 
-function parseStatements(statements: Statements): Threshold[] {
-  return Object.entries(statements).flatMap(([signal, text]) => {
-    const value = parseThresholdValue(checkSignal(signal), text);
-    return value === undefined ? [] : [{ signal: checkSignal(signal), value, gracePeriodMs: 0 }];
-  });
+function parseStatements(field: StatementField, statements: Statements): Threshold[] {
+  return parseEach(field, statements, parseThresholdValue).flatMap(([signal, value]) =>
+    value === undefined ? [] : [{ signal, value, gracePeriodMs: 0 }],
+  );
 }
 
 /** Mirrors parseThresholdStatement. @returns undefined when the threshold is switched off: `0%`, `100%` */
@@ -86,24 +121,19 @@ function parsePercentage(text: string): number {
 
 /** Mirrors parseGracePeriods. @returns ms */
 function parseGracePeriods(statements: Statements): ReadonlyMap<Signal, number> {
-  const periods = Object.entries(statements).map(([signal, text]) => {
-    const checked = checkSignal(signal);
+  const periods = parseEach("evictionSoftGracePeriod", statements, (_signal, text) => {
     const ms = parseGoDuration(text);
     if (ms < 0) {
       throw new ThresholdError(`invalid eviction grace period specified: ${text}, must be a positive value`);
     }
-    return [checked, ms] as const;
+    return ms;
   });
   return new Map(periods);
 }
 
 /** Mirrors parseMinimumReclaims. */
 function parseMinimumReclaims(statements: Statements): ReadonlyMap<Signal, ThresholdValue> {
-  const reclaims = Object.entries(statements).map(([signal, text]) => {
-    const checked = checkSignal(signal);
-    return [checked, parseMinimumReclaim(checked, text)] as const;
-  });
-  return new Map(reclaims);
+  return new Map(parseEach("evictionMinimumReclaim", statements, parseMinimumReclaim));
 }
 
 function parseMinimumReclaim(signal: Signal, text: string): ThresholdValue {

@@ -24,7 +24,8 @@ describe("kubelab node config", () => {
     expect(text).toContain("kubeAPIQPS: 5\n");
     expect(defaultsResult("1.27").text).toContain("kubeAPIQPS: 50\n");
     writeFileSync(path, text);
-    const { json } = await fileResult(path, "1.25");
+    const { json, text: checked } = await fileResult(path, "1.25");
+    expect(checked).toMatch(/ is valid, and has the defaults of v1\.25\.$/m);
     expect(json).toMatchObject({ differences: [], warning: null });
     expect((await loadConfigFile(path, "1.25")).warning).toBeUndefined();
   });
@@ -106,6 +107,8 @@ describe("the configuration of kubelab node", () => {
     ["evictionSoft: {memory.available: 1Gi}", "grace period must be specified for the soft eviction threshold"],
     ["evictionHard: {memory.available: 120%}", "eviction percentage threshold memory.available must be <= 100%: 120%"],
     ["evictionHard: {memory.available: 10Qux}", "quantities must match the regular expression"],
+    ["evictionHard: {memory.available: 100Mib}", `${path}: evictionHard memory.available "100Mib": quantities must`],
+    ["evictionSoftGracePeriod: {memory.available: 1}", "evictionSoftGracePeriod"],
     ["evictionHard: {memorie.available: 1Gi}", "unsupported eviction signal memorie.available"],
     ["syncFrequency: 10parsecs", 'time: unknown unit "parsecs" in duration "10parsecs"'],
     ["maxPods: many", "cannot unmarshal string into Go struct field KubeletConfiguration.maxPods of type int32"],
@@ -113,6 +116,7 @@ describe("the configuration of kubelab node", () => {
   for (const [text, message] of late) {
     test(`${text} is refused before the node joins`, async () => {
       await expect(read(`${text}\n`)).rejects.toThrow(message);
+      await expect(fileResult(file(`${text}\n`), "1.25")).rejects.toThrow(message);
     });
   }
 

@@ -49,8 +49,14 @@ describe("flags stand for fields of the configuration", () => {
   }
 
   const wrong = [
-    ["--eviction-hard memory.available=1Gi", "malformed pair, expect string<string"],
-    ["--eviction-soft-grace-period memory.available", "malformed pair, expect string=string"],
+    [
+      "--eviction-hard memory.available=1Gi",
+      "malformed pair, expect string<string, for example memory.available<500Mi.",
+    ],
+    [
+      "--eviction-soft-grace-period memory.available",
+      "malformed pair, expect string=string, for example memory.available=1m30s.",
+    ],
     ["--eviction-pressure-transition-period 30", 'time: missing unit in duration "30"'],
     ["--image-gc-high-threshold 90%", "expected a whole number"],
   ] as const;
@@ -63,10 +69,10 @@ describe("flags stand for fields of the configuration", () => {
 
 describe("what cannot be is an error before the node joins, in upstream's words", () => {
   const table = [
-    ["--eviction-hard memory<1Gi", "unsupported eviction signal memory"],
+    ["--eviction-hard memory<1Gi", '--eviction-hard memory "1Gi": unsupported eviction signal memory'],
     [
       "--eviction-soft memory.available<1Gi",
-      "grace period must be specified for the soft eviction threshold memory.available",
+      '--eviction-soft memory.available "1Gi": grace period must be specified for the soft eviction threshold memory.available',
     ],
     ["--image-gc-high-threshold 101", "invalid HighThresholdPercent 101, must be in range [0-100]"],
     ["--image-gc-high-threshold 50", "LowThresholdPercent 80 can not be higher than HighThresholdPercent 50"],
