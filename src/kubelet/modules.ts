@@ -2,7 +2,6 @@ import { parseGoDuration } from "../apimachinery/time.js";
 import { durationText } from "../release/fact-table.js";
 import { factFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
-import { orAborted } from "../util/concurrency.js";
 import type { Kubelet } from "./kubelet.js";
 import { LOG_MONITOR_PERIOD_MS } from "./logs/container-log-manager.js";
 import { renewIntervalMs } from "./nodelease/lease-observer.js";
@@ -19,7 +18,7 @@ export interface KubeletModule {
   readonly name: string;
   /** the function upstream that starts it */
   readonly func: string;
-  /** `every 10 s`, or what makes it act */
+  /** what it does, and at which period or because of what: `relisting every 1 s` */
   readonly when: string;
   readonly loops: readonly Loop[];
 }
@@ -32,71 +31,108 @@ export interface RunLoops {
   readonly rotate: Loop | undefined;
 }
 
+/** The parts by the moment of their start. */
+export interface KubeletModules {
+  /** what the constructor starts, before BirthCry */
+  readonly made: readonly KubeletModule[];
+  readonly running: readonly KubeletModule[];
+  /** what the first successful check of the runtime starts */
+  readonly runtimeDependent: readonly KubeletModule[];
+}
+
 /**
  * The parts of a kubelet in the order in which upstream starts them.
  *
  * Mirrors NewMainKubelet, StartGarbageCollection, Run, initializeModules and initializeRuntimeDependentModules in
  * pkg/kubelet/kubelet.go.
- * Differs: the node's status and Lease begin after its registration, and the events of the node with BirthCry.
+ * Differs: the Lease begins after the node's registration.
  */
-export function kubeletModules(kubelet: Kubelet, { keepNode, rotate }: RunLoops): readonly KubeletModule[] {
-  const { config, options } = kubelet;
-  const { kubeVersion } = options;
-  const seconds = config.nodeLeaseDurationSeconds;
-  const lease = every(renewIntervalMs({ kubeVersion, leaseDurationSeconds: seconds }));
-  const status = every(parseGoDuration(config.nodeStatusUpdateFrequency));
-  const images = kubelet.imageGc.policy.highThresholdPercent === 100 ? "off" : every(IMAGE_GC_PERIOD_MS);
-  const main = (name: string, when: string, ...loops: Loop[]) => ({ name, func: "NewMainKubelet", when, loops });
-  const run = (name: string, when: string, ...loops: Loop[]) => ({ name, func: "Run", when, loops });
-  const runtimeIsUp = (signal: AbortSignal) => orAborted(kubelet.runtimeUp.firstUp, signal);
-  const dependent = (name: string, when: string, loop: Loop): KubeletModule => {
-    const loops = [(signal: AbortSignal) => runtimeIsUp(signal).then(() => loop(signal))];
-    return { name, func: "initializeRuntimeDependentModules", when, loops };
+export function kubeletModules(kubelet: Kubelet, runLoops: RunLoops): KubeletModules {
+  const images = collectsImages(kubelet) ? `images ${every(IMAGE_GC_PERIOD_MS)}` : "no images";
+  return {
+    made: [
+      part("NewMainKubelet", "node lister", "watching its Node", (signal) => kubelet.nodes.run(signal)),
+      part("NewMainKubelet", "pod configuration", sourcesText(kubelet), ...podSources(kubelet)),
+      part("NewMainKubelet", "service lister", "watching Services", (signal) => kubelet.services.run(signal)),
+      part("NewMainKubelet", "manager of secrets and config maps", "watching what pods name", (signal) =>
+        kubelet.objectManagers.run(signal),
+      ),
+    ],
+    running: [
+      part(
+        "StartGarbageCollection",
+        "garbage collection",
+        `removing dead containers ${every(CONTAINER_GC_PERIOD_MS)}, ${images}`,
+        (signal) => collectGarbage(kubelet, signal),
+      ),
+      ...initialModules(kubelet, runLoops),
+      ...runModules(kubelet, runLoops),
+    ],
+    runtimeDependent: runtimeDependentModules(kubelet),
   };
+}
+
+/** Mirrors initializeModules in pkg/kubelet/kubelet.go. */
+function initialModules({ imageGc, images, podDisk }: Kubelet, { rotate }: RunLoops): KubeletModule[] {
+  const initial = (name: string, when: string, ...loops: Loop[]) => part("initializeModules", name, when, ...loops);
   return [
-    main("pod sources", sourcesText(kubelet), ...podSources(kubelet)),
-    main("service lister", "watches", (signal) => kubelet.services.run(signal)),
-    main("node lister", "watches", (signal) => kubelet.nodes.run(signal)),
-    main("secret and config map managers", "watch what pods name", (signal) => kubelet.objectManagers.run(signal)),
-    {
-      name: "garbage collection",
-      func: "StartGarbageCollection",
-      when: `containers ${every(CONTAINER_GC_PERIOD_MS)}, images ${images}`,
-      loops: [(signal) => collectGarbage(kubelet, signal)],
-    },
-    {
-      name: "image manager",
-      func: "initializeModules",
-      when: "detects images every 5 min, lists them every 30 s",
-      loops: [(signal) => kubelet.imageGc.run(signal), (signal) => kubelet.images.run(signal)],
-    },
+    initial(
+      "image manager",
+      "detecting images every 5 min and listing them every 30 s",
+      (signal) => imageGc.run(signal),
+      (signal) => images.run(signal),
+    ),
     ...(rotate === undefined
       ? []
-      : [
-          { name: "server certificate manager", func: "initializeModules", when: "before it expires", loops: [rotate] },
-        ]),
-    run("node status and Lease", `status ${status}, Lease ${lease}`, keepNode),
-    run("runtime check", every(RUNTIME_UP_PERIOD_MS), (signal) => kubelet.runtimeUp.run(signal)),
-    run("status manager", `on changes, and ${every(STATUS_SYNC_PERIOD_MS)}`, (signal) =>
-      kubelet.statusManager.run(signal),
+      : [initial("server certificate manager", "renewing the certificate before it expires", rotate)]),
+    initial(
+      "resource analyzer",
+      `measuring a pod's folders when they are read, at most ${every(podDisk.options.periodMs)}`,
     ),
-    run("PLEG", every(kubelet.pleg.duration.relistPeriodMs), (signal) => kubelet.pleg.run(signal)),
-    {
-      name: "device manager",
-      func: "initializeRuntimeDependentModules",
-      when: `plugins register at ${kubelet.deviceManager.socketPath}`,
-      // The first successful check of the runtime starts it.
-      loops: [],
-    },
-    dependent("eviction manager", every(factFor("evictionMonitoringPeriod", kubeVersion)), (signal) =>
-      kubelet.evictionManager.run(signal),
-    ),
-    dependent("container log manager", every(LOG_MONITOR_PERIOD_MS), (signal) => kubelet.logManager.run(signal)),
-    run("sync loop", `on events, and ${every(SYNC_PERIOD_MS)}`, (signal) => kubelet.loop.run(signal)),
   ];
 }
 
-/** Reports what starts, by which upstream function and at which period. It is in the order of the start. */
+/** Mirrors Run in pkg/kubelet/kubelet.go. */
+function runModules(kubelet: Kubelet, { keepNode }: RunLoops): KubeletModule[] {
+  const { config, pleg, statusManager, loop } = kubelet;
+  const { kubeVersion } = kubelet.options;
+  const lease = renewIntervalMs({ kubeVersion, leaseDurationSeconds: config.nodeLeaseDurationSeconds });
+  const run = (name: string, when: string, ...loops: Loop[]) => part("Run", name, when, ...loops);
+  return [
+    run("volume manager", "setting up a pod's volumes when its worker asks"),
+    run("node status", `updating ${every(parseGoDuration(config.nodeStatusUpdateFrequency))}`, keepNode),
+    run("node lease", `renewing ${every(lease)} once the node is registered`),
+    run("runtime check", `asking ${every(RUNTIME_UP_PERIOD_MS)}`, (signal) => kubelet.runtimeUp.run(signal)),
+    run("status manager", `writing on changes and ${every(STATUS_SYNC_PERIOD_MS)}`, (signal) =>
+      statusManager.run(signal),
+    ),
+    run("PLEG", `relisting ${every(pleg.duration.relistPeriodMs)}`, (signal) => pleg.run(signal)),
+    run("sync loop", `syncing pods on events and ${every(SYNC_PERIOD_MS)}`, (signal) => loop.run(signal)),
+  ];
+}
+
+/** Mirrors initializeRuntimeDependentModules in pkg/kubelet/kubelet.go. */
+function runtimeDependentModules(kubelet: Kubelet): KubeletModule[] {
+  const { deviceManager, evictionManager, logManager, shutdownManager } = kubelet;
+  const monitoring = factFor("evictionMonitoringPeriod", kubelet.options.kubeVersion);
+  const dependent = (name: string, when: string, ...loops: Loop[]) =>
+    part("initializeRuntimeDependentModules", name, when, ...loops);
+  return [
+    // The check of the runtime has just started it.
+    dependent("device manager", `registering plugins at ${deviceManager.socketPath}`),
+    dependent("eviction manager", `measuring ${every(monitoring)}`, (signal) => evictionManager.run(signal)),
+    dependent("container log manager", `rotating logs ${every(LOG_MONITOR_PERIOD_MS)}`, (signal) =>
+      logManager.run(signal),
+    ),
+    ...(shutdownManager.isEnabled ? [dependent("shutdown manager", "admitting pods until the node shuts down")] : []),
+  ];
+}
+
+function part(func: string, name: string, when: string, ...loops: Loop[]): KubeletModule {
+  return { name, func, when, loops };
+}
+
+/** Reports what starts, by which upstream function and at which period. Call it when they start. */
 export function reportModules(trace: Trace, modules: readonly KubeletModule[]): void {
   for (const { name, func, when } of modules) {
     const upstream = { file: "pkg/kubelet/kubelet.go", func };
@@ -112,12 +148,17 @@ function sourcesText({ config }: Kubelet): string {
   const { staticPodPath = "", staticPodURL = "", fileCheckFrequency, httpCheckFrequency } = config;
   const file = staticPodPath === "" ? [] : [`${staticPodPath} ${every(parseGoDuration(fileCheckFrequency))}`];
   const http = staticPodURL === "" ? [] : [`${staticPodURL} ${every(parseGoDuration(httpCheckFrequency))}`];
-  return [...file, ...http, "the API server by a watch"].join(", ");
+  return `reading pods from ${[...file, ...http, "the API server by a watch"].join(", ")}`;
 }
 
-function collectGarbage({ deps, containerGc, imageGc }: Kubelet, signal: AbortSignal): Promise<void> {
+function collectGarbage(kubelet: Kubelet, signal: AbortSignal): Promise<void> {
+  const { deps, containerGc, imageGc } = kubelet;
   const { trace, clock, agent } = deps;
-  // A high threshold of 100 % turns the collection of images off.
-  const images = imageGc.policy.highThresholdPercent === 100 ? {} : { imageGc };
+  const images = collectsImages(kubelet) ? { imageGc } : {};
   return startGarbageCollection({ trace, clock, agent, containerGc, ...images }, signal);
+}
+
+/** A high threshold of 100 % turns the collection of images off. */
+function collectsImages({ imageGc }: Kubelet): boolean {
+  return imageGc.policy.highThresholdPercent !== 100;
 }

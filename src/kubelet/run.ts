@@ -4,7 +4,7 @@ import { allUntilOneEnds, orAborted, waitAtMost } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { isAbortError, messageOf } from "../util/errors.js";
 import type { Kubelet, KubeletDeps } from "./kubelet.js";
-import { kubeletModules, reportModules } from "./modules.js";
+import { type KubeletModule, kubeletModules, reportModules } from "./modules.js";
 import { MainKubelet } from "./new-main-kubelet/main-kubelet.js";
 import type { KubeletOptions } from "./options.js";
 import { KUBELET_PORT } from "./server/server.js";
@@ -131,12 +131,19 @@ class KubeletRun {
     const { kubelet } = this;
     const { trace } = kubelet.ctx;
     const rotate = this.#server?.rotate;
-    const modules = kubeletModules(kubelet, {
+    const { made, running, runtimeDependent } = kubeletModules(kubelet, {
       keepNode: (signal) => this.#keepNode(signal),
       rotate: rotate === undefined ? undefined : (signal) => trace.detached(() => rotate(signal)),
     });
-    reportModules(trace, modules);
-    const loops = modules.flatMap((one) => one.loops);
+    reportModules(trace, made);
+    kubelet.deps.agent.birthCry();
+    reportModules(trace, running);
+    const whenRuntimeIsUp = async (signal: AbortSignal) => {
+      await orAborted(kubelet.runtimeUp.firstUp, signal);
+      reportModules(trace, runtimeDependent);
+      await allUntilOneEnds(signal, loopsOf(runtimeDependent));
+    };
+    const loops = [...loopsOf([...made, ...running]), whenRuntimeIsUp];
     this.#running = allUntilOneEnds(kubelet.signal, loops).catch((error: unknown) => {
       if (!kubelet.signal.aborted) throw error;
     });
@@ -152,7 +159,6 @@ class KubeletRun {
   async register(): Promise<void> {
     const { deps, signal } = this.kubelet;
     const { agent, trace } = deps;
-    agent.birthCry();
     if (this.kubelet.config.registerNode) await agent.register(signal);
     else trace.emit(NOT_REGISTERED, { actor: "kubelet" });
     await this.#untilReady(START_PATIENCE_MS);
@@ -227,4 +233,8 @@ class KubeletRun {
     const left = kubelet.containerDeletor.idle().then(() => kubelet.recorder.flush());
     await waitAtMost(kubelet.ctx.clock, END_PATIENCE_MS, left);
   }
+}
+
+function loopsOf(modules: readonly KubeletModule[]): KubeletModule["loops"] {
+  return modules.flatMap(({ loops }) => loops);
 }

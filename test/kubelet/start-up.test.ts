@@ -4,40 +4,44 @@ import type { NodeObject } from "../../src/apimachinery/api/node.js";
 import { nodeCondition } from "../../src/apimachinery/api/node.js";
 import { collectionPath, NODES, objectPath } from "../../src/client-go/rest/paths.js";
 import { SystemClock } from "../../src/util/clock.js";
-import { only, recordingTrace } from "../support/trace.js";
+import { recordingTrace } from "../support/trace.js";
 import { Lab, SPEED } from "./scenarios/lab.js";
 import { NODE_NAME } from "./scenarios/lab-node.js";
 
 const { signal } = new AbortController();
 
-test("start-up: each part says which upstream function starts it, and when it acts, in upstream's order", async () => {
+test("start-up: each part says when it starts, by which upstream function, and when it acts, in upstream's order", async () => {
   const clock = new SystemClock(SPEED);
   const { trace, events } = recordingTrace(clock);
   const fields = { nodeStatusUpdateFrequency: "5s", nodeLeaseDurationSeconds: 20, imageGCHighThresholdPercent: 100 };
   const lab = await Lab.start({ config: { ...fields, staticPodPath: "/nowhere" } }, { clock, trace });
   await lab.close();
-  const started = only(events, "state").filter(({ what }) => what === "starts");
-  assert.deepEqual(
-    started.map(
-      ({ subject, to, upstream }) => `${upstream?.func}: ${subject}: ${to.replace(lab.node.rootDir, "ROOT")}`,
-    ),
-    [
-      "NewMainKubelet: pod sources: /nowhere every 20 s, the API server by a watch",
-      "NewMainKubelet: service lister: watches",
-      "NewMainKubelet: node lister: watches",
-      "NewMainKubelet: secret and config map managers: watch what pods name",
-      "StartGarbageCollection: garbage collection: containers every 60 s, images off",
-      "initializeModules: image manager: detects images every 5 min, lists them every 30 s",
-      "Run: node status and Lease: status every 5 s, Lease every 5 s",
-      "Run: runtime check: every 5 s",
-      "Run: status manager: on changes, and every 10 s",
-      "Run: PLEG: every 1 s",
-      "initializeRuntimeDependentModules: device manager: plugins register at ROOT/device-plugins/kubelet.sock",
-      "initializeRuntimeDependentModules: eviction manager: every 10 s",
-      "initializeRuntimeDependentModules: container log manager: every 10 s",
-      "Run: sync loop: on events, and every 1 s",
-    ],
-  );
+  const started = events.flatMap((event) => {
+    if (event.kind === "event") return event.reason === "Starting" ? [event.message] : [];
+    if (event.kind !== "state" || event.what !== "starts") return [];
+    const { subject, what, to, upstream } = event;
+    return [`${upstream?.func}: ${subject} ${what} ${to.replace(lab.node.rootDir, "ROOT")}`];
+  });
+  assert.deepEqual(started, [
+    "NewMainKubelet: node lister starts watching its Node",
+    "NewMainKubelet: pod configuration starts reading pods from /nowhere every 20 s, the API server by a watch",
+    "NewMainKubelet: service lister starts watching Services",
+    "NewMainKubelet: manager of secrets and config maps starts watching what pods name",
+    "Starting kubelet.",
+    "StartGarbageCollection: garbage collection starts removing dead containers every 60 s, no images",
+    "initializeModules: image manager starts detecting images every 5 min and listing them every 30 s",
+    "initializeModules: resource analyzer starts measuring a pod's folders when they are read, at most every 60 s",
+    "Run: volume manager starts setting up a pod's volumes when its worker asks",
+    "Run: node status starts updating every 5 s",
+    "Run: node lease starts renewing every 5 s once the node is registered",
+    "Run: runtime check starts asking every 5 s",
+    "Run: status manager starts writing on changes and every 10 s",
+    "Run: PLEG starts relisting every 1 s",
+    "Run: sync loop starts syncing pods on events and every 1 s",
+    "initializeRuntimeDependentModules: device manager starts registering plugins at ROOT/device-plugins/kubelet.sock",
+    "initializeRuntimeDependentModules: eviction manager starts measuring every 10 s",
+    "initializeRuntimeDependentModules: container log manager starts rotating logs every 10 s",
+  ]);
 });
 
 test("start-up: with registerNode false the kubelet waits for a Node that another client creates", async () => {
