@@ -9,6 +9,7 @@ import { setUpMemoryMedium } from "./memory-medium.js";
 import { setVolumeOwnership } from "./ownership.js";
 import { podVolumeDir } from "./paths.js";
 import { downwardApiPayload, objectPayload, type PayloadDeps, projectedPayload, VolumeSetUpError } from "./payload.js";
+import { pluginOf } from "./plugins.js";
 
 export interface SetUpDeps extends PayloadDeps, AtomicWriterDeps {}
 
@@ -49,7 +50,7 @@ export async function setUpVolume(
 ): Promise<{ readonly mounted: MountedVolume; readonly changed: boolean }> {
   const { name, emptyDir, hostPath } = volume;
   const { namespace, uid } = pod.metadata;
-  const dirOf = (plugin: string) => podVolumeDir(options.rootDir, uid, `kubernetes.io/${plugin}`, name);
+  const place = podVolumeDir(options.rootDir, uid, pluginOf(volume), name);
   if (hostPath) {
     return {
       mounted: { name, hostPath: await resolveHostPath(options.hostPaths, hostPath), readOnly: false },
@@ -57,36 +58,31 @@ export async function setUpVolume(
     };
   }
   if (emptyDir) {
-    const place = dirOf("empty-dir");
     const dir = emptyDir.medium === "Memory" ? await setUpMemoryMedium(place) : place;
     await makeWritableFolder(dir);
     await setVolumeOwnership(pod, dir, false);
     return { mounted: { name, hostPath: dir, readOnly: false }, changed: false };
   }
-  const write = async (plugin: string, payload: Payload) => {
-    const dir = dirOf(plugin);
-    await makeWritableFolder(dir);
-    const changed = await writeAtomically(deps, dir, payload);
-    if (changed) await setVolumeOwnership(pod, dir, true);
-    return { mounted: { name, hostPath: dir, readOnly: true }, changed };
+  const write = async (payload: Payload) => {
+    await makeWritableFolder(place);
+    const changed = await writeAtomically(deps, place, payload);
+    if (changed) await setVolumeOwnership(pod, place, true);
+    return { mounted: { name, hostPath: place, readOnly: true }, changed };
   };
   const { configMap, secret, downwardAPI, projected } = volume;
   if (configMap) {
-    return write(
-      "configmap",
-      await objectPayload(deps, "configmap", namespace, configMap, configMap.defaultMode, signal),
-    );
+    return write(await objectPayload(deps, "configmap", namespace, configMap, configMap.defaultMode, signal));
   }
   if (secret) {
     const source = { ...secret, name: secret.secretName ?? "" };
-    return write("secret", await objectPayload(deps, "secret", namespace, source, secret.defaultMode, signal));
+    return write(await objectPayload(deps, "secret", namespace, source, secret.defaultMode, signal));
   }
   if (downwardAPI) {
-    return write("downward-api", downwardApiPayload(deps, pod, downwardAPI.items ?? [], downwardAPI.defaultMode));
+    return write(downwardApiPayload(deps, pod, downwardAPI.items ?? [], downwardAPI.defaultMode));
   }
   if (projected) {
     const { sources, defaultMode } = projected;
-    return write("projected", await projectedPayload(deps, pod, sources ?? [], defaultMode, signal));
+    return write(await projectedPayload(deps, pod, sources ?? [], defaultMode, signal));
   }
   const kind = Object.keys(volume).find((key) => key !== "name") ?? "unknown";
   throw new VolumeSetUpError(`no volume plugin matched: this kubelet has none for ${kind} volumes`);
