@@ -13,7 +13,7 @@ import { Mutex } from "../../../util/mutex.js";
 import type { KubeletMetrics } from "../../metrics/kubelet-metrics.js";
 import { podText } from "../../types/pod-update.js";
 import { devicesToAllocate } from "./devices-to-allocate.js";
-import type { PodDevices } from "./pod-devices.js";
+import { devicesOf, type PodDevices } from "./pod-devices.js";
 import { devicesText, type RegisteredDevices } from "./registered-devices.js";
 
 const FILE = "pkg/kubelet/cm/devicemanager/manager.go";
@@ -67,8 +67,9 @@ export class ContainerAllocator {
     const after = new Map(before);
     const isInit = initContainersOf(pod).some(({ name }) => name === container.name);
     const releases = isInit && !isRestartableInitContainer(container);
-    for (const { resourceName, deviceIds } of this.deps.podDevices.ofContainer(pod.metadata.uid, container.name)) {
-      const own = Object.values(deviceIds).flat();
+    for (const entry of this.deps.podDevices.ofContainer(pod.metadata.uid, container.name)) {
+      const { resourceName } = entry;
+      const own = devicesOf(entry);
       const others = [...(before.get(resourceName) ?? [])].filter((device) => !own.includes(device));
       after.set(resourceName, new Set(releases ? [...others, ...own] : others));
     }
@@ -146,9 +147,9 @@ export class ContainerAllocator {
     const { sourcesReady, getActivePods, podDevices } = this.deps;
     if (!sourcesReady.allReady()) return;
     const active = new Set(getActivePods().map(({ metadata }) => metadata.uid));
-    for (const { podUid, containerName, resourceName, deviceIds } of podDevices.keepOnly(active)) {
-      const devices = devicesText(Object.values(deviceIds).flat());
-      const what = `take ${devices} of ${resourceName} from container ${containerName} of pod ${podUid}`;
+    for (const entry of podDevices.keepOnly(active)) {
+      const { podUid, containerName, resourceName } = entry;
+      const what = `take ${devicesText(devicesOf(entry))} of ${resourceName} from container ${containerName} of pod ${podUid}`;
       this.#decided(what, "the pod is not active any more", "UpdateAllocatedDevices");
     }
   }

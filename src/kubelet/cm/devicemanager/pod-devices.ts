@@ -110,8 +110,8 @@ export class PodDevices {
   }
 }
 
-/** Mirrors DevicesPerNUMA.Devices in pkg/kubelet/cm/devicemanager/checkpoint/checkpoint.go. */
-function devicesOf({ deviceIds }: PodDevicesEntry): readonly string[] {
+/** The IDs of all NUMA nodes, each once. Mirrors DevicesPerNUMA.Devices in pkg/kubelet/cm/devicemanager/checkpoint/checkpoint.go. */
+export function devicesOf({ deviceIds }: Pick<PodDevicesEntry, "deviceIds">): readonly string[] {
   return [...new Set(Object.values(deviceIds).flat())];
 }
 
