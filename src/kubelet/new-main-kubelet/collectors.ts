@@ -21,7 +21,7 @@ export function registerCollectors(kubelet: Kubelet): void {
 
 /** Mirrors CollectWithStability in pkg/kubelet/metrics/collectors/log_metrics.go: without statistics there are no sizes. */
 async function collectLogSizes({ metrics, summaryProvider, signal }: Kubelet): Promise<void> {
-  const summary = await summaryProvider.get(false, signal).catch(() => undefined);
+  const summary = await summaryProvider.get(false, signal, false).catch(() => undefined);
   const samples = (summary?.pods ?? []).flatMap(({ podRef: { namespace, name: pod, uid }, containers }) =>
     containers.flatMap(({ name: container, logs }) =>
       logs?.usedBytes === undefined ? [] : [{ labels: { container, namespace, pod, uid }, value: logs.usedBytes }],
