@@ -6,7 +6,7 @@ import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
 import { Mutex } from "../../util/mutex.js";
-import type { PodManager } from "../pod/pod-manager.js";
+import type { PodManager, UidTranslations } from "../pod/pod-manager.js";
 import { podText } from "../types/pod-update.js";
 import { withAllTerminated, withContainer, withFinalPhase } from "./container-states.js";
 import { generateContainersReadyCondition, generatePodReadyCondition } from "./generate.js";
@@ -167,7 +167,7 @@ export class StatusManager {
       const { podToMirror } = podManager.getUidTranslations();
       for (const pod of pods) {
         const podUid = pod.metadata.uid;
-        const apiUid = podToMirror.has(podUid) ? podToMirror.get(podUid) : podUid;
+        const apiUid = apiUidOf(podToMirror, podUid);
         const status = this.#statuses.get(podUid);
         // The pod is gone, or has no object in the API.
         if (status === undefined || apiUid === undefined || podManager.getPodByUid(podUid) === undefined) continue;
@@ -211,7 +211,7 @@ export class StatusManager {
     }
     const requests: (SyncRequest & { readonly isSent: boolean })[] = [];
     for (const [podUid, status] of this.#statuses) {
-      const apiUid = podToMirror.has(podUid) ? podToMirror.get(podUid) : podUid;
+      const apiUid = apiUidOf(podToMirror, podUid);
       // A static pod without a mirror pod: the API has no object to update.
       if (apiUid === undefined) continue;
       const isSent = this.#writer.isSent(apiUid, status);
@@ -279,6 +279,11 @@ export class StatusManager {
       this.#observer.decided(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, 2);
     }
   }
+}
+
+/** The UID of the pod's object in the API; undefined: a static pod without a mirror pod. */
+function apiUidOf(podToMirror: UidTranslations["podToMirror"], podUid: string): string | undefined {
+  return podToMirror.has(podUid) ? podToMirror.get(podUid) : podUid;
 }
 
 function capital(word: string): string {
