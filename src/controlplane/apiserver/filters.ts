@@ -11,6 +11,7 @@ import type { ReportStage } from "../registry/stages.js";
 import { type Exchange, MAX_REQUEST_MS } from "./exchange.js";
 import { impersonate, isImpersonating } from "./impersonation.js";
 import { isLongRunning } from "./options.js";
+import { hasBody } from "./read-body.js";
 import type { RequestInfo } from "./request-info.js";
 
 const AUDIT_INIT = {
@@ -137,8 +138,7 @@ function reportArrival(exchange: Exchange, report: ReportStage): void {
 
 /** Only bodies have a deadline here. */
 function reportDeadline({ request, timeoutMs, query }: Exchange, report: ReportStage): void {
-  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
-  if ((length ?? "0") === "0" && encoding === undefined) return;
+  if (!hasBody(request)) return;
   const limit = `${MAX_REQUEST_MS / 1000} s`;
   const asked = query.get("timeout");
   const why = `it is not long-running: ${asked === null ? `${limit}, as no timeout= says less` : `timeout=${asked}, at most ${limit}`}`;

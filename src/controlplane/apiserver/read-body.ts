@@ -15,6 +15,11 @@ function isCrumbled(pieces: number, length: number): boolean {
   return pieces > MAX_SMALL_PIECES + length / MIN_PIECE_BYTES;
 }
 
+/** Whether the headers of a request announce a body. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
 /**
  * Reads the whole body of a request.
  * Differs: upstream reads a body of tiny chunks, which costs Go little.
@@ -23,8 +28,8 @@ function isCrumbled(pieces: number, length: number): boolean {
  */
 export async function readBody(exchange: Exchange, maxBytes: number = MAX_BODY_BYTES): Promise<Buffer> {
   const { request } = exchange;
+  if (!hasBody(request)) return EMPTY;
   const declared = request.headers["content-length"];
-  if (declared === "0" || (declared === undefined && request.headers["transfer-encoding"] === undefined)) return EMPTY;
   if (declared !== undefined && Number(declared) > maxBytes) throw tooLarge(maxBytes);
   // Most bodies arrive together with their headers.
   const isHere = request.complete || request.readableLength === Number(declared);

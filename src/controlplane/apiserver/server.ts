@@ -5,6 +5,7 @@ import { methodNotAllowed } from "../../apimachinery/errors.js";
 import type { Http2Face } from "../../server/http2.js";
 import { createServer, listen, openSockets, portOf, type ServerOptions, upgradeResponse } from "../../server/serve.js";
 import { handleRequest, type RequestHandlerDeps } from "./handler.js";
+import { hasBody } from "./read-body.js";
 
 /** Where to listen without TLS. */
 export interface PlainListenOptions {
@@ -138,10 +139,6 @@ function answerUpgrade(deps: RequestHandlerDeps, request: IncomingMessage, socke
     return;
   }
   void handleRequest(deps, request, upgradeResponse(request, socket), { socket, head });
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 async function untilEmpty(set: ReadonlySet<unknown>): Promise<void> {
