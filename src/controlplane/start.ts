@@ -1,6 +1,6 @@
 import { createApiServerCertificate, createClientCertificate, type KeyPair } from "../pki/authority.js";
 import type { CertificateAuthority } from "../pki/issue.js";
-import type { UserInfo } from "../server/authentication/user.js";
+import { asAuthenticated } from "../server/authentication/user.js";
 import type { HealthCheck } from "../server/healthz.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
@@ -37,7 +37,7 @@ const DEFAULT_HOST = "127.0.0.1" as const;
 /** The administrator, as kubeadm names it. */
 const ADMIN = { commonName: "kubernetes-admin", organization: ["system:masters"] } as const;
 /** The administrator without a certificate. */
-const LOOPBACK_USER: UserInfo = { username: ADMIN.commonName, groups: [...ADMIN.organization, "system:authenticated"] };
+const LOOPBACK_USER = asAuthenticated({ username: ADMIN.commonName, groups: ADMIN.organization });
 /** The API server's identity towards kubelets, as kubeadm names it. */
 const KUBELET_CLIENT = { commonName: "kube-apiserver-kubelet-client", organization: ["system:masters"] } as const;
 
