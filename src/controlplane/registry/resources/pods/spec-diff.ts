@@ -1,4 +1,5 @@
 import { semanticallyEqual } from "../../../../apimachinery/semantic-equality.js";
+import { counted } from "../../../../util/counted.js";
 import { isRecord, isSet } from "../../../../util/records.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -96,7 +97,7 @@ const STRING_FIELDS = new Set<string>([
 ]);
 
 function identicalFields(count: number): string {
-  return `${MARGIN}\t... // ${count} identical field${count === 1 ? "" : "s"}`;
+  return `${MARGIN}\t... // ${counted(count, "identical field")}`;
 }
 
 function goName(name: string): string {
