@@ -77,7 +77,7 @@ export async function writeBody(
   if (isChunked) all.push("Transfer-Encoding", "chunked");
   else all.push("Content-Length", String(length));
   if (response.destroyed || response.headersSent) return;
-  if (exchange.report !== undefined) exchange.report(answerStage(exchange, code, length, contentType, writer));
+  exchange.report?.(answerStage(exchange, code, length, contentType, writer));
   response.writeHead(code, all);
   response.end(body);
 }
