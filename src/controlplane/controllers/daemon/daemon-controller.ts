@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import type { NodeObject } from "../../../apimachinery/api/node.js";
 import { sameJson } from "../../../apimachinery/same-json.js";
-import { matchesSelector } from "../../../apimachinery/selector.js";
+import { labelSelectorAsSelector, matchesSelector } from "../../../apimachinery/selector.js";
 import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import { Backoff } from "../../../client-go/backoff.js";
 import { keyOf } from "../../../client-go/cache/key.js";
@@ -185,12 +185,12 @@ class DaemonSetsRun {
 
   /** Mirrors getDaemonPods. */
   #claimPods(set: DaemonSet): Promise<PodObject[]> {
-    const { selector } = set.spec ?? {};
+    const selects = labelSelectorAsSelector(set.spec?.selector);
     const manager = new ControllerRefManager<PodObject>(this.deps, {
       owner: set,
       ownerResource: DAEMON_SETS,
       resource: "pods",
-      matches: (pod) => matchesSelector(selector, pod.metadata.labels),
+      matches: (pod) => selects(pod.metadata.labels),
     });
     return manager.claim(podsOfOwner(this.#pods, set));
   }

@@ -1,6 +1,6 @@
 import { isPodReady } from "../../../apimachinery/api/pod.js";
 import { StatusError } from "../../../apimachinery/errors.js";
-import { matchesSelector } from "../../../apimachinery/selector.js";
+import { labelSelectorAsSelector } from "../../../apimachinery/selector.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import type { EventRecorder } from "../../../client-go/record/recorder.js";
@@ -132,12 +132,13 @@ export class JobSync {
   /** Mirrors getPodsForJob. */
   async #claimPods(job: JobObject): Promise<PodObject[]> {
     const { uid } = job.metadata;
+    const selects = labelSelectorAsSelector(job.spec?.selector);
     const manager = new ControllerRefManager<PodObject>(this.deps, {
       owner: job,
       ownerResource: JOBS,
       resource: "pods",
       finalizers: [JOB_TRACKING],
-      matches: (pod) => matchesSelector(job.spec?.selector, pod.metadata.labels),
+      matches: (pod) => selects(pod.metadata.labels),
     });
     const pods = await manager.claim(podsOfOwner(this.pods, job));
     // Those that were adopted just now have the finalizer, which the cache does not show yet.

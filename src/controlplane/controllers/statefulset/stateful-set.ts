@@ -1,5 +1,5 @@
 import { sameJson } from "../../../apimachinery/same-json.js";
-import { matchesSelector } from "../../../apimachinery/selector.js";
+import { labelSelectorAsSelector, matchesSelector } from "../../../apimachinery/selector.js";
 import { keyOf } from "../../../client-go/cache/key.js";
 import { WorkQueue } from "../../../client-go/workqueue.js";
 import type { Controller } from "../controller.js";
@@ -147,11 +147,12 @@ class StatefulSetRun {
 
   /** Mirrors getPodsForStatefulSet. */
   #claimPods(set: StatefulSet): Promise<PodObject[]> {
+    const selects = labelSelectorAsSelector(set.spec?.selector);
     const manager = new ControllerRefManager<PodObject>(this.deps, {
       owner: set,
       ownerResource: STATEFUL_SETS,
       resource: "pods",
-      matches: (pod) => matchesSelector(set.spec?.selector, pod.metadata.labels) && isMemberOf(set, pod),
+      matches: (pod) => selects(pod.metadata.labels) && isMemberOf(set, pod),
     });
     return manager.claim(podsOfOwner(this.#pods, set));
   }
