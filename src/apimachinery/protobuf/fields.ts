@@ -121,14 +121,14 @@ export function many<F extends FieldTable>(
   of: MessageType<F>,
   protoName?: string,
 ): Field<readonly DecodedFields<F>[], readonly (InitFields<F> | Encoded)[]> {
-  const { kind, ...rest } = one(number, of, protoName);
-  return { number, kind, isRepeated: true, ...(rest.protoName === undefined ? {} : { protoName: rest.protoName }) };
+  const { kind } = one(number, of);
+  return { number, kind, isRepeated: true, ...(protoName === undefined ? {} : { protoName }) };
 }
 
 /** `repeated string` */
 export function strings(number: number, protoName?: string): Field<readonly string[], readonly string[]> {
-  const { kind, ...rest } = string(number, protoName);
-  return { number, kind, isRepeated: true, ...(rest.protoName === undefined ? {} : { protoName: rest.protoName }) };
+  const { kind } = string(number);
+  return { number, kind, isRepeated: true, ...(protoName === undefined ? {} : { protoName }) };
 }
 
 /** `repeated int32`, accepts both packed and unpacked */
