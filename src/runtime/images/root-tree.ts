@@ -1,4 +1,4 @@
-import { type DirectoryNode, directory, type FsNode, file, symlink } from "../../shell/fs/nodes.js";
+import { type Device, type DirectoryNode, directory, type FsNode, file, symlink } from "../../shell/fs/nodes.js";
 import { APPLETS } from "../../shell/programs/table.js";
 import type { ImageDefinition } from "./definition.js";
 
@@ -22,6 +22,16 @@ const FOLDERS = [
   "/var",
 ];
 
+/** The devices of the simulated machine, which each container has. */
+export const DEVICES: Readonly<Record<string, Device>> = {
+  "/dev/null": "null",
+  "/dev/zero": "zero",
+  "/dev/full": "full",
+  "/dev/urandom": "urandom",
+  "/dev/tty": "tty",
+  "/dev/random": "urandom",
+};
+
 const PASSWD = [
   "root:x:0:0:root:/root:/bin/sh",
   "daemon:x:1:1:daemon:/usr/sbin:/bin/false",
@@ -44,10 +54,7 @@ export function buildRootTree(definition: ImageDefinition): DirectoryNode {
   const text = (path: string, content: string) => put(path, file(owner, IMAGE_TIME_MS, Buffer.from(content)));
 
   for (const path of FOLDERS) enter(root, `${path}/x`, owner);
-  for (const device of ["null", "zero", "full", "urandom", "tty"] as const) {
-    put(`/dev/${device}`, file(owner, IMAGE_TIME_MS, Buffer.alloc(0), { mode: 0o666, device }));
-  }
-  put("/dev/random", file(owner, IMAGE_TIME_MS, Buffer.alloc(0), { mode: 0o666, device: "urandom" }));
+  for (const [path, device] of Object.entries(DEVICES)) put(path, deviceFile(owner, IMAGE_TIME_MS, device));
   ["stdin", "stdout", "stderr"].forEach((name, fd) => {
     put(`/dev/${name}`, symlink(owner, IMAGE_TIME_MS, `/proc/self/fd/${fd}`));
   });
@@ -60,6 +67,11 @@ export function buildRootTree(definition: ImageDefinition): DirectoryNode {
   if (definition.ports.length > 0) text("/etc/nginx/conf.d/default.conf", serverConfig(definition));
   for (const [path, lines] of Object.entries(definition.files)) text(path, lines.join("\n"));
   return root;
+}
+
+/** @param mtimeMs Unix ms */
+export function deviceFile(owner: object, mtimeMs: number, device: Device): FsNode {
+  return file(owner, mtimeMs, Buffer.alloc(0), { mode: 0o666, device });
 }
 
 function enter(root: DirectoryNode, path: string, owner: object): { folder: DirectoryNode; name: string } {

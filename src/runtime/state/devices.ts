@@ -1,15 +1,6 @@
 import { RpcError } from "../../cri/status.js";
-import { copyFor, type Device, type DirectoryNode, directory, type FsNode, file } from "../../shell/fs/nodes.js";
-
-/** The devices of the simulated machine. */
-const MACHINE: Readonly<Record<string, Device>> = {
-  "/dev/null": "null",
-  "/dev/zero": "zero",
-  "/dev/full": "full",
-  "/dev/urandom": "urandom",
-  "/dev/random": "urandom",
-  "/dev/tty": "tty",
-};
+import { copyFor, type DirectoryNode, directory, type FsNode } from "../../shell/fs/nodes.js";
+import { DEVICES, deviceFile } from "../images/root-tree.js";
 
 interface ContainerDevice {
   readonly hostPath: string;
@@ -19,7 +10,7 @@ interface ContainerDevice {
 /** Mirrors containerd's WithDevices in pkg/cri/opts/spec_linux.go. @throws RpcError for a device that the machine does not have */
 export function checkDevices(devices: readonly ContainerDevice[]): void {
   for (const { hostPath } of devices) {
-    if (MACHINE[hostPath] === undefined) throw new RpcError("Unknown", `lstat ${hostPath}: no such file or directory`);
+    if (DEVICES[hostPath] === undefined) throw new RpcError("Unknown", `lstat ${hostPath}: no such file or directory`);
   }
 }
 
@@ -27,9 +18,8 @@ export function checkDevices(devices: readonly ContainerDevice[]): void {
 export function withDevices(tree: DirectoryNode, devices: readonly ContainerDevice[], nowMs: number): DirectoryNode {
   let root = tree;
   for (const { hostPath, containerPath } of devices) {
-    const options = { mode: 0o666, device: MACHINE[hostPath] ?? "null" } as const;
     const names = containerPath.split("/").filter((name) => name !== "");
-    root = withNode(root, names, file({}, nowMs, Buffer.alloc(0), options));
+    root = withNode(root, names, deviceFile({}, nowMs, DEVICES[hostPath] ?? "null"));
   }
   return root;
 }
