@@ -48,8 +48,7 @@ async function clusters(env: Env): Promise<Candidate[]> {
 }
 
 async function releases(): Promise<Candidate[]> {
-  const { NEWEST_RELEASE, OLDEST_RELEASE } = await import("../../release/facts.js");
-  const [oldest, newest] = [OLDEST_RELEASE, NEWEST_RELEASE].map((release) => Number(release.split(".")[1]));
-  const count = (newest ?? 0) - (oldest ?? 0) + 1;
-  return wordsAlone(Array.from({ length: count }, (_, i) => `1.${(oldest ?? 0) + i}`));
+  const { minorOf, NEWEST_RELEASE, OLDEST_RELEASE } = await import("../../release/facts.js");
+  const oldest = minorOf(OLDEST_RELEASE);
+  return wordsAlone(Array.from({ length: minorOf(NEWEST_RELEASE) - oldest + 1 }, (_, i) => `1.${oldest + i}`));
 }
