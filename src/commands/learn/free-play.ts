@@ -1,5 +1,4 @@
 import type { MessageKey } from "../../i18n/catalogue.js";
-import { defined } from "../../util/defined.js";
 import type { LearnContext } from "./context.js";
 
 /** Commands that open a window into a running kubelet, each with its own cluster; all but the last have keys to play with. */
@@ -13,15 +12,6 @@ export const WINDOWS: readonly { readonly command: string; readonly key: Message
 
 /** Runs `kubelab COMMAND` of a window in this process until the learner leaves it. */
 export async function openWindow({ context }: LearnContext, line: string): Promise<void> {
-  const { env, cwd, streams, random, self, signal, secrets, program } = context;
-  await program.run(line.split(" ").slice(1), "learn", {
-    env,
-    cwd,
-    streams,
-    random,
-    self,
-    signal,
-    ...defined({ secrets }),
-  });
-  signal.throwIfAborted();
+  await context.program.run(line.split(" ").slice(1), "learn", context);
+  context.signal.throwIfAborted();
 }
