@@ -2,7 +2,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Language } from "../i18n/catalogue.js";
 import { writeFileAtomic } from "../util/files.js";
-import { isAlive, markOf } from "../util/processes.js";
+import { isSameProcess, markOf } from "../util/processes.js";
 import { isRecord } from "../util/records.js";
 import type { LabPlace } from "./environment.js";
 import type { LabMessage } from "./message.js";
@@ -36,8 +36,7 @@ export async function runningLabs(env: Env): Promise<readonly RunningLab[]> {
   for (const name of names) {
     const running = parsed(await readFile(join(folder, name), "utf8").catch(() => ""));
     if (running === undefined) continue;
-    const isThere = (await isAlive(running.pid)) && (await markOf(running.pid)) === running.mark;
-    if (isThere) found.push(running);
+    if (await isSameProcess(running.pid, running.mark)) found.push(running);
     else await rm(join(folder, name), { force: true });
   }
   return found.toSorted((a, b) => b.startedAtMs - a.startedAtMs);

@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { LabError } from "./errors.js";
 import { describeFileError, readIfThere } from "./files.js";
-import { isAlive, markOf } from "./processes.js";
+import { isSameProcess, markOf } from "./processes.js";
 
 /** A stale lock is removed, and another process may be faster to take its place. */
 const MAX_TRIES = 3;
@@ -38,7 +38,7 @@ export async function lockHolder(path: string): Promise<number | undefined> {
   const [, digits, start = ""] = /^(\d+) ?(\d*)\n$/.exec((await readIfThere(path)) ?? "") ?? [];
   const pid = Number(digits);
   // With our own number it is from a former process: in a container the next process gets the same number again.
-  if (digits === undefined || pid === process.pid || !(await isAlive(pid)) || (await markOf(pid)) !== start) {
+  if (digits === undefined || pid === process.pid || !(await isSameProcess(pid, start))) {
     return undefined;
   }
   return pid;

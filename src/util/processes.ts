@@ -21,6 +21,11 @@ export async function markOf(pid: number): Promise<string> {
   return markIn(await readFile(statPath(pid), "utf8").catch(() => ""));
 }
 
+/** Whether a process runs and is the one that had this mark. */
+export async function isSameProcess(pid: number, mark: string): Promise<boolean> {
+  return (await isAlive(pid)) && (await markOf(pid)) === mark;
+}
+
 /** As `markOf`, for callers that cannot wait. */
 export function markOfNow(pid: number): string {
   try {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Say } from "../../i18n/catalogue.js";
 import type { Clock } from "../../util/clock.js";
 import { writeFileAtomic } from "../../util/files.js";
-import { isAlive, markOf } from "../../util/processes.js";
+import { isSameProcess } from "../../util/processes.js";
 import { learnFolder, makeLearnFolder } from "../progress-store.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -85,7 +85,7 @@ export async function findRecords(env: Env): Promise<readonly FoundRecord[]> {
     const record = name.endsWith(SUFFIX) ? await readRecord(file) : undefined;
     const seen = await stat(file).catch(() => undefined); // Its lab has just ended.
     if (record === undefined || seen === undefined) continue;
-    found.push({ file, record, seenAtMs: seen.mtimeMs, isAlive: await isSame(record) });
+    found.push({ file, record, seenAtMs: seen.mtimeMs, isAlive: await isSameProcess(record.pid, record.mark) });
   }
   return found.sort((a, b) => a.seenAtMs - b.seenAtMs);
 }
@@ -100,11 +100,6 @@ export async function leftElsewhere(env: Env, say: Say): Promise<readonly string
   return killed.map(({ file, record: { lab, context, server, flags } }) =>
     [say("leftOn", { lab, context, server }), say("leftBehindHint", { flags }), say("leftOnGone", { file })].join("\n"),
   );
-}
-
-/** Process numbers are reused. */
-async function isSame({ pid, mark }: OwnRecord): Promise<boolean> {
-  return (await isAlive(pid)) && (await markOf(pid)) === mark;
 }
 
 /** undefined: not a record, or of a newer version */
