@@ -129,7 +129,7 @@ function addNodeOptions(command: Command): Command {
 
 async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
   checkNodeOptions(options);
-  gcPolicyOf(options);
+  const gcPolicy = gcPolicyOf(options);
   const assumed = parseKubeVersion(options.kubeVersion ?? OLDEST_RELEASE);
   const early = await readConfiguration(context, options, assumed);
   const plan = planJoin(toJoinOptions(options, early.config), joinDefaults(context));
@@ -163,7 +163,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
         fixedPorts,
         networkFolder: await networkFolderOf(env, server),
         isOwnCluster,
-        gcPolicy: gcPolicyOf(options),
+        gcPolicy,
         ...defined({ port, cri }),
         ...(virtual === undefined ? {} : { cri: virtual.endpoint, hooks: virtual.hooks, isSimulated: true }),
       },
