@@ -70,7 +70,7 @@ async function runDevicePlugin(context: CliContext, options: DevicePluginCommand
     isFirst = false;
   };
   const failLater = async (signal: AbortSignal) => {
-    if (after === undefined) return new Promise<void>(() => {});
+    if (after === undefined) return;
     await clock.sleep(after, signal);
     plugin.fail(unhealthy);
   };
