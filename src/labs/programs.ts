@@ -4,6 +4,7 @@ import { delimiter, join } from "node:path";
 import { makeFolder } from "../util/files.js";
 import { quoted } from "../util/shell-word.js";
 import type { LabProcess } from "./context.js";
+import type { LabSummary } from "./library.js";
 
 /** Whether a shell would find this program. */
 export function isOnPath(program: string, env: Readonly<Record<string, string | undefined>>): boolean {
@@ -15,6 +16,11 @@ export function isOnPath(program: string, env: Readonly<Record<string, string | 
       return false;
     }
   });
+}
+
+/** Whether all programs that a lab needs are installed. */
+export function hasPrograms({ needs }: Pick<LabSummary, "needs">, { env }: Pick<LabProcess, "env">): boolean {
+  return needs.every((program) => isOnPath(program, env));
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { LabSummary } from "../../labs/library.js";
-import { isOnPath } from "../../labs/programs.js";
+import { hasPrograms } from "../../labs/programs.js";
 import type { Progress } from "../../labs/progress.js";
 import { resultOf } from "../../labs/result.js";
 import type { LearnContext } from "./context.js";
@@ -54,8 +54,7 @@ export function playableIn(
   progress: Progress,
   last?: LabSummary,
 ): LabSummary | undefined {
-  const canPlay = ({ needs }: LabSummary) => needs.every((program) => isOnPath(program, context.env));
-  return nextLab(library.summaries, progress, last, canPlay);
+  return nextLab(library.summaries, progress, last, (lab) => hasPrograms(lab, context));
 }
 
 /** Whether the learner wants a lab that is finished again. */

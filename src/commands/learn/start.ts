@@ -1,6 +1,6 @@
 import { LocalizedError } from "../../i18n/message-error.js";
 import type { Lab } from "../../labs/lab.js";
-import { isOnPath } from "../../labs/programs.js";
+import { hasPrograms } from "../../labs/programs.js";
 import { parseKubeVersion } from "../../release/facts.js";
 import { defined } from "../../util/defined.js";
 import type { LearnContext } from "./context.js";
@@ -68,9 +68,7 @@ export async function startIncident(env: LearnContext, flags: LearnFlags): Promi
   if (flags.random !== true)
     throw new LocalizedError("USAGE", say("incidentNeedsRandom"), say("incidentNeedsRandomHint"));
   const progress = await store.load();
-  const incidents = library.summaries.filter(({ kind, needs }) => {
-    return kind === "incident" && needs.every((program) => isOnPath(program, context.env));
-  });
+  const incidents = library.summaries.filter((lab) => lab.kind === "incident" && hasPrograms(lab, context));
   const open = incidents.filter((lab) => standingIn(lab, progress).state !== "done");
   const from = open.length === 0 ? incidents : open;
   const lab = from[Math.floor(context.random.float() * from.length)];
