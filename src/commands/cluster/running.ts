@@ -4,6 +4,7 @@ import type { NodeLine } from "../../testbed/cluster-nodes.js";
 import type { ClusterState } from "../../testbed/cluster-state.js";
 import type { LeaderLine } from "../../testbed/leaders.js";
 import { alignedLines } from "../../trace/table.js";
+import { counted } from "../../util/counted.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 
@@ -59,7 +60,7 @@ function leaderText({ holder, isHere, cluster }: LeaderLine): string {
 
 function countNodes({ nodes, simulated }: ClusterState): string {
   const kind = simulated === true ? "simulated " : "";
-  return nodes === 0 ? "no nodes" : `${nodes} ${kind}${nodes === 1 ? "node" : "nodes"}`;
+  return nodes === 0 ? "no nodes" : counted(nodes, `${kind}node`);
 }
 
 /** What a running cluster is compared with. */
