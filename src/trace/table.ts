@@ -1,5 +1,8 @@
 import type { TableFact } from "./events.js";
 
+type WidthOf = (text: string) => number;
+const lengthOf: WidthOf = ({ length }) => length;
+
 type TableRows = Pick<TableFact, "columns" | "rows" | "omittedRows">;
 
 /**
@@ -16,12 +19,15 @@ export function tableLines({ columns, rows, omittedRows }: TableRows, width: num
   return [...lines, ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
 }
 
-/** Rows as lines whose columns are aligned, however wide. The first row has all columns. */
-export function alignedLines(rows: readonly (readonly string[])[]): string[] {
-  const widths = widthsOf(rows);
+/**
+ * Rows as lines whose columns are aligned, however wide. The first row has all columns.
+ * @param widthOf the columns of a cell; default: one for each character
+ */
+export function alignedLines(rows: readonly (readonly string[])[], widthOf: WidthOf = lengthOf): string[] {
+  const widths = widthsOf(rows, widthOf);
   return rows.map((row) =>
     row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .map((cell, i) => cell + " ".repeat(Math.max(0, (widths[i] ?? 0) - widthOf(cell))))
       .join("  ")
       .trimEnd(),
   );
@@ -32,8 +38,8 @@ function aligned(rows: readonly (readonly string[])[], width: number): string[] 
   return widthsOf(rows).reduce((sum, one) => sum + one + 2, -2) > width ? undefined : alignedLines(rows);
 }
 
-function widthsOf(rows: readonly (readonly string[])[]): number[] {
-  return (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? "").length)));
+function widthsOf(rows: readonly (readonly string[])[], widthOf: WidthOf = lengthOf): number[] {
+  return (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ""))));
 }
 
 function grouped(heads: readonly string[], rows: readonly (readonly string[])[], width: number): string[] | undefined {

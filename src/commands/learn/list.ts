@@ -2,6 +2,7 @@ import { textWidth } from "../../cli/text-width.js";
 import type { Language, Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
+import { alignedLines } from "../../trace/table.js";
 
 export type LabState = "not-begun" | "begun" | "done";
 
@@ -65,18 +66,7 @@ export function labTable(
     lab.title[language],
   ]);
   const keys = ["columnNumber", "columnId", "columnTime", "columnProgress", "columnOwn", "columnTitle"] as const;
-  return cellLines([keys.map((key) => say(key)), ...rows])
+  return alignedLines([keys.map((key) => say(key)), ...rows], textWidth)
     .map((line) => cut(line))
     .join("\n");
-}
-
-/** Rows as lines whose columns are aligned, with two columns for a wide character. The first row has all columns. */
-export function cellLines(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => textWidth(row[i] ?? ""))));
-  return rows.map((row) =>
-    row
-      .map((cell, i) => cell + " ".repeat((widths[i] ?? 0) - textWidth(cell)))
-      .join("  ")
-      .trimEnd(),
-  );
 }

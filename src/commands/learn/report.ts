@@ -1,15 +1,28 @@
+import { textWidth } from "../../cli/text-width.js";
 import type { Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
 import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
+import { alignedLines } from "../../trace/table.js";
 import { examInWords } from "./exam.js";
-import { cellLines, standingIn, standingInWords } from "./list.js";
+import { standingIn, standingInWords } from "./list.js";
 
 /** The result that counts: the best of the runs that were finished, else that of the present run. */
 function countedResult(lab: LabSummary, { labs }: Progress): LabResult | undefined {
   const found = labs[lab.id];
   return found === undefined || found.revision !== lab.revision ? undefined : (found.best ?? resultOf(lab, found));
 }
+
+const COLUMNS = [
+  "columnNumber",
+  "columnId",
+  "columnProgress",
+  "columnPoints",
+  "columnPredictions",
+  "columnSolved",
+  "columnShown",
+  "columnHints",
+] as const;
 
 /** The labs that were begun, in words: what was solved, and what was only shown. */
 export function wordReport(labs: readonly LabSummary[], progress: Progress, say: Say): string {
@@ -27,12 +40,7 @@ export function wordReport(labs: readonly LabSummary[], progress: Progress, say:
     String(result.shown),
     String(result.hints),
   ]);
-  const heads = ["columnNumber", "columnId", "columnProgress", "columnPoints", "columnPredictions"] as const;
-  const table = cellLines(
-    [[...heads, "columnSolved", "columnShown", "columnHints"] as const]
-      .map((keys) => keys.map((key) => say(key)))
-      .concat(rows),
-  );
+  const table = alignedLines([COLUMNS.map((key) => say(key)), ...rows], textWidth);
   const done = labs.filter((lab) => standingIn(lab, progress).state === "done").length;
   const shown = begun.reduce((sum, { result }) => sum + result.shown, 0);
   return [

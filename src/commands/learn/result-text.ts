@@ -1,7 +1,8 @@
+import { textWidth } from "../../cli/text-width.js";
 import type { Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import { HINT_PRICE, type LabResult, mostPointsOf, pointsOf } from "../../labs/result.js";
-import { cellLines } from "./list.js";
+import { alignedLines } from "../../trace/table.js";
 
 /** `46 of 50 points` */
 export function pointsInWords(lab: LabSummary, result: LabResult, say: Say): string {
@@ -23,7 +24,7 @@ export function resultLines(lab: LabSummary, result: LabResult, best: LabResult 
   const isPoorer = best !== undefined && pointsOf(best) > pointsOf(result);
   return [
     say("result", { points: pointsInWords(lab, result, say) }),
-    ...cellLines(rows).map((line) => `  ${line}`),
+    ...alignedLines(rows, textWidth).map((line) => `  ${line}`),
     ...(isPoorer ? [say("resultBest", { points: pointsOf(best) })] : []),
   ];
 }
