@@ -1,7 +1,7 @@
 import type { Command } from "commander";
+import { continuedLine } from "../cli/continued-line.js";
 
 const INDENT = "  ";
-const CONTINUED = " \\";
 /** A flag, a pipe, a file to write, a comment or a quoted word, with the plain words after it: `--name n1`, `| jq .`. */
 const PART = /(?:"[^"]*"|'[^']*'|[^\s"'])+(?: (?![-|>#"'])(?:"[^"]*"|'[^']*'|[^\s"'])+)*/g;
 
@@ -21,13 +21,5 @@ export function exampleLines(command: Command, lines: readonly string[]): readon
 
 /** Lines of at most `width` columns, where flags, pipes and quoted words allow it. */
 function continued(line: string, width: number): readonly string[] {
-  if (line.length <= width) return [line];
-  const lines: string[] = [];
-  for (const [part] of line.matchAll(PART)) {
-    const last = lines.at(-1);
-    const longer = last === undefined ? part : `${last} ${part}`;
-    if (longer.length + CONTINUED.length <= width || last === undefined) lines.splice(-1, 1, longer);
-    else lines.push(INDENT + part);
-  }
-  return lines.map((one, index) => (index < lines.length - 1 ? one + CONTINUED : one));
+  return line.length <= width ? [line] : continuedLine(line.match(PART) ?? [], INDENT, width);
 }

@@ -1,4 +1,5 @@
 import type { ChalkInstance } from "chalk";
+import { continuedLine } from "../../cli/continued-line.js";
 import { fitted, textWidth, wrap } from "../../cli/text-width.js";
 import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
@@ -24,13 +25,8 @@ const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'"])+/g;
 function typedLines(command: string, width: number): string[] {
   const whole = `$ ${command}`;
   if (command.includes("\n") || textWidth(whole) <= width) return whole.split("\n");
-  const lines = ["$"];
-  for (const word of command.match(WORDS) ?? []) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (textWidth(longer) + 2 <= width || lines.at(-1) === "$") lines[lines.length - 1] = longer;
-    else lines.push(`   ${word}`);
-  }
-  return lines.map((line, i) => (i < lines.length - 1 ? `${line} \\` : line));
+  const [first = "", ...words] = command.match(WORDS) ?? [];
+  return continuedLine([`$ ${first}`, ...words], "   ", width, textWidth);
 }
 
 /** Wider text is hard to read. */
