@@ -151,7 +151,10 @@ describe("flags and files that are refused: exit 2, one sentence", () => {
     [["--nodes", "2", "--stages", file], /--stages needs --simulated/],
     [["--nodes", "2", "--simulated", "--with-system-pods"], /--with-system-pods needs nodes that run containers/],
     [["--nodes", "2", "--simulated", "--stages", "missing.yaml"], /cannot read .*missing\.yaml: no such file/],
-    [["--nodes", "2", "--simulated", "--stages", file], /stages\.yaml: stage 1 "a": next\.phase: Invalid option/],
+    [
+      ["--nodes", "2", "--simulated", "--stages", file],
+      /stages\.yaml: stage 1 "a": next\.phase cannot be "Done": expected Pending, Running, Succeeded or Failed\n/,
+    ],
   ] as const) {
     for (const detach of [[], ["--detach"]]) {
       test([...flags.filter((flag) => flag !== file), ...detach].join(" "), async () => {
