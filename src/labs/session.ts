@@ -11,7 +11,7 @@ import type { LabMessage } from "./message.js";
 import { type Picture, withCauses } from "./picture.js";
 import type { OutputListener } from "./runner.js";
 import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
-import { type StateTable, stateTables } from "./state-table.js";
+import { printsState, type StateTable, stateTables } from "./state-table.js";
 import { checkChoice, checkOf, isNoticed, typeOf } from "./steps.js";
 import type { LabText, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
@@ -247,7 +247,7 @@ export class LabSession implements AsyncDisposable {
     for (const action of actions) {
       if ("run" in action) this.#emit({ kind: "running", line: action.run });
       if ("keep" in action) this.#emit({ kind: "running", line: action.keep });
-      const isState = "run" in action && stateTables(action.run, "{}") !== undefined;
+      const isState = "run" in action && printsState(action.run);
       await this.#actOne(action, name, signal, isState ? undefined : this.#show);
       if (isState) this.#showTables(stateTables(action.run, this.runs.view().output(name)?.stdout ?? "") ?? []);
     }

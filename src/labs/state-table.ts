@@ -14,12 +14,17 @@ const STATE_LINE = /^curl -sf? \S+\/state$/;
 const MAX_ROWS = 12;
 const MAX_CELL = 60;
 
+/** Whether a line prints a state, which is shown as tables. */
+export function printsState(line: string): boolean {
+  return STATE_LINE.test(line.trim());
+}
+
 /**
  * What `curl -s .../state` prints, as tables: its values in one row, and each list or map in rows. Pure.
  * @returns undefined for another line, and for what is no JSON object
  */
 export function stateTables(line: string, output: string): readonly StateTable[] | undefined {
-  if (!STATE_LINE.test(line.trim())) return undefined;
+  if (!printsState(line)) return undefined;
   const state = parsed(output);
   if (state === undefined) return undefined;
   const entries = Object.entries(state);
