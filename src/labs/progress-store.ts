@@ -6,7 +6,7 @@ import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { makeFolder } from "../util/files.js";
 import type { LabSummary } from "./library.js";
-import { type LabProgress, loadProgress, type Progress, saveProgress } from "./progress.js";
+import { type LabProgress, loadProgress, type Progress, progressIn, saveProgress } from "./progress.js";
 import { bestResult } from "./result.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -57,10 +57,9 @@ export class ProgressStore {
   }
 
   /** The learner's progress in this lab, unless the lab has changed since. */
-  async of({ id, revision, steps }: Pick<LabSummary, "id" | "revision" | "steps">): Promise<LabProgress | undefined> {
-    const found = (await this.load()).labs[id];
-    if (found === undefined || found.revision !== revision) return undefined;
-    return { ...found, done: found.done.filter((step) => steps.includes(step)) };
+  async of(lab: Pick<LabSummary, "id" | "revision" | "steps">): Promise<LabProgress | undefined> {
+    const found = progressIn(lab, await this.load());
+    return found && { ...found, done: found.done.filter((step) => lab.steps.includes(step)) };
   }
 
   /** Begins a lab anew. The best of its earlier results stays, and the last exam. */

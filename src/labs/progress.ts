@@ -4,6 +4,7 @@ import { MessageError } from "../i18n/message-error.js";
 import { defined } from "../util/defined.js";
 import type { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
+import type { LabSummary } from "./library.js";
 import { betterOf, type ExamResult, isExamResult, isLabResult, type LabRun } from "./result.js";
 
 /** A learner's progress in one lab. */
@@ -24,6 +25,16 @@ export interface Progress {
 }
 
 export const EMPTY_PROGRESS: Progress = { version: 1, labs: {} };
+
+/** The progress in this lab; undefined if it was not begun, or has changed since. */
+export function progressIn(
+  { id, revision }: Pick<LabSummary, "id" | "revision">,
+  { labs }: Progress,
+): LabProgress | undefined {
+  const found = labs[id];
+  return found?.revision === revision ? found : undefined;
+}
+
 const KNOWN_VERSION = 1;
 
 export interface LoadedProgress {

@@ -1,7 +1,7 @@
 import { textWidth } from "../../cli/text-width.js";
 import type { Language, Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
-import type { Progress } from "../../labs/progress.js";
+import { type Progress, progressIn } from "../../labs/progress.js";
 import { alignedLines } from "../../trace/table.js";
 
 export type LabState = "not-begun" | "begun" | "done";
@@ -12,11 +12,11 @@ export interface LabStanding {
 }
 
 /** How far a learner is, if what was done is of the lab as it is now. A lab that was finished once stays done. */
-export function standingIn({ id, revision, steps }: LabSummary, { labs }: Progress): LabStanding {
-  const found = labs[id];
-  if (found === undefined || found.revision !== revision) return { state: "not-begun", done: 0 };
-  const done = steps.filter((step) => found.done.includes(step)).length;
-  return { state: done === steps.length || found.best !== undefined ? "done" : "begun", done };
+export function standingIn(lab: LabSummary, progress: Progress): LabStanding {
+  const found = progressIn(lab, progress);
+  if (found === undefined) return { state: "not-begun", done: 0 };
+  const done = lab.steps.filter((step) => found.done.includes(step)).length;
+  return { state: done === lab.steps.length || found.best !== undefined ? "done" : "begun", done };
 }
 
 /**

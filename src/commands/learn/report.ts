@@ -1,16 +1,16 @@
 import { textWidth } from "../../cli/text-width.js";
 import type { Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
-import type { Progress } from "../../labs/progress.js";
+import { type Progress, progressIn } from "../../labs/progress.js";
 import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
 import { alignedLines } from "../../trace/table.js";
 import { examInWords } from "./exam.js";
 import { standingIn, standingInWords } from "./list.js";
 
 /** The result that counts: the best of the runs that were finished, else that of the present run. */
-function countedResult(lab: LabSummary, { labs }: Progress): LabResult | undefined {
-  const found = labs[lab.id];
-  return found === undefined || found.revision !== lab.revision ? undefined : (found.best ?? resultOf(lab, found));
+function countedResult(lab: LabSummary, progress: Progress): LabResult | undefined {
+  const found = progressIn(lab, progress);
+  return found && (found.best ?? resultOf(lab, found));
 }
 
 const COLUMNS = [
@@ -63,7 +63,7 @@ export function jsonReport(labs: readonly LabSummary[], progress: Progress): unk
     version: 1,
     labs: labs.map((lab) => {
       const { state, done } = standingIn(lab, progress);
-      const found = state === "not-begun" ? undefined : progress.labs[lab.id];
+      const found = progressIn(lab, progress);
       const run = found && resultOf(lab, found);
       return {
         id: lab.id,
