@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ContainerState } from "../../src/cri/messages/enums.js";
 import { readTrace } from "../../src/trace/read-trace.js";
 import { assertCauses } from "../support/causes.js";
-import { CliProcess, newHome } from "../support/cli-process.js";
-import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
-import { runKubectl } from "../support/node-kubectl.js";
+import { BUSYBOX_IMAGE } from "../support/containerd.js";
+import { containerdCluster } from "../support/containerd-cluster.js";
 import { assertInOrder, PodChain } from "../support/pod-chain.js";
 import { suiteNeeding } from "../support/requirements.js";
 
@@ -85,21 +83,13 @@ const VOLUMES_POD = {
 };
 
 suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node on containerd", () => {
-  const home = newHome();
-  const processes: CliProcess[] = [];
-  let containerd: TestContainerd;
-  const start = (...argv: string[]) => {
-    const process = new CliProcess(home, argv);
-    processes.push(process);
-    return process;
-  };
-  const kubectl = (...args: string[]) =>
-    runKubectl(join(home, "state", "kubelab", "clusters", "kubelab.kubeconfig"), args);
+  const cluster = containerdCluster((folder) => ["--trace", join(folder, "cluster.ndjson")]);
+  const { home, start, kubectl, create } = cluster;
   const field = (path: string) => kubectl("get", "pod", "whole", "-o", `jsonpath=${path}`);
 
   /** ID and state of each container of the pod, oldest first. */
   async function containers(): Promise<readonly string[]> {
-    const list = await containerd.client.runtime.listContainers(undefined, signal);
+    const list = await cluster.containerd.client.runtime.listContainers(undefined, signal);
     if (list.outcome !== "ok") throw new Error(list.text);
     const states = Object.fromEntries(Object.entries(ContainerState).map(([name, value]) => [value, name]));
     return list.value
@@ -108,24 +98,12 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
       .map(({ id, labels, state }) => `${labels["io.kubernetes.container.name"]} ${states[state]} ${id}`);
   }
 
-  beforeAll(async () => {
-    containerd = await startContainerd();
-    await start("cluster", "up", "--trace", join(home, "cluster.ndjson")).printed(/^kubectl/m);
-  }, 90_000);
-  afterAll(async () => {
-    for (const process of processes.reverse()) await process.kill("SIGKILL");
-    await containerd?.stop();
-    rmSync(home, { recursive: true, force: true });
-  });
-
   test(
     "init container, two containers, a restart; killed with -9 and started again; deleted with its grace",
     async () => {
-      const first = start("node", "--cri", containerd.endpoint);
+      const first = start("node", "--cri", cluster.containerd.endpoint);
       await first.printed(/^kubectl/m);
-      const folder = mkdtempSync(join(home, "pod-"));
-      writeFileSync(join(folder, "pod.json"), JSON.stringify(POD));
-      await kubectl("create", "-f", join(folder, "pod.json"));
+      await create(POD);
       await kubectl(
         "wait",
         "--for=jsonpath={.status.containerStatuses[0].restartCount}=1",
@@ -143,12 +121,11 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
       await first.kill("SIGKILL");
       expect(await containers()).toEqual(before);
 
-      const second = start("node", "--cri", containerd.endpoint, "-v", "2");
+      const second = start("node", "--cri", cluster.containerd.endpoint, "-v", "2");
       await second.printed(/SyncLoop ADD\s+source="api" pods=\[default\/whole\]/);
       // A new pod has passed every loop of the new kubelet; by then the kubelet has also decided about the old pod.
       const next = { ...POD, metadata: { name: "next" } };
-      writeFileSync(join(folder, "next.json"), JSON.stringify(next));
-      await kubectl("create", "-f", join(folder, "next.json"));
+      await create(next);
       await kubectl(
         "wait",
         "--for=jsonpath={.status.containerStatuses[0].restartCount}=1",
@@ -177,7 +154,7 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
     "all that a node does for a pod leads back to the request that created it, in the traces of two processes",
     async () => {
       const traceFile = join(home, "node.ndjson");
-      const node = start("node", "--cri", containerd.endpoint, "--trace", traceFile);
+      const node = start("node", "--cri", cluster.containerd.endpoint, "--trace", traceFile);
       await node.printed(/^kubectl/m);
       const { volumes: _volumes, initContainers: _init, ...spec } = POD.spec;
       const exits = [{ name: "c", ...image, command: ["sh", "-c", "sleep 1; exit 3"] }];
@@ -186,9 +163,7 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
         metadata: { name: "traced" },
         spec: { ...spec, restartPolicy: "Never", containers: exits },
       };
-      const folder = mkdtempSync(join(home, "traced-"));
-      writeFileSync(join(folder, "pod.json"), JSON.stringify(pod));
-      await kubectl("create", "-f", join(folder, "pod.json"));
+      await create(pod);
       await kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/traced", "--timeout=40s");
       await kubectl("delete", "pod", "traced", "--timeout=60s");
       await node.kill("SIGINT");
@@ -215,12 +190,10 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
   test(
     "volumes: fsGroup reads a secret that only its owner and group can read; emptyDir Memory is a tmpfs",
     async () => {
-      const node = start("node", "--cri", containerd.endpoint);
+      const node = start("node", "--cri", cluster.containerd.endpoint);
       await node.printed(/^kubectl/m);
-      const folder = mkdtempSync(join(home, "volumes-"));
-      writeFileSync(join(folder, "pod.json"), JSON.stringify(VOLUMES_POD));
       await kubectl("create", "secret", "generic", "keys", "--from-literal=password=s3cret");
-      await kubectl("create", "-f", join(folder, "pod.json"));
+      await create(VOLUMES_POD);
       await kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/volumes", "--timeout=40s");
       const log = await kubectl("logs", "volumes");
       expect(log).toMatch(/^s3cret$/m);
@@ -236,7 +209,7 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
   test(
     "devices: a container has what its plugin gives it, as a real device",
     async () => {
-      const node = start("node", "--cri", containerd.endpoint);
+      const node = start("node", "--cri", cluster.containerd.endpoint);
       await node.printed(/^kubectl/m);
       const plugin = start("device-plugin");
       await plugin.printed(/list 2 of example\.com\/gpu/);
@@ -249,9 +222,7 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "kubelab node 
         metadata: { name: "devices" },
         spec: { ...spec, restartPolicy: "Never", containers },
       };
-      const folder = mkdtempSync(join(home, "devices-"));
-      writeFileSync(join(folder, "pod.json"), JSON.stringify(pod));
-      await kubectl("create", "-f", join(folder, "pod.json"));
+      await create(pod);
       // The second device is not the container's.
       await kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/devices", "--timeout=40s");
       const log = await kubectl("logs", "devices");

@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { CliProcess, newHome } from "../support/cli-process.js";
-import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
-import { runKubectl } from "../support/node-kubectl.js";
+import { expect, test } from "vitest";
+import { BUSYBOX_IMAGE } from "../support/containerd.js";
+import { containerdCluster } from "../support/containerd-cluster.js";
 import { parseMetrics, sampleOf } from "../support/prometheus.js";
 import { suiteNeeding } from "../support/requirements.js";
 
@@ -33,31 +30,13 @@ const POD = {
 };
 
 suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "statistics of a node on containerd", () => {
-  const home = newHome();
-  const processes: CliProcess[] = [];
-  let containerd: TestContainerd;
-  const start = (...argv: string[]) => {
-    const process = new CliProcess(home, argv);
-    processes.push(process);
-    return process;
-  };
-  const kubectl = (...args: string[]) =>
-    runKubectl(join(home, "state", "kubelab", "clusters", "kubelab.kubeconfig"), args);
+  const cluster = containerdCluster();
+  const { start, kubectl, create } = cluster;
   const fromKubelet = (path: string) => kubectl("get", "--raw", `/api/v1/nodes/node-1/proxy${path}`);
-
-  beforeAll(async () => {
-    containerd = await startContainerd();
-    await start("cluster", "up").printed(/^kubectl/m);
-  }, 90_000);
-  afterAll(async () => {
-    for (const process of processes.reverse()) await process.kill("SIGKILL");
-    await containerd?.stop();
-    rmSync(home, { recursive: true, force: true });
-  });
 
   /** What containerd itself reports of the pod's container: `crictl stats` shows the same. */
   async function fromRuntime() {
-    const result = await containerd.client.stats.listContainerStats(undefined, signal);
+    const result = await cluster.containerd.client.stats.listContainerStats(undefined, signal);
     if (result.outcome !== "ok") throw new Error(result.text);
     const found = result.value.find(({ attributes }) => attributes?.labels["io.kubernetes.pod.name"] === "busy");
     const { attributes, cpu, memory, writableLayer } = found ?? {};
@@ -72,10 +51,8 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "statistics of
   test(
     "the summary and the metrics have containerd's own figures",
     async () => {
-      await start("node", "--cri", containerd.endpoint).printed(/^kubectl/m);
-      const folder = mkdtempSync(join(home, "pod-"));
-      writeFileSync(join(folder, "pod.json"), JSON.stringify(POD));
-      await kubectl("create", "-f", join(folder, "pod.json"));
+      await start("node", "--cri", cluster.containerd.endpoint).printed(/^kubectl/m);
+      await create(POD);
       await kubectl("wait", "--for=condition=Ready", "pod/busy", "--timeout=60s");
       const uid = await kubectl("get", "pod", "busy", "-o", "jsonpath={.metadata.uid}");
 
@@ -113,7 +90,7 @@ suiteNeeding(["kubectl", "containerd", "busybox-static", "root"], "statistics of
       expect(container.logs.capacityBytes).toBe(summary.node.fs.capacityBytes);
       expect(pod["ephemeral-storage"].usedBytes).toBe(container.rootfs.usedBytes + container.logs.usedBytes);
       // This containerd knows nothing of a sandbox without the cgroup of its pod, which a real machine's kubelet would own.
-      const sandboxes = await containerd.client.stats.listPodSandboxStats(undefined, signal);
+      const sandboxes = await cluster.containerd.client.stats.listPodSandboxStats(undefined, signal);
       expect(sandboxes.outcome === "ok" || pod.process_stats === undefined).toBe(true);
       expect(sampleOf(cadvisor, "container_spec_memory_limit_bytes", row)).toBe(64 * 2 ** 20);
       expect(sampleOf(cadvisor, "container_spec_cpu_shares", row)).toBe(102);
