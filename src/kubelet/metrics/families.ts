@@ -142,14 +142,8 @@ export const FAMILIES = {
   volume_manager_total_volumes: gauge("Number of volumes in Volume Manager", "plugin_name", "state"),
 } as const satisfies Readonly<Record<string, Family>>;
 
-export type MetricName = keyof typeof FAMILIES;
-/** The names of the families of a type. */
-export type NameOf<T extends Family["type"]> = {
-  [N in MetricName]: (typeof FAMILIES)[N]["type"] extends T ? N : never;
-}[MetricName];
-
 /** What a kubelet measures that requests the certificate of its server from the cluster. */
-export const SERVING_CERTIFICATE_FAMILIES: readonly MetricName[] = [
+export const SERVING_CERTIFICATE_FAMILIES: readonly (keyof typeof FAMILIES)[] = [
   "kubelet_certificate_manager_server_rotation_seconds",
   "kubelet_certificate_manager_server_ttl_seconds",
   "kubelet_server_expiration_renew_errors",
