@@ -87,7 +87,7 @@ export async function serveGrpc(
 
 const OPTIONS = {
   "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
-  // Statistics that are not used. RunningServer tracks the connections itself.
+  // Statistics that are not used. ListeningServer tracks the connections itself.
   "grpc.enable_channelz": 0,
 };
 

@@ -45,7 +45,7 @@ const STAGES = new Map<string, Stage>(
 /** The release whose gates are known. Those of later releases are taken by their names. */
 const RELEASE = "1.25";
 
-/** The gates of `featureGates` that decide what this kubelet does, or which fields it accepts. */
+/** The gates of `featureGates` that decide what this kubelet does, or which of the fields that it acts on it accepts. */
 const EFFECTIVE: ReadonlySet<string> = new Set([
   "GracefulNodeShutdown",
   "GracefulNodeShutdownBasedOnPodPriority",

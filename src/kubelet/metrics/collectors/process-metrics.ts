@@ -15,7 +15,7 @@ type ProcessMetric =
  * Measures the process that the kubelet runs in: with `kubelab node`, its control plane as well.
  *
  * Mirrors processCollect of client_golang (process_collector_other.go).
- * @returns [] on machines without /proc
+ * @throws the file system's error on machines without /proc
  */
 async function readProcess(): Promise<readonly (readonly [ProcessMetric, number])[]> {
   const [stat, status, limits, files] = await Promise.all([
