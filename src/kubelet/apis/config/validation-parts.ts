@@ -54,8 +54,11 @@ export function loggingProblems(logging: unknown): string[] {
   return problems;
 }
 
-/** Mirrors ValidateTracingConfiguration in k8s.io/component-base/tracing/api/v1/config.go. */
-export function tracingProblems({ endpoint, samplingRatePerMillion: rate }: KubeletTracing): string[] {
+/** Mirrors ValidateTracingConfiguration in k8s.io/component-base/tracing/api/v1/config.go. @param isEnabled KubeletTracing */
+export function tracingProblems(tracing: KubeletConfiguration["tracing"], isEnabled: boolean): string[] {
+  if (tracing === undefined) return [];
+  if (!isEnabled) return [`${INVALID} tracing should not be configured if KubeletTracing feature flag is disabled.`];
+  const { endpoint, samplingRatePerMillion: rate } = tracing;
   const problems: string[] = [];
   const invalid = (field: string, value: unknown, why: string) =>
     problems.push(`tracing.${field}: Invalid value: ${JSON.stringify(value)}: ${why}`);
@@ -69,5 +72,3 @@ export function tracingProblems({ endpoint, samplingRatePerMillion: rate }: Kube
   }
   return problems;
 }
-
-type KubeletTracing = NonNullable<KubeletConfiguration["tracing"]>;

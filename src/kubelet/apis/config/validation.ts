@@ -74,7 +74,8 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, kubeVersi
   problems.push(...reservedMemoryProblems(kc.reservedMemory ?? []));
   problems.push(...hiddenMetricsProblems(kc.showHiddenMetricsForVersion ?? "", kubeVersion));
   problems.push(...loggingProblems(kc.logging));
-  checkTracing(rules);
+  problems.push(...tracingProblems(kc.tracing, rules.enabled("KubeletTracing")));
+  checkMemoryThrottling(rules);
   return problems;
 }
 
@@ -238,11 +239,7 @@ function checkGated({ kc, enabled, when }: Rules): void {
   );
 }
 
-function checkTracing({ kc, enabled, when }: Rules): void {
-  if (!enabled("KubeletTracing")) {
-    const problem = "tracing should not be configured if KubeletTracing feature flag is disabled.";
-    when(kc.tracing !== undefined, `${INVALID} ${problem}`);
-  } else for (const problem of tracingProblems(kc.tracing ?? {})) when(true, problem);
+function checkMemoryThrottling({ kc, when }: Rules): void {
   const factor = kc.memoryThrottlingFactor;
   when(
     isOutside(factor, Number.MIN_VALUE, 1),
