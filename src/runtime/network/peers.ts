@@ -2,8 +2,9 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wr
 import { join } from "node:path";
 import { sameJson } from "../../apimachinery/same-json.js";
 import { makeFolderSync } from "../../util/files.js";
+import { addressNumber } from "../../util/ipv4.js";
 import { isRecord } from "../../util/records.js";
-import { addressNumber, parseCidr } from "../state/cidr.js";
+import { parseCidr } from "../state/cidr.js";
 
 /** How the runtimes of one cluster find one another: each writes a file to a shared folder. */
 export interface PeerOptions {

@@ -1,4 +1,5 @@
-import { addressNumber, addressText, parseCidr } from "./cidr.js";
+import { addressNumber, addressText } from "../../util/ipv4.js";
+import { parseCidr } from "./cidr.js";
 
 /** Assigns pod addresses from the pod CIDR. */
 export class Addresses {

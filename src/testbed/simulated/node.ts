@@ -2,6 +2,7 @@ import type { NodeObject, NodeStatus } from "../../apimachinery/api/node.js";
 import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
 import type { MachineFacts } from "../../kubelet/nodestatus/machine.js";
 import { initialNode, type StatusInputs, setNodeStatus } from "../../kubelet/nodestatus/setters.js";
+import { addressText } from "../../util/ipv4.js";
 import { DEFAULT_RESOURCES } from "../join-plan.js";
 
 /** The label of nodes without containers. */
@@ -37,7 +38,7 @@ export class SimulatedNode {
   constructor(readonly options: SimulatedNodeOptions) {
     const { name, index, machine } = options;
     this.name = name;
-    this.address = dotted(FIRST_ADDRESS + index);
+    this.address = addressText(FIRST_ADDRESS + index);
     this.#firstPodAddress = FIRST_POD_RANGE + index * 256;
     this.#machine = { ...machine, machineId: name, addresses: [{ type: "InternalIP", address: this.address }] };
   }
@@ -46,7 +47,7 @@ export class SimulatedNode {
   initialNode(nowMs: number): NodeObject {
     const labels = { ...this.options.labels, [SIMULATED_LABEL]: "true" };
     const node = initialNode(this.#inputs(nowMs), { labels });
-    const podCIDR = `${dotted(this.#firstPodAddress)}/24`;
+    const podCIDR = `${addressText(this.#firstPodAddress)}/24`;
     return { ...node, spec: { ...node.spec, podCIDR, podCIDRs: [podCIDR] } };
   }
 
@@ -69,11 +70,11 @@ export class SimulatedNode {
   #freeIp(): string {
     const taken = new Set(this.#podIps.values());
     for (let last = FIRST_POD; last <= LAST_POD; last++) {
-      const ip = dotted(this.#firstPodAddress + last);
+      const ip = addressText(this.#firstPodAddress + last);
       if (!taken.has(ip)) return ip;
     }
     // Ended pods that were not deleted have given their addresses to others.
-    return dotted(this.#firstPodAddress + LAST_POD);
+    return addressText(this.#firstPodAddress + LAST_POD);
   }
 
   #inputs(nowMs: number): StatusInputs {
@@ -89,8 +90,4 @@ export class SimulatedNode {
       nowMs,
     };
   }
-}
-
-function dotted(address: number): string {
-  return [24, 16, 8, 0].map((bits) => (address >>> bits) & 255).join(".");
 }

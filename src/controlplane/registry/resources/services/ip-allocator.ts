@@ -1,3 +1,4 @@
+import { addressText } from "../../../../util/ipv4.js";
 import type { Random } from "../../../../util/random.js";
 import { AllocationBitmap } from "./allocator.js";
 
@@ -38,7 +39,7 @@ export class IpAllocator {
 
   /** The start of the range: what a dry run shows instead of an address that it would get. */
   get network(): string {
-    return textOf(this.#network);
+    return addressText(this.#network);
   }
 
   has(ip: string): boolean {
@@ -59,7 +60,7 @@ export class IpAllocator {
   /** @returns undefined when the range is full */
   allocateNext(): string | undefined {
     const offset = this.#bitmap.allocateNext();
-    return offset === undefined ? undefined : textOf(this.#network + 1 + offset);
+    return offset === undefined ? undefined : addressText(this.#network + 1 + offset);
   }
 
   /** An address outside the range is ignored. */
@@ -84,8 +85,4 @@ function reservedOf(max: number): number {
 function numberOf(ip: string): number {
   const bytes = ip.split(".");
   return bytes.length === 4 ? bytes.reduce((sum, byte) => sum * 256 + Number(byte), 0) : Number.NaN;
-}
-
-function textOf(address: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".");
 }
