@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
+import { matchesSelector } from "../../apimachinery/selector.js";
 
 export const PHASES = ["Pending", "Running", "Succeeded", "Failed"] as const;
 export const RESTART_POLICIES = ["Always", "OnFailure", "Never"] as const;
@@ -42,11 +43,11 @@ export function findStage(stages: readonly Stage[], pod: V1Pod): Stage | undefin
 }
 
 function matches({ phase, restartPolicy, labels = {}, deletion }: StageMatch, pod: V1Pod): boolean {
-  const { deletionTimestamp, labels: own = {} } = pod.metadata;
+  const { deletionTimestamp, labels: own } = pod.metadata;
   return (
     (deletionTimestamp !== undefined) === deletion &&
     phase?.includes(pod.status.phase ?? "Pending") !== false &&
     restartPolicy?.includes(pod.spec.restartPolicy ?? "Always") !== false &&
-    Object.entries(labels).every(([key, value]) => own[key] === value)
+    matchesSelector({ matchLabels: labels }, own)
   );
 }
