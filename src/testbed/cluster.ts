@@ -21,7 +21,7 @@ import {
   writeClusterState,
 } from "./cluster-state.js";
 import type { NodeContext, ProcessContext } from "./context.js";
-import { earlierNodes } from "./earlier-nodes.js";
+import type { EarlierNodes } from "./earlier-nodes.js";
 import type { Stage } from "./simulated/stage.js";
 import { networkFolder, sharedNetworkFolder } from "./state-folder.js";
 
@@ -97,7 +97,7 @@ export async function runCluster(
   });
   const { admin, url, caPem } = controlPlane;
   const isContinued = disk !== undefined && options.nodes === 0;
-  const earlier = isContinued ? await earlierNodes(admin, workerName, { clock, random, trace }, signal) : undefined;
+  const earlier = isContinued ? await readEarlierNodes(admin, { clock, random, trace }, signal) : undefined;
   const simulated = options.simulated ?? (earlier?.areSimulated === true ? { stages: [] } : undefined);
   const state: ClusterState = {
     version: 1,
@@ -124,6 +124,11 @@ export async function runCluster(
   } finally {
     await removeClusterState(env, name);
   }
+}
+
+async function readEarlierNodes(admin: ControlPlane["admin"], ctx: Ctx, signal: AbortSignal): Promise<EarlierNodes> {
+  const { earlierNodes } = await import("./earlier-nodes.js");
+  return earlierNodes(admin, workerName, ctx, signal);
 }
 
 function placeOf({ servers, ...etcdFiles }: EtcdConfig): Pick<ClusterState, "etcd" | "etcdFiles"> {

@@ -4,6 +4,7 @@ import { createClient } from "../client-go/rest/create-client.js";
 import { collectionPath, NODES } from "../client-go/rest/paths.js";
 import type { Ctx } from "../trace/ctx.js";
 import { quieterTrace } from "../trace/view.js";
+import { SIMULATED_LABEL } from "./simulated/node.js";
 
 /** As what nodes do: see `startNodes`. */
 const QUIET_LEVEL = 2;
@@ -21,7 +22,6 @@ export async function earlierNodes(
   ctx: Ctx,
   signal: AbortSignal,
 ): Promise<EarlierNodes> {
-  const { SIMULATED_LABEL } = await import("./simulated/node.js");
   const trace = quieterTrace(ctx.trace, QUIET_LEVEL);
   await using client = createClient(admin, { ...ctx, trace, actor: "user" });
   const path = collectionPath(NODES);
