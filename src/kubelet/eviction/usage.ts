@@ -4,6 +4,7 @@ import type { Wire } from "../../apimachinery/wire.js";
 import { isSet } from "../../util/records.js";
 import { sumDiskUsage } from "../stats/disk-usage.js";
 import type { FsStats, PodStats } from "../stats/summary.js";
+import { isLocalEphemeralVolume } from "../volumes/plugins.js";
 
 /** A part of a pod's use of the disk: writable layers, logs, local volumes. Mirrors fsStatsType. */
 export type FsStatsPart = "rootfs" | "logs" | "localVolumeSource";
@@ -56,10 +57,4 @@ function isOnDisk({ emptyDir }: Volume): boolean {
 
 function isLocalVolume(volume: Volume): boolean {
   return isOnDisk(volume) || [volume.hostPath, volume.configMap, volume.gitRepo].some(isSet);
-}
-
-/** Mirrors IsLocalEphemeralVolume in pkg/volume/util/util.go. */
-function isLocalEphemeralVolume(volume: Volume): boolean {
-  const isDefaultMedium = isSet(volume.emptyDir) && (volume.emptyDir.medium ?? "") === "";
-  return isDefaultMedium || [volume.configMap, volume.gitRepo, volume.downwardAPI].some(isSet);
 }

@@ -1,7 +1,7 @@
 import type { V1Pod } from "../../apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
-import { isSet } from "../../util/records.js";
 import { buildContainerLogsDirectory } from "../kuberuntime/log-paths.js";
+import { hasMetrics, isLocalEphemeralVolume } from "../volumes/plugins.js";
 import { diskUsage, sumDiskUsage } from "./disk-usage.js";
 import { onFileSystem } from "./file-systems.js";
 import type { FsStats, PodStats, VolumeStats } from "./summary.js";
@@ -22,8 +22,10 @@ export interface PodDiskStatsOptions {
 interface Measured {
   readonly atMs: number;
   readonly volume: readonly VolumeStats[];
-  /** of the volumes that are the pod's own, on the node's disk */
+  /** of the volumes that count as the pod's local storage */
   readonly ephemeral: readonly string[];
+  /** of the volumes that are not on the node's disk */
+  readonly inMemory: readonly string[];
   /** by container */
   readonly logs: ReadonlyMap<string, FsStats>;
 }
@@ -33,7 +35,7 @@ interface Measured {
  *
  * Mirrors pkg/kubelet/server/stats/volume_stat_calculator.go, pkg/kubelet/stats/host_stats_provider.go and, for the sum,
  * calcEphemeralStorage in pkg/kubelet/stats/helper.go.
- * Differs: only volumes that count as the pod's local storage are measured; logs are as old as volumes.
+ * Differs: a secret or token is in a plain folder, so its file system is the node's; logs are as old as volumes.
  */
 export class PodDiskStats {
   readonly #measured = new Map<string, Measured>();
@@ -70,28 +72,31 @@ export class PodDiskStats {
     const mounted = this.deps.getMountedVolumes(podRef.uid);
     const volume: VolumeStats[] = [];
     const ephemeral: string[] = [];
-    for (const { name, emptyDir, configMap, downwardAPI } of this.deps.getPodByUid(podRef.uid)?.spec.volumes ?? []) {
+    const inMemory: string[] = [];
+    for (const one of this.deps.getPodByUid(podRef.uid)?.spec.volumes ?? []) {
+      const { name, emptyDir } = one;
       const path = mounted.get(name)?.hostPath;
-      if (path === undefined || ![emptyDir, configMap, downwardAPI].some(isSet)) continue;
+      if (path === undefined || !hasMetrics(one)) continue;
       volume.push({ name, timeMs: atMs, ...(await diskUsage(path, signal)) });
-      if (emptyDir?.medium !== "Memory") ephemeral.push(name);
+      if (isLocalEphemeralVolume(one)) ephemeral.push(name);
+      if (emptyDir?.medium === "Memory") inMemory.push(name);
     }
     const logs = new Map<string, FsStats>();
     for (const { name } of containers) {
       const folder = buildContainerLogsDirectory(this.options.podLogsDirectory, podRef, name);
       logs.set(name, { timeMs: atMs, ...(await diskUsage(folder, signal)) });
     }
-    return { atMs, volume, ephemeral, logs };
+    return { atMs, volume, ephemeral, inMemory, logs };
   }
 }
 
 function merge(
   stats: PodStats,
-  { atMs, volume: volumes, ephemeral, logs }: Measured,
+  { atMs, volume: volumes, ephemeral, inMemory, logs }: Measured,
   nodeFs: FsStats | undefined,
 ): PodStats {
   // A volume in memory has a size of its own.
-  const volume = volumes.map((one) => (ephemeral.includes(one.name) ? onFileSystem(one, nodeFs) : one));
+  const volume = volumes.map((one) => (inMemory.includes(one.name) ? one : onFileSystem(one, nodeFs)));
   const containers = stats.containers.map((one) => {
     const log = logs.get(one.name);
     return log === undefined ? one : { ...one, logs: onFileSystem(log, nodeFs) };

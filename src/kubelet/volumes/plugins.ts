@@ -19,3 +19,17 @@ export function pluginOf(volume: Wire<V1Volume>): string {
   const found = PLUGINS.find(([field]) => isSet(volume[field]));
   return found === undefined ? "N/A" : `kubernetes.io/${found[1]}`;
 }
+
+/** Whether a volume's usage is measured: that of a host path is not. Mirrors GetMetrics of the plugins in pkg/volume. */
+export function hasMetrics(volume: Wire<V1Volume>): boolean {
+  return !["N/A", "kubernetes.io/host-path"].includes(pluginOf(volume));
+}
+
+/**
+ * Whether a volume counts as its pod's local storage; upstream keeps secrets, tokens and the downward API on a tmpfs.
+ * Mirrors IsLocalEphemeralVolume in pkg/volume/util/util.go.
+ */
+export function isLocalEphemeralVolume({ emptyDir, configMap, gitRepo }: Wire<V1Volume>): boolean {
+  const isDefaultMedium = isSet(emptyDir) && (emptyDir.medium ?? "") === "";
+  return isDefaultMedium || [configMap, gitRepo].some(isSet);
+}

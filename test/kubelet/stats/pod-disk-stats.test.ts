@@ -40,7 +40,7 @@ test("a folder that is gone uses nothing; an abort ends the walk", async () => {
   await expect(diskUsage(folder, AbortSignal.abort())).rejects.toThrow();
 });
 
-/** A pod with an emptyDir `cache` on disk, one in memory and a secret; its container's log is in `log/`. */
+/** A pod with a volume of each kind, an emptyDir of them in memory; its container's log is in `log/`. */
 function lab() {
   const clock = new FakeClock();
   const pod = podOf({
@@ -49,10 +49,15 @@ function lab() {
       { name: "cache", emptyDir: { sizeLimit: "100Ki" } },
       { name: "shm", emptyDir: { medium: "Memory" } },
       { name: "token", secret: { secretName: "s" } },
+      { name: "access", projected: { sources: [] } },
+      { name: "labels", downwardAPI: {} },
+      { name: "settings", configMap: { name: "c" } },
+      { name: "host", hostPath: { path: "/" } },
       { name: "unmounted", emptyDir: {} },
     ],
   });
-  const mounted = new Map(["cache", "shm", "token"].map((name) => [name, { hostPath: join(folder, name) }]));
+  const names = ["cache", "shm", "token", "access", "labels", "settings", "host"];
+  const mounted = new Map(names.map((name) => [name, { hostPath: join(folder, name) }]));
   const deps = { clock, getPodByUid: () => pod, getMountedVolumes: () => mounted };
   const stats = new PodDiskStats(deps, { podLogsDirectory: join(folder, "log"), periodMs: 60_000 });
   const measure = async () => {
@@ -63,21 +68,23 @@ function lab() {
   return { clock, pod, stats, measure };
 }
 
-test("volumes and logs of a pod, and its local storage: layers, logs, and volumes on disk", async () => {
+test("volumes and logs of a pod, and its local storage: layers, logs, emptyDirs on disk and config maps", async () => {
   const { pod, measure } = lab();
   await fill(join(folder, "cache/file"), 64);
   await fill(join(folder, "shm/file"), 32);
-  await fill(join(folder, "token/file"), 16);
+  await fill(join(folder, "settings/file"), 4);
+  for (const name of ["token", "access", "labels"]) await fill(join(folder, name, "file"), 16);
   await fill(join(folder, `log/default_web_${pod.metadata.uid}/app/0.log`), 128);
   const { volume = [], containers, ephemeralStorage } = await measure();
-  expect(volume.map(({ name }) => name)).toEqual(["cache", "shm"]);
-  const [cache, shm] = volume;
+  expect(volume.map(({ name }) => name)).toEqual(["cache", "shm", "token", "access", "labels", "settings"]);
+  const [cache, shm, token, access, labels, settings] = volume;
   const logs = containers[0]?.logs?.usedBytes ?? 0;
   expect(cache?.usedBytes).toBeGreaterThanOrEqual(64 * Ki);
   expect(shm?.usedBytes).toBeGreaterThanOrEqual(32 * Ki);
   expect(logs).toBeGreaterThanOrEqual(128 * Ki);
-  expect(ephemeralStorage?.usedBytes).toBe(8 * Ki + logs + (cache?.usedBytes ?? 0));
-  for (const part of [cache, containers[0]?.logs, ephemeralStorage]) expect(part).toMatchObject(SIZES);
+  for (const tmpfs of [token, access, labels]) expect(tmpfs?.usedBytes).toBeGreaterThanOrEqual(16 * Ki);
+  expect(ephemeralStorage?.usedBytes).toBe(8 * Ki + logs + (cache?.usedBytes ?? 0) + (settings?.usedBytes ?? 0));
+  for (const part of [cache, token, containers[0]?.logs, ephemeralStorage]) expect(part).toMatchObject(SIZES);
   // It is not on the node's disk.
   expect(shm?.capacityBytes).toBeUndefined();
 });
