@@ -35,6 +35,7 @@ import { BasicWorkQueue } from "../podworkers/work-queue.js";
 import { ProbeManager } from "../prober/manager.js";
 import { Prober } from "../prober/prober.js";
 import { FileSystems } from "../stats/file-systems.js";
+import { readKubeletUsage } from "../stats/kubelet-usage.js";
 import { PodDiskStats } from "../stats/pod-disk-stats.js";
 import { SummaryProvider } from "../stats/summary-provider.js";
 import { StatusManager } from "../status/manager.js";
@@ -216,6 +217,7 @@ export class MainKubelet extends KubeletBase implements Kubelet {
     {
       clock: this.deps.clock,
       machine: this.options.machine.usage,
+      readKubelet: readKubeletUsage,
       fileSystems: this.fileSystems,
       podDisk: this.podDisk,
     },

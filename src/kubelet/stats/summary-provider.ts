@@ -1,5 +1,6 @@
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { CpuRate } from "./cpu-rate.js";
 import {
   CriStatsProvider,
   type CriStatsProviderDeps,
@@ -7,15 +8,18 @@ import {
   type ListOptions,
 } from "./cri-stats-provider.js";
 import { type FileSystems, onImageFs } from "./file-systems.js";
+import type { KubeletUsage } from "./kubelet-usage.js";
 import { type MachineReading, type MachineUsage, PodsCpuTime } from "./machine-usage.js";
 import type { PodDiskStats } from "./pod-disk-stats.js";
-import type { ContainerStats, CpuStats, MemoryStats, NodeStats, PodStats, Summary } from "./summary.js";
+import type { ContainerStats, MemoryStats, NodeStats, PodStats, Summary } from "./summary.js";
 
 export interface SummaryProviderDeps {
   readonly clock: Clock;
   readonly provider: Pick<CriStatsProvider, "listPodStats">;
   /** undefined: nothing is known of the machine besides its pods */
   readonly machine?: MachineUsage | undefined;
+  /** measures the kubelet itself; undefined: it has no row */
+  readonly readKubelet?: () => KubeletUsage;
   /** undefined: the file systems are not measured */
   readonly fileSystems?: Pick<FileSystems, "rootFsStats" | "imageFsStats">;
   /** undefined: what pods have on the kubelet's disk is not measured */
@@ -36,13 +40,13 @@ interface Usage {
 /**
  * The resource usage of the node and its pods, for /stats/summary, /metrics/resource and the eviction manager.
  *
- * Mirrors pkg/kubelet/server/stats/summary.go (SummaryProvider).
+ * Mirrors pkg/kubelet/server/stats/summary.go (SummaryProvider) and summary_sys_containers.go, for its `pods` and `kubelet`.
  * Differs: there is no cAdvisor, so the node's usage is that of its pods and of what else the machine knows.
  */
 export class SummaryProvider {
   readonly #podsCpu = new PodsCpuTime();
+  readonly #rates = { node: new CpuRate(), pods: new CpuRate(), kubelet: new CpuRate() };
   readonly #startTimeMs: number;
-  #before: { readonly atMs: number; readonly coreNanoSeconds: number; readonly usageNanoCores?: number } | undefined;
 
   constructor(
     readonly deps: SummaryProviderDeps,
@@ -104,29 +108,26 @@ export class SummaryProvider {
     const podsContainer: ContainerStats = {
       name: "pods",
       startTimeMs: this.#startTimeMs,
-      cpu: { timeMs: nowMs, usageCoreNanoSeconds: ofPods.coreNanoSeconds },
+      cpu: this.#rates.pods.statsOf(nowMs, ofPods.coreNanoSeconds, updateCpuUsage),
       memory: this.#memory(nowMs, ofPods.memoryBytes),
     };
     return {
       nodeName: this.options.nodeName,
-      systemContainers: [podsContainer],
+      systemContainers: [podsContainer, ...this.#kubelet(nowMs, updateCpuUsage)],
       startTimeMs: this.#startTimeMs,
-      cpu: this.#cpu(nowMs, whole.coreNanoSeconds, updateCpuUsage),
+      cpu: this.#rates.node.statsOf(nowMs, whole.coreNanoSeconds, updateCpuUsage),
       memory: this.#memory(nowMs, whole.memoryBytes, read.memoryCapacityBytes),
       ...(sandboxes ? rlimitOf(nowMs, read.processes, machine?.includesPods === true ? [] : pods) : {}),
     };
   }
 
-  #cpu(timeMs: number, coreNanoSeconds: number, updateStats: boolean): CpuStats {
-    const before = this.#before;
-    if (updateStats && (before === undefined || timeMs > before.atMs)) {
-      const rate = before && Math.floor(((coreNanoSeconds - before.coreNanoSeconds) / (timeMs - before.atMs)) * 1000);
-      const usageNanoCores = rate === undefined || rate < 0 ? {} : { usageNanoCores: rate };
-      this.#before = { atMs: timeMs, coreNanoSeconds, ...usageNanoCores };
-    }
-    const usageNanoCores = this.#before?.usageNanoCores;
-    const known = usageNanoCores === undefined ? {} : { usageNanoCores };
-    return { timeMs, ...known, usageCoreNanoSeconds: coreNanoSeconds };
+  #kubelet(timeMs: number, updateStats: boolean): ContainerStats[] {
+    const usage = this.deps.readKubelet?.();
+    if (usage === undefined) return [];
+    const { coreNanoSeconds, rssBytes, pageFaults, majorPageFaults } = usage;
+    const memory = { timeMs, usageBytes: rssBytes, workingSetBytes: rssBytes, rssBytes, pageFaults, majorPageFaults };
+    const cpu = this.#rates.kubelet.statsOf(timeMs, coreNanoSeconds, updateStats);
+    return [{ name: "kubelet", startTimeMs: this.#startTimeMs, cpu, memory }];
   }
 
   #memory(timeMs: number, bytes: number, capacity = this.options.memoryBytes): MemoryStats {

@@ -14,7 +14,7 @@ export interface Summary {
 /** Mirrors NodeStats. */
 export interface NodeStats {
   readonly nodeName: string;
-  /** the kubelet, the container runtime, and all pods together */
+  /** all pods together, and the kubelet: `pods`, `kubelet` */
   readonly systemContainers?: readonly ContainerStats[];
   readonly startTimeMs?: number;
   readonly cpu?: CpuStats;

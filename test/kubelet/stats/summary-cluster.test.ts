@@ -26,10 +26,16 @@ const memory = (available: Bounds, used: Bounds) => ({
   workingSetBytes: used,
   rssBytes: used,
 });
+/** The kubelet has no limit, so nothing is available. */
+const PROCESS: Readonly<Record<string, Bounds>> = {
+  usageBytes: [MB, TB],
+  workingSetBytes: [MB, TB],
+  rssBytes: [MB, TB],
+};
 
 /**
  * What "Summary API: when querying /stats/summary: should report resource usage through the stats api" of test/e2e_node expects of
- * each object. Without page faults, network and the system containers other than `pods`, of which the embedded runtime knows nothing.
+ * each object. Without network, page faults of containers, and the system containers `runtime` and `misc`, of which the embedded runtime knows nothing.
  */
 const EXPECTED: readonly (readonly [what: string, path: string, fields: Readonly<Record<string, Bounds>>])[] = [
   ["the node", "node.cpu", cpu([100e3, 2e9], [1, 1e15])],
@@ -38,6 +44,8 @@ const EXPECTED: readonly (readonly [what: string, path: string, fields: Readonly
   ["images", "node.runtime.imageFs", fs([KB, 10 * TB])],
   ["the node", "node.rlimit", { maxpid: [1, 1e8], curproc: [1, 1e8] }],
   ["all pods", "node.systemContainers.0.memory", memory([KB, MEMORY], [10 * KB, MEMORY])],
+  ["the kubelet", "node.systemContainers.1.cpu", cpu([10_000, 2e9], [10_000_000, 1e15])],
+  ["the kubelet", "node.systemContainers.1.memory", { ...PROCESS, pageFaults: [1000, 1e9], majorPageFaults: [0, 1e9] }],
   ["a pod", "pods.0.cpu", cpu([0, 1e9], [10_000_000, 1e11])],
   ["a pod", "pods.0.memory", memory([KB, 80 * MB], [10 * KB, 80 * MB])],
   ["a pod", "pods.0.ephemeral-storage", fs([KB, 21 * MB])],
@@ -106,6 +114,7 @@ describe("the summary of a node, as upstream's end-to-end test expects it", () =
   test("names are upstream's, and there are no figures of applications", () => {
     expect(at(summary, "node")["nodeName"]).toBe("node-1");
     expect(at(summary, "node.systemContainers.0")["name"]).toBe("pods");
+    expect(at(summary, "node.systemContainers.1")["name"]).toBe("kubelet");
     expect(at(summary, "pods.0.podRef")).toMatchObject({ name: "busybox", namespace: "default" });
     expect(at(summary, "pods.0.volume.0")["name"]).toBe("test-empty-dir");
     expect(JSON.stringify(summary)).not.toMatch(/userDefinedMetrics|accelerators|Ms"/);

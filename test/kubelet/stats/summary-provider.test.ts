@@ -63,6 +63,35 @@ test("the node uses what its pods and its system use; memory that is left is of 
   assert.equal((await provider.get(false, signal)).node.cpu?.usageNanoCores, 250_000);
 });
 
+test("the kubelet and all pods have rows of their own, with CPU per second as soon as there are two readings", async () => {
+  const clock = new FakeClock();
+  let coreNanoSeconds = 1_000;
+  const readKubelet = () => ({ coreNanoSeconds, rssBytes: 7, pageFaults: 5, majorPageFaults: 2 });
+  const provider = new SummaryProvider(
+    { clock, provider: { listPodStats: async () => pods({ a: coreNanoSeconds * 2 }) }, readKubelet },
+    { nodeName: "n1", memoryBytes: 1_000 },
+  );
+  const before = (await provider.get(true, signal)).node.systemContainers ?? [];
+  assert.deepEqual(
+    before.map(({ name, cpu }) => [name, cpu?.usageNanoCores]),
+    [
+      ["pods", undefined],
+      ["kubelet", undefined],
+    ],
+  );
+  await clock.advance(1_000);
+  coreNanoSeconds = 3_000;
+  const [allPods, kubelet] = (await provider.get(true, signal)).node.systemContainers ?? [];
+  assert.equal(allPods?.cpu?.usageNanoCores, 4_000);
+  const timeMs = START_MS + 1_000;
+  assert.deepEqual(kubelet, {
+    name: "kubelet",
+    startTimeMs: START_MS,
+    cpu: { timeMs, usageNanoCores: 2_000, usageCoreNanoSeconds: 3_000 },
+    memory: { timeMs, usageBytes: 7, workingSetBytes: 7, rssBytes: 7, pageFaults: 5, majorPageFaults: 2 },
+  });
+});
+
 test("a real machine's reading has its pods in it", async () => {
   const provider = new SummaryProvider(
     {
