@@ -20,6 +20,7 @@ import { makeEnvironment, type Reader } from "./make-environment.js";
 import { LabNodes } from "./nodes.js";
 import { labFolderPrefix } from "./orphaned-processes.js";
 import type { LabDefinition } from "./schema.js";
+import { startsBehindMs } from "./speed.js";
 
 export interface EmbeddedEnvironmentOptions extends Reader {
   /** name of the running cluster for `kubelab --cluster` */
@@ -28,7 +29,7 @@ export interface EmbeddedEnvironmentOptions extends Reader {
   readonly lock?: AsyncDisposable;
   readonly speed: number;
   /** release and nodes of the cluster */
-  readonly definition: Pick<LabDefinition, "kubeVersion" | "nodes" | "nodeOptions" | "verifyKubelets">;
+  readonly definition: Pick<LabDefinition, "kubeVersion" | "minutes" | "nodes" | "nodeOptions" | "verifyKubelets">;
   /** use the built-in kubectl even if one is installed */
   readonly withoutKubectl?: boolean;
   /** see LabEnvironment; default 0 */
@@ -49,7 +50,7 @@ export async function openEmbeddedEnvironment(
   const close = () => open.close();
   open.defer(async () => options.lock?.[Symbol.asyncDispose]());
   try {
-    const clock = new SystemClock(speed);
+    const clock = new SystemClock(speed, startsBehindMs(definition.minutes, speed));
     const facts = new LabFacts(clock);
     const trace = facts.openTrace();
     const folder = await makeUniqueFolder(labFolderPrefix());

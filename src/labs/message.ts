@@ -11,6 +11,8 @@ export type LabMessage =
       readonly title: string;
       readonly summary: string;
       readonly minutes: number;
+      /** of the lab's clock */
+      readonly speed: number;
     }
   | {
       readonly kind: "step";

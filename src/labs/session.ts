@@ -82,7 +82,7 @@ export class LabSession implements AsyncDisposable {
   async begin(signal: AbortSignal): Promise<void> {
     const { title, summary, introduction } = this.text;
     const { id, number, minutes } = this.definition;
-    this.#emit({ kind: "lab", id, number, title, summary, minutes });
+    this.#emit({ kind: "lab", id, number, title, summary, minutes, speed: this.environment.speed });
     let count = 0;
     for (const action of this.definition.setup) await this.#actOne(action, `setup-${++count}`, signal);
     for (const check of this.definition.begin) {
@@ -313,6 +313,11 @@ export class LabSession implements AsyncDisposable {
 
   #showTables(tables: readonly StateTable[]): void {
     for (const table of tables) this.#emit({ kind: "table", ...table });
+  }
+
+  /** Whether the current step has a hint that was not shown yet. */
+  get hasHint(): boolean {
+    return this.#hintsShown < this.stepText.hints.length;
   }
 
   /** Shows the next hint of the current step. @returns false after the last hint; undefined if the step has no hints */

@@ -41,14 +41,16 @@ const MAX_TIMER_MS = 2_000_000_000;
 /** The system clock, `speed` times as fast from its construction on. */
 export class SystemClock implements Clock {
   #speed: number;
-  #startMs = Date.now();
+  #startMs: number;
   #startMonotonicMs = performance.now();
   /** wakes sleepers that must recompute their remaining time */
   readonly #wakers = new Set<() => void>();
   readonly #speedListeners = new Set<() => void>();
 
-  constructor(speed = 1) {
+  /** @param behindMs how far behind the system's time it starts */
+  constructor(speed = 1, behindMs = 0) {
     this.#speed = speed;
+    this.#startMs = Date.now() - behindMs;
   }
 
   get speed(): number {

@@ -14,7 +14,7 @@ describe("other terminals find a lab", () => {
   test("with its place and its present step, until it ends", async () => {
     const env = newEnv();
     await using announcement = await Announcement.of(env, about);
-    announcement.note({ kind: "lab", id: "tiny", number: "7", title: "", summary: "", minutes: 1 });
+    announcement.note({ kind: "lab", id: "tiny", number: "7", title: "", summary: "", minutes: 1, speed: 1 });
     announcement.note({ kind: "step", id: "a", type: "read", title: "A", index: 1, count: 2 });
     announcement.note({ kind: "text", markdown: "Text." });
     announcement.note({ kind: "done", step: "a", hints: 0 });

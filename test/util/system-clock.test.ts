@@ -20,6 +20,13 @@ test("a change of speed does not make the clock jump", async () => {
   assert.equal(clock.now(), 1_012_000);
 });
 
+test("a clock that starts behind the system's time catches up with it", async () => {
+  const clock = new SystemClock(10, 90_000);
+  assert.equal(clock.now(), 910_000);
+  await vi.advanceTimersByTimeAsync(10_000);
+  assert.equal(clock.now(), 1_010_000);
+});
+
 test("sleepers wait for their remaining time at the new speed", async () => {
   const clock = new SystemClock(1);
   let isAwake = false;
