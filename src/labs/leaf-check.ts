@@ -49,8 +49,8 @@ export async function evaluateLeaf(check: LeafCheck, view: CheckView, signal: Ab
 }
 
 async function commandVerdict(
-  { command, exit, matches }: Extract<LeafCheck, { command: string }>,
-  { run, say }: CheckView,
+  { command, exit, matches, answer }: Extract<LeafCheck, { command: string }>,
+  { run, say, folder }: CheckView,
   signal: AbortSignal,
 ): Promise<Verdict> {
   const result = await run(command, signal);
@@ -65,8 +65,22 @@ async function commandVerdict(
     matches === undefined
       ? say("commandWant", { command, code: exit })
       : say("commandWantText", { command, code: exit, pattern: matches });
+  if (answer !== undefined) {
+    return { ok: false, seen: await answerIn({ folder, say }, answer), want, isRawWant: true, tables };
+  }
   const shown = code === exit ? said(say, command, stdout + stderr) : seen;
   return { ok: false, seen: shown, want, isRaw: true, isRawWant: true, tables };
+}
+
+/** What the learner has answered: without it, a wrong answer looks like a file in a wrong place. */
+async function answerIn({ folder, say }: Pick<CheckView, "folder" | "say">, file: string): Promise<string> {
+  const content = await readFile(join(folder, file), "utf8").catch(() => undefined);
+  if (content === undefined) return say("answerNone", { file, folder });
+  const line = content
+    .trim()
+    .replace(/\s*\n\s*/g, ", ")
+    .slice(0, MAX_LINE);
+  return line === "" ? say("outputEmpty", { name: file }) : say("answerIs", { file, line });
 }
 
 /** Checks a command's output. @param output the lab's `output`, whose pattern is `matches` */

@@ -66,8 +66,13 @@ const fileCheck = z.strictObject({
     .regex(/^[0-7]{3}$/, worded("schemaMode"))
     .optional(),
 });
-/** A read-only command, run for its output. */
-const commandCheck = z.strictObject({ command: text, exit: z.number().int().default(0), matches: pattern.optional() });
+/** A read-only command, run for its output. `answer` is the file in which it looks for the learner's answer. */
+const commandCheck = z.strictObject({
+  command: text,
+  exit: z.number().int().default(0),
+  matches: pattern.optional(),
+  answer: text.optional(),
+});
 
 export interface Within {
   /** `90s` on the lab's clock: how long to repeat a failing check */

@@ -65,6 +65,8 @@ const table: readonly (readonly [unknown, boolean, RegExp, RegExp?])[] = [
   [{ command: "kubectl delete node n7", matches: "deleted" }, true, /exit code 0/],
   [{ command: "kubectl delete node n7", matches: "kept" }, false, /last line of .*deleted/, /\/kept\//],
   [{ command: "nothing here" }, false, /exit code 127/, /exit code 0/],
+  [{ command: "nothing here", answer: "key" }, false, /^key says: first line, secret 42$/, /exit code 0/],
+  [{ command: "nothing here", answer: "other" }, false, /^other is not there; it belongs in .*\w$/, /exit code 0/],
   [{ command: "nothing here", exit: 127 }, true, /exit code 127/],
   [{ all: [{ object: "/api/v1/nodes/n1" }, { exit: "join", is: 3 }] }, true, /^\/api\/v1\/nodes\/n1 exists$/],
   [{ all: [{ object: "/api/v1/nodes/n1" }, { exit: "join", is: 1 }] }, false, /exit code 3/, /exit code 1/],

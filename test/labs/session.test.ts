@@ -252,7 +252,9 @@ describe("a command that was typed in another terminal", () => {
 test("hints come one after the other, then there is none", async () => {
   const { session, take } = await begin({ done: ["look", "join", "lines", "guess"] });
   take();
+  assert.equal(session.hasHint, true);
   assert.deepEqual([session.hint(), session.hint(), session.hint()], [true, true, false]);
+  assert.equal(session.hasHint, false);
   assert.deepEqual(take(), [
     { kind: "hint", index: 1, count: 2, text: "Something made it come the first time." },
     { kind: "hint", index: 2, count: 2, text: "`kubelab join draco`" },

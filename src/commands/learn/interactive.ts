@@ -112,7 +112,7 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
         await showPicture(env, session);
         break;
       case HINT:
-        if (session.hint() === false) env.context.streams.stderr.write(`${env.say("noMoreHints")}\n`);
+        session.hint();
         break;
       case LOOK:
       case WAIT:
@@ -198,7 +198,7 @@ function predictions(env: LearnContext, { session, environment, exam }: Stage): 
 /** @param hasTried a check has failed and may still succeed */
 function actions(env: LearnContext, { session, environment, exam }: Stage, hasTried: boolean): Choice[] {
   const { say } = env;
-  const { step, stepText, isSolvable, isNoticed, isLookedAt, mayTakeMs } = session;
+  const { step, hasHint, isSolvable, isNoticed, isLookedAt, mayTakeMs } = session;
   const seconds = Math.ceil(mayTakeMs / 1000);
   const isElsewhere = step !== undefined && "do" in step && step.where === "elsewhere";
   const main: MessageKey =
@@ -213,9 +213,7 @@ function actions(env: LearnContext, { session, environment, exam }: Stage, hasTr
     { value: isLookedAt ? LOOK : "go", name: say(main) },
     ...(hasTried && seconds > 0 ? [{ value: WAIT, name: say("actionWait", { seconds }) }] : []),
     ...(isNoticed ? [{ value: LOOK, name: say("actionDoneElsewhere") }] : []),
-    ...(stepText.hints.length > 0 && exam === undefined
-      ? [{ value: HINT, name: say("actionHint", { price: HINT_PRICE }) }]
-      : []),
+    ...(hasHint && exam === undefined ? [{ value: HINT, name: say("actionHint", { price: HINT_PRICE }) }] : []),
     ...(isSolvable && (exam === undefined || isElsewhere)
       ? [{ value: SOLVE, name: say(isElsewhere ? "actionRunHere" : "actionSolution") }]
       : []),

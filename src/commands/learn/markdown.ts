@@ -39,14 +39,21 @@ const EMPHASIS = /(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])/g;
 /** Replaces `code` while emphasis is rendered, because stars in code are literal. */
 const CODE = "\u0000";
 
+const CODE_SPAN = /`[^`]+`/g;
+
+/** Colours each `code` of a text that is not Markdown otherwise. */
+export function renderCode(text: string, chalk: ChalkInstance): string {
+  return chalk.level === 0 ? text : text.replace(CODE_SPAN, (code) => chalk.cyan(code.slice(1, -1)));
+}
+
 function inline(text: string, chalk: ChalkInstance): string {
   const codes: string[] = [];
-  const keep = (_: string, code: string) => {
-    codes.push(chalk.level === 0 ? `\`${code}\`` : chalk.cyan(code));
+  const keep = (code: string) => {
+    codes.push(renderCode(code, chalk));
     return CODE;
   };
   return text
-    .replace(/`([^`]+)`/g, keep)
+    .replace(CODE_SPAN, keep)
     .replace(/\*\*([^*]+)\*\*/g, (_, strong: string) => chalk.bold(strong))
     .replace(EMPHASIS, (_, word: string) => chalk.underline(word))
     .replaceAll(CODE, () => codes.shift() ?? "");
@@ -82,10 +89,15 @@ function blockOf(chunk: string): Block {
 const ENDS_WIDE = /[\u2018-\u201d\u2014\u2026\u3000-\u9fff\uff00-\uffef][,;:?!)]?\**$/;
 const BEGINS_WIDE = /^\**[\u2018-\u201d\u2014\u2026\u3000-\u9fff\uff00-\uffef]/;
 
-/** Replaces a line break by a space, except between two Chinese characters. */
+/** Chinese punctuation: a part of each sign is space already. */
+const ENDS_SPACED = /[\u3001-\u3011\uff01\uff08-\uff0c\uff1a\uff1b\uff1f]\**$/;
+const BEGINS_SPACED = /^\**[\u3001-\u3011\uff01\uff08-\uff0c\uff1a\uff1b\uff1f]/;
+
+/** Replaces a line break by a space, except between two Chinese characters and at Chinese punctuation. */
 function joinLines(lines: readonly string[]): string {
   return lines.reduce((text, line) => {
     const next = line.trim();
-    return ENDS_WIDE.test(text) && BEGINS_WIDE.test(next) ? text + next : `${text} ${next}`;
+    const isSpaced = ENDS_SPACED.test(text) || BEGINS_SPACED.test(next);
+    return isSpaced || (ENDS_WIDE.test(text) && BEGINS_WIDE.test(next)) ? text + next : `${text} ${next}`;
   });
 }

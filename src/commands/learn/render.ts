@@ -6,7 +6,7 @@ import type { LabMessage } from "../../labs/message.js";
 import { tableLines } from "../../trace/table.js";
 import { factText } from "../../trace/terminal.js";
 import { printable } from "../../trace/text.js";
-import { renderMarkdown } from "./markdown.js";
+import { renderCode, renderMarkdown } from "./markdown.js";
 
 export interface RenderOptions {
   readonly chalk: ChalkInstance;
@@ -56,8 +56,10 @@ export class LabRenderer {
     switch (message.kind) {
       case "lab": {
         const head = chalk.bold(say("labBegins", { number: message.number, title: message.title }));
-        const elsewhere = wrap(say("elsewhere"), this.#width).map((line) => chalk.dim(line));
-        return [...wrap(head, this.#width), ...wrap(chalk.dim(message.summary), this.#width), "", ...elsewhere, ""];
+        const { summary, speed } = message;
+        const notes = [say("elsewhere"), ...(speed > 1 ? [say("clockBehind", { factor: speed })] : [])];
+        const shown = [summary, "", ...notes, ""].flatMap((text) => wrap(text, this.#width));
+        return [...wrap(head, this.#width), ...shown.map((line) => chalk.dim(line))];
       }
       case "step": {
         const { index, count, title } = message;
@@ -131,11 +133,12 @@ export class LabRenderer {
 
   #verdict({ ok, seen, want }: LabMessage & { kind: "verdict" }): string[] {
     const { chalk, say } = this.options;
+    const shown = (text: string) => renderCode(printable(text), chalk);
     if (ok) {
-      const words = seen === "" ? say("checkDone") : say("checkOk", { seen: printable(seen) });
+      const words = seen === "" ? say("checkDone") : say("checkOk", { seen: shown(seen) });
       return ["", ...this.#marked(true, words)];
     }
-    const line = (key: MessageKey, text: string) => this.#hanging("    ", `${chalk.dim(say(key))} ${printable(text)}`);
+    const line = (key: MessageKey, text: string) => this.#hanging("    ", `${chalk.dim(say(key))} ${shown(text)}`);
     return [
       "",
       ...this.#marked(false, say("checkFailed")),

@@ -94,6 +94,16 @@ describe("the facts that decided a verdict", () => {
   });
 });
 
+test("a lab whose time runs faster says how to read ages", () => {
+  const lab = { kind: "lab", id: "a", number: "1", title: "T", summary: "S", minutes: 5 } as const;
+  assert.ok(
+    !lines({ ...lab, speed: 1 }, true)
+      .join(" ")
+      .includes("ages"),
+  );
+  assert.match(lines({ ...lab, speed: 10 }, true).join(" "), /Time runs 10x here .* ages/);
+});
+
 test("the lines of a here-document have no prompt: they can be copied", () => {
   const message: LabMessage = { kind: "running", line: "kubectl apply -f - <<EOF\nkind: Pod\nEOF" };
   assert.deepEqual(lines(message, true), ["$ kubectl apply -f - <<EOF", "kind: Pod", "EOF"]);
