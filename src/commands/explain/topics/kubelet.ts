@@ -71,7 +71,7 @@ export const KUBELET_EVENTS: readonly Topic[] = [
     also: ["Pod sandbox changed, it will be killed and re-created"],
     text: "The pod's sandbox does not run any more, or is not what the pod needs, so the kubelet stops what is left and makes a new one; all containers start again, and the pod gets a new address. Most often the pause container died or the runtime was started again.",
     file: MANAGER,
-    labs: ["pleg", "sync-loop"],
+    labs: ["sandbox-changed", "pleg", "sync-loop"],
   },
   {
     name: "FailedPodSandBoxStatus",
