@@ -1,10 +1,12 @@
 import {
   isPodPhaseTerminal,
+  replaceOrAppend,
   type V1ContainerStatus,
   type V1Pod,
   type V1PodStatus,
 } from "../../apimachinery/api/pod.js";
 import { isStaticPod } from "../types/pod-update.js";
+import { generateContainersReadyCondition, generatePodReadyCondition } from "./generate.js";
 import { hasPodInitialized, initializedContainers } from "./merge.js";
 
 /**
@@ -52,4 +54,18 @@ export function withContainer(
   if (containerStatuses !== undefined) return { ...status, containerStatuses };
   const initContainerStatuses = changed(status.initContainerStatuses);
   return initContainerStatuses === undefined ? status : { ...status, initContainerStatuses };
+}
+
+/** A pod's status with a container's readiness, and the conditions that follow. Mirrors SetContainerReadiness. Pure. */
+export function withReadiness(pod: V1Pod, old: V1PodStatus, containerId: string, ready: boolean): V1PodStatus {
+  const status = withContainer(old, containerId, { ready });
+  const { phase, containerStatuses, initContainerStatuses } = status;
+  // Sidecars (since v1.29) must be ready as well.
+  const all = [...(initContainerStatuses ?? []), ...(containerStatuses ?? [])];
+  const podReady = generatePodReadyCondition(pod.spec, status.conditions, all, phase);
+  const containersReady = generateContainersReadyCondition(pod.spec, all, phase);
+  return {
+    ...status,
+    conditions: replaceOrAppend(replaceOrAppend(status.conditions ?? [], podReady), containersReady),
+  };
 }

@@ -1,4 +1,4 @@
-import { replaceOrAppend, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import { factFor } from "../../release/facts.js";
 import { runInScope } from "../../trace/scope.js";
@@ -6,10 +6,9 @@ import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
 import { Mutex } from "../../util/mutex.js";
-import type { PodManager, UidTranslations } from "../pod/pod-manager.js";
+import type { PodManager } from "../pod/pod-manager.js";
 import { podText } from "../types/pod-update.js";
-import { withAllTerminated, withContainer, withFinalPhase } from "./container-states.js";
-import { generateContainersReadyCondition, generatePodReadyCondition } from "./generate.js";
+import { withAllTerminated, withContainer, withFinalPhase, withReadiness } from "./container-states.js";
 import {
   checkContainerStateTransition,
   isPodStatusByKubeletEqual,
@@ -20,6 +19,7 @@ import {
 import { normalizeStatus } from "./normalize.js";
 import { StatusObserver } from "./status-observer.js";
 import { isDeleting, StatusWriter, type StatusWriterDeps, type VersionedPodStatus } from "./status-writer.js";
+import { apiUidOf, type SyncRequest, statusesToSend } from "./statuses-to-send.js";
 
 /** All statuses are checked at this interval, so that a lost update is sent again. */
 export const STATUS_SYNC_PERIOD_MS = 10_000;
@@ -31,10 +31,7 @@ export interface StatusManagerDeps extends StatusWriterDeps {
   readonly trace: Trace;
 }
 
-interface SyncRequest {
-  readonly podUid: string;
-  readonly status: VersionedPodStatus;
-}
+const SETTER = { readiness: "SetContainerReadiness", startup: "SetContainerStartup" } as const;
 
 /**
  * The source of truth for the status of all pods of this node, and for its updates to the API server.
@@ -90,15 +87,7 @@ export class StatusManager {
   setContainerReadiness(podUid: string, containerId: string, ready: boolean): void {
     const found = this.#findContainer(podUid, containerId, "readiness");
     if (found === undefined || (found.container.ready ?? false) === ready) return;
-    const { pod } = found;
-    const status = withContainer(found.status, containerId, { ready });
-    const { phase, containerStatuses, initContainerStatuses } = status;
-    // Sidecars (since v1.29) must be ready as well.
-    const all = [...(initContainerStatuses ?? []), ...(containerStatuses ?? [])];
-    const podReady = generatePodReadyCondition(pod.spec, status.conditions, all, phase);
-    const containersReady = generateContainersReadyCondition(pod.spec, all, phase);
-    const conditions = replaceOrAppend(replaceOrAppend(status.conditions ?? [], podReady), containersReady);
-    this.#update(pod, { ...status, conditions }, false, "SetContainerReadiness");
+    this.#update(found.pod, withReadiness(found.pod, found.status, containerId, ready), false, "SetContainerReadiness");
   }
 
   /** @param containerId as the API writes it */
@@ -149,7 +138,10 @@ export class StatusManager {
     signal.throwIfAborted();
   }
 
-  /** Sends the waiting statuses, in order, and returns. Called at the kubelet's end: no last status is lost. */
+  /**
+   * Sends the waiting statuses, each version and in order, and returns: for replays of what v1.25 sends. A kubelet that ends leaves
+   * them, as upstream's: the node's next kubelet generates and sends the statuses of its pods.
+   */
   async drain(signal: AbortSignal): Promise<void> {
     await this.#sending.run(async () => {
       for (const request of this.#channel.takeAll()) await this.#syncVersion(request, signal);
@@ -187,7 +179,8 @@ export class StatusManager {
     await this.#sending.run(async () => {
       // The waiting updates are not newer than the batch.
       this.#channel.takeAll();
-      for (const request of this.#toBeSent()) {
+      const { podManager } = this.deps;
+      for (const request of statusesToSend(this.#statuses, this.#writer, podManager.getUidTranslations())) {
         // A version that was sent is looked at again because of the batch, not because of what set it.
         if (request.isSent) await this.#syncPod(request, signal);
         else await this.#syncVersion(request, signal);
@@ -204,37 +197,12 @@ export class StatusManager {
     if ((await this.#writer.syncPod(podUid, status, signal)) === "forget") this.#statuses.delete(podUid);
   }
 
-  #toBeSent(): (SyncRequest & { readonly isSent: boolean })[] {
-    const { podToMirror, mirrorToPod } = this.deps.podManager.getUidTranslations();
-    for (const apiUid of this.#writer.versions.keys()) {
-      if (!this.#statuses.has(apiUid) && !mirrorToPod.has(apiUid)) this.#writer.forget(apiUid);
-    }
-    const requests: (SyncRequest & { readonly isSent: boolean })[] = [];
-    for (const [podUid, status] of this.#statuses) {
-      const apiUid = apiUidOf(podToMirror, podUid);
-      // A static pod without a mirror pod: the API has no object to update.
-      if (apiUid === undefined) continue;
-      const isSent = this.#writer.isSent(apiUid, status);
-      if (this.#writer.needsUpdate(apiUid, status)) requests.push({ podUid, status, isSent });
-      else if (this.#writer.needsReconcile(podUid, status.status)) {
-        this.#writer.forget(apiUid);
-        requests.push({ podUid, status, isSent });
-      }
-    }
-    return requests;
-  }
-
   /** @returns undefined when there is nothing to change */
-  #findContainer(podUid: string, containerId: string, what: string) {
+  #findContainer(podUid: string, containerId: string, what: keyof typeof SETTER) {
     const pod = this.deps.podManager.getPodByUid(podUid);
     if (pod === undefined) return undefined;
     const ignored = (why: string) => {
-      this.#observer.decided(
-        `ignore the ${what} of ${containerId} in ${podText(pod)}`,
-        why,
-        `SetContainer${capital(what)}`,
-        2,
-      );
+      this.#observer.decided(`ignore the ${what} of ${containerId} in ${podText(pod)}`, why, SETTER[what], 2);
       return undefined;
     };
     const cached = this.#statuses.get(podUid);
@@ -279,13 +247,4 @@ export class StatusManager {
       this.#observer.decided(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, 2);
     }
   }
-}
-
-/** The UID of the pod's object in the API; undefined: a static pod without a mirror pod. */
-function apiUidOf(podToMirror: UidTranslations["podToMirror"], podUid: string): string | undefined {
-  return podToMirror.has(podUid) ? podToMirror.get(podUid) : podUid;
-}
-
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }

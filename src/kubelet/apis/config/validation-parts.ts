@@ -1,8 +1,8 @@
 import { isZeroQuantity } from "../../../apimachinery/quantity.js";
 import { isRecord } from "../../../util/records.js";
 import type { KubeletConfiguration } from "./defaults.js";
+import { INVALID } from "./validation-rules.js";
 
-const INVALID = "invalid configuration:";
 const MAX_INT32 = 2_147_483_647;
 const PER_MILLION = 1_000_000;
 

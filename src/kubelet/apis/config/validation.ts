@@ -1,47 +1,9 @@
 import { taintProblem } from "../../../apimachinery/corev1/taints.js";
-import { parseGoDuration } from "../../../apimachinery/time.js";
-import { factFor } from "../../../release/facts.js";
 import type { KubeletConfiguration } from "./defaults.js";
-import { featureGatesProblem, isGateEnabled } from "./feature-gates.js";
+import { featureGatesProblem } from "./feature-gates.js";
+import { checkCfsPeriod, checkGated, checkShutdown, checkTopology } from "./validation-gated.js";
 import { hiddenMetricsProblems, loggingProblems, reservedMemoryProblems, tracingProblems } from "./validation-parts.js";
-
-/** The feature gates that validation asks for. */
-type Gate =
-  | "CPUCFSQuotaPeriod"
-  | "RotateKubeletServerCertificate"
-  | "GracefulNodeShutdown"
-  | "GracefulNodeShutdownBasedOnPodPriority"
-  | "NodeSwap"
-  | "KubeletTracing"
-  | "MemoryQoS"
-  | "TopologyManager";
-
-/** What is on unless `featureGates` says otherwise. Mirrors pkg/features/kube_features.go. */
-function defaultGates(kubeVersion: string): Readonly<Record<Gate, boolean>> {
-  return {
-    CPUCFSQuotaPeriod: false,
-    RotateKubeletServerCertificate: true,
-    GracefulNodeShutdown: true,
-    GracefulNodeShutdownBasedOnPodPriority: true,
-    NodeSwap: factFor("nodeSwap", kubeVersion),
-    KubeletTracing: factFor("kubeletTracing", kubeVersion),
-    MemoryQoS: false,
-    TopologyManager: true,
-  };
-}
-
-/** The name of a gate in `featureGates`, where it is another one. */
-const GATE_NAMES: Readonly<Partial<Record<Gate, string>>> = { CPUCFSQuotaPeriod: "CustomCPUCFSQuotaPeriod" };
-
-interface Rules {
-  readonly kc: KubeletConfiguration;
-  readonly enabled: (gate: Gate) => boolean;
-  /** Reports a problem if the condition holds. */
-  readonly when: (isWrong: boolean, problem: string) => void;
-}
-
-const INVALID = "invalid configuration:";
-const DEFAULT_CFS_PERIOD_MS = 100;
+import { INVALID, isOutside, type Rules, rulesFor } from "./validation-rules.js";
 
 /**
  * Checks a configuration, and finds all its problems.
@@ -56,14 +18,7 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, kubeVersi
   // Without the gates nothing else can be decided.
   if (problem !== undefined) return [problem];
   const problems: string[] = [];
-  const gates = defaultGates(kubeVersion);
-  const rules: Rules = {
-    kc,
-    enabled: (gate) => isGateEnabled(featureGates, GATE_NAMES[gate] ?? gate, gates[gate]),
-    when: (isWrong, problem) => {
-      if (isWrong) problems.push(problem);
-    },
-  };
+  const rules = rulesFor(kc, kubeVersion, (problem) => problems.push(problem));
   checkNumbers(rules);
   checkTaints(rules);
   checkTopology(rules);
@@ -79,20 +34,12 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, kubeVersi
   return problems;
 }
 
-/** A metav1.Duration as Go's `%v` prints it: a struct. */
-function inBraces(duration: string): string {
-  return `{${duration}}`;
-}
-
-function isOutside(value: number, least: number, most: number): boolean {
-  return value < least || value > most;
-}
-
 function isNoPort(port: number): boolean {
   return isOutside(port, 1, 65_535);
 }
 
-function checkNumbers({ kc, enabled, when }: Rules): void {
+function checkNumbers(rules: Rules): void {
+  const { kc, when } = rules;
   const { nodeLeaseDurationSeconds, cgroupsPerQOS, enforceNodeAllocatable, systemCgroups = "", cgroupRoot = "" } = kc;
   when(nodeLeaseDurationSeconds <= 0, `${INVALID} nodeLeaseDurationSeconds must be greater than 0`);
   when(
@@ -113,7 +60,7 @@ function checkNumbers({ kc, enabled, when }: Rules): void {
   notNegative("eventBurst", "event-burst", kc.eventBurst);
   notNegative("eventRecordQPS", "event-qps", kc.eventRecordQPS);
   if (kc.healthzPort !== 0) between("healthzPort", "healthz-port", kc.healthzPort, 1, 65_535);
-  checkCfsPeriod(kc.cpuCFSQuotaPeriod, enabled("CPUCFSQuotaPeriod"), when);
+  checkCfsPeriod(rules);
   const [high, low] = [kc.imageGCHighThresholdPercent, kc.imageGCLowThresholdPercent];
   between("imageGCHighThresholdPercent", "image-gc-high-threshold", high, 0, 100);
   between("imageGCLowThresholdPercent", "image-gc-low-threshold", low, 0, 100);
@@ -152,91 +99,12 @@ function checkNumbers({ kc, enabled, when }: Rules): void {
   );
 }
 
-function checkCfsPeriod(period: string, isEnabled: boolean, when: Rules["when"]): void {
-  const ms = parseGoDuration(period);
-  const name = "cpuCFSQuotaPeriod (--cpu-cfs-quota-period)";
-  when(
-    !isEnabled && ms !== DEFAULT_CFS_PERIOD_MS,
-    `${INVALID} ${name} ${inBraces(period)} requires feature gate CustomCPUCFSQuotaPeriod`,
-  );
-  when(
-    isEnabled && isOutside(ms, 0.001, 1_000),
-    `${INVALID} ${name} ${inBraces(period)} must be between 1usec and 1sec, inclusive`,
-  );
-}
-
 function checkTaints({ kc, when }: Rules): void {
   for (const taint of kc.registerWithTaints ?? []) {
     const { key, value = "", effect, timeAdded } = taint;
     when(taintProblem(taint) !== undefined, `invalid taint: {${key} ${value} ${effect} ${timeAdded ?? "<nil>"}}`);
     when(timeAdded !== undefined && timeAdded !== null, `${INVALID} taint.TimeAdded is not nil`);
   }
-}
-
-const TOPOLOGY_POLICIES = ["none", "best-effort", "restricted", "single-numa-node"];
-
-function checkTopology({ kc, enabled, when }: Rules): void {
-  const { topologyManagerPolicy: policy, topologyManagerScope: scope } = kc;
-  const isOff = !enabled("TopologyManager");
-  when(isOff && policy !== "none", `${INVALID} topologyManagerPolicy ${policy} requires feature gate TopologyManager`);
-  when(
-    isOff && scope !== "container",
-    `${INVALID} topologyManagerScope ${scope} requires feature gate TopologyManager`,
-  );
-  when(
-    !TOPOLOGY_POLICIES.includes(policy),
-    `${INVALID} topologyManagerPolicy (--topology-manager-policy) ${JSON.stringify(policy)} must be one of: [${TOPOLOGY_POLICIES.map((one) => JSON.stringify(one)).join(" ")}]`,
-  );
-  when(
-    scope !== "container" && scope !== "pod",
-    `${INVALID} topologyManagerScope (--topology-manager-scope) ${JSON.stringify(scope)} must be one of: "container", or "pod"`,
-  );
-}
-
-function checkShutdown({ kc, enabled, when }: Rules): void {
-  const { shutdownGracePeriod: total, shutdownGracePeriodCriticalPods: critical } = kc;
-  const [totalMs, criticalMs] = [parseGoDuration(total), parseGoDuration(critical)];
-  const isTooShort = (ms: number) => ms < 0 || (ms > 0 && ms < 1_000);
-  const isOn = enabled("GracefulNodeShutdown");
-  const rule = "must be either zero or otherwise >= 1 sec";
-  when(
-    isOn && criticalMs > totalMs,
-    `${INVALID} shutdownGracePeriodCriticalPods ${inBraces(critical)} must be <= shutdownGracePeriod ${inBraces(total)}`,
-  );
-  when(isOn && isTooShort(totalMs), `${INVALID} shutdownGracePeriod ${inBraces(total)} ${rule}`);
-  when(isOn && isTooShort(criticalMs), `${INVALID} shutdownGracePeriodCriticalPods ${inBraces(critical)} ${rule}`);
-  const isSet = totalMs > 0 || criticalMs > 0;
-  when(
-    !isOn && isSet,
-    `${INVALID} specifying shutdownGracePeriod or shutdownGracePeriodCriticalPods requires feature gate GracefulNodeShutdown`,
-  );
-  if ((kc.shutdownGracePeriodByPodPriority ?? []).length === 0) return;
-  const isByPriority = enabled("GracefulNodeShutdownBasedOnPodPriority");
-  when(
-    isByPriority && isSet,
-    `${INVALID} Cannot specify both shutdownGracePeriodByPodPriority and shutdownGracePeriod at the same time`,
-  );
-  when(
-    !isByPriority,
-    `${INVALID} Specifying shutdownGracePeriodByPodPriority requires feature gate GracefulNodeShutdownBasedOnPodPriority`,
-  );
-}
-
-/** Fields that need a feature gate. */
-function checkGated({ kc, enabled, when }: Rules): void {
-  const { swapBehavior = "" } = kc.memorySwap;
-  when(
-    kc.serverTLSBootstrap === true && !enabled("RotateKubeletServerCertificate"),
-    `${INVALID} serverTLSBootstrap true requires feature gate RotateKubeletServerCertificate`,
-  );
-  when(
-    enabled("NodeSwap") && !["", "LimitedSwap", "UnlimitedSwap"].includes(swapBehavior),
-    `${INVALID} memorySwap.swapBehavior ${JSON.stringify(swapBehavior)} must be one of: "", "LimitedSwap", or "UnlimitedSwap"`,
-  );
-  when(
-    !enabled("NodeSwap") && swapBehavior !== "",
-    `${INVALID} memorySwap.swapBehavior cannot be set when NodeSwap feature flag is disabled`,
-  );
 }
 
 function checkMemoryThrottling({ kc, when }: Rules): void {
