@@ -83,10 +83,13 @@ export class NodeAgent {
     const { nodeName, kubeVersion, resources, config: kubelet = setDefaults({}, options.kubeVersion) } = options;
     const deps = { ...ctx, trace: traceOfNode(ctx.trace, nodeName) };
     this.deps = deps;
+    const machine = readMachineFacts(nodeName, options.addresses);
+    const { operatingSystem, architecture } = machine;
     this.metrics = new KubeletMetrics({
       nodeName,
       startMs: deps.clock.now(),
       requestsServingCertificate: kubelet.serverTLSBootstrap === true,
+      build: { kubeVersion, platform: `${operatingSystem}/${architecture}` },
     });
     const observe = observeRequests(this.metrics);
     this.client = new SwitchingClient(config, (one) => createClient(one, { ...deps, actor: "kubelet", observe }));
@@ -94,7 +97,6 @@ export class NodeAgent {
       const seconds = ttlSeconds(this.client.config.clientCertificatePem, deps.clock.now());
       this.metrics.set("kubelet_certificate_manager_client_ttl_seconds", seconds);
     });
-    const machine = readMachineFacts(nodeName, options.addresses);
     this.#inputs = { nodeName, resources, reservations: kubelet, machine, kubeletVersion: `v${kubeVersion}.0` };
     this.#events = new NodeEventRecorder({ ...deps, client: this.client }, { nodeName, kubeVersion });
     this.lease = new LeaseController(

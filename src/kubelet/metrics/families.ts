@@ -24,8 +24,9 @@ const raw = <T extends Family>(family: T) => ({ ...family, isRaw: true }) as con
  *
  * Mirrors pkg/kubelet/metrics/metrics.go, pkg/kubelet/server/metrics/metrics.go, pkg/kubelet/metrics/collectors/log_metrics.go,
  * pkg/kubelet/volumemanager/metrics/metrics.go, pkg/volume/util/metrics.go, pkg/kubelet/certificate/kubelet.go,
- * k8s.io/component-base/metrics/prometheus/restclient/metrics.go, and client_golang's process collector, at v1.25.
- * Differs: without what this kubelet does not have: cgroup and CPU managers, pod resources, persistent volumes, Go's
+ * k8s.io/component-base/metrics/prometheus/restclient/metrics.go, k8s.io/component-base/metrics/version.go,
+ * and client_golang's process collector, at v1.25.
+ * Differs: without what this kubelet does not have: cgroup and CPU managers, persistent volumes, the plugin manager, Go's
  * runtime, work queues of client-go, and its delegated authentication.
  */
 export const FAMILIES = {
@@ -73,6 +74,18 @@ export const FAMILIES = {
   kubelet_pleg_last_seen_seconds: gauge("Timestamp in seconds when PLEG was last seen active."),
   kubelet_pleg_relist_duration_seconds: histogram("Duration in seconds for relisting pods in PLEG.", DEF_BUCKETS),
   kubelet_pleg_relist_interval_seconds: histogram("Interval in seconds between relisting in PLEG.", DEF_BUCKETS),
+  kubelet_pod_resources_endpoint_requests_get_allocatable: counter(
+    "Number of requests to the PodResource GetAllocatableResources endpoint. Broken down by server api version.",
+    "server_api_version",
+  ),
+  kubelet_pod_resources_endpoint_requests_list: counter(
+    "Number of requests to the PodResource List endpoint. Broken down by server api version.",
+    "server_api_version",
+  ),
+  kubelet_pod_resources_endpoint_requests_total: counter(
+    "Cumulative number of requests to the PodResource endpoint. Broken down by server api version.",
+    "server_api_version",
+  ),
   kubelet_pod_start_duration_seconds: histogram(
     "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run",
     DEF_BUCKETS,
@@ -119,12 +132,18 @@ export const FAMILIES = {
   kubelet_started_containers_total: counter("Cumulative number of containers started", "container_type"),
   kubelet_started_pods_errors_total: counter("Cumulative number of errors when starting pods"),
   kubelet_started_pods_total: counter("Cumulative number of pods started"),
+  kubernetes_build_info: gauge(
+    "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.",
+    ...["build_date", "compiler", "git_commit", "git_tree_state", "git_version", "go_version", "major", "minor"],
+    "platform",
+  ),
   process_cpu_seconds_total: raw(counter("Total user and system CPU time spent in seconds.")),
   process_max_fds: raw(gauge("Maximum number of open file descriptors.")),
   process_open_fds: raw(gauge("Number of open file descriptors.")),
   process_resident_memory_bytes: raw(gauge("Resident memory size in bytes.")),
   process_start_time_seconds: raw(gauge("Start time of the process since unix epoch in seconds.")),
   process_virtual_memory_bytes: raw(gauge("Virtual memory size in bytes.")),
+  process_virtual_memory_max_bytes: raw(gauge("Maximum amount of virtual memory available in bytes.")),
   rest_client_request_duration_seconds: histogram(
     "Request latency in seconds. Broken down by verb, and host.",
     CLIENT_BUCKETS,

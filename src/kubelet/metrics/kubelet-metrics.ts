@@ -7,13 +7,25 @@ export interface KubeletMetricsOptions {
   readonly startMs: number;
   /** the kubelet requests the certificate of its server from the cluster: `serverTLSBootstrap` */
   readonly requestsServingCertificate?: boolean;
+  /** undefined: there is no metric of it. `platform`: `linux/amd64` */
+  readonly build?: { readonly kubeVersion: string; readonly platform: string };
 }
 
-/** What a kubelet has counted, for /metrics. Mirrors Register in pkg/kubelet/metrics/metrics.go. */
+/**
+ * What a kubelet has counted, for /metrics.
+ *
+ * Mirrors Register in pkg/kubelet/metrics/metrics.go, and RegisterBuildInfo in k8s.io/component-base/metrics/version.go: of the build,
+ * nothing of Go and git.
+ */
 export class KubeletMetrics extends MetricRegistry<typeof FAMILIES> {
-  constructor({ nodeName, startMs, requestsServingCertificate = false }: KubeletMetricsOptions) {
+  constructor({ nodeName, startMs, requestsServingCertificate = false, build }: KubeletMetricsOptions) {
     super(requestsServingCertificate ? FAMILIES : withoutServingCertificate());
     this.set("kubelet_node_name", 1, { node: nodeName });
+    if (build !== undefined) {
+      const [major = "", minor = ""] = build.kubeVersion.split(".");
+      const labels = { git_version: `v${build.kubeVersion}.0`, major, minor, platform: build.platform };
+      this.set("kubernetes_build_info", 1, labels);
+    }
     this.set("process_start_time_seconds", startMs / 1000);
   }
 }

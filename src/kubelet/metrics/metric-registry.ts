@@ -20,6 +20,8 @@ interface Loaded {
 /** A measurement that waits for the library. */
 type Waiting = (loaded: Loaded) => void;
 
+/** A line that is no comment. */
+const HAS_SERIES = /^[^#]/m;
 /** With so many measurements at hand the library is loaded without a reader, so that they do not pile up. */
 const MAX_WAITING = 1000;
 
@@ -68,6 +70,8 @@ export class MetricRegistry<F extends Families> {
     this.#record(({ metrics }) => {
       const metric = metrics.get(name) as Counter | Gauge;
       metric.reset();
+      // A family without labels is at 0 then, which is a value.
+      if (samples.length === 0) metric.remove({});
       for (const { labels = {}, value } of samples) metric.inc(labels, value);
     });
   }
@@ -86,12 +90,8 @@ export class MetricRegistry<F extends Families> {
   async text(): Promise<string> {
     const { registry, metrics } = await this.#load();
     for (const collect of this.#collectors) await collect();
-    const parts: string[] = [];
-    for (const [name, metric] of metrics) {
-      const { values } = await metric.get();
-      if (values.length > 0) parts.push(`${await registry.getSingleMetricAsString(name)}\n`);
-    }
-    return parts.join("");
+    const families = await Promise.all([...metrics.keys()].map((name) => registry.getSingleMetricAsString(name)));
+    return families.flatMap((text) => (HAS_SERIES.test(text) ? [text, "\n"] : [])).join("");
   }
 
   #record(measurement: Waiting): void {

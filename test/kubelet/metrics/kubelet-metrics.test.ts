@@ -9,6 +9,7 @@ const RUNTIME =
   "0.005 0.0125 0.03125 0.078125 0.1953125 0.48828125 1.220703125 3.0517578125 7.62939453125 19.073486328125 " +
   "47.6837158203125 119.20928955078125 298.0232238769531 745.0580596923828";
 const HTTP = "long_running method path server_type";
+const BUILD = "build_date compiler git_commit git_tree_state git_version go_version major minor platform";
 const CLIENT = "0.005 0.025 0.1 0.25 0.5 1 2 4 8 15 30 60";
 const STORAGE = "0.1 0.25 0.5 1 2.5 5 10 15 25 50 120 300 600";
 const ROTATION = "60 3600 14400 86400 604800 2592000 7776000 15552000 31104000 124416000";
@@ -36,6 +37,9 @@ const UPSTREAM = [
   ["kubelet_pleg_last_seen_seconds", "gauge", "", ""],
   ["kubelet_pleg_relist_duration_seconds", "histogram", "", DEF],
   ["kubelet_pleg_relist_interval_seconds", "histogram", "", DEF],
+  ["kubelet_pod_resources_endpoint_requests_get_allocatable", "counter", "server_api_version", ""],
+  ["kubelet_pod_resources_endpoint_requests_list", "counter", "server_api_version", ""],
+  ["kubelet_pod_resources_endpoint_requests_total", "counter", "server_api_version", ""],
   ["kubelet_pod_start_duration_seconds", "histogram", "", DEF],
   ["kubelet_pod_worker_duration_seconds", "histogram", "operation_type", DEF],
   ["kubelet_pod_worker_start_duration_seconds", "histogram", "", DEF],
@@ -52,12 +56,14 @@ const UPSTREAM = [
   ["kubelet_started_containers_total", "counter", "container_type", ""],
   ["kubelet_started_pods_errors_total", "counter", "", ""],
   ["kubelet_started_pods_total", "counter", "", ""],
+  ["kubernetes_build_info", "gauge", BUILD, ""],
   ["process_cpu_seconds_total", "counter", "", ""],
   ["process_max_fds", "gauge", "", ""],
   ["process_open_fds", "gauge", "", ""],
   ["process_resident_memory_bytes", "gauge", "", ""],
   ["process_start_time_seconds", "gauge", "", ""],
   ["process_virtual_memory_bytes", "gauge", "", ""],
+  ["process_virtual_memory_max_bytes", "gauge", "", ""],
   ["rest_client_request_duration_seconds", "histogram", "host verb", CLIENT],
   ["rest_client_requests_total", "counter", "code host method", ""],
   ["storage_operation_duration_seconds", "histogram", "migrated operation_name status volume_plugin", STORAGE],
@@ -152,6 +158,37 @@ test("what is measured for a reader replaces what an earlier one read", async ()
   expect(await read()).toBeUndefined();
 });
 
+test("what can no longer be measured has no series, not 0", async () => {
+  const metrics = new KubeletMetrics({ nodeName: "n1", startMs: 0 });
+  const read = async () => {
+    const families = parseMetrics(await metrics.text());
+    return ["process_cpu_seconds_total", "process_open_fds", "process_max_fds"].map((name) => sampleOf(families, name));
+  };
+  const reading = {
+    process_cpu_seconds_total: 2,
+    process_max_fds: Number.NaN,
+    process_open_fds: 3,
+    process_resident_memory_bytes: 4,
+    process_virtual_memory_bytes: 5,
+    process_virtual_memory_max_bytes: 6,
+  };
+  await collectProcess(metrics, async () => reading);
+  expect(await read()).toEqual([2, 3, undefined]);
+  await collectProcess(metrics, () => Promise.reject(new Error("no /proc")));
+  expect(await read()).toEqual([undefined, undefined, undefined]);
+});
+
+test("a kubelet's release and platform are a metric", async () => {
+  const metrics = new KubeletMetrics({
+    nodeName: "n1",
+    startMs: 0,
+    build: { kubeVersion: "1.25", platform: "linux/amd64" },
+  });
+  const [sample] = parseMetrics(await metrics.text()).get("kubernetes_build_info")?.samples ?? [];
+  const labels = { git_version: "v1.25.0", major: "1", minor: "25", platform: "linux/amd64" };
+  expect(sample).toMatchObject({ labels, value: 1 });
+});
+
 test("the process is measured, where there is /proc", async () => {
   const metrics = new KubeletMetrics({ nodeName: "n1", startMs: 0 });
   for (let round = 0; round < 2; round++) {
@@ -161,6 +198,7 @@ test("the process is measured, where there is /proc", async () => {
     const rss = sampleOf(families, "process_resident_memory_bytes") ?? 0;
     expect(rss).toBeGreaterThan(10_000_000);
     expect(sampleOf(families, "process_virtual_memory_bytes")).toBeGreaterThan(rss);
+    expect(sampleOf(families, "process_virtual_memory_max_bytes")).toBeGreaterThan(rss);
     expect(sampleOf(families, "process_open_fds")).toBeGreaterThan(2);
     const seconds = sampleOf(families, "process_cpu_seconds_total") ?? 0;
     expect(seconds).toBeGreaterThan(0);

@@ -4,12 +4,19 @@ import type { KubeletMetrics } from "../kubelet-metrics.js";
 /** USER_HZ: the unit of /proc/self/stat on all Linux machines. */
 const TICKS_PER_SECOND = 100;
 
-type ProcessMetric =
-  | "process_cpu_seconds_total"
-  | "process_max_fds"
-  | "process_open_fds"
-  | "process_resident_memory_bytes"
-  | "process_virtual_memory_bytes";
+/** What Linux prints as `unlimited`, as client_golang reads it. */
+const UNLIMITED = 2 ** 64;
+
+const PROCESS_METRICS = [
+  "process_cpu_seconds_total",
+  "process_max_fds",
+  "process_open_fds",
+  "process_resident_memory_bytes",
+  "process_virtual_memory_bytes",
+  "process_virtual_memory_max_bytes",
+] as const;
+
+type ProcessReading = Readonly<Record<(typeof PROCESS_METRICS)[number], number>>;
 
 /**
  * Measures the process that the kubelet runs in: with `kubelab node`, its control plane as well.
@@ -17,7 +24,7 @@ type ProcessMetric =
  * Mirrors processCollect of client_golang (process_collector_other.go).
  * @throws the file system's error on machines without /proc
  */
-async function readProcess(): Promise<readonly (readonly [ProcessMetric, number])[]> {
+async function readProcess(): Promise<ProcessReading> {
   const [stat, status, limits, files] = await Promise.all([
     readFile("/proc/self/stat", "utf8"),
     readFile("/proc/self/status", "utf8"),
@@ -28,17 +35,25 @@ async function readProcess(): Promise<readonly (readonly [ProcessMetric, number]
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [userTicks, systemTicks] = [Number(fields[11]), Number(fields[12])];
   const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) * 1024;
-  return [
-    ["process_cpu_seconds_total", (userTicks + systemTicks) / TICKS_PER_SECOND],
-    ["process_max_fds", Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1])],
-    ["process_open_fds", files.length],
-    ["process_resident_memory_bytes", bytes("VmRSS")],
-    ["process_virtual_memory_bytes", bytes("VmSize")],
-  ];
+  const limit = (name: string) => {
+    const [, soft] = new RegExp(`^${name}\\s+(\\S+)`, "m").exec(limits) ?? [];
+    return soft === "unlimited" ? UNLIMITED : Number(soft);
+  };
+  return {
+    process_cpu_seconds_total: (userTicks + systemTicks) / TICKS_PER_SECOND,
+    process_max_fds: limit("Max open files"),
+    process_open_fds: files.length,
+    process_resident_memory_bytes: bytes("VmRSS"),
+    process_virtual_memory_bytes: bytes("VmSize"),
+    process_virtual_memory_max_bytes: limit("Max address space"),
+  };
 }
 
-/** Puts what is measured of the process in place of the last measurement; nothing on machines without /proc. */
-export async function collectProcess(metrics: KubeletMetrics): Promise<void> {
-  const measured = await readProcess().catch(() => []);
-  for (const [name, value] of measured) metrics.replace(name, Number.isNaN(value) ? [] : [{ value }]);
+/** Puts what is measured of the process in place of the last measurement; what cannot be read has no series. */
+export async function collectProcess(metrics: KubeletMetrics, read = readProcess): Promise<void> {
+  const measured: Partial<ProcessReading> = await read().catch(() => ({}));
+  for (const name of PROCESS_METRICS) {
+    const { [name]: value = Number.NaN } = measured;
+    metrics.replace(name, Number.isNaN(value) ? [] : [{ value }]);
+  }
 }
