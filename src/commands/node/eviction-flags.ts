@@ -42,11 +42,11 @@ export function addEvictionFlags(command: Command): Command {
     ["--maximum-dead-containers-per-container <number>", "dead ones kept of each; -1: all", integer],
     ["--maximum-dead-containers <number>", "dead ones kept on the node; -1: all", integer],
   ];
-  // Their names are too long for a help; docs/commands.md has them.
+  // Their names are too long for a help.
   for (const [flags, description, parse] of more) {
     command.addOption(new Option(flags, description).argParser(parse).hideHelp());
   }
-  return command;
+  return command.addHelpText("after", "\nFlags of eviction and garbage collection: docs/commands.md");
 }
 
 /**
