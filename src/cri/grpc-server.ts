@@ -4,7 +4,7 @@ import { createServer, type ListenOptions, type Server, type Socket } from "node
 import { Server as GrpcServer, logVerbosity, ServerCredentials, setLogVerbosity } from "@grpc/grpc-js";
 import type { DecodedFields } from "../apimachinery/protobuf/fields.js";
 import type { Trace } from "../trace/trace.js";
-import { type Endpoint, parseEndpoint } from "./endpoint.js";
+import { type Endpoint, parseEndpoint, socketPathProblem } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";
 import { PathAuthorityConnection } from "./path-authority.js";
 import type { AnyRpc, Rpc, Service } from "./rpc.js";
@@ -83,6 +83,20 @@ export async function serveGrpc(
   const inject = (socket: Socket) =>
     injector.injectConnection(allowsPathAuthority ? new PathAuthorityConnection(socket) : socket);
   return new ListeningServer(grpc, inject, guard).listen(parsed);
+}
+
+/**
+ * Serves methods on the socket `path`, as a kubelet does for programs on its machine: they send the path as their authority.
+ * @throws Error for a path that no socket can have; LabError as `serveGrpc`
+ */
+export async function serveSocket(
+  methods: readonly ServedMethod[],
+  path: string,
+  trace: Trace,
+): Promise<RunningGrpcServer> {
+  const problem = socketPathProblem(path);
+  if (problem !== undefined) throw new Error(`${problem}: ${path}`);
+  return serveGrpc(methods, `unix://${path}`, { trace, allowsPathAuthority: true });
 }
 
 const OPTIONS = {

@@ -2,6 +2,8 @@ import { parseGoDuration } from "../apimachinery/time.js";
 import { durationText } from "../release/fact-table.js";
 import { factFor } from "../release/facts.js";
 import type { Trace } from "../trace/trace.js";
+import { orAborted } from "../util/concurrency.js";
+import { openPodResources, podResourcesSocket } from "./apis/podresources/server.js";
 import type { Kubelet } from "./kubelet.js";
 import { LOG_MONITOR_PERIOD_MS } from "./logs/container-log-manager.js";
 import { renewIntervalMs } from "./nodelease/lease-observer.js";
@@ -44,7 +46,7 @@ export interface KubeletModules {
  * The parts of a kubelet in the order in which upstream starts them.
  *
  * Mirrors NewMainKubelet, StartGarbageCollection, Run, initializeModules and initializeRuntimeDependentModules in
- * pkg/kubelet/kubelet.go.
+ * pkg/kubelet/kubelet.go, and startKubelet in cmd/kubelet/app/server.go.
  * Differs: the Lease begins after the node's registration.
  */
 export function kubeletModules(kubelet: Kubelet, runLoops: RunLoops): KubeletModules {
@@ -67,6 +69,12 @@ export function kubeletModules(kubelet: Kubelet, runLoops: RunLoops): KubeletMod
       ),
       ...initialModules(kubelet, runLoops),
       ...runModules(kubelet, runLoops),
+      part(
+        "ListenAndServePodResources",
+        "pod resources API",
+        `listing the devices of containers at ${podResourcesSocket(kubelet.options.rootDir)}`,
+        (signal) => servePodResources(kubelet, signal),
+      ),
     ],
     runtimeDependent: runtimeDependentModules(kubelet),
   };
@@ -156,6 +164,12 @@ function collectGarbage(kubelet: Kubelet, signal: AbortSignal): Promise<void> {
   const { trace, clock, agent } = deps;
   const images = collectsImages(kubelet) ? { imageGc } : {};
   return startGarbageCollection({ trace, clock, agent, containerGc, ...images }, signal);
+}
+
+async function servePodResources({ ctx, metrics, podManager, deviceManager, options }: Kubelet, signal: AbortSignal) {
+  const { trace } = ctx;
+  await using _server = await openPodResources({ trace, metrics, podManager, deviceManager }, options.rootDir);
+  await orAborted(new Promise<never>(() => {}), signal);
 }
 
 /** A high threshold of 100 % turns the collection of images off. */

@@ -38,6 +38,7 @@ test("start-up: each part says when it starts, by which upstream function, and w
     "Run: status manager starts writing on changes and every 10 s",
     "Run: PLEG starts relisting every 1 s",
     "Run: sync loop starts syncing pods on events and every 1 s",
+    "ListenAndServePodResources: pod resources API starts listing the devices of containers at ROOT/pod-resources/kubelet.sock",
     "initializeRuntimeDependentModules: device manager starts registering plugins at ROOT/device-plugins/kubelet.sock",
     "initializeRuntimeDependentModules: eviction manager starts measuring every 10 s",
     "initializeRuntimeDependentModules: container log manager starts rotating logs every 10 s",

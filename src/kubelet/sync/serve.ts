@@ -6,7 +6,6 @@ import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError } from "../../util/files.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
-import { openPodResources } from "../apis/podresources/server.js";
 import { readCadvisorMetrics } from "../cadvisor/read-metrics.js";
 import { servingCertificateMetrics, ttlSeconds } from "../certificate/certificate-metrics.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
@@ -78,13 +77,11 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
     await server.close();
     throw error;
   });
-  const { deviceManager } = kubelet;
-  const podResources = await openPodResources({ trace, podManager, deviceManager }, rootDir);
   const also = [portText("health", plain.healthzPort), portText("read-only", plain.readOnlyPort)].join("");
   const text = `The kubelet listens at ${server.url}${also}.`;
   trace.emit({ kind: "note", text }, { actor: "kubelet" });
   const close = async () => {
-    await Promise.all([server.close(), plain.close(), podResources?.close()]);
+    await Promise.all([server.close(), plain.close()]);
     await auth.close();
   };
   const rotate = (signal: AbortSignal) => {

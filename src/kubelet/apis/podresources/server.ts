@@ -1,23 +1,30 @@
 import { join } from "node:path";
 import { containersOf, type V1Pod } from "../../../apimachinery/api/pod.js";
 import type { Init } from "../../../apimachinery/protobuf/fields.js";
-import { socketPathProblem } from "../../../cri/endpoint.js";
-import { methodsOf, type RunningGrpcServer, serveGrpc } from "../../../cri/grpc-server.js";
+import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../cri/grpc-server.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
 import { makeFolder } from "../../../util/files.js";
 import type { DeviceManager } from "../../cm/devicemanager/manager.js";
 import type { PodDevicesEntry } from "../../cm/devicemanager/pod-devices.js";
+import type { KubeletMetrics } from "../../metrics/kubelet-metrics.js";
 import { type ContainerDevices, POD_RESOURCES_LISTER } from "./v1.js";
 
 const FOLDER = "pod-resources";
 const FOLDER_MODE = 0o750;
 const SOCKET = "kubelet.sock";
+const VERSION = { server_api_version: "v1" } as const;
 
 export interface PodResourcesDeps {
   readonly trace: Trace;
+  readonly metrics: Pick<KubeletMetrics, "add">;
   readonly podManager: { getPods(): readonly V1Pod[] };
   readonly deviceManager: Pick<DeviceManager, "updateAllocatedDevices" | "getDevices" | "getAllocatableDevices">;
+}
+
+/** Where monitoring agents ask. @param rootDir the kubelet's folder */
+export function podResourcesSocket(rootDir: string): string {
+  return join(rootDir, FOLDER, SOCKET);
 }
 
 /**
@@ -31,20 +38,26 @@ export async function openPodResources(
   deps: PodResourcesDeps,
   rootDir: string,
 ): Promise<RunningGrpcServer | undefined> {
-  const { trace, podManager, deviceManager } = deps;
-  const path = join(rootDir, FOLDER, SOCKET);
+  const { trace, metrics, podManager, deviceManager } = deps;
+  const path = podResourcesSocket(rootDir);
+  const counted = (method: "list" | "get_allocatable") => {
+    metrics.add("kubelet_pod_resources_endpoint_requests_total", VERSION);
+    metrics.add(`kubelet_pod_resources_endpoint_requests_${method}`, VERSION);
+  };
   const methods = methodsOf(POD_RESOURCES_LISTER, {
     list: () => {
+      counted("list");
       deviceManager.updateAllocatedDevices();
       return { podResources: podManager.getPods().map((pod) => podResources(deps, pod)) };
     },
-    getAllocatableResources: () => ({ devices: deviceManager.getAllocatableDevices().flatMap(containerDevices) }),
+    getAllocatableResources: () => {
+      counted("get_allocatable");
+      return { devices: deviceManager.getAllocatableDevices().flatMap(containerDevices) };
+    },
   });
   try {
-    const problem = socketPathProblem(path);
-    if (problem !== undefined) throw new Error(`${problem}: ${path}`);
     await makeFolder(join(rootDir, FOLDER), FOLDER_MODE);
-    return await serveGrpc(methods, `unix://${path}`, { trace, allowsPathAuthority: true });
+    return await serveSocket(methods, path, trace);
   } catch (error) {
     const message = `The resources of pods cannot be asked for: ${messageOf(error)}`;
     trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });

@@ -10,6 +10,7 @@ import { protoText } from "../../../../src/cri/proto-text.js";
 import { openPodResources } from "../../../../src/kubelet/apis/podresources/server.js";
 import { POD_RESOURCES_LISTER } from "../../../../src/kubelet/apis/podresources/v1.js";
 import { healthy } from "../../../support/device-plugin.js";
+import { parseMetrics, sampleOf } from "../../../support/prometheus.js";
 import { recordingTrace } from "../../../support/trace.js";
 import { asks, DeviceLab, GPU, podOf } from "../../cm/devicemanager/lab.js";
 
@@ -28,7 +29,10 @@ test("the tables of podresources v1 have the names and numbers of the .proto fil
 async function serve(lab: DeviceLab) {
   const { trace, events } = recordingTrace(lab.clock);
   const podManager = { getPods: () => lab.pods };
-  const server = await openPodResources({ trace, podManager, deviceManager: lab.manager }, lab.rootDir);
+  const server = await openPodResources(
+    { trace, metrics: lab.metrics, podManager, deviceManager: lab.manager },
+    lab.rootDir,
+  );
   const socket = `unix://${join(lab.rootDir, "pod-resources", "kubelet.sock")}`;
   const client = new v1.PodResourcesLister(socket, credentials.createInsecure());
   onTestFinished(async () => {
@@ -63,6 +67,15 @@ test("an agent learns which container has which device, and which devices there 
     pod_resources: [{ name: "web", namespace: "default", containers: [{ name: "app", devices }, { name: "side" }] }],
   });
   assert.deepEqual(await ask("GetAllocatableResources"), { devices });
+  const counted = parseMetrics(await lab.metrics.text());
+  for (const [of, count] of [
+    ["total", 2],
+    ["list", 1],
+    ["get_allocatable", 1],
+  ] as const) {
+    const name = `kubelet_pod_resources_endpoint_requests_${of}`;
+    assert.equal(sampleOf(counted, name, { server_api_version: "v1" }), count);
+  }
   // A pod that has ended is not listed, and has no devices.
   lab.pods = [];
   assert.deepEqual(await ask("List"), {});

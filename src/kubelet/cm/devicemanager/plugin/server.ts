@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isExtendedResource } from "../../../../apimachinery/corev1/resource-names.js";
 import type { Decoded } from "../../../../apimachinery/protobuf/fields.js";
 import { socketPathProblem } from "../../../../cri/endpoint.js";
-import { methodsOf, type RunningGrpcServer, serveGrpc } from "../../../../cri/grpc-server.js";
+import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../../cri/grpc-server.js";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Clock } from "../../../../util/clock.js";
 import { messageOf } from "../../../../util/errors.js";
@@ -65,13 +65,10 @@ export class RegistrationServer {
    * @throws Error or LabError if it cannot listen; the file system's error
    */
   async start(): Promise<void> {
-    const problem = socketPathProblem(this.socketPath);
-    if (problem !== undefined) throw new Error(`${problem}: ${this.socketPath}`);
     await makeFolder(this.folder, FOLDER_MODE);
     await this.#cleanupPluginDirectory();
     const methods = methodsOf(REGISTRATION, { register: (request) => this.#register(request) });
-    const options = { trace: this.deps.trace, allowsPathAuthority: true };
-    this.#server = await serveGrpc(methods, `unix://${this.socketPath}`, options);
+    this.#server = await serveSocket(methods, this.socketPath, this.deps.trace);
   }
 
   /** Mirrors CleanupPluginDirectory in manager.go, as of later releases: v1.25 removes other files too. */
