@@ -49,7 +49,12 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
   const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
   const { clock, trace } = context.session(defined({ speed: options.speed }));
   await using target = await openRuntime({ clock, trace, random: context.random }, options.cri);
-  await using client = await createCriClient(target.endpoint, { clock, trace, actor: "kubelet" }, {}, context.signal);
+  await using client = await createCriClient(
+    target.endpoint,
+    { clock, trace, actor: "kubelet" },
+    { kubeVersion },
+    context.signal,
+  );
   if (options.versionOnly === true) {
     context.print(versionResult(client));
     return;

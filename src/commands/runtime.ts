@@ -4,6 +4,7 @@ import { addOutputOptions, addPlainOptions, durationOption, parsePath, parseSpee
 import { type Loop, stay } from "../cli/stay.js";
 import { hasKeys } from "../cli/terminal-keys.js";
 import { columnsOf } from "../cli/width.js";
+import type { CriVersion } from "../cri/server.js";
 import { RpcError } from "../cri/status.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
 import { parseReference } from "../runtime/images/reference.js";
@@ -25,6 +26,7 @@ interface UpOptions {
   readonly image: readonly string[];
   readonly podCidr: string;
   readonly seed?: number;
+  readonly criVersion?: CriVersion;
   readonly speed?: number;
 }
 
@@ -51,6 +53,12 @@ export function addRuntimeCommand(runtime: Command, context: CliContext): void {
         .default([], "only pause"),
     )
     .option("--pod-cidr <network>", "address range of pods", parseNetwork, "10.244.0.0/16")
+    .addOption(
+      new Option("--cri-version <version>", "serve only this version of the CRI (default: both)").choices([
+        "v1",
+        "v1alpha2",
+      ]),
+    )
     .option("--seed <number>", "derive all IDs from this number", parseSeed)
     .option("--speed <factor>", "run the clock this many times as fast", parseSpeed)
     .action((options: UpOptions) => runUp(context, options));
@@ -99,7 +107,11 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
     podCidr: options.podCidr,
     images: options.image,
     maxHeapMb: MAX_HEAP_MB,
-    ...defined({ streamingAddress: options.streamingAddress, seed: options.seed }),
+    ...defined({
+      streamingAddress: options.streamingAddress,
+      seed: options.seed,
+      criVersion: options.criVersion,
+    }),
     ...(options.rootDir === undefined ? {} : { rootDir: pathFrom(context.cwd, options.rootDir) }),
   });
   await using control = await openControl(runtime, trace, options);

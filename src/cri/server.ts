@@ -1,24 +1,46 @@
-import { type Handlers, methodsOf, type RunningGrpcServer, type ServeOptions, serveGrpc } from "./grpc-server.js";
+import {
+  type Handlers,
+  methodsOf,
+  type RunningGrpcServer,
+  type ServedMethod,
+  type ServeOptions,
+  serveGrpc,
+} from "./grpc-server.js";
 import { v1alpha2Of } from "./rpc.js";
 import { IMAGE_SERVICE, isInV1alpha2, RUNTIME_SERVICE } from "./services.js";
+import { RpcError } from "./status.js";
 
 export interface CriHandlers {
   readonly runtime: Handlers<typeof RUNTIME_SERVICE>;
   readonly image: Handlers<typeof IMAGE_SERVICE>;
 }
 
+export type CriVersion = "v1" | "v1alpha2";
+
+export interface ServeCriOptions extends ServeOptions {
+  /** the only version that it serves; default: both, as containerd 1.6; containerd 1.5 has v1alpha2, containerd 2.0 has v1 */
+  readonly criVersion?: CriVersion | undefined;
+}
+
 /**
- * Serves runtime.v1 and runtime.v1alpha2, as containerd 1.6 does.
+ * Serves runtime.v1 and runtime.v1alpha2, or one of them.
  * @throws LabError as serveGrpc
  */
 export function serveCri(
   handlers: CriHandlers,
   endpoint: string,
-  options: ServeOptions = {},
+  { criVersion, ...options }: ServeCriOptions = {},
 ): Promise<RunningGrpcServer> {
   const methods = [...methodsOf(RUNTIME_SERVICE, handlers.runtime), ...methodsOf(IMAGE_SERVICE, handlers.image)];
   const old = methods
     .filter(({ rpc }) => isInV1alpha2(rpc))
     .map((method) => ({ ...method, rpc: v1alpha2Of(method.rpc) }));
-  return serveGrpc([...methods, ...old], endpoint, options);
+  const served = (version: CriVersion, all: readonly ServedMethod[]) =>
+    criVersion === undefined || criVersion === version ? all : all.map(({ rpc }) => ({ rpc, handler: unknownService }));
+  return serveGrpc([...served("v1", methods), ...served("v1alpha2", old)], endpoint, options);
 }
+
+/** As a server of Go answers for a service that it does not have. */
+const unknownService: ServedMethod["handler"] = (_request, { rpc }) => {
+  throw new RpcError("Unimplemented", `unknown service ${rpc.service}`);
+};

@@ -133,6 +133,15 @@ export const FACTS = {
     ],
   ),
   separateTaintEvictionController: gate("SeparateTaintEvictionController", ["1.25", false], ["1.29", true]),
+  criV1alpha2: fact(
+    "kubelets speak CRI v1alpha2",
+    "pkg/kubelet/cri/remote/remote_runtime.go",
+    (value: boolean) => (value ? "if the runtime has no v1" : "no"),
+    [
+      ["1.25", true],
+      ["1.26", false],
+    ],
+  ),
   nodeSwap: gate("NodeSwap", ["1.25", false], ["1.30", true]),
   kubeletTracing: gate("KubeletTracing", ["1.25", false], ["1.27", true]),
   podDisruptionConditions: gate("PodDisruptionConditions", ["1.25", false], ["1.26", true]),

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { CallContext } from "../cri/served-call.js";
-import { type CriHandlers, serveCri } from "../cri/server.js";
+import { type CriHandlers, type CriVersion, serveCri } from "../cri/server.js";
 import { SIGKILL } from "../shell/process/signals.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
@@ -35,6 +35,8 @@ export interface RuntimeOptions {
   readonly seed?: number;
   /** the runtime's version in Version; default: `0.1.0` */
   readonly version?: string;
+  /** the only version of the CRI that it serves; default: v1 and v1alpha2 */
+  readonly criVersion?: CriVersion;
   /** duration of an image pull, in ms; default 400 */
   readonly pullMs?: number;
   /** default `10.244.0.0/16` */
@@ -88,7 +90,8 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   const runtime = createRuntime(options, rootDir);
   try {
     const endpoint = options.listen ?? `unix://${join(rootDir, "runtime.sock")}`;
-    const server = await serveCri(runtime.handlers, endpoint, { trace: options.trace });
+    const { trace, criVersion } = options;
+    const server = await serveCri(runtime.handlers, endpoint, { trace, criVersion });
     const network = options.network && (await openNetwork(runtime.core, options.network, rootDir));
     const close = async () => {
       await network?.close();

@@ -7,6 +7,8 @@ import { defined } from "../util/defined.js";
 import { Disposables } from "../util/disposables.js";
 
 export interface NodeRuntimeOptions {
+  /** the kubelet's release */
+  readonly kubeVersion: string;
   /** a CRI endpoint; undefined: an embedded runtime is started for this node, and ends with it */
   readonly cri?: string;
   /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
@@ -47,12 +49,13 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
     const own = options.cri === undefined && options.machineRuntime === undefined;
     const runtime = own ? await startEmbeddedRuntime(deps, options) : options.machineRuntime;
     if (own) opened.defer(async () => runtime?.close());
-    const timeout = defined({ runtimeRequestTimeoutMs: options.runtimeRequestTimeoutMs });
+    const { kubeVersion, runtimeRequestTimeoutMs } = options;
+    const settings = { kubeVersion, ...defined({ runtimeRequestTimeoutMs }) };
     const endpoint = options.cri ?? runtime?.endpoint ?? "";
-    const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, timeout, signal);
+    const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, settings, signal);
     opened.defer(() => cri.close());
     const pollingDeps = { clock, trace: quieterTrace(trace, 3), actor: "kubelet" } as const;
-    const polling = await createCriClient(endpoint, pollingDeps, timeout, signal);
+    const polling = await createCriClient(endpoint, pollingDeps, settings, signal);
     opened.defer(() => polling.close());
     return { runtime, cri, polling, close: () => opened.close() };
   } catch (error) {
@@ -64,7 +67,7 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
 /** Its socket is in a folder of its own: paths of sockets are short. */
 async function startEmbeddedRuntime(
   { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
-  { pullMs, networkFolder, nodeAddress }: Omit<NodeRuntimeOptions, "cri" | "machineRuntime">,
+  { pullMs, networkFolder, nodeAddress }: Omit<NodeRuntimeOptions, "cri" | "machineRuntime" | "kubeVersion">,
 ): Promise<HostedRuntime> {
   const { hostRuntime } = await import("../runtime/host/host.js");
   // The kubelet's facts are the story; the runtime's part in it is a detail.

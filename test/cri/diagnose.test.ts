@@ -6,18 +6,19 @@ import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
-import { onTestFinished, test } from "vitest";
+import { describe, onTestFinished, test } from "vitest";
 import { diagnoseEndpoint } from "../../src/cri/diagnose.js";
 import { parseEndpoint } from "../../src/cri/endpoint.js";
-import { VersionResponse } from "../../src/cri/messages/runtime.js";
 import { createCriClient } from "../../src/cri/remote/create-cri-client.js";
+import { v1alpha2Of } from "../../src/cri/rpc.js";
+import { RUNTIME_SERVICE } from "../../src/cri/services.js";
 import { RpcError } from "../../src/cri/status.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { LabError } from "../../src/util/errors.js";
 import { FakeClock, START_MS, untilTrue } from "../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../support/https-server.js";
 import { recordingTrace } from "../support/trace.js";
-import { startRuntime, temporaryFolder, VERSION } from "./support.js";
+import { openChannel, startRuntime, temporaryFolder, VERSION } from "./support.js";
 
 /** What the learner reads when this endpoint is given. */
 async function failureAt(endpoint: string, options: { readonly timePasses?: boolean } = {}): Promise<LabError> {
@@ -177,23 +178,43 @@ test("endpoint failure: gRPC, but no container runtime interface", async () => {
   assert.match(error.hint, /disabled_plugins/);
 });
 
-test("endpoint failure: a runtime with v1alpha2 only", async () => {
-  const server = createHttp2Server().on("stream", (stream, headers) => {
-    if (headers[":path"] !== "/runtime.v1alpha2.RuntimeService/Version") {
-      stream.respond({ "content-type": "application/grpc", "grpc-status": "12" }, { endStream: true });
-      return;
-    }
-    const body = VersionResponse.encode({ ...VERSION, runtimeName: "containerd", runtimeVersion: "1.5.9" });
-    stream.respond({ "content-type": "application/grpc" }, { waitForTrailers: true });
-    stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
-    stream.end(Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]));
+describe("a runtime with v1alpha2 only", () => {
+  const open = async (kubeVersion: string) => {
+    const listPodSandbox = () => ({ items: [] });
+    const { endpoint } = await startRuntime({ listPodSandbox }, { criVersion: "v1alpha2" });
+    const clock = new FakeClock();
+    const { trace, events } = recordingTrace(clock);
+    const deps = { clock, trace, actor: "kubelet" } as const;
+    const signal = new AbortController().signal;
+    return { events, signal, opening: createCriClient(endpoint, deps, { kubeVersion }, signal) };
+  };
+
+  test("a kubelet of v1.25 falls back to it", async () => {
+    const { opening, events, signal } = await open("1.25");
+    await using client = await opening;
+    assert.equal(client.version.runtimeName, "fake");
+    assert.deepEqual(await client.runtime.listPodSandbox(undefined, signal), { outcome: "ok", value: [] });
+    const decisions = events.flatMap((one) => (one.kind === "decision" ? [one.what] : []));
+    assert.deepEqual(decisions, ["fall back to CRI v1alpha2 (deprecated)"]);
   });
-  const error = await failureAt(await listening(server as unknown as Server));
-  assert.equal(error.code, UNREACHABLE);
-  assert.match(
-    error.message,
-    /^containerd 1\.5\.9 at tcp:.* is too old: it speaks CRI v1alpha2 only, and v1 is needed$/,
-  );
+
+  test("a kubelet of v1.26 refuses it in upstream's words", async () => {
+    const error = await (await open("1.26")).opening.then(() => assert.fail("accepted"), String);
+    assert.match(
+      error,
+      /validate service connection: CRI v1 runtime API is not implemented for endpoint "unix:.*cri\.sock": rpc error: code = Unimplemented desc = unknown service runtime\.v1\.RuntimeService$/,
+    );
+  });
+
+  test("a runtime with v1 only refuses v1alpha2", async () => {
+    const { endpoint } = await startRuntime({}, { criVersion: "v1" });
+    const { channel } = openChannel(endpoint);
+    const answer = await channel.call(v1alpha2Of(RUNTIME_SERVICE.version), {}, {});
+    assert.equal(
+      answer.outcome === "unimplemented" && answer.message,
+      "unknown service runtime.v1alpha2.RuntimeService",
+    );
+  });
 });
 
 test("endpoint failure: a runtime that hangs", async () => {

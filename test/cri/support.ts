@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type CriChannel, openCriChannel } from "../../src/cri/client.js";
 import type { RunningGrpcServer } from "../../src/cri/grpc-server.js";
-import { type CriHandlers, serveCri } from "../../src/cri/server.js";
+import { type CriHandlers, type CriVersion, serveCri } from "../../src/cri/server.js";
 import type { SessionLimits } from "../../src/cri/session-guard.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import type { Trace } from "../../src/trace/trace.js";
@@ -32,6 +32,7 @@ export async function startRuntime(
     readonly endpoint?: string;
     readonly limits?: SessionLimits;
     readonly trace?: Trace;
+    readonly criVersion?: CriVersion;
   } = {},
 ): Promise<RunningGrpcServer> {
   const handlers = { runtime: { version: () => VERSION, ...runtime }, image: options.image ?? {} };

@@ -1,6 +1,7 @@
+import { OLDEST_RELEASE } from "../../release/facts.js";
 import type { CallCauses } from "../call-causes.js";
 import { type CriDeps, openCriChannel } from "../client.js";
-import { checkVersion } from "../connect.js";
+import { validateServiceConnection } from "../connect.js";
 import type { VersionResponse } from "../messages/runtime.js";
 import { RemoteImageService } from "./remote-image.js";
 import { RemoteRuntimeService, RUNTIME_REQUEST_TIMEOUT_MS } from "./remote-runtime.js";
@@ -11,6 +12,8 @@ export interface CriClientOptions {
   readonly runtimeRequestTimeoutMs?: number;
   /** for the first call; default: the same as for the others */
   readonly connectTimeoutMs?: number;
+  /** the kubelet's release; default: the oldest, which also speaks CRI v1alpha2 */
+  readonly kubeVersion?: string;
 }
 
 /** A container runtime that has answered the Version call. */
@@ -42,9 +45,11 @@ export async function createCriClient(
   signal: AbortSignal,
 ): Promise<CriClient> {
   const timeoutMs = options.runtimeRequestTimeoutMs ?? RUNTIME_REQUEST_TIMEOUT_MS;
-  const channel = openCriChannel(endpoint, deps);
+  const { kubeVersion = OLDEST_RELEASE, connectTimeoutMs = timeoutMs } = options;
+  const opened = openCriChannel(endpoint, deps);
   try {
-    const version = await checkVersion(channel, deps, options.connectTimeoutMs ?? timeoutMs, signal);
+    const first = { timeoutMs: connectTimeoutMs, kubeVersion };
+    const { channel, version } = await validateServiceConnection(opened, deps, first, signal);
     return {
       endpoint: channel.endpoint.url,
       version,
@@ -56,7 +61,7 @@ export async function createCriClient(
       [Symbol.asyncDispose]: () => channel.close(),
     };
   } catch (error) {
-    await channel.close();
+    await opened.close();
     throw error;
   }
 }

@@ -88,11 +88,17 @@ export const NODE_WORDS: readonly Topic[] = [
   },
   {
     name: "CRI",
-    also: ["Container Runtime Interface", "container runtime", "containerd"],
+    also: [
+      "Container Runtime Interface",
+      "container runtime",
+      "containerd",
+      "unknown service runtime.v1.RuntimeService",
+    ],
     text: "The gRPC interface between kubelet and container runtime: sandboxes, containers, images, streams. Version v1 is served by containerd since 1.6; kubelets from 1.26 on do not speak v1alpha2 any more.",
+    facts: ["criV1alpha2"],
     see: "kubelab runtime up --help",
     file: "staging/src/k8s.io/cri-api/pkg/apis/runtime/v1/api.proto",
-    labs: ["pleg-containerd", "pod-life"],
+    labs: ["old-runtime", "pleg-containerd", "pod-life"],
   },
   {
     name: "CNI",
