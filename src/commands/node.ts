@@ -14,6 +14,7 @@ import {
 } from "../cli/options.js";
 import { stay } from "../cli/stay.js";
 import { lockFolder } from "../kubelet/certificate/folder-lock.js";
+import { checkNodeAllocatable } from "../kubelet/cm/reservations.js";
 import { OLDEST_RELEASE, parseKubeVersion } from "../release/facts.js";
 import { openAdminKubeconfig } from "../testbed/admin-kubeconfig.js";
 import { openStore } from "../testbed/join.js";
@@ -133,6 +134,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   const assumed = parseKubeVersion(options.kubeVersion ?? OLDEST_RELEASE);
   const early = await readConfiguration(context, options, assumed);
   const plan = planJoin(toJoinOptions(options, early.config), joinDefaults(context));
+  checkNodeAllocatable(early.config, plan.resources);
   const store = await openStore(plan);
   await using _lock = await lockFolder(plan.folder);
   const { cwd, env, random, signal } = context;

@@ -77,6 +77,7 @@ export async function checkThresholds(
   const { evictionConfig } = await import("../../kubelet/eviction/config.js");
   const { checkImageGcPolicy, imageGcPolicy } = await import("../../kubelet/images/image-gc-policy.js");
   const { logRotatePolicy } = await import("../../kubelet/logs/container-log-manager.js");
+  const { checkReserved } = await import("../../kubelet/cm/reservations.js");
   const { StatementError } = await import("../../kubelet/eviction/parse.js");
   try {
     evictionConfig(config, kubeVersion);
@@ -90,6 +91,7 @@ export async function checkThresholds(
     throw new LabError("USAGE", `${flag} ${statement}`, (error as LabError).hint, { cause });
   }
   logRotatePolicy(config);
+  checkReserved(config);
   checkImageGcPolicy(imageGcPolicy(config));
 }
 
