@@ -2,12 +2,17 @@ import { join } from "node:path";
 import { fileErrorMessage } from "../i18n/file-error.js";
 import { MessageError } from "../i18n/message-error.js";
 import { stateFolder } from "../testbed/state-folder.js";
-import type { Clock } from "../util/clock.js";
+import { type Clock, sleepOn } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { makeFolder } from "../util/files.js";
+import { tryLock } from "../util/pid-lock.js";
 import type { LabSummary } from "./library.js";
 import { type LabProgress, loadProgress, type Progress, progressIn, saveProgress } from "./progress.js";
 import { bestResult } from "./result.js";
+
+/** A change takes a few milliseconds. */
+const LOCK_POLL_MS = 5;
+const MAX_LOCK_TRIES = 200;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -29,7 +34,7 @@ export async function makeLearnFolder(env: Env): Promise<string> {
 }
 
 /**
- * The learner's progress file. Each change reads and writes the file at once, because another terminal may change it
+ * The learner's progress file. Each change reads and writes the file at once, under a lock, because another terminal may change it
  * too.
  */
 export class ProgressStore {
@@ -83,9 +88,21 @@ export class ProgressStore {
 
   /** @param change undefined: removes the lab's progress */
   async change(id: string, change: (before: LabProgress | undefined) => LabProgress | undefined): Promise<void> {
+    const folder = await makeLearnFolder(this.env);
+    await using _lock = await this.#lock(folder);
     const progress = await this.load();
     const { [id]: before, ...others } = progress.labs;
     const after = change(before);
     await this.save({ version: 1, labs: after === undefined ? others : { ...others, [id]: after } });
+  }
+
+  /** Waits for another terminal that changes the file; undefined: it takes too long to be alive. */
+  async #lock(folder: string): Promise<AsyncDisposable | undefined> {
+    for (let tries = 0; tries < MAX_LOCK_TRIES; tries++) {
+      const answer = await tryLock(join(folder, "progress.lock"), "Choose another folder with XDG_STATE_HOME.");
+      if (answer.outcome === "taken") return answer.lock;
+      await sleepOn(this.wall, LOCK_POLL_MS);
+    }
+    return undefined;
   }
 }

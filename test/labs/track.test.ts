@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import { summaryOf } from "../../src/labs/library.js";
 import type { LabMessage } from "../../src/labs/message.js";
-import { ProgressStore } from "../../src/labs/progress-store.js";
+import { learnFolder, ProgressStore } from "../../src/labs/progress-store.js";
 import { trackProgress } from "../../src/labs/track.js";
-import { FakeClock } from "../support/fake-clock.js";
+import { FakeClock, settle } from "../support/fake-clock.js";
 import { tinyLab } from "../support/tiny-lab.js";
 
 const lab = summaryOf(await tinyLab());
@@ -58,4 +58,25 @@ test("a best result of an earlier revision does not count", async () => {
   await play(store, [answer("goes"), ...done]);
   const begun = await store.begin({ ...lab, revision: 2 }, 1);
   assert.equal(begun.best, undefined);
+});
+
+test("a change waits for a change of another process, so that neither is lost", async () => {
+  const clock = new FakeClock();
+  const env = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), "kubelab-track-")) };
+  const store = new ProgressStore(env, clock);
+  await store.begin(lab, 1);
+  const file = join(learnFolder(env), "progress.lock");
+  writeFileSync(file, `${process.ppid}\n`);
+  let isChanged = false;
+  const changing = store.change(lab.id, (before) => before && { ...before, hints: 1 }).then(() => (isChanged = true));
+  await settle(20);
+  await clock.advance(20);
+  assert.equal(isChanged, false);
+  rmSync(file);
+  while (!isChanged) {
+    await settle();
+    await clock.advance(5);
+  }
+  await changing;
+  assert.equal((await store.of(lab))?.hints, 1);
 });
