@@ -61,7 +61,7 @@ export function sightOfText(pattern: string, { facts, meanwhile }: CommandResult
 
 /**
  * Finds the fact behind each sight: what stored the version that the check saw, the deletion, the first fact whose line has the
- * text, or the API server's last answer to a program. The latest of them decided, with the chain of causes that led to it.
+ * text, or the API server's last answer to a program, unless it only read. The latest of them decided, with the chain of causes that led to it.
  * @param events the facts of the lab
  * @returns undefined if none of them is known
  */
@@ -84,11 +84,15 @@ const MAX_SEARCHED = 300;
  */
 export function evidenceOfStep(ofStep: readonly TraceEvent[], events: readonly TraceEvent[]): Evidence | undefined {
   const graph = TraceGraph.of(events);
-  const candidates = ofStep.filter(({ kind, level }) => (kind === "state" || kind === "decision") && level <= 2);
+  const candidates = ofStep.filter(
+    (one) => (one.kind === "state" || one.kind === "decision") && one.level <= 2 && !isAllowed(one),
+  );
   for (const one of candidates.slice(-MAX_SEARCHED).toReversed()) {
     const chain = graph.chainOf(one);
     const [first] = chain;
-    if (first !== undefined && (first.actor === "user" || isOfKubectl(first))) return evidenceOf(chain);
+    // What an earlier step began goes on by itself.
+    if (first !== undefined && ofStep.includes(first) && (first.actor === "user" || isOfKubectl(first)))
+      return evidenceOf(chain);
   }
   return undefined;
 }
@@ -114,7 +118,17 @@ function lastAnswer(graph: TraceGraph, meanwhile: readonly TraceEvent[]): TraceE
   if (request === undefined) return undefined;
   const isDecision = (one: TraceEvent) =>
     one.kind === "decision" && (one.upstream === undefined || DECIDING.has(one.upstream.func));
-  return graph.effectsOf(request).findLast(isDecision) ?? request;
+  const decided = graph.effectsOf(request).findLast(isDecision);
+  return decided !== undefined && isAllowed(decided) && !isRefused(request) ? undefined : (decided ?? request);
+}
+
+/** Every request that is answered was allowed: that explains nothing. */
+function isAllowed(one: TraceEvent): boolean {
+  return one.kind === "decision" && one.upstream?.func === "WithAuthorization" && one.what.startsWith("allow ");
+}
+
+function isRefused(one: TraceEvent): boolean {
+  return one.kind === "request" && (one.status ?? 0) >= 400;
 }
 
 function isOfKubectl(one: TraceEvent): boolean {

@@ -55,6 +55,8 @@ describe("what a step's own commands have caused, for a check that sees none of 
       [command.id, stopped.id],
     );
     assert.equal(evidenceOfStep([renewed], facts.since()), undefined);
+    const later = await decide("kubelet", "sync again", stopped.id);
+    assert.equal(evidenceOfStep([later], facts.since()), undefined, "an earlier step began it");
   });
 });
 
@@ -96,6 +98,25 @@ describe("the fact behind what a check saw", () => {
     const { facts: [last] = [] } = evidenceFor(sights(count), facts.since()) ?? {};
     assert.equal(last?.kind === "request" && last.path, "/api/v1/nodes");
     assert.equal(texts(sights(facts.count)), undefined);
+  });
+
+  test("that a read was allowed explains nothing; that a request was refused does", async () => {
+    const { facts, emit, texts } = cluster();
+    const upstream = { file: "authorization.go", func: "WithAuthorization" };
+    const ask = async (what: string, status: number) => {
+      const from = facts.count;
+      const identity = "admin (kubectl/v1.32.0)";
+      const request = { kind: "request", method: "GET", path: "/api/v1/pods", server: "https://h", identity } as const;
+      const options = { actor: "user", level: 3 } as const;
+      const { id } = await emit({ ...request, status, durationMs: 1, auditId: "a" }, options);
+      await emit({ kind: "decision", what, why: "a test", upstream }, { actor: "apiserver", causedBy: id });
+      const step = facts.since(from);
+      const sight = sightOfText("x", { code: 0, stdout: "x", stderr: "", meanwhile: () => step });
+      return [texts(sight)?.at(-1), evidenceOfStep(step, facts.since()) !== undefined];
+    };
+    assert.deepEqual(await ask("allow list /api/v1/pods", 200), [undefined, false]);
+    assert.deepEqual(await ask("allow list /api/v1/pods", 409), ["allow list /api/v1/pods", false]);
+    assert.deepEqual(await ask("forbid list /api/v1/pods", 403), ["forbid list /api/v1/pods", true]);
   });
 
   test("of an object that is gone, its last deletion", async () => {
