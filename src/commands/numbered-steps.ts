@@ -18,9 +18,9 @@ export interface NumberedStep {
 const MIN_WIDTH = 30;
 const MAX_ACTOR_WIDTH = 24;
 
-/** The columns for a list of steps on stdout, which is a result and may be wide in a file. */
+/** The columns for a list of steps on stdout: those of a terminal or a lab; it is a result and may be wide in a file. */
 export function resultColumns({ stdout }: Pick<ProcessStreams, "stdout">): number {
-  return stdout.isTTY === true ? (stdout.columns ?? 80) : 100;
+  return stdout.columns || (stdout.isTTY === true ? 80 : 100);
 }
 
 /** The room for lines below a step. */

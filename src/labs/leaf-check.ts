@@ -4,7 +4,7 @@ import type { KubeClient } from "../client-go/rest/client.js";
 import type { Say } from "../i18n/catalogue.js";
 import { type Sight, sightOf, sightOfList, sightOfNothing, sightOfText } from "./evidence.js";
 import { fieldOf } from "./field.js";
-import { findIn } from "./match.js";
+import { findIn, linesWith } from "./match.js";
 import type { CommandResult } from "./runner.js";
 import type { LeafCheck } from "./schema.js";
 import { type StateTable, stateTables } from "./state-table.js";
@@ -94,7 +94,12 @@ export function outputVerdict(
   const text = streamOf(result, stream);
   const found = findIn(text, pattern);
   if (found === undefined) return { ok: false, seen: said(say, name, text), want, isRaw: true, isRawWant: true };
-  return { ok: true, seen: found, sights: sightOfText(pattern, result) };
+  const lines = linesWith(text, [pattern])[0] ?? [found];
+  return {
+    ok: true,
+    seen: lines.join(" ").trim().replace(/\s+/g, " ").slice(0, MAX_LINE),
+    sights: sightOfText(pattern, result),
+  };
 }
 
 function exitVerdict({ exit: name, is }: Extract<LeafCheck, { exit: string }>, { output, say }: CheckView): Verdict {

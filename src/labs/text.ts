@@ -74,7 +74,7 @@ export function parseLabText(
   markdown: string,
   say: Say,
 ): { readonly text: LabText; readonly problems: readonly TextProblem[] } {
-  const problems: TextProblem[] = [];
+  const problems: TextProblem[] = joinedBlocks(markdown, say);
   const [top, ...sections] = split(markdown, "## ");
   const { title, summary, introduction } = parseTop(top, problems, say);
   const steps: Record<string, StepText> = {};
@@ -87,6 +87,27 @@ export function parseLabText(
     else steps[match[1] ?? ""] = parseStep(match[2] ?? "", section, problems, say);
   }
   return { text: { title, summary, introduction, steps, closing }, problems };
+}
+
+const ITEM = /^(?:[-*]|\d+\.)\s+\S/;
+
+/** Lists and tables that a terminal would show as running text: a list without an empty line before it, and any table. */
+function joinedBlocks(markdown: string, say: Say): TextProblem[] {
+  const problems: TextProblem[] = [];
+  let inside: "nothing" | "paragraph" | "list" | "code" = "nothing";
+  markdown.split("\n").forEach((text, i) => {
+    const line = i + 1;
+    if (text.startsWith("```")) inside = inside === "code" ? "nothing" : "code";
+    else if (inside === "code") return;
+    else if (text.trim() === "" || text.startsWith("#")) inside = "nothing";
+    else if (/^\s*\|/.test(text)) problems.push({ line, message: say("labTable") });
+    else if (inside === "nothing") inside = ITEM.test(text) ? "list" : "paragraph";
+    else if (inside === "paragraph" && ITEM.test(text)) {
+      problems.push({ line, message: say("labJoinedList") });
+      inside = "list";
+    }
+  });
+  return problems;
 }
 
 function parseTop(top: Section | undefined, problems: TextProblem[], say: Say) {

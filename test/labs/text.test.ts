@@ -40,3 +40,24 @@ test("a file without a title, or without a summary, is said", () => {
   ]);
   assert.match(parseLabText("# T\n\n", sayIn("en")).problems[0]?.message ?? "", /summary|Title/);
 });
+
+describe("lists and tables that a terminal would show as running text", () => {
+  const problems = (body: string) => parseLabText(`# T\nS.\n\n## a: A\n${body}\n`, sayIn("en")).problems;
+  const table: readonly (readonly [body: string, line: number | undefined])[] = [
+    ["Three:\n\n- one\n  more\n- two", undefined],
+    ["Three:\n- one\n- two", 6],
+    ["Three:\n1. one\n2. two", 6],
+    ["It is\n1.25 of them", undefined],
+    ["```\nthree:\n- one\n| a |\n```", undefined],
+    ["t\n### hints\n1. one\n2. two", undefined],
+    ["- one\ngoes on\n- two", undefined],
+    ["Three:\n\n| a | b |", 7],
+  ];
+  for (const [body, line] of table) {
+    test(JSON.stringify(body), () => assert.equal(problems(body)[0]?.line, line));
+  }
+  test("what is wrong is said", () => {
+    assert.match(problems("t\n- one")[0]?.message ?? "", /empty line is missing/);
+    assert.match(problems("|a|")[0]?.message ?? "", /table/);
+  });
+});

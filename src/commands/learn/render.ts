@@ -32,8 +32,13 @@ function typedLines(command: string, width: number): string[] {
 /** Wider text is hard to read. */
 const MAX_WIDTH = 90;
 
+/** Messages whose lines the text after them would seem to continue. */
+const BEFORE_TEXT: ReadonlySet<string> = new Set(["answer", "evidence", "look", "table", "upstream", "verdict"]);
+
 /** Renders a lab's messages for a terminal, except waits, which are one changing line. */
 export class LabRenderer {
+  #last: LabMessage["kind"] | undefined;
+
   constructor(
     readonly options: RenderOptions,
     readonly out: { write(text: string): unknown },
@@ -43,12 +48,20 @@ export class LabRenderer {
     return Math.min(this.options.width(), MAX_WIDTH);
   }
 
+  /** Facts and tables are not read from line to line: they use the whole terminal. */
+  get #fullWidth(): number {
+    return this.options.width();
+  }
+
   write(message: LabMessage): void {
+    const isApart = message.kind === "text" && BEFORE_TEXT.has(this.#last ?? "");
     if (message.kind === "output") this.out.write(message.text);
     else {
       const lines = this.#lines(message);
+      if (isApart && lines.length > 0) lines.unshift("");
       if (lines.length > 0) this.out.write(`${lines.join("\n")}\n`);
     }
+    this.#last = message.kind;
   }
 
   #lines(message: LabMessage): string[] {
@@ -103,7 +116,7 @@ export class LabRenderer {
         return this.#evidence(message);
       case "table": {
         const { title, ...table } = message;
-        const lines = tableLines(table, this.#width - 2).map((line) => `  ${printable(line)}`);
+        const lines = tableLines(table, this.#fullWidth - 2).map((line) => `  ${printable(line)}`);
         return (title === "" ? lines : [`  ${title}`, ...lines]).map((line) => chalk.dim(line));
       }
       case "hint": {
@@ -153,7 +166,7 @@ export class LabRenderer {
     const options = {
       chalk,
       unicode,
-      width: () => this.#width,
+      width: () => this.#fullWidth,
       verbosity: 2,
       startMs: 0,
     } as const;
@@ -163,7 +176,7 @@ export class LabRenderer {
       const seconds = `+${((afterMs[i] ?? 0) / 1000).toFixed(3)} s`;
       const { sign, text } = factText(fact, options);
       const words = `  ${seconds.padStart(10)} ${actors[i]?.padEnd(actorWidth)} ${sign} ${text}`;
-      return fitted(printable(words), this.#width, unicode ? "…" : "...");
+      return fitted(printable(words), this.#fullWidth, unicode ? "…" : "...");
     });
     const isWhole = facts.length === count;
     const heading = isOfStep

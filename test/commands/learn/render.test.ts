@@ -108,3 +108,38 @@ test("the lines of a here-document have no prompt: they can be copied", () => {
   const message: LabMessage = { kind: "running", line: "kubectl apply -f - <<EOF\nkind: Pod\nEOF" };
   assert.deepEqual(lines(message, true), ["$ kubectl apply -f - <<EOF", "kind: Pod", "EOF"]);
 });
+
+test("the text after a verdict stands apart from it, the text of a step follows its title", () => {
+  let text = "";
+  const options = { chalk: new Chalk({ level: 0 }), width: () => 80, say: sayIn("en"), unicode: true };
+  const renderer = new LabRenderer(options, { write: (piece) => (text += piece) });
+  renderer.write({ kind: "step", id: "a", type: "read", title: "A", index: 1, count: 2 });
+  renderer.write({ kind: "text", markdown: "Do it." });
+  renderer.write({ kind: "verdict", ok: true, seen: "`key.txt` has it" });
+  renderer.write({ kind: "text", markdown: "This is why." });
+  assert.equal(text.trim(), "Step 1 of 2: A\n\nDo it.\n\n✓ correct: `key.txt` has it\n\nThis is why.");
+});
+
+test("facts use the whole width of a wide terminal", () => {
+  const path = `/api/v1/${"n".repeat(90)}`;
+  const request = {
+    kind: "request",
+    method: "GET",
+    path,
+    server: "https://h",
+    identity: "i",
+    status: 200,
+    durationMs: 1,
+    auditId: "a",
+  };
+  const fact = { ...request, id: "1", atMs: 0, level: 1, actor: "user" } as unknown as TraceEvent;
+  let text = "";
+  const options = { chalk: new Chalk({ level: 0 }), width: () => 160, say: sayIn("en"), unicode: true };
+  new LabRenderer(options, { write: (piece) => (text += piece) }).write({
+    kind: "evidence",
+    facts: [fact],
+    afterMs: [0],
+    count: 1,
+  });
+  assert.ok(text.includes(path), text);
+});
