@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Say } from "../i18n/sentences.js";
 import type { ProcessContext, ProcessStreams, Program, ProgressReporter, Questions } from "../testbed/context.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
 import type { Trace } from "../trace/trace.js";
@@ -12,6 +13,8 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   readonly program: Program;
   /** Whether progress lines are shown: on a terminal, without --json, --no-color and NO_COLOR. */
   readonly showsProgress: boolean;
+  /** the sentences of facts in the user's language; undefined: English. Known when the action begins. */
+  readonly say: Say | undefined;
   /** the live page of --ui; undefined without the flag */
   readonly ui: Pick<LiveServer, "present" | "write" | "level"> | undefined;
   /** Writes a line to stderr. */

@@ -1,4 +1,5 @@
 import { type Command, Help, InvalidArgumentError, Option } from "commander";
+import { LANGUAGES, type Language } from "../i18n/language.js";
 import type { TargetOptions } from "../testbed/target.js";
 import type { Level } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
@@ -14,6 +15,8 @@ export interface OutputOptions {
   readonly ui?: number | true;
   /** commander's form of --no-color */
   readonly color: boolean;
+  /** of the trace; default: the terminal's language */
+  readonly lang?: Language;
 }
 
 /** Headings of the help for flags that several commands have. The flags of one command alone come first. */
@@ -35,8 +38,14 @@ export function addTraceOptions(command: Command): Command {
     .optionsGroup(OUTPUT_GROUP)
     .option("-v, --verbosity <level>", levels, parseVerbosity)
     .option("-o, --trace <file>", `also write the trace to this file (${TRACE_ENDINGS})`, parsePath)
+    .addOption(languageOption("of the trace"))
     .option("--no-color", "plain text (also: NO_COLOR)")
     .optionsGroup("");
+}
+
+/** --lang */
+export function languageOption(what: string): Option {
+  return new Option("--lang <language>", `the language ${what}: en or zh (default: the terminal's)`).choices(LANGUAGES);
 }
 
 /** Adds --ui, for a command that stays. */

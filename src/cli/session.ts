@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
+import { languageOf } from "../i18n/language.js";
+import { type Say, sentencesIn } from "../i18n/sentences.js";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../testbed/target.js";
 import { Secrets } from "../trace/secrets.js";
 import { printable, wrapBelowLabel } from "../trace/text.js";
 import type { Trace, TraceSink } from "../trace/trace.js";
+import { translatedSink } from "../trace/translated.js";
 import type { LiveServer } from "../ui/live-server.js";
 import { ChildAbort } from "../util/abort.js";
 import { type Clock, SystemClock, type Timer } from "../util/clock.js";
@@ -38,6 +41,7 @@ export class CliSession implements CliContext {
   #ui: LiveServer | undefined;
   #isPageAnnounced = false;
   #progress: ProgressLine | undefined;
+  #say: Say | undefined;
   #exitCode = 0;
 
   constructor(
@@ -53,6 +57,7 @@ export class CliSession implements CliContext {
     this.secrets = edge.secrets ?? new Secrets();
     this.clusterClock = edge.clusterClock;
     this.#sink = edge.sink;
+    this.#say = edge.say;
   }
 
   /** Aborts on Ctrl-C, and when the start has taken too long. */
@@ -90,7 +95,10 @@ export class CliSession implements CliContext {
    */
   async load(): Promise<void> {
     this.#tracing = await import("./start-trace.js");
-    const { ui } = this.#output;
+    const { ui, lang } = this.#output;
+    // What a pipe or a file gets is searched by programs.
+    const own = this.streams.stderr.isTTY === true ? languageOf(this.env) : "en";
+    if (lang !== undefined || this.#say === undefined) this.#say = (await sentencesIn(lang ?? own))?.say;
     if (ui === undefined) return;
     const { LiveServer } = await import("../ui/live-server.js");
     this.#ui = await LiveServer.open({ port: ui === true ? 0 : ui, clock: new SystemClock() });
@@ -116,7 +124,13 @@ export class CliSession implements CliContext {
 
   /** also receives what the command reports */
   get sinks(): readonly TraceSink[] {
-    return [this.#sink, this.#ui].filter((sink) => sink !== undefined);
+    const page = this.#ui;
+    const shown = page === undefined || this.#say === undefined ? page : translatedSink(page, this.#say);
+    return [this.#sink, shown].filter((sink) => sink !== undefined);
+  }
+
+  get say(): Say | undefined {
+    return this.#say;
   }
 
   get words(): EdgeWords {

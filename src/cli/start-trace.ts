@@ -1,4 +1,5 @@
 import type { ChalkInstance } from "chalk";
+import type { Say } from "../i18n/sentences.js";
 import type { ProgramEdge } from "../testbed/context.js";
 import type { ClockOptions } from "../testbed/target.js";
 import { CalmSink } from "../trace/calm.js";
@@ -21,6 +22,8 @@ export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams
   /** also get what the run reports */
   readonly sinks: readonly TraceSink[];
   readonly output: OutputOptions;
+  /** the sentences of facts in the user's language; undefined: English */
+  readonly say: Say | undefined;
   /** columns of stderr */
   readonly width: number;
   chalk(stream: "stderr"): ChalkInstance;
@@ -48,7 +51,7 @@ export function startTrace(
   const sink = terminalSink(session, line, verbosity, clock.now());
   trace.addSink(sink);
   for (const own of session.sinks) trace.addSink(own);
-  if (file !== undefined) trace.addSink(formatOf(file).open(pathFrom(session.cwd, file)));
+  if (file !== undefined) trace.addSink(formatOf(file).open(pathFrom(session.cwd, file), session.say));
   return { clock, trace, calm: sink instanceof CalmSink ? sink : undefined };
 }
 
@@ -67,6 +70,7 @@ function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Leve
     unicode: hasUnicode(session.env),
     verbosity,
     startMs,
+    say: session.say,
   };
   const isAsked = session.output.verbosity !== undefined;
   if (isAsked || stderr.isTTY !== true) return new TerminalSink(options, line, !isAsked);

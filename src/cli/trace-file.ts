@@ -1,22 +1,28 @@
+import type { Say } from "../i18n/sentences.js";
 import { ConvertedSink, type RenderTrace, writeTraceFile } from "../trace/converted-sink.js";
 import type { TraceGraph } from "../trace/graph.js";
 import { NdjsonSink } from "../trace/ndjson.js";
 import type { TraceSink } from "../trace/trace.js";
+import { translated, translatedSink } from "../trace/translated.js";
 import { HtmlSink } from "../ui/html-sink.js";
 import { LabError } from "../util/errors.js";
 import { TRACE_ENDINGS, TRACE_FORMATS } from "./trace-endings.js";
 
 interface TraceFormat {
-  /** For facts as they happen. @throws LabError BAD_FILE if the file cannot be opened */
-  open(path: string): TraceSink;
+  /**
+   * For facts as they happen.
+   * @param say the reader's language, for the formats that people read; the others stay English
+   * @throws LabError BAD_FILE if the file cannot be opened
+   */
+  open(path: string, say?: Say): TraceSink;
   /** For facts that are all known. @throws LabError BAD_FILE */
-  write(path: string, graph: TraceGraph): Promise<void>;
+  write(path: string, graph: TraceGraph, say?: Say): Promise<void>;
 }
 
 const FORMATS: Readonly<Record<(typeof TRACE_FORMATS)[number], TraceFormat>> = {
-  ".html": streamed((path) => new HtmlSink(path)),
+  ".html": inLanguage(streamed((path) => new HtmlSink(path))),
   ".ndjson": streamed((path) => new NdjsonSink(path)),
-  ".mmd": converted(async () => (await import("../trace/formats/mermaid.js")).mermaidDiagram),
+  ".mmd": inLanguage(converted(async () => (await import("../trace/formats/mermaid.js")).mermaidDiagram)),
   ".otlp.json": converted(async () => (await import("../trace/formats/otlp.js")).otlpTrace),
   ".json": converted(async () => (await import("../trace/formats/chrome.js")).chromeTrace),
 };
@@ -27,6 +33,19 @@ export function formatOf(path: string): TraceFormat {
   if (ending !== undefined) return FORMATS[ending];
   const what = `${path}: the ending of the name chooses the format of a trace, and it has none of ${TRACE_ENDINGS}`;
   throw new LabError("USAGE", what, "Name the file for example trace.ndjson.");
+}
+
+/** A format for readers, whose facts are in their language. */
+function inLanguage(format: TraceFormat): TraceFormat {
+  return {
+    ...format,
+    open: (path, say) => (say === undefined ? format.open(path) : translatedSink(format.open(path), say)),
+    async write(path, graph, say) {
+      if (say === undefined) return await format.write(path, graph);
+      const { TraceGraph: Graph } = await import("../trace/graph.js");
+      await format.write(path, Graph.of(graph.events.map((one) => translated(one, say))));
+    },
+  };
 }
 
 /** A format that is written fact by fact. */

@@ -1,8 +1,8 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addPlainOptions } from "../cli/options.js";
+import { addPlainOptions, languageOption } from "../cli/options.js";
 import { columnsOf } from "../cli/width.js";
-import { LANGUAGES, type Language, languageOf } from "../i18n/catalogue.js";
+import { type Language, languageOf } from "../i18n/language.js";
 import { OLDEST_RELEASE, parseKubeVersion } from "../release/facts.js";
 import { addExamples } from "./examples.js";
 import type { Topic } from "./explain/topic.js";
@@ -20,7 +20,7 @@ export function addExplainCommand(explain: Command, context: CliContext): void {
     )
     .argument("[topic...]", "a name, the beginning of one, or a message that contains one (default: list all)")
     .option("--kube-version <release>", "the constants of this release", OLDEST_RELEASE)
-    .addOption(new Option("--lang <language>", "English or Chinese (default: the terminal's)").choices(LANGUAGES))
+    .addOption(languageOption("of the text"))
     .action((words: readonly string[], options: ExplainOptions) => runExplain(context, words, options));
   addExamples(
     explain,

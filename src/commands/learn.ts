@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { languageOf, type MessageKey, sayIn } from "../i18n/catalogue.js";
+import { type MessageKey, sayIn } from "../i18n/catalogue.js";
+import { languageOf } from "../i18n/language.js";
 import { LocalizedError, localized } from "../i18n/message-error.js";
 import { findLab } from "../labs/library.js";
 import { factorOf } from "../labs/speed.js";

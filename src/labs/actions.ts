@@ -7,7 +7,7 @@ import { makeFolder } from "../util/files.js";
 import { evaluateWithin, type Waiting } from "./check.js";
 import type { LabEnvironment } from "./environment.js";
 import type { CheckView, Verdict } from "./leaf-check.js";
-import { findIn } from "./match.js";
+import { findPrinted } from "./printed.js";
 import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
 import type { Action, Check } from "./schema.js";
 
@@ -81,7 +81,7 @@ export class LabRuns implements AsyncDisposable {
     if (until === undefined) return;
     const { wall, patienceMs } = this.environment;
     const limitMs = wall.now() + BEGIN_LIMIT_MS + patienceMs;
-    while (findIn(`${kept.result.stdout}\n${kept.result.stderr}`, until) === undefined) {
+    while (findPrinted(kept.result, "both", until) === undefined) {
       const hasEnded = kept.result.code !== undefined;
       if (hasEnded || wall.now() > limitMs) {
         const key = hasEnded ? "brokenEnded" : "brokenSilent";

@@ -1,7 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { LANGUAGES, type Language, type Say, sayIn } from "../i18n/catalogue.js";
+import { type Say, sayIn } from "../i18n/catalogue.js";
 import { fileErrorMessage } from "../i18n/file-error.js";
+import { LANGUAGES, type Language } from "../i18n/language.js";
 import { formatMessage } from "../i18n/message-error.js";
 import { defined } from "../util/defined.js";
 import { isRecord } from "../util/records.js";

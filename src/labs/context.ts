@@ -1,4 +1,5 @@
-import type { Language, Say } from "../i18n/catalogue.js";
+import type { Say } from "../i18n/catalogue.js";
+import type { Language } from "../i18n/language.js";
 import type { ProcessContext, Program, ProgressReporter, Questions } from "../testbed/context.js";
 import type { TraceEvent } from "../trace/events.js";
 import type { SystemClock } from "../util/clock.js";

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../client-go/rest/client.js";
+import type { Say } from "../i18n/sentences.js";
 import type { Clock } from "../util/clock.js";
 import type { LabFacts } from "./facts.js";
 import type { CommandResult, CommandRunner } from "./runner.js";
@@ -24,6 +25,8 @@ export interface LabEnvironment extends AsyncDisposable {
   /** the lab's clock, which may run fast */
   readonly clock: Clock;
   readonly facts: LabFacts;
+  /** the sentences of facts in the learner's language; undefined: English */
+  readonly sayFact?: Say | undefined;
   /** the wall clock */
   readonly wall: Clock;
   /** the least time that a check with a time limit waits, in ms of the wall clock: 0 for learners */

@@ -1,8 +1,7 @@
 import type { TraceEvent } from "../trace/events.js";
 import { startMs, TraceGraph } from "../trace/graph.js";
 import { versionOf } from "../trace/scope.js";
-import { plainText, renderEvent } from "../trace/terminal.js";
-import { findIn } from "./match.js";
+import { factWith } from "./printed.js";
 import type { CommandResult } from "./runner.js";
 
 /** What a check looked at, so that the fact behind it can be found. */
@@ -29,8 +28,6 @@ export interface Evidence {
 
 /** More would hide the verdict. */
 const MAX_FACTS = 5;
-/** Lines are not wrapped, so that a pattern finds a sentence that a terminal breaks. */
-const WIDE = plainText({ width: () => 10_000, verbosity: 2, startMs: 0 });
 
 export function sightOf(object: unknown): readonly Sight[] {
   const version = versionOf(object);
@@ -109,7 +106,7 @@ function factOf(sight: Sight, graph: TraceGraph): TraceEvent | undefined {
   if ("gone" in sight) return lastDeletion(graph, (subject) => subject === sight.gone);
   if ("goneFrom" in sight) return lastDeletion(graph, (subject) => subject.startsWith(sight.goneFrom));
   if ("meanwhile" in sight) return lastAnswer(graph, sight.meanwhile());
-  return sight.facts().find((event) => findIn(renderEvent(event, 0, WIDE).join("\n"), sight.pattern) !== undefined);
+  return factWith(sight.pattern, sight.facts());
 }
 
 /** The API server's last answer to kubectl: what it decided, or the request. */

@@ -1,4 +1,4 @@
-import type { Language } from "../i18n/catalogue.js";
+import type { Language } from "../i18n/language.js";
 import type { LabDefinition } from "./schema.js";
 import type { LabText } from "./text.js";
 

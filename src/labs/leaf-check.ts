@@ -4,7 +4,8 @@ import type { KubeClient } from "../client-go/rest/client.js";
 import type { Say } from "../i18n/catalogue.js";
 import { type Sight, sightOf, sightOfList, sightOfNothing, sightOfText } from "./evidence.js";
 import { fieldOf } from "./field.js";
-import { findIn, linesWith } from "./match.js";
+import { findIn } from "./match.js";
+import { findPrinted, linesPrinted, printedOn } from "./printed.js";
 import type { CommandResult } from "./runner.js";
 import type { LeafCheck } from "./schema.js";
 import { type StateTable, stateTables } from "./state-table.js";
@@ -91,10 +92,11 @@ export function outputVerdict(
   const result = output(name);
   const want = say("outputWant", { name, pattern });
   if (result === undefined) return { ok: false, seen: say("outputNone", { name }), want, isRawWant: true };
-  const text = streamOf(result, stream);
-  const found = findIn(text, pattern);
-  if (found === undefined) return { ok: false, seen: said(say, name, text), want, isRaw: true, isRawWant: true };
-  const lines = linesWith(text, [pattern])[0] ?? [found];
+  const found = findPrinted(result, stream, pattern);
+  if (found === undefined) {
+    return { ok: false, seen: said(say, name, printedOn(result, stream)), want, isRaw: true, isRawWant: true };
+  }
+  const lines = linesPrinted(result, [pattern])[0] ?? [found];
   return {
     ok: true,
     seen: lines.join(" ").trim().replace(/\s+/g, " ").slice(0, MAX_LINE),
@@ -217,11 +219,6 @@ async function fileVerdict(check: Extract<LeafCheck, { file: string }>, { folder
   if (match !== null) return { ok: true, seen: say("fileFound", { file, text: match[0] }) };
   const want = say("fileWantText", { file, pattern: matches });
   return { ok: false, seen: said(say, file, content), want, isRawWant: true };
-}
-
-function streamOf({ stdout, stderr }: CommandResult, stream: "stdout" | "stderr" | "both"): string {
-  if (stream === "both") return `${stdout}\n${stderr}`;
-  return stream === "stdout" ? stdout : stderr;
 }
 
 const MAX_LINE = 200;

@@ -1,4 +1,4 @@
-import type { Language } from "../i18n/catalogue.js";
+import type { Language } from "../i18n/language.js";
 import type { Lab } from "./lab.js";
 import type { LabDefinition } from "./schema.js";
 import { type StepType, typeOf } from "./steps.js";

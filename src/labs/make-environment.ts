@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { KubeClient } from "../client-go/rest/client.js";
-import type { Language } from "../i18n/catalogue.js";
-import { LANGUAGE_VARIABLE } from "../i18n/catalogue.js";
+import type { Language } from "../i18n/language.js";
+import { LANGUAGE_VARIABLE } from "../i18n/language.js";
+import { sentencesIn } from "../i18n/sentences.js";
 import { SystemClock } from "../util/clock.js";
 import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
@@ -59,15 +60,17 @@ export async function makeEnvironment(
     ...parts.variables,
     [LANGUAGE_VARIABLE]: language,
   };
+  const say = (await sentencesIn(language))?.say;
   const ofCommands = { ...env, ...own, PATH: `${programs}:${env["PATH"] ?? ""}` };
   return {
     folder,
     client,
     clock,
     facts,
+    sayFact: say,
     wall: new SystemClock(),
     patienceMs,
-    runner: new LabRunner({ program, random, clock, folder, facts, self, columns, isColoured, env: ofCommands }),
+    runner: new LabRunner({ program, random, clock, folder, facts, self, columns, isColoured, say, env: ofCommands }),
     given: { server, kubeconfig, folder, onNode, ...nodes.given },
     place: { folder, programs, variables: own },
     get speed() {

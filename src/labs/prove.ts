@@ -1,4 +1,4 @@
-import type { Language } from "../i18n/catalogue.js";
+import type { Language } from "../i18n/language.js";
 import { LabBroken } from "./actions.js";
 import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";

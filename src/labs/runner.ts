@@ -1,3 +1,4 @@
+import type { Say } from "../i18n/sentences.js";
 import type { TraceEvent } from "../trace/events.js";
 
 /** The output of a command, up to now or complete. */
@@ -10,6 +11,8 @@ export interface CommandResult {
   readonly facts?: () => readonly TraceEvent[];
   /** of such a program: what the lab's cluster reported until its end; undefined for a command that reports itself */
   readonly meanwhile?: () => readonly TraceEvent[];
+  /** the language of the facts that it printed; undefined: English */
+  readonly say?: Say;
 }
 
 export type OutputListener = (stream: "stdout" | "stderr", text: string) => void;

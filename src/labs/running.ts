@@ -1,6 +1,6 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Language } from "../i18n/catalogue.js";
+import type { Language } from "../i18n/language.js";
 import { writeFileAtomic } from "../util/files.js";
 import { isSameProcess, markOf } from "../util/processes.js";
 import { isRecord } from "../util/records.js";

@@ -1,14 +1,15 @@
-import type { Language } from "../i18n/catalogue.js";
 import { type Say, sayIn } from "../i18n/catalogue.js";
+import type { Language } from "../i18n/language.js";
+import { translated } from "../trace/translated.js";
 import { LabBroken, LabRuns } from "./actions.js";
 import { type Waiting, withinMs } from "./check.js";
 import type { LabEnvironment } from "./environment.js";
-import { evidenceFor, evidenceOfStep } from "./evidence.js";
+import { type Evidence, evidenceFor, evidenceOfStep } from "./evidence.js";
 import type { Lab } from "./lab.js";
 import { outputVerdict, type Verdict } from "./leaf-check.js";
-import { linesWith } from "./match.js";
 import type { LabMessage } from "./message.js";
 import { type Picture, withCauses } from "./picture.js";
+import { linesPrinted } from "./printed.js";
 import type { OutputListener } from "./runner.js";
 import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
 import { printsState, type StateTable, stateTables } from "./state-table.js";
@@ -266,8 +267,7 @@ export class LabSession implements AsyncDisposable {
   /** Shows the lines to look at from a command's real output. */
   #observe(step: ObserveStep): boolean {
     const result = this.runs.view().output(step.observe);
-    const text = `${result?.stdout ?? ""}\n${result?.stderr ?? ""}`;
-    const found = linesWith(text, step.lines);
+    const found = result === undefined ? [] : linesPrinted(result, step.lines);
     for (const line of found.flatMap((lines) => lines ?? [])) this.#emit({ kind: "look", line });
     const missing = step.lines.filter((_, i) => found[i] === undefined);
     this.#emit({ kind: "upstream", path: step.upstream });
@@ -304,11 +304,19 @@ export class LabSession implements AsyncDisposable {
     this.#showTables(tables);
     const { facts } = this.environment;
     const evidence = evidenceFor(sights, facts.since());
-    if (evidence !== undefined) this.#emit({ kind: "evidence", ...evidence });
+    if (evidence !== undefined) this.#emit({ kind: "evidence", ...this.#inWords(evidence) });
     if (evidence !== undefined || !isDecided || tables.length > 0) return;
     const ofStep = evidenceOfStep(facts.since(this.#active?.factsBefore ?? this.#factsBefore), facts.since());
-    if (ofStep !== undefined) this.#emit({ kind: "evidence", isOfStep: true, ...ofStep });
+    if (ofStep !== undefined) this.#emit({ kind: "evidence", isOfStep: true, ...this.#inWords(ofStep) });
     else if (!isRaw) this.#emit({ kind: "look", line: seen });
+  }
+
+  /** Evidence in the learner's language. */
+  #inWords(evidence: Evidence): Evidence {
+    const { sayFact } = this.environment;
+    return sayFact === undefined
+      ? evidence
+      : { ...evidence, facts: evidence.facts.map((one) => translated(one, sayFact)) };
   }
 
   #showTables(tables: readonly StateTable[]): void {

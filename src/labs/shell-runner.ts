@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { PassThrough } from "node:stream";
+import type { Say } from "../i18n/sentences.js";
 import type { Program } from "../testbed/context.js";
-import type { TraceEvent } from "../trace/events.js";
 import { RecentFacts } from "../trace/recent-facts.js";
 import type { TraceSink } from "../trace/trace.js";
 import { onAbort } from "../util/abort.js";
@@ -26,6 +26,8 @@ export interface RunnerDeps {
   readonly facts: LabFacts;
   /** program and first arguments that run this CLI in a new process */
   readonly self: readonly string[];
+  /** the language of what the commands report; undefined: English */
+  readonly say: Say | undefined;
   /** width of the output, in columns */
   readonly columns: number;
   /** whether output is coloured */
@@ -70,9 +72,9 @@ export class LabRunner implements CommandRunner {
   }
 
   #inProcess(argv: readonly string[], onOutput: OutputListener | undefined): KeptCommand {
-    const { program, random, clock, env, folder, facts, self, columns, isColoured } = this.deps;
+    const { program, random, clock, env, folder, facts, self, columns, isColoured, say } = this.deps;
     const own = new RecentFacts(MAX_FACTS);
-    const record = new Recording(onOutput, () => own.since());
+    const record = new Recording(onOutput, { facts: () => own.since(), ...defined({ say }) });
     const { level, wantsBodies } = facts;
     const sink: TraceSink = {
       level,
@@ -103,6 +105,7 @@ export class LabRunner implements CommandRunner {
         signal: stop.signal,
         clusterClock: clock,
         sink,
+        ...defined({ say }),
       })
       .then((code) => record.end(code));
     return {
@@ -126,7 +129,7 @@ export class LabRunner implements CommandRunner {
       const seen = facts.since(first);
       return last === undefined ? seen : seen.slice(0, Math.max(0, seen.length - (facts.count - last)));
     };
-    const record = new Recording(onOutput, undefined, meanwhile);
+    const record = new Recording(onOutput, { meanwhile });
     // A new process group, so that everything that the line started ends with it.
     const child = spawn("sh", ["-c", line], {
       cwd: this.deps.folder,
@@ -192,8 +195,8 @@ class Recording {
 
   constructor(
     readonly onOutput: OutputListener | undefined,
-    readonly facts?: () => readonly TraceEvent[],
-    readonly meanwhile?: () => readonly TraceEvent[],
+    /** what else is known of the command */
+    readonly known: Pick<CommandResult, "facts" | "meanwhile" | "say">,
   ) {}
 
   add(stream: "stdout" | "stderr", text: string): void {
@@ -208,8 +211,7 @@ class Recording {
   }
 
   get result(): CommandResult {
-    const { facts, meanwhile } = this;
-    return { code: this.#code, stdout: this.#stdout, stderr: this.#stderr, ...defined({ facts, meanwhile }) };
+    return { code: this.#code, stdout: this.#stdout, stderr: this.#stderr, ...this.known };
   }
 }
 

@@ -34,6 +34,8 @@ export interface ProgramEdge extends ProcessContext {
   readonly clusterClock?: Clock;
   /** also receives what the run reports */
   readonly sink?: TraceSink;
+  /** the sentences of facts in the language of who reads the output; default: English, at a terminal the terminal's language */
+  readonly say?: ((sentence: string) => string) | undefined;
 }
 
 /** This program, handed down from its top: labs and the small kubectl run its commands in this process. */

@@ -1,9 +1,11 @@
 import { type Clock, SystemClock, type Timer } from "../util/clock.js";
+import { textWidth } from "../util/text-width.js";
 import type { TraceEvent } from "./events.js";
 import { Fold } from "./fold.js";
 import {
   ACTOR_WIDTH,
   actorColour,
+  asItIs,
   Depths,
   factText,
   renderEvent,
@@ -101,7 +103,8 @@ export class CalmSink implements TraceSink {
     const count = this.#repeats.get(what);
     this.#repeats.set(what, (count ?? 0) + 1);
     if (count === undefined) return false;
-    this.options.onRepeat(`${what}, ${count} times again, every ${event.every}`);
+    const { say = asItIs } = this.options;
+    this.options.onRepeat(say(`${what}, ${count} times again, every ${event.every}`));
     return true;
   }
 
@@ -110,7 +113,7 @@ export class CalmSink implements TraceSink {
     const step = this.#text(held.event);
     const text = this.#text(answer);
     const { sign } = factText(answer, this.options);
-    const length = INDENT + 2 * held.depth + 2 + step.length + 2 + text.length;
+    const length = INDENT + 2 * held.depth + 2 + textWidth(step) + 2 + textWidth(text);
     if (length > this.options.width()) return false;
     this.#take();
     const said = `${chalk.bold(step)}  ${signColour(answer, chalk)(sign)} ${text}`;
@@ -133,8 +136,8 @@ export class CalmSink implements TraceSink {
     const rest = FOLDED.has(event.kind)
       ? []
       : details.flatMap((line) => wrap(line, width)).map((line) => chalk.dim(line));
-    const textWidth = lines.length === 1 && rest.length === 0 ? this.#text(event).length : width;
-    this.#line(event, event.kind === "table" ? 0 : depth, [...lines, ...rest], left + textWidth);
+    const used = lines.length === 1 && rest.length === 0 ? textWidth(this.#text(event)) : width;
+    this.#line(event, event.kind === "table" ? 0 : depth, [...lines, ...rest], left + used);
   }
 
   /** @param endColumn of the only line's text */

@@ -1,7 +1,7 @@
+import { textWidth } from "../util/text-width.js";
 import type { TableFact } from "./events.js";
 
 type WidthOf = (text: string) => number;
-const lengthOf: WidthOf = ({ length }) => length;
 
 type TableRows = Pick<TableFact, "columns" | "rows" | "omittedRows">;
 
@@ -21,9 +21,9 @@ export function tableLines({ columns, rows, omittedRows }: TableRows, width: num
 
 /**
  * Rows as lines whose columns are aligned, however wide. The first row has all columns.
- * @param widthOf the columns of a cell; default: one for each character
+ * @param widthOf the columns of a cell; default: those of a terminal
  */
-export function alignedLines(rows: readonly (readonly string[])[], widthOf: WidthOf = lengthOf): string[] {
+export function alignedLines(rows: readonly (readonly string[])[], widthOf: WidthOf = textWidth): string[] {
   const widths = widthsOf(rows, widthOf);
   return rows.map((row) =>
     row
@@ -38,7 +38,7 @@ function aligned(rows: readonly (readonly string[])[], width: number): string[] 
   return widthsOf(rows).reduce((sum, one) => sum + one + 2, -2) > width ? undefined : alignedLines(rows);
 }
 
-function widthsOf(rows: readonly (readonly string[])[], widthOf: WidthOf = lengthOf): number[] {
+function widthsOf(rows: readonly (readonly string[])[], widthOf: WidthOf = textWidth): number[] {
   return (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ""))));
 }
 

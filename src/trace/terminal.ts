@@ -5,6 +5,7 @@ import { Fold } from "./fold.js";
 import { tableLines } from "./table.js";
 import { printable, shortenLists, shortenWords, wrap } from "./text.js";
 import type { Level, TraceSink } from "./trace.js";
+import { translated } from "./translated.js";
 
 export interface TerminalOptions {
   /** level 0 for plain text */
@@ -17,6 +18,8 @@ export interface TerminalOptions {
   readonly verbosity: Level;
   /** Unix ms; the time column counts from here */
   readonly startMs: number;
+  /** the sentences of facts in another language; default: English */
+  readonly say?: ((text: string) => string) | undefined;
 }
 
 /** Options for text without colours: log files, web pages. */
@@ -181,23 +184,25 @@ interface Content {
   readonly details: (width: number) => readonly string[];
 }
 
-const plain = (line: string): string => line;
+/** English: the language of the facts. */
+export const asItIs = (text: string): string => text;
 const none = (): string[] => [];
 
-function content(event: TraceEvent, arrow: string, { chalk, verbosity }: TerminalOptions): Content {
+function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: TerminalOptions): Content {
+  const event = say === undefined ? fact : translated(fact, say);
   // A trace file may request bodies in the events; the terminal shows them only at its own level.
   const bodies = verbosity >= 4 ? bodyLines : none;
   switch (event.kind) {
     case "step":
       return { text: event.title, paint: chalk.bold, details: (width) => upstreamLines(event.upstream, width) };
     case "request":
-      return { text: requestText(event, arrow), paint: plain, details: () => bodies(event) };
+      return { text: requestText(event, arrow), paint: asItIs, details: () => bodies(event) };
     case "rpc":
-      return { text: rpcText(event, arrow), paint: plain, details: () => bodies(event) };
+      return { text: rpcText(event, arrow), paint: asItIs, details: () => bodies(event) };
     case "decision":
       return {
         text: event.what,
-        paint: plain,
+        paint: asItIs,
         details: (width) => [
           ...(event.why === "" ? [] : [event.why]),
           ...constantLines(event.constants),
@@ -208,22 +213,22 @@ function content(event: TraceEvent, arrow: string, { chalk, verbosity }: Termina
     case "state": {
       const change = event.from === undefined ? event.to : `${event.from} ${arrow} ${event.to}`;
       const text = `${event.subject}: ${event.what === "" ? "" : `${event.what} `}${change}`;
-      return { text, paint: plain, details: (width) => upstreamLines(event.upstream, width) };
+      return { text, paint: asItIs, details: (width) => upstreamLines(event.upstream, width) };
     }
     case "watch":
-      return { text: `watch event ${event.type} ${event.resource} ${event.object}`, paint: plain, details: none };
+      return { text: `watch event ${event.type} ${event.resource} ${event.object}`, paint: asItIs, details: none };
     case "event":
       return {
         text: `${event.object} ${event.reason}: ${event.message}`,
-        paint: event.type === "Warning" ? chalk.yellow : plain,
+        paint: event.type === "Warning" ? chalk.yellow : asItIs,
         details: none,
       };
     case "note":
-      return { text: event.text, paint: plain, details: none };
+      return { text: event.text, paint: asItIs, details: none };
     case "table":
-      return { text: event.title, paint: plain, details: (width) => tableLines(event, width) };
+      return { text: event.title, paint: asItIs, details: (width) => tableLines(event, width) };
     case "frame":
-      return { text: frameText(event), paint: plain, details: none };
+      return { text: frameText(event), paint: asItIs, details: none };
     case "error":
       return {
         text: event.message,

@@ -1,3 +1,5 @@
+import { wrap as wrapByWidth } from "../util/text-width.js";
+
 /** Text from pods, logs or servers must not control the terminal: control characters become visible escapes. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: matching control characters is the purpose
@@ -50,6 +52,7 @@ export function wrapBelowLabel(line: string, width: number): string[] {
 }
 
 function wrapParagraph(paragraph: string, limit: number): string[] {
+  if (WIDE.test(paragraph)) return wrapWide(paragraph, limit);
   const lines: string[] = [];
   let line: string | undefined;
   for (let word of paragraph.split(" ")) {
@@ -69,6 +72,15 @@ function wrapParagraph(paragraph: string, limit: number): string[] {
   }
   lines.push(line ?? "");
   return lines;
+}
+
+/** Characters that take two columns: Chinese, and those of its neighbours. */
+const WIDE = /[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/;
+
+/** Breaks a text that has Chinese in it, whose lines may break between characters. Indentation stays. */
+function wrapWide(paragraph: string, limit: number): string[] {
+  const lead = /^ */.exec(paragraph)?.[0] ?? "";
+  return wrapByWidth(paragraph, limit - lead.length).map((line) => lead + line);
 }
 
 /** Where to cut a long word: after the last separator of a path, name or digest, else at the limit. */

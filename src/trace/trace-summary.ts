@@ -1,5 +1,6 @@
+import { textWidth } from "../util/text-width.js";
 import type { Actor, TraceEvent } from "./events.js";
-import type { TerminalOptions } from "./terminal.js";
+import { asItIs, type TerminalOptions } from "./terminal.js";
 import { printable } from "./text.js";
 
 /** A run with fewer steps explains itself. */
@@ -36,22 +37,28 @@ export class TraceSummary {
    */
   lines(options: TerminalOptions, repeats: ReadonlyMap<string, number>, shorten: (text: string) => string): string[] {
     if (this.#steps < MIN_STEPS) return [];
-    const { chalk, startMs } = options;
-    const again = [...repeats].filter(([, times]) => times > 1).map(([what, times]) => `${what} ${times} times`);
+    const { chalk, startMs, say = asItIs } = options;
+    const again = [...repeats].filter(([, times]) => times > 1).map(([what, times]) => say(`${what} ${times} times`));
     const refused = [...this.#refused].map(([status, times]) => `${status}${times === 1 ? "" : ` x${times}`}`);
     const rows: readonly (readonly [string, readonly string[]])[] = [
-      ["requests", [...words(this.#requests), ...(refused.length === 0 ? [] : [`refused: ${refused.join(", ")}`])]],
+      [
+        "requests",
+        [...words(this.#requests), ...(refused.length === 0 ? [] : [`${say("refused")}: ${refused.join(", ")}`])],
+      ],
       ["decisions", words(this.#decisions)],
-      ["changed", [...this.#changed].map(shorten)],
+      ["changed", [...this.#changed].map((subject) => shorten(say(subject)))],
       ["repeated", again],
-      ["more", ["-v 1 reasons and sources", "-v 2 requests", "--trace run.html a picture"]],
+      ["more", ["-v 1 reasons and sources", "-v 2 requests", "--trace run.html a picture"].map(say)],
     ];
     const took = ((this.#lastMs - startMs) / 1000).toFixed(2);
-    const head = `what just happened: ${this.#steps} steps in ${took} s`;
-    const told = rows.filter(([, parts]) => parts.length > 0);
+    const head = say(`what just happened: ${this.#steps} steps in ${took} s`);
+    const told = rows.filter(([, parts]) => parts.length > 0).map(([name, parts]) => [say(name), parts] as const);
     return [
       chalk.bold(head),
-      ...told.map(([name, parts]) => `  ${chalk.dim(name.padEnd(10))} ${asManyAsFit(parts, options.width() - 13)}`),
+      ...told.map(([name, parts]) => {
+        const space = " ".repeat(Math.max(0, 10 - textWidth(name)));
+        return `  ${chalk.dim(name)}${space} ${asManyAsFit(parts, options.width() - 13, say)}`;
+      }),
     ];
   }
 }
@@ -65,11 +72,11 @@ function words(counts: ReadonlyMap<Actor, number>): string[] {
 }
 
 /** As many parts as fit on a line, and the number of the others. */
-function asManyAsFit(parts: readonly string[], width: number): string {
+function asManyAsFit(parts: readonly string[], width: number, say: (text: string) => string): string {
   const clean = parts.map(printable);
   for (let kept = clean.length; kept > 0; kept--) {
-    const line = `${clean.slice(0, kept).join(", ")}${kept < clean.length ? `, and ${clean.length - kept} more` : ""}`;
-    if (line.length <= width) return line;
+    const line = `${clean.slice(0, kept).join(", ")}${kept < clean.length ? say(`, and ${clean.length - kept} more`) : ""}`;
+    if (textWidth(line) <= width) return line;
   }
-  return `${clean.length} in all`;
+  return say(`${clean.length} in all`);
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import EN from "../../labs/messages.en.json" with { type: "json" };
 import ZH from "../../labs/messages.zh.json" with { type: "json" };
-import { languageOf, sayIn } from "../../src/i18n/catalogue.js";
+import { sayIn } from "../../src/i18n/catalogue.js";
+import { languageOf } from "../../src/i18n/language.js";
 
 const keys = Object.keys(EN) as (keyof typeof EN)[];
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();

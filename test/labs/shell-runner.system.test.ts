@@ -48,6 +48,7 @@ const runner = new LabRunner({
   self: ["false"],
   columns: 80,
   isColoured: false,
+  say: undefined,
   graceMs: 50,
 });
 /** A process that has ended is a zombie until its parent asks: it is dead too. */

@@ -9,7 +9,7 @@ const SOURCES: Readonly<Record<string, (env: Env) => Promise<Completion>>> = {
   "runtime --image": images,
   "--cluster": clusters,
   "--kube-version": releases,
-  "--lang": async () => wordsAlone((await import("../../i18n/catalogue.js")).LANGUAGES),
+  "--lang": async () => wordsAlone((await import("../../i18n/language.js")).LANGUAGES),
 };
 
 /**

@@ -1,8 +1,8 @@
 import type { CommandResult } from "../../cli/context.js";
-import { wrap } from "../../cli/text-width.js";
-import type { Language } from "../../i18n/catalogue.js";
+import type { Language } from "../../i18n/language.js";
 import { constantsFor } from "../../release/facts.js";
 import { tableLines } from "../../trace/table.js";
+import { wrap } from "../../util/text-width.js";
 import type { Topic } from "./topic.js";
 import type { TopicGroup } from "./topics.js";
 

@@ -1,8 +1,9 @@
 import { chalkFor, hasUnicode } from "../../cli/colour.js";
 import type { CliContext } from "../../cli/context.js";
-import { wrap } from "../../cli/text-width.js";
-import { LANGUAGES, type Language, languageOf, sayIn } from "../../i18n/catalogue.js";
+import { sayIn } from "../../i18n/catalogue.js";
+import { LANGUAGES, type Language, languageOf } from "../../i18n/language.js";
 import { LocalizedError } from "../../i18n/message-error.js";
+import { sentencesIn } from "../../i18n/sentences.js";
 import type { LabContext } from "../../labs/context.js";
 import { findLab, type LabLibrary, type LabSummary } from "../../labs/library.js";
 import { openLibrary } from "../../labs/open-library.js";
@@ -11,6 +12,7 @@ import type { ProcessStreams } from "../../testbed/context.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { SystemClock } from "../../util/clock.js";
 import { nearest } from "../../util/nearest.js";
+import { wrap } from "../../util/text-width.js";
 import { LabRenderer } from "./render.js";
 
 export interface LearnOptions {
@@ -36,13 +38,13 @@ const MAX_LAB_COLUMNS = 100;
 export async function openLearn(context: CliContext, options: LearnOptions): Promise<LearnContext> {
   const wall = new SystemClock();
   const store = new ProgressStore(context.env, wall);
-  const shared = { context, library: await openLibrary(), store, wall, writePage };
+  const shared = { context, library: await openLibrary(), store, wall };
   return environmentIn(options.lang ?? languageOf(context.env), shared, options);
 }
 
 function environmentIn(
   language: Language,
-  shared: Pick<LearnContext, "context" | "library" | "store" | "wall" | "writePage">,
+  shared: Pick<LearnContext, "context" | "library" | "store" | "wall">,
   options: LearnOptions,
 ): LearnContext {
   const { context } = shared;
@@ -53,6 +55,7 @@ function environmentIn(
     ...shared,
     language,
     say,
+    writePage: (path, facts) => writePage(path, facts, language),
     withLibrary: (library) => environmentIn(language, { ...shared, library }, options),
     inLanguage: (other) => environmentIn(other, shared, options),
     get columns() {
@@ -72,12 +75,13 @@ function environmentIn(
 }
 
 /** Loaded when a learner asks for a page. */
-async function writePage(path: string, facts: readonly TraceEvent[]): Promise<void> {
-  const [{ formatOf }, { TraceGraph }] = await Promise.all([
+async function writePage(path: string, facts: readonly TraceEvent[], language: Language): Promise<void> {
+  const [{ formatOf }, { TraceGraph }, sentences] = await Promise.all([
     import("../../cli/trace-file.js"),
     import("../../trace/graph.js"),
+    sentencesIn(language),
   ]);
-  await formatOf(path).write(path, TraceGraph.of(facts));
+  await formatOf(path).write(path, TraceGraph.of(facts), sentences?.say);
 }
 
 /** @throws LabError USAGE with the nearest name */

@@ -1,4 +1,4 @@
-import type { Language } from "../../i18n/catalogue.js";
+import type { Language } from "../../i18n/language.js";
 import type { RealTarget } from "../../labs/own/cluster.js";
 import { defined } from "../../util/defined.js";
 

@@ -1,8 +1,9 @@
-import { textWidth } from "../../cli/text-width.js";
-import type { Language, Say } from "../../i18n/catalogue.js";
+import type { Say } from "../../i18n/catalogue.js";
+import type { Language } from "../../i18n/language.js";
 import type { LabSummary } from "../../labs/library.js";
 import { type Progress, progressIn } from "../../labs/progress.js";
 import { alignedLines } from "../../trace/table.js";
+import { textWidth } from "../../util/text-width.js";
 
 export type LabState = "not-begun" | "begun" | "done";
 

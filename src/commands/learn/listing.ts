@@ -1,4 +1,4 @@
-import { fitted } from "../../cli/text-width.js";
+import { fitted } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 import { labTable } from "./list.js";
 import { jsonReport, junitReport, wordReport } from "./report.js";

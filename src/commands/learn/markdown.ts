@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import { wrap } from "../../cli/text-width.js";
+import { wrap } from "../../util/text-width.js";
 
 /** A block that stands between empty lines. */
 type Block =

@@ -1,6 +1,6 @@
 import type { ChalkInstance } from "chalk";
-import { fitted, textWidth, wrap } from "../../cli/text-width.js";
 import type { Say } from "../../i18n/catalogue.js";
+import { fitted, textWidth, wrap } from "../../util/text-width.js";
 import type { LabState } from "./list.js";
 
 export interface MenuEntry {

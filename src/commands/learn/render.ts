@@ -1,11 +1,11 @@
 import type { ChalkInstance } from "chalk";
 import { continuedLine } from "../../cli/continued-line.js";
-import { fitted, textWidth, wrap } from "../../cli/text-width.js";
 import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
 import { tableLines } from "../../trace/table.js";
 import { factText } from "../../trace/terminal.js";
 import { printable } from "../../trace/text.js";
+import { fitted, textWidth, wrap } from "../../util/text-width.js";
 import { renderCode, renderMarkdown } from "./markdown.js";
 
 export interface RenderOptions {

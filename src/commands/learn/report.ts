@@ -1,9 +1,9 @@
-import { textWidth } from "../../cli/text-width.js";
 import type { Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import { type Progress, progressIn } from "../../labs/progress.js";
 import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
 import { alignedLines } from "../../trace/table.js";
+import { textWidth } from "../../util/text-width.js";
 import { examInWords } from "./exam.js";
 import { standingIn, standingInWords } from "./list.js";
 

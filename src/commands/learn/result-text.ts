@@ -1,8 +1,8 @@
-import { textWidth } from "../../cli/text-width.js";
 import type { Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import { HINT_PRICE, type LabResult, mostPointsOf, pointsOf } from "../../labs/result.js";
 import { alignedLines } from "../../trace/table.js";
+import { textWidth } from "../../util/text-width.js";
 
 /** `46 of 50 points` */
 export function pointsInWords(lab: LabSummary, result: LabResult, say: Say): string {

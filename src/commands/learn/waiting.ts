@@ -1,6 +1,6 @@
-import { fitted, textWidth } from "../../cli/text-width.js";
 import type { LabMessage } from "../../labs/message.js";
 import type { Progress } from "../../testbed/context.js";
+import { fitted, textWidth } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 
 type Waiting = LabMessage & { kind: "waiting" };

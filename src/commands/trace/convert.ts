@@ -7,7 +7,7 @@ import { loadTraces } from "./load.js";
 export async function runConvert(context: CliContext, paths: readonly string[], output: string): Promise<void> {
   const format = formatOf(output);
   const graph = await loadTraces(context, paths);
-  await format.write(pathFrom(context.cwd, output), graph);
+  await format.write(pathFrom(context.cwd, output), graph, context.say);
   const facts = graph.events.length;
   context.print({ text: `${output}: ${facts} ${facts === 1 ? "fact" : "facts"}`, json: { file: output, facts } });
 }

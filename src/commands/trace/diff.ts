@@ -22,7 +22,7 @@ export async function runDiff(context: CliContext, nameA: string, nameB: string,
     const graph = await loadTraces(context, [name]);
     const [first] = graph.inOrder();
     const zeroMs = first === undefined ? 0 : startMs(first);
-    return { name, graph, style: { zeroMs, unicode: hasUnicode(context.env) } };
+    return { name, graph, style: { zeroMs, unicode: hasUnicode(context.env), say: context.say } };
   };
   const [a, b] = [await load(nameA), await load(nameB)];
   const comparison = compareTraces(a.graph, b.graph);

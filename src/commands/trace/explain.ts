@@ -18,7 +18,7 @@ export async function runExplain(
   const graph = await loadTraces(context, paths);
   const found = findFact(graph, wanted);
   const chain = graph.chainOf(found.event);
-  const text = explained(graph, found, chain, columnsOf(context.streams.stdout), hasUnicode(context.env)).join("\n");
+  const text = explained(graph, found, chain, context).join("\n");
   context.print({ text, json: { beginning: beginningOf(graph, chain[0] ?? found.event), chain } });
 }
 
@@ -26,11 +26,12 @@ function explained(
   graph: TraceGraph,
   { event, matches }: Found,
   chain: readonly TraceEvent[],
-  width: number,
-  unicode: boolean,
+  context: CliContext,
 ): string[] {
   const [first = event] = chain;
-  const style = { zeroMs: startMs(first), unicode };
+  const unicode = hasUnicode(context.env);
+  const width = columnsOf(context.streams.stdout);
+  const style = { zeroMs: startMs(first), unicode, say: context.say };
   const actors = chain.map((one) => ({ actor: actorOf(one) }));
   const below = widthBelow(actors, width);
   const steps = chain.map((one, i) => ({

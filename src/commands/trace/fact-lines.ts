@@ -1,8 +1,9 @@
+import type { Say } from "../../i18n/sentences.js";
 import type { TraceEvent } from "../../trace/events.js";
 import type { TraceGraph } from "../../trace/graph.js";
 import { startMs } from "../../trace/graph.js";
 import type { Origin } from "../../trace/scope.js";
-import { factText, plainText } from "../../trace/terminal.js";
+import { factText, plainText, type TerminalOptions } from "../../trace/terminal.js";
 import { printable } from "../../trace/text.js";
 
 /** A line that begins further to the right has no room on a terminal. */
@@ -37,6 +38,8 @@ export interface LineStyle {
   readonly zeroMs: number;
   /** false: ASCII only */
   readonly unicode: boolean;
+  /** the sentences of facts in the user's language; undefined: English */
+  readonly say?: Say | undefined;
 }
 
 /** A fact as one line: seconds, actor, sign and text. */
@@ -51,8 +54,8 @@ export function factWords(event: TraceEvent, style: LineStyle): string {
 }
 
 /** Sign and text alone. */
-export function signedText(event: TraceEvent, { unicode }: LineStyle): string {
-  const { sign, text } = factText(event, plain(1_000, unicode));
+export function signedText(event: TraceEvent, style: LineStyle): string {
+  const { sign, text } = factText(event, plain(1_000, style));
   return oneLine(`${sign || "-"} ${text}`);
 }
 
@@ -62,10 +65,10 @@ export function oneLine(text: string): string {
 }
 
 /** The lines below a fact: why, constants, upstream file. */
-export function factDetails(event: TraceEvent, { unicode }: LineStyle, width: number): readonly string[] {
-  return factText(event, plain(width, unicode)).details;
+export function factDetails(event: TraceEvent, style: LineStyle, width: number): readonly string[] {
+  return factText(event, plain(width, style)).details;
 }
 
-function plain(width: number, unicode: boolean) {
-  return { ...plainText({ width: () => width, verbosity: 1, startMs: 0 }), unicode };
+function plain(width: number, { unicode, say }: Pick<LineStyle, "unicode" | "say">): TerminalOptions {
+  return { ...plainText({ width: () => width, verbosity: 1, startMs: 0 }), unicode, say };
 }

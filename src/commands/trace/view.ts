@@ -35,7 +35,7 @@ export async function writePage(context: CliContext, paths: readonly string[], i
   }
   const graph = await loadTraces(context, paths);
   const page = pathFrom(context.cwd, `${paths[0]?.replace(/\.ndjson$/, "")}.html`);
-  await formatOf(page).write(page, graph);
+  await formatOf(page).write(page, graph, context.say);
   showPage(context, page, isJson);
 }
 
@@ -56,7 +56,11 @@ export function showPage(context: CliContext, path: string, isJson: boolean): vo
 export async function runView(context: CliContext, paths: readonly string[], isJson: boolean): Promise<void> {
   const graph = await loadTraces(context, paths);
   const [first] = graph.inOrder();
-  const style = { zeroMs: first === undefined ? 0 : startMs(first), unicode: hasUnicode(context.env) };
+  const style = {
+    zeroMs: first === undefined ? 0 : startMs(first),
+    unicode: hasUnicode(context.env),
+    say: context.say,
+  };
   const isTerminal = hasRawMode(context.streams) && context.streams.stdout.isTTY === true;
   if (isTerminal && !isJson && context.env["TERM"] !== "dumb") await browse(context, new TreeBrowser(graph, style));
   else context.print({ text: treeLines(graph, style).join("\n"), json: trees(graph) });

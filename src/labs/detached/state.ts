@@ -1,6 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Language } from "../../i18n/catalogue.js";
+import type { Language } from "../../i18n/language.js";
 import { defined } from "../../util/defined.js";
 import { writeFileAtomic } from "../../util/files.js";
 import type { LabContext } from "../context.js";

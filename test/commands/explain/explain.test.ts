@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { textWidth } from "../../../src/cli/text-width.js";
 import { findTopic } from "../../../src/commands/explain/find.js";
 import { topicResult } from "../../../src/commands/explain/show.js";
 import { TOPIC_GROUPS } from "../../../src/commands/explain/topics.js";
-import { LANGUAGES } from "../../../src/i18n/catalogue.js";
+import { LANGUAGES } from "../../../src/i18n/language.js";
+import { textWidth } from "../../../src/util/text-width.js";
 import { runInProcess } from "../../support/run-cli.js";
 
 const TOPICS = TOPIC_GROUPS.flatMap(({ topics }) => topics);

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import stringWidth from "string-width";
 import { test } from "vitest";
-import { fitted } from "../../../src/cli/text-width.js";
 import { labTable } from "../../../src/commands/learn/list.js";
-import { LANGUAGES, sayIn } from "../../../src/i18n/catalogue.js";
+import { sayIn } from "../../../src/i18n/catalogue.js";
+import { LANGUAGES } from "../../../src/i18n/language.js";
 import { openLibrary } from "../../../src/labs/open-library.js";
 import { EMPTY_PROGRESS } from "../../../src/labs/progress.js";
+import { fitted } from "../../../src/util/text-width.js";
 
 const { summaries } = await openLibrary();
 

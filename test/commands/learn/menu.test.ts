@@ -4,7 +4,8 @@ import stringWidth from "string-width";
 import { describe, test } from "vitest";
 import { menuOf } from "../../../src/commands/learn/menu.js";
 import { chosenLine, entryTyped, type FrameOptions, menuFrame } from "../../../src/commands/learn/menu-frame.js";
-import { LANGUAGES, type Language, sayIn } from "../../../src/i18n/catalogue.js";
+import { sayIn } from "../../../src/i18n/catalogue.js";
+import { LANGUAGES, type Language } from "../../../src/i18n/language.js";
 import { openLibrary } from "../../../src/labs/open-library.js";
 import { EMPTY_PROGRESS } from "../../../src/labs/progress.js";
 

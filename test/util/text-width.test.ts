@@ -4,7 +4,7 @@ import { join } from "node:path";
 import stringWidth from "string-width";
 import { test } from "vitest";
 import ZH from "../../labs/messages.zh.json" with { type: "json" };
-import { textWidth, wrap } from "../../src/cli/text-width.js";
+import { textWidth, wrap } from "../../src/util/text-width.js";
 
 const widths: readonly (readonly [text: string, columns: number])[] = [
   ["", 0],

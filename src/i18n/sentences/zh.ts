@@ -1,0 +1,7 @@
+import clients from "./clients.zh.json" with { type: "json" };
+import controlPlane from "./control-plane.zh.json" with { type: "json" };
+import display from "./display.zh.json" with { type: "json" };
+import node from "./node.zh.json" with { type: "json" };
+
+/** The sentences of facts in Chinese, each file those of some rooms of the source. */
+export const zh = { ...clients, ...controlPlane, ...node, ...display };

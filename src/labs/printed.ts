@@ -1,0 +1,49 @@
+import type { TraceEvent } from "../trace/events.js";
+import { plainText, renderEvent } from "../trace/terminal.js";
+import { findIn, linesWith } from "./match.js";
+import type { CommandResult } from "./runner.js";
+
+/** Lines are not wrapped, so that a pattern finds a sentence that a terminal breaks. */
+const WIDE = plainText({ width: () => 10_000, verbosity: 2, startMs: 0 });
+
+export type OutputStream = "stdout" | "stderr" | "both";
+
+export function printedOn({ stdout, stderr }: CommandResult, stream: OutputStream): string {
+  if (stream === "both") return `${stdout}\n${stderr}`;
+  return stream === "stdout" ? stdout : stderr;
+}
+
+/**
+ * Finds a pattern in what a command printed. A lab's patterns are English: what was printed in another language is searched in
+ * the command's facts.
+ * @returns the match
+ */
+export function findPrinted(result: CommandResult, stream: OutputStream, pattern: string): string | undefined {
+  const found = findIn(printedOn(result, stream), pattern);
+  if (found !== undefined || result.say === undefined) return found;
+  const fact = factWith(pattern, result.facts?.() ?? []);
+  return fact === undefined ? undefined : firstLine(fact, result);
+}
+
+/** The lines of each pattern, as they were printed; undefined for a pattern without a match. */
+export function linesPrinted(
+  result: CommandResult,
+  patterns: readonly string[],
+): readonly (readonly string[] | undefined)[] {
+  const found = linesWith(printedOn(result, "both"), patterns);
+  if (result.say === undefined) return found;
+  const facts = result.facts?.() ?? [];
+  return patterns.map((pattern, i) => {
+    const fact = found[i] === undefined ? factWith(pattern, facts) : undefined;
+    return fact === undefined ? found[i] : [firstLine(fact, result)];
+  });
+}
+
+/** The first fact whose English text has the pattern. */
+export function factWith(pattern: string, facts: readonly TraceEvent[]): TraceEvent | undefined {
+  return facts.find((event) => findIn(renderEvent(event, 0, WIDE).join("\n"), pattern) !== undefined);
+}
+
+function firstLine(fact: TraceEvent, { say }: CommandResult): string {
+  return renderEvent(fact, 0, { ...WIDE, say })[0]?.trim() ?? "";
+}

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { Sentences } from "../../src/i18n/sentences.js";
+import { findPrinted, linesPrinted } from "../../src/labs/printed.js";
+import { fact } from "../trace/facts.js";
+
+const { say } = new Sentences({ "renew the lease {1}": "续租 {1}" });
+const renewal = { kind: "decision", what: "renew the lease n1", why: "a quarter has passed" } as const;
+const facts = () => [fact("1", renewal, { atMs: 1 })];
+const english = { code: 0, stdout: "found\n", stderr: "  0.001 user ◆ something else\n", facts };
+const chinese = { ...english, stderr: "  0.001 user ◆ 续租 n1\n", say };
+
+test("a pattern of a lab is English, and finds what was printed in another language", () => {
+  assert.equal(findPrinted(chinese, "both", "renew the lease"), "0.001 user       ◆ 续租 n1");
+  assert.equal(findPrinted(chinese, "stdout", "^found"), "found");
+  assert.equal(findPrinted(chinese, "both", "delete the lease"), undefined);
+});
+
+test("an English run is searched as it was printed", () => {
+  assert.equal(findPrinted(english, "both", "renew the lease"), undefined);
+  assert.deepEqual(linesPrinted(english, ["renew the lease", "something else"]), [
+    undefined,
+    ["  0.001 user ◆ something else"],
+  ]);
+});
+
+test("the lines to look at are shown in the learner's language", () => {
+  assert.deepEqual(linesPrinted(chinese, ["renew the lease n1", "found", "delete"]), [
+    ["0.001 user       ◆ 续租 n1"],
+    ["found"],
+    undefined,
+  ]);
+});
