@@ -80,7 +80,7 @@ export class ProgressStore {
       rightPredictions: 0,
       wrongPredictions: 0,
       startedAtMs: this.wall.now(),
-      ...defined({ best, exam: before?.exam }),
+      ...defined({ best, exam: before?.exam, folder: lab.folder }),
     };
     await this.change(id, () => begun);
     return begun;

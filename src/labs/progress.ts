@@ -17,6 +17,8 @@ export interface LabProgress extends LabRun {
   readonly startedAtMs: number;
   /** the last exam */
   readonly exam?: ExamResult;
+  /** of a lab of the learner's own */
+  readonly folder?: string;
 }
 
 export interface Progress {
@@ -97,6 +99,7 @@ function isLabProgress(value: unknown): value is LabProgress {
     (one.shown === undefined || (Array.isArray(one.shown) && one.shown.every((step) => typeof step === "string"))) &&
     (one.best === undefined || isLabResult(one.best)) &&
     (one.exam === undefined || isExamResult(one.exam)) &&
+    (one.folder === undefined || typeof one.folder === "string") &&
     (one.finishedAtMs === undefined || typeof one.finishedAtMs === "number")
   );
 }

@@ -1,28 +1,31 @@
 import { fitted } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 import { labTable } from "./list.js";
+import { begunOwnLabs } from "./own-lab.js";
 import { jsonReport, junitReport, wordReport } from "./report.js";
 
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
   const { library, store, say, context } = env;
   const progress = await store.load();
+  const labs = [...library.summaries, ...(await begunOwnLabs(env, progress))];
   const { stdout } = context.streams;
   const columns = stdout.isTTY === true ? stdout.columns || 80 : undefined;
   const mark = env.renderer("stdout").options.unicode ? "…" : "...";
   // A pipe gets all of it.
   const cut = columns === undefined ? undefined : (line: string) => fitted(line, columns, mark);
   const text = asJson
-    ? JSON.stringify(jsonReport(library.summaries, progress), null, 2)
-    : `${labTable(library.summaries, progress, env, cut)}\n\n${say("ownMeans")}`;
+    ? JSON.stringify(jsonReport(labs, progress), null, 2)
+    : `${labTable(labs, progress, env, cut)}\n\n${say("ownMeans")}`;
   stdout.write(`${text}\n`);
 }
 
 /** The format of a report: words for the learner, JSON or JUnit's XML for a teacher's program. */
 export type ReportFormat = "words" | "json" | "junit";
 
-export async function report({ library, store, context, say }: LearnContext, format: ReportFormat): Promise<void> {
+export async function report(env: LearnContext, format: ReportFormat): Promise<void> {
+  const { library, store, context, say } = env;
   const progress = await store.load();
-  const { summaries } = library;
+  const summaries = [...library.summaries, ...(await begunOwnLabs(env, progress))];
   const texts: Record<ReportFormat, () => string> = {
     words: () => wordReport(summaries, progress, say),
     json: () => JSON.stringify(jsonReport(summaries, progress), null, 2),

@@ -26,7 +26,7 @@ export interface Menu {
   readonly title: string;
   /** labs that are done */
   readonly done: number;
-  /** all labs */
+  /** labs that can be played here, or are done */
   readonly count: number;
   readonly groups: readonly MenuGroup[];
 }

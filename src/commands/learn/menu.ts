@@ -1,4 +1,5 @@
 import type { LabSummary } from "../../labs/library.js";
+import { hasPrograms, isOnPath } from "../../labs/programs.js";
 import type { Progress } from "../../labs/progress.js";
 import type { LearnContext } from "./context.js";
 import { openWindow, WINDOWS } from "./free-play.js";
@@ -10,7 +11,10 @@ import { playableIn, playableNext, playLabs } from "./play.js";
 import { type Choice, canAsk, choose, isPlain, promptContext } from "./prompt.js";
 
 /** What `menuOf` needs. */
-export type MenuMaker = Pick<LearnContext, "library" | "say" | "language">;
+export interface MenuMaker extends Pick<LearnContext, "library" | "say" | "language"> {
+  /** for the programs that labs need */
+  readonly context: Pick<LearnContext["context"], "env">;
+}
 
 /** Shows the menu and runs labs and windows until the learner quits. */
 export async function runMenu(env: LearnContext, options: InteractiveOptions): Promise<void> {
@@ -65,16 +69,21 @@ async function chooseEntry(env: LearnContext, pointed: string): Promise<string> 
 }
 
 /** Lists all labs in groups, with the learner's progress, then the windows, and an entry to quit. */
-export function menuOf({ library, say, language }: MenuMaker, progress: Progress): Menu {
+export function menuOf({ library, say, language, context }: MenuMaker, progress: Progress): Menu {
   const { summaries } = library;
+  const isDone = (lab: LabSummary) => standingIn(lab, progress).state === "done";
   const entry = (lab: LabSummary): MenuEntry => {
+    const missing = lab.needs.find((program) => !isOnPath(program, context.env));
     const minutes = say("minutes", { count: lab.minutes });
     const standing = standingInWords(lab, progress, say);
     return {
       key: lab.number,
       value: lab.id,
       name: `${lab.number.padEnd(3)} ${lab.title[language]}`,
-      description: say("menuDescription", { summary: lab.summary[language], minutes, standing }),
+      description:
+        missing === undefined
+          ? say("menuDescription", { summary: lab.summary[language], minutes, standing })
+          : say("menuDescriptionMissing", { summary: lab.summary[language], program: missing }),
       state: standingIn(lab, progress).state,
     };
   };
@@ -91,8 +100,9 @@ export function menuOf({ library, say, language }: MenuMaker, progress: Progress
   return {
     about: say("menuAbout"),
     title: say("menuTitle"),
-    done: summaries.filter((lab) => standingIn(lab, progress).state === "done").length,
-    count: summaries.length,
+    done: summaries.filter(isDone).length,
+    // Labs that cannot be played on this machine do not count.
+    count: summaries.filter((lab) => isDone(lab) || hasPrograms(lab, context)).length,
     groups: [
       ...group("chapter", say("chapters")),
       ...group("incident", say("incidents")),

@@ -1,6 +1,8 @@
 import { stat } from "node:fs/promises";
 import { LocalizedError } from "../../i18n/message-error.js";
 import { type LabSummary, summaryOf } from "../../labs/library.js";
+import type { Progress } from "../../labs/progress.js";
+import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/paths.js";
 import { type LearnContext, labNamed } from "./context.js";
 
@@ -39,6 +41,23 @@ export async function findLabOrFolder(env: LearnContext, word: string): Promise<
   const summaries = [...library.summaries, lab];
   const load = async (wanted: string) => (wanted === id ? own : library.load(wanted));
   return { env: env.withLibrary({ summaries, load }), lab };
+}
+
+/** The labs of the learner's own that were begun, unless their folders are gone or have mistakes. */
+export async function begunOwnLabs(env: LearnContext, { labs }: Progress): Promise<LabSummary[]> {
+  const folders = Object.values(labs).flatMap(({ folder }) => folder ?? []);
+  if (folders.length === 0) return [];
+  const { compiledFrom } = await import("./check-labs.js");
+  const found = await Promise.all(
+    folders.map(async (folder) => {
+      const [compiled] = await compiledFrom(env, folder).catch((error: unknown) => {
+        if (error instanceof LabError) return [];
+        throw error;
+      });
+      return compiled?.lab === undefined ? [] : [{ ...summaryOf(compiled.lab), folder }];
+    }),
+  );
+  return found.flat();
 }
 
 /** Only a word with a slash or a dot, or the name of a folder that is there, names a folder. */

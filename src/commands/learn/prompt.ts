@@ -1,4 +1,5 @@
 import { LocalizedError } from "../../i18n/message-error.js";
+import { fitted, textWidth } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 
 export type Choice =
@@ -54,7 +55,11 @@ export async function choose(
     import("@inquirer/select"),
     import("@inquirer/core"),
   ]);
-  const items = choices.map((one) => ("heading" in one ? new Separator(one.heading) : one));
+  // inquirer repeats the answer behind the question, which takes four more columns.
+  const left = env.columns - textWidth(message) - 4;
+  const items = choices.map((one) =>
+    "heading" in one ? new Separator(one.heading) : { ...one, short: fitted(one.name, left) },
+  );
   const help = [env.say("keysHelp"), ...keys.map((one) => one.help)].join("");
   // A tick behind a chosen answer would look like a verdict.
   const { idle } = makeTheme({}).prefix as { readonly idle: string };

@@ -151,7 +151,7 @@ export class LabRenderer {
       const words = seen === "" ? say("checkDone") : say("checkOk", { seen: shown(seen) });
       return ["", ...this.#marked(true, words)];
     }
-    const line = (key: MessageKey, text: string) => this.#hanging("    ", `${chalk.dim(say(key))} ${shown(text)}`);
+    const line = (key: MessageKey, text: string) => this.#hanging("    ", say(key, { text: shown(text) }));
     return [
       "",
       ...this.#marked(false, say("checkFailed")),

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Chalk } from "chalk";
 import stringWidth from "string-width";
 import { describe, test } from "vitest";
@@ -10,7 +13,14 @@ import { openLibrary } from "../../../src/labs/open-library.js";
 import { EMPTY_PROGRESS } from "../../../src/labs/progress.js";
 
 const library = await openLibrary();
-const menuIn = (language: Language) => menuOf({ library, say: sayIn(language), language }, EMPTY_PROGRESS);
+/** all programs that labs need, in one folder */
+const programs = mkdtempSync(join(tmpdir(), "kubelab-menu-"));
+for (const program of library.summaries.flatMap(({ needs }) => needs)) {
+  writeFileSync(join(programs, program), "", { mode: 0o755 });
+}
+const context = { env: { PATH: programs } };
+const menuIn = (language: Language, env: Readonly<Record<string, string>> = context.env) =>
+  menuOf({ library, say: sayIn(language), language, context: { env } }, EMPTY_PROGRESS);
 const optionsIn = (language: Language, unicode = true): FrameOptions => ({
   chalk: new Chalk({ level: 0 }),
   say: sayIn(language),
@@ -107,6 +117,14 @@ for (const [text, key] of typed) {
   });
 }
 
+test("a lab whose program is not installed does not count, and says which one it needs", () => {
+  const menu = menuIn("en", { PATH: "" });
+  assert.equal(menu.count, library.summaries.filter(({ needs }) => needs.length === 0).length);
+  assert.equal(EN.count, library.summaries.length);
+  const entry = menu.groups.flatMap(({ entries }) => entries).find(({ value }) => value === "pleg-containerd");
+  assert.match(entry?.description ?? "", /\(needs containerd, which is not installed here\)$/);
+});
+
 describe("the learner sees how far he is", () => {
   const [first, second, third] = library.summaries;
   assert.ok(first !== undefined && second !== undefined);
@@ -118,7 +136,7 @@ describe("the learner sees how far he is", () => {
       [second.id]: { ...run, revision: second.revision, done: second.steps.slice(0, 1) },
     },
   } as const;
-  const menu = menuOf({ library, say: sayIn("en"), language: "en" }, progress);
+  const menu = menuOf({ library, say: sayIn("en"), language: "en", context }, progress);
   const frameAt = (columns: number, rows: number, unicode = true) =>
     menuFrame(menu, 0, { columns, rows }, optionsIn("en", unicode));
 

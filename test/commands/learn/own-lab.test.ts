@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 import type { LearnContext } from "../../../src/commands/learn/context.js";
 import { newLab } from "../../../src/commands/learn/new-lab.js";
-import { findLabOrFolder } from "../../../src/commands/learn/own-lab.js";
+import { begunOwnLabs, findLabOrFolder } from "../../../src/commands/learn/own-lab.js";
 import { sayIn } from "../../../src/i18n/catalogue.js";
 import { compileLab } from "../../../src/labs/compile.js";
 import type { LabLibrary } from "../../../src/labs/library.js";
 import { openLibrary } from "../../../src/labs/open-library.js";
+import { ProgressStore } from "../../../src/labs/progress-store.js";
+import { FakeClock } from "../../support/fake-clock.js";
 
 /** What the functions use of a learner's environment, in a new folder. */
 async function environment() {
@@ -32,6 +34,20 @@ describe("a lab of one's own", () => {
     assert.deepEqual([found.lab.id, found.lab.folder], ["my-lab", join(cwd, "07-my-lab")]);
     assert.equal((await found.env.library.load("my-lab"))?.definition.id, "my-lab");
     assert.equal((await found.env.library.load("tour"))?.definition.id, "tour");
+  });
+
+  test("a report has it once it was begun, and no more when its folder is gone", async () => {
+    const { env, cwd } = await environment();
+    await newLab(env, "mine");
+    const { lab } = await findLabOrFolder(env, "./mine");
+    const store = new ProgressStore({ XDG_STATE_HOME: cwd }, new FakeClock());
+    const ids = async () => (await begunOwnLabs(env, await store.load())).map(({ id }) => id);
+    assert.deepEqual(await ids(), []);
+    await store.begin(lab, 1);
+    await store.begin((await findLabOrFolder(env, "tour")).lab, 1);
+    assert.deepEqual(await ids(), ["mine"]);
+    rmSync(join(cwd, "mine"), { recursive: true });
+    assert.deepEqual(await ids(), []);
   });
 
   const refused: readonly (readonly [string, (cwd: string) => void, string, RegExp])[] = [

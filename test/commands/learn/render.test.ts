@@ -101,7 +101,7 @@ test("a lab whose time runs faster says how to read ages", () => {
       .join(" ")
       .includes("ages"),
   );
-  assert.match(lines({ ...lab, speed: 10 }, true).join(" "), /Time runs 10x here .* ages/);
+  assert.match(lines({ ...lab, speed: 10 }, true).join(" "), /Time runs 10x, .* ages/);
 });
 
 test("the lines of a here-document have no prompt: they can be copied", () => {
