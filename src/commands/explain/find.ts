@@ -59,6 +59,10 @@ function isQuoted(name: string, message: string): boolean {
   return !/[a-z0-9]/.test(around[at - 1] ?? " ") && !/[a-z0-9]/.test(around[at + name.length] ?? " ");
 }
 
+/** A hyphen counts as a space: `static-pod`. */
 function plain(text: string): string {
-  return text.toLowerCase().replace(/\s+/g, " ").trim();
+  return text
+    .toLowerCase()
+    .replace(/[\s-]+/g, " ")
+    .trim();
 }

@@ -29,6 +29,10 @@ const FOUND = [
   ["container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady", "NetworkReady"],
   ["  evented   pleg ", "evented PLEG"],
   ["GetNewerThan", "pod cache"],
+  ["static-pod", "static pod"],
+  ["ca-hash", "CA hash"],
+  ["v1alpha2", "CRI"],
+  ["what happens without the API server", "API server unreachable"],
 ] as const;
 for (const [asked, want] of FOUND) {
   test(`explain ${asked}: ${want}`, () => assert.equal(findTopic(TOPICS, asked).name, want));

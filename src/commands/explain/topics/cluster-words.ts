@@ -121,7 +121,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
   },
   {
     name: "owner reference",
-    also: ["ownerReferences", "garbage collector"],
+    also: ["ownerReferences", "garbage collector", "garbage collection"],
     text: "Names the object that an object belongs to, by UID. When the owner is gone, the garbage collector deletes what it owned; --cascade chooses whether before the owner (foreground), after it, or not at all (orphan).",
     see: "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,OWNER:.metadata.ownerReferences[*].name'",
     file: "pkg/controller/garbagecollector/garbagecollector.go",
@@ -137,7 +137,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
   {
     name: "server-side apply",
     also: ["managedFields", "kubectl apply"],
-    text: "The client sends the fields that it cares about, and the API server merges them and remembers who owns which field. `kubectl apply` without --server-side merges by itself, from an annotation with what it applied last.",
+    text: "The client sends the fields that it cares about, and the API server merges them and remembers who owns which field. `kubectl apply` without --server-side reads the object and sends a POST if there is none; otherwise a PATCH with the difference between the file, the object and an annotation that has what it applied last.",
     see: "kubectl get pods -A --show-managed-fields -o yaml",
     file: "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager/fieldmanager.go",
     labs: ["request"],

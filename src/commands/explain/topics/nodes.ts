@@ -132,4 +132,13 @@ export const NODES: readonly Topic[] = [
     text: "One of several controller managers or schedulers has got the Lease of that name, and works; the others wait until it is not renewed any more.",
     file: "staging/src/k8s.io/client-go/tools/leaderelection/leaderelection.go",
   },
+  {
+    name: "API server unreachable",
+    also: ["without the API server", "control plane down"],
+    text: "Containers go on running, and the kubelet goes on restarting them: it works with the pods that it knew last, and static pods need no API. But no new pod comes, and neither status nor Lease gets out. If only one node is cut off, it becomes Unknown, and the taint unreachable has its pods deleted after their toleration; its kubelet learns of that when it is back.",
+    facts: ["leaseDurationSeconds", "nodeMonitorGracePeriod", "defaultUnreachableTolerationSeconds"],
+    see: "kubelab lease --stop-after 2 --speed 20",
+    file: "pkg/kubelet/config/apiserver.go",
+    labs: ["heartbeats", "static-pods"],
+  },
 ];

@@ -93,6 +93,7 @@ export const NODE_WORDS: readonly Topic[] = [
       "container runtime",
       "containerd",
       "unknown service runtime.v1.RuntimeService",
+      "v1alpha2",
     ],
     text: "The gRPC interface between kubelet and container runtime: sandboxes, containers, images, streams. Version v1 is served by containerd since 1.6; kubelets from 1.26 on do not speak v1alpha2 any more.",
     facts: ["criV1alpha2"],
