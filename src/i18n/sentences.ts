@@ -40,7 +40,10 @@ export class Sentences {
       if (!VALUE.test(english)) this.#whole.set(english, translation || english);
       else this.#add(english, translation || english);
     }
-    for (const forms of this.#forms.values()) forms.sort((a, b) => lettersOf(b) - lettersOf(a));
+    const length = ({ literals }: Form) => literals.join("").length;
+    for (const forms of this.#forms.values()) {
+      forms.sort((a, b) => lettersOf(b) - lettersOf(a) || length(b) - length(a));
+    }
   }
 
   #add(english: string, translation: string): void {
@@ -102,9 +105,11 @@ function lettersOf({ literals }: Form): number {
 /** Below this, a form such as `{1} of {2}` is part of many sentences, also of other programs' ones. */
 const FEW_LETTERS = 6;
 
-/** Whether the text has a short form by intention: its first value is one word then. */
-function isLikely(form: Form, [first = ""]: readonly string[]): boolean {
-  return form.literals[0] !== "" || lettersOf(form) >= FEW_LETTERS || !first.includes(" ");
+/** Whether the text has a short form by intention: its values are single words then, but for one at the end. */
+function isLikely(form: Form, values: readonly string[]): boolean {
+  if (form.literals[0] !== "" || lettersOf(form) >= FEW_LETTERS) return true;
+  const inside = form.literals.at(-1) === "" ? values.slice(0, -1) : values;
+  return !inside.some((value) => value.includes(" "));
 }
 
 /** The first word of a sentence; "" if nothing says where it ends. */

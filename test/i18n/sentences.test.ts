@@ -32,6 +32,7 @@ const rows: readonly (readonly [what: string, text: string, want: string])[] = [
   ["lines, with their indentation", "  Starting up\n    kubectl get pods", "  启动\n    kubectl get pods"],
   ["what is to stay stays", "SyncLoop ADD default/web", "SyncLoop ADD default/web"],
   ["a short form does not take another program's sentence", "the group of the user", "the group of the user"],
+  ["its later values are single words too", "x, as it is said of it, of them", "x, as it is said of it, of them"],
   ["a short form takes single words", "2 of 3", "3 的 2"],
   ["an unknown sentence stays", "no such words are here", "no such words are here"],
   ["a form without its value", "delete pod ", "delete pod "],

@@ -12,7 +12,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   frame: ["note"],
 };
 /** Fields of other objects that become fields of facts. */
-const PASSED_ON = new Set(["what", "why", "text", "cause", "because", "title"]);
+const PASSED_ON = new Set(["what", "why", "text", "cause", "because", "title", "when"]);
 const MAX_DEPTH = 9;
 const MAX_ALTERNATIVES = 32;
 /** A part of a sentence: a text, or a value (undefined). */
@@ -130,11 +130,11 @@ export class FactSentences {
       this.#declared(found, node, file, depth);
       return;
     }
-    const loop = ancestors(node, file).find(
-      (one) => one.type === "ForOfStatement" && one["left"].declarations?.[0]?.id.name === node["name"],
-    );
-    if (loop !== undefined) {
-      this.#follow(loop["right"], file, depth + 1);
+    for (const { type, left, right } of ancestors(node, file)) {
+      const id = type === "ForOfStatement" ? left.declarations?.[0]?.id : undefined;
+      if (id === undefined || !declares(id, node["name"])) continue;
+      if (id.type === "Identifier") this.#follow(right, file, depth + 1);
+      else this.#member(fieldNamed(id, node["name"]), file, depth);
       return;
     }
     for (const one of ancestors(node, file).filter(({ type }) => /Function/.test(type))) {
