@@ -7,6 +7,7 @@ import { PassThrough } from "node:stream";
 import { parseArgs } from "node:util";
 import { CliSession } from "../src/cli/session.js";
 import { PROGRAM } from "../src/commands/main.js";
+import { LANGUAGES } from "../src/i18n/catalogue.js";
 import { compileLabs } from "../src/labs/compile.js";
 import { isOnPath } from "../src/labs/programs.js";
 import { labsAtOnce, proveOnEmbedded } from "../src/labs/prove-embedded.js";
@@ -46,7 +47,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 process.stdout.write(
-  `${chosen.length} labs in ${((performance.now() - startMs) / 1000).toFixed(1)} s, seed ${flags.seed}\n`,
+  `${chosen.length} labs, with texts in ${LANGUAGES.join(" and ")}, in ${((performance.now() - startMs) / 1000).toFixed(1)} s, seed ${flags.seed}\n`,
 );
 
 async function worker(): Promise<void> {

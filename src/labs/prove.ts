@@ -3,6 +3,7 @@ import { LabBroken } from "./actions.js";
 import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import type { LabMessage } from "./message.js";
+import { frameTextProblems, stepTextProblems } from "./prove-texts.js";
 import { LabSession } from "./session.js";
 import { checkOf } from "./steps.js";
 
@@ -20,7 +21,8 @@ export interface Proof {
 
 /**
  * Runs a lab without a learner, from its starting state to its end: each check fails before it is solved and succeeds
- * after, each prediction has exactly one right answer, the lines to look at exist, and commands end as specified.
+ * after, each prediction has exactly one right answer, the lines to look at exist, and commands end as specified. The texts
+ * of each step are shown in all languages.
  * @throws the signal's reason
  */
 export async function proveLab(
@@ -30,7 +32,9 @@ export async function proveLab(
   signal: AbortSignal,
 ): Promise<Proof> {
   const { id, steps } = lab.definition;
-  const problems: string[] = [];
+  const texts = { lab, environment, seed: options.seed };
+  const problems = [...(await frameTextProblems(texts))];
+  const done: string[] = [];
   const messages: LabMessage[] = [];
   await using session = new LabSession(lab, environment, {
     ...options,
@@ -42,6 +46,7 @@ export async function proveLab(
       const at = session.step.id;
       messages.length = 0;
       session.present();
+      problems.push(...(await stepTextProblems(texts, done)).map((problem) => `${at}: ${problem}`));
       await proveBefore(session, problems, signal);
       const choice = "predict" in session.step ? session.step.predict[0] : undefined;
       await session.solve(signal);
@@ -49,6 +54,7 @@ export async function proveLab(
         problems.push(`${at}: ${failureOf(messages)}`);
         break;
       }
+      done.push(at);
     }
   } catch (error) {
     if (signal.aborted) throw error;

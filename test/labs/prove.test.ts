@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import type { Lab } from "../../src/labs/lab.js";
 import { proveLab } from "../../src/labs/prove.js";
+import type { LabText, StepText } from "../../src/labs/text.js";
 import { MemoryPlace } from "../support/memory-place.js";
 import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
 
@@ -68,6 +70,50 @@ describe("a lab that is broken on purpose is caught", () => {
     });
   }
 });
+
+describe("the texts of each step are shown in both languages", () => {
+  // `compileLab` finds these too; the proof finds them where they are shown, with the values of a run.
+  const tables: readonly (readonly [string, (lab: Lab) => unknown, string])[] = [
+    [
+      "a variable that this run does not have",
+      ({ text }) => Object.assign(step(text.zh, "back"), { hints: ["看 {{control9}}", "再看"] }),
+      "back: zh: {{control9}} has no value",
+    ],
+    [
+      "a task without a goal",
+      ({ text }) => Object.assign(step(text.zh, "back"), { goal: "" }),
+      "back: zh: it has no goal",
+    ],
+    [
+      "a choice without words",
+      ({ text }) => Object.assign(step(text.zh, "guess"), { choices: { stays: "留下" } }),
+      "guess: zh: it has no choice goes",
+    ],
+    [
+      "a task that is not translated",
+      ({ text }) => Object.assign(step(text.zh, "join"), { body: "Join." }),
+      "join: zh: its text is not in Chinese",
+    ],
+    ["no debrief", ({ text }) => Object.assign(text.en.closing, { debrief: "" }), "en: it has no debrief"],
+    [
+      "a variable in what comes afterwards",
+      ({ text }) => Object.assign(step(text.en, "join"), { afterwards: "{{nobody}}" }),
+      "join: en: {{nobody}} has no value",
+    ],
+  ];
+  for (const [what, change, problem] of tables) {
+    test(what, async () => {
+      const lab = await tinyLab(TINY_YAML);
+      change(lab);
+      const { problems } = await proveLab(lab, new MemoryPlace(), options, signal);
+      assert.deepEqual(problems, [problem]);
+    });
+  }
+});
+
+function step(text: LabText, id: string): StepText {
+  return text.steps[id] ?? assert.fail(id);
+}
 
 test("an abort is no problem of the lab", async () => {
   const stop = new AbortController();
