@@ -65,9 +65,11 @@ async function worker(): Promise<void> {
       PROGRAM,
     );
     const begunMs = performance.now();
-    const { problems, steps } = await proveOnEmbedded(lab, context, Number(flags.seed), {
-      withoutKubectl: flags["without-kubectl"],
-    });
+    const options = { withoutKubectl: flags["without-kubectl"] };
+    // Its signal listens to that of all labs.
+    const { problems, steps } = await proveOnEmbedded(lab, context, Number(flags.seed), options).finally(() =>
+      context.close(),
+    );
     const seconds = ((performance.now() - begunMs) / 1000).toFixed(1).padStart(5);
     process.stdout.write(`${problems.length === 0 ? "ok  " : "FAIL"} ${seconds} s  ${id}, ${steps} steps\n`);
     for (const problem of problems) process.stdout.write(`     ${problem.replaceAll("\n", "\n       ")}\n`);
