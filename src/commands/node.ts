@@ -25,7 +25,7 @@ import { isOwnServer, networkFolderOf } from "../testbed/running-cluster.js";
 import type { Target } from "../testbed/target.js";
 import type { Ctx } from "../trace/ctx.js";
 import { traceOfNode } from "../trace/view.js";
-import { SystemClock } from "../util/clock.js";
+import { type Clock, SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { pathFrom } from "../util/paths.js";
@@ -43,6 +43,7 @@ import {
   parseLogFiles,
   parseLogSize,
   parseNodeLabels,
+  parseOffset,
   parseTaints,
 } from "./node/flags.js";
 import { NodeLife } from "./node/life.js";
@@ -101,6 +102,7 @@ function addNodeOptions(command: Command): Command {
     )
     .option("--port <port>", "port of the kubelet's server; 0: a free one (default: 10250, if it is free)", parsePort)
     .option("--register-node <boolean>", "false: another creates the Node (default: true)", parseBoolean)
+    .option("--clock-offset <time>", "the machine's clock is wrong by this: -10m, 2h", parseOffset)
     .option("--node-labels <labels>", "labels to register with: zone=a,disk=ssd", parseNodeLabels)
     .option("--register-with-taints <taints>", "taints to register with: dedicated=db:NoSchedule", parseTaints)
     .option("--cluster-dns <ips>", "name servers of pods; '': the node's own (default: 10.96.0.10)", parseAddresses)
@@ -140,7 +142,8 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   const { cwd, env, random, signal } = context;
   const handler = await loadHandler({ cwd, env, signal, clock: new SystemClock() }, options, plan.folder);
   await using opened = await openJoinTarget(context, "node", plan, nodeTargetOptions(options));
-  const { target, clock, trace, kubeVersion } = opened;
+  const { target, trace, kubeVersion } = opened;
+  const clock = machineClock(opened.clock, options.clockOffset);
   await trace.chapter("node", async () => {
     const configuration = kubeVersion === assumed ? early : await readConfiguration(context, options, kubeVersion);
     await reportFile(configuration, trace);
@@ -190,6 +193,11 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
     const text = `node ${plan.nodeName} stops: --duration is over`;
     trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   });
+}
+
+/** The kubelet and its runtime read the machine's clock; the trace keeps the cluster's. */
+function machineClock(clock: Clock, offsetMs = 0): Clock {
+  return offsetMs !== 0 && clock instanceof SystemClock ? clock.wrongBy(offsetMs) : clock;
 }
 
 /**

@@ -92,6 +92,19 @@ export class SystemClock implements Clock {
   /** Shows the time of the clock that was read, at its speed. */
   follow({ speed, clockMs, monotonicMs: readMs }: ClockReading): void {
     this.#continueFrom(clockMs + (monotonicMs() - readMs) * speed, speed);
+    for (const listener of [...this.#speedListeners]) listener();
+  }
+
+  /**
+   * The clock of a machine that is wrong by `offsetMs`, negative if it is late: at this clock's speed, also when that changes.
+   * It follows as long as this one is in use.
+   */
+  wrongBy(offsetMs: number): SystemClock {
+    const wrong = new SystemClock();
+    const follow = () => wrong.follow({ ...this.reading, clockMs: this.#exactMs() + offsetMs });
+    follow();
+    this.onSpeedChange(follow);
+    return wrong;
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -27,6 +27,7 @@ describe("invalid options: exit 2, with one sentence that names the option", () 
     ["a handler", ["--handler", " "], /--handler.*expected a path: it is empty/],
     ["a command", ["--handler-command", ""], /--handler-command is empty/],
     ["a boolean", ["--register-node=maybe"], /--register-node.*expected true or false/],
+    ["a clock", ["--clock-offset=late"], /--clock-offset.*expected for example -10m or 2h30m/],
     ["a configuration", ["--config", "/nowhere.yaml"], /failed to load kubelet config file.*no such file or directory/],
     ["an endpoint", ["--cri", "http://h"], /http:\/\/h/],
   ];

@@ -9,7 +9,9 @@ import {
 } from "../../apimachinery/corev1/kubelet-labels.js";
 import { TAINT_EFFECTS, taintProblem } from "../../apimachinery/corev1/taints.js";
 import { nanoValue } from "../../apimachinery/quantity.js";
+import { parseGoDuration } from "../../apimachinery/time.js";
 import { defined } from "../../util/defined.js";
+import { messageOf } from "../../util/errors.js";
 
 /** Mirrors --cluster-dns, which takes a list with commas. */
 export function parseAddresses(text: string): string[] {
@@ -41,6 +43,15 @@ export function parseLogFiles(text: string): number {
   const count = Number(text);
   if (/^\d{1,6}$/.test(text) && count >= 2) return count;
   throw new InvalidArgumentError("expected a number of files, at least 2: the one being written, and an old one.");
+}
+
+/** @returns ms; negative for a clock that is late */
+export function parseOffset(text: string): number {
+  try {
+    return parseGoDuration(text);
+  } catch (error) {
+    throw new InvalidArgumentError(`${messageOf(error)}; expected for example -10m or 2h30m.`);
+  }
 }
 
 /** As Go's flags: `--register-node=false`. */

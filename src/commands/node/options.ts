@@ -34,6 +34,8 @@ export interface NodeCommandOptions
   readonly containerLogMaxSize?: string;
   readonly containerLogMaxFiles?: number;
   readonly registerNode?: boolean;
+  /** ms by which the machine's clock is wrong */
+  readonly clockOffset?: number;
   /** ms */
   readonly duration?: number;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseNodeLabels, parseTaints } from "../../../src/commands/node/flags.js";
+import { parseNodeLabels, parseOffset, parseTaints } from "../../../src/commands/node/flags.js";
 
 describe("--node-labels", () => {
   const good: readonly [string, Record<string, string>][] = [
@@ -60,5 +60,18 @@ describe("--register-with-taints", () => {
   ];
   test.each(bad)("%j is refused", (text, message) => {
     expect(() => parseTaints(text)).toThrow(message);
+  });
+});
+
+describe("--clock-offset", () => {
+  test.each([
+    ["-10m", -600_000],
+    ["2h30m", 9_000_000],
+    ["0s", 0],
+  ] as const)("%s", (text, ms) => {
+    expect(parseOffset(text)).toBe(ms);
+  });
+  test.each(["", "10", "late"])("%j is refused", (text) => {
+    expect(() => parseOffset(text)).toThrow(/expected for example -10m or 2h30m/);
   });
 });

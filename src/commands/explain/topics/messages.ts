@@ -26,7 +26,7 @@ export const MESSAGES: readonly Topic[] = [
     facts: ["rotationDeadlineMin", "rotationDeadlineMax", "signerBackdate"],
     see: "kubelab bootstrap --keep --cert-duration 10m --speed 60",
     file: "staging/src/k8s.io/client-go/util/certificate/certificate_manager.go",
-    labs: ["rotation", "asleep"],
+    labs: ["wrong-clock", "rotation", "asleep"],
   },
   {
     name: "cluster CA found in cluster-info ConfigMap is invalid",
