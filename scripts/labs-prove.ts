@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { parseArgs } from "node:util";
 import { CliSession } from "../src/cli/session.js";
 import { PROGRAM } from "../src/commands/main.js";
-import { LANGUAGES } from "../src/i18n/catalogue.js";
+import { LANGUAGES } from "../src/i18n/language.js";
 import { compileLabs } from "../src/labs/compile.js";
 import { isOnPath } from "../src/labs/programs.js";
 import { labsAtOnce, proveOnEmbedded } from "../src/labs/prove-embedded.js";

@@ -1,4 +1,4 @@
-import { LANGUAGES, type Language } from "../i18n/catalogue.js";
+import { LANGUAGES, type Language } from "../i18n/language.js";
 import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import type { LabMessage } from "./message.js";
