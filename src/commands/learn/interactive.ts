@@ -191,7 +191,9 @@ const WAIT = ".wait";
 const ESC = "\u001b";
 
 function predictions(env: LearnContext, { session, environment, exam }: Stage): Choice[] {
-  const answers = session.choices().map(({ key, text }) => ({ value: key, name: `${key}: ${text}` }));
+  const answers = session
+    .choices()
+    .map(({ key, text }) => ({ value: key, name: `${key}: ${text.replaceAll("`", "")}` }));
   return [...answers, ...always(env, environment.canSetSpeed, exam)];
 }
 

@@ -100,7 +100,8 @@ export class LabRenderer {
         return [chalk.yellow(say("needsAnswer", { choices: message.choices.join(", ") }))];
       case "answer": {
         const isRight = message.given === message.right;
-        const text = say(isRight ? "predictionRight" : "predictionWrong", { text: message.text });
+        const shown = renderCode(printable(message.text), chalk);
+        const text = say(isRight ? "predictionRight" : "predictionWrong", { text: shown });
         return ["", ...this.#marked(isRight, text)];
       }
       case "look":

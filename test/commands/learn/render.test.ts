@@ -101,7 +101,7 @@ test("a lab whose time runs faster says how to read ages", () => {
       .join(" ")
       .includes("ages"),
   );
-  assert.match(lines({ ...lab, speed: 10 }, true).join(" "), /Time runs 10x, .* ages/);
+  assert.match(lines({ ...lab, speed: 10 }, true).join(" "), /Time runs 10x .*\bages\b/);
 });
 
 test("the lines of a here-document have no prompt: they can be copied", () => {
@@ -142,4 +142,12 @@ test("facts use the whole width of a wide terminal", () => {
     count: 1,
   });
   assert.ok(text.includes(path), text);
+});
+
+test("code in the answer to a question is coloured like that of a text", () => {
+  let text = "";
+  const options = { chalk: new Chalk({ level: 1 }), width: () => 80, say: sayIn("en"), unicode: true };
+  const renderer = new LabRenderer(options, { write: (piece) => (text += piece) });
+  renderer.write({ kind: "answer", given: "a", right: "a", text: "`urgent` runs" });
+  assert.ok(text.includes("urgent") && !text.includes("`"), text);
 });
