@@ -10,7 +10,7 @@ import { runningLabs } from "../../labs/running.js";
 import { parseFactor } from "../../labs/speed.js";
 import { defined } from "../../util/defined.js";
 import { type LearnContext, labNamed } from "./context.js";
-import { findLabOrFolder } from "./own-lab.js";
+import { begunOwnLab, findLabOrFolder } from "./own-lab.js";
 import { playableNext, showResult } from "./play.js";
 import { LabReporter } from "./reporter.js";
 
@@ -165,17 +165,17 @@ export async function reset(
   target: RealTarget | undefined,
   yes: boolean,
 ): Promise<void> {
-  const lab = word === "" ? undefined : labNamed(env, word);
-  if (target !== undefined)
+  if (target !== undefined) {
+    const lab = word === "" ? undefined : labNamed(env, word);
     return (await import("../../labs/own/orphaned-objects.js")).removeOrphanedObjects(env, target, lab);
-  if (lab === undefined) await confirmResetAll(env, yes);
+  }
+  if (word === "") await confirmResetAll(env, yes);
+  const id = word === "" ? undefined : (begunOwnLab(env, await env.store.load(), word) ?? labNamed(env, word).id);
   const running = await detachedLab(env);
-  if (running !== undefined && (lab === undefined || running.lab === lab.id)) await endDetached(env);
-  if (lab === undefined) await env.store.save(EMPTY_PROGRESS);
-  else await env.store.change(lab.id, () => undefined);
-  env.context.streams.stdout.write(
-    `${lab === undefined ? env.say("resetAll") : env.say("resetDone", { id: lab.id })}\n`,
-  );
+  if (running !== undefined && (id === undefined || running.lab === id)) await endDetached(env);
+  if (id === undefined) await env.store.save(EMPTY_PROGRESS);
+  else await env.store.change(id, () => undefined);
+  env.context.streams.stdout.write(`${id === undefined ? env.say("resetAll") : env.say("resetDone", { id })}\n`);
   for (const lines of await leftElsewhere(env.context.env, env.say)) env.context.streams.stderr.write(`${lines}\n`);
 }
 

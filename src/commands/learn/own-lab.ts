@@ -60,6 +60,12 @@ export async function begunOwnLabs(env: LearnContext, { labs }: Progress): Promi
   return found.flat();
 }
 
+/** The id of a begun lab of the learner's own, by its id or its folder, which may be gone. */
+export function begunOwnLab({ context }: LearnContext, { labs }: Progress, word: string): string | undefined {
+  const path = pathFrom(context.cwd, word);
+  return Object.entries(labs).find(([id, { folder }]) => folder !== undefined && (id === word || folder === path))?.[0];
+}
+
 /** Only a word with a slash or a dot, or the name of a folder that is there, names a folder. */
 async function isFolder(path: string, word: string): Promise<boolean> {
   if (word === "") return false;

@@ -1,5 +1,5 @@
 import { LocalizedError } from "../../i18n/message-error.js";
-import { fitted, textWidth } from "../../util/text-width.js";
+import { fitted, textWidth, wrap } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 
 export type Choice =
@@ -55,15 +55,17 @@ export async function choose(
     import("@inquirer/select"),
     import("@inquirer/core"),
   ]);
-  // inquirer repeats the answer behind the question, which takes four more columns.
-  const left = env.columns - textWidth(message) - 4;
+  // inquirer writes a mark before the question, and repeats the answer behind it.
+  const lines = wrap(message, env.columns - 3);
+  const left = env.columns - textWidth(lines.at(-1) ?? "") - 4;
   const items = choices.map((one) =>
     "heading" in one ? new Separator(one.heading) : { ...one, short: fitted(one.name, left) },
   );
   const help = [env.say("keysHelp"), ...keys.map((one) => one.help)].join("");
   // A tick behind a chosen answer would look like a verdict.
   const { idle } = makeTheme({}).prefix as { readonly idle: string };
-  const theme = { prefix: idle, style: { keysHelpTip: () => help } };
+  const { unicode } = env.renderer("stderr").options;
+  const theme = { prefix: idle, icon: { cursor: unicode ? "❯" : ">" }, style: { keysHelpTip: () => help } };
   const { signal, ...streams } = promptContext(env);
   const cancel = new AbortController();
   const context = {
@@ -81,7 +83,10 @@ export async function choose(
   };
   context.input.on("keypress", press);
   try {
-    return await select({ message, choices: items, loop: false, theme, pageSize: pageSize(env) }, context);
+    return await select(
+      { message: lines.join("\n  "), choices: items, loop: false, theme, pageSize: pageSize(env) },
+      context,
+    );
   } catch (error) {
     if (pressed === undefined) throw error;
     return pressed.value;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "vitest";
 import type { LearnContext } from "../../../src/commands/learn/context.js";
 import { newLab } from "../../../src/commands/learn/new-lab.js";
-import { begunOwnLabs, findLabOrFolder } from "../../../src/commands/learn/own-lab.js";
+import { begunOwnLab, begunOwnLabs, findLabOrFolder } from "../../../src/commands/learn/own-lab.js";
 import { sayIn } from "../../../src/i18n/catalogue.js";
 import { compileLab } from "../../../src/labs/compile.js";
 import type { LabLibrary } from "../../../src/labs/library.js";
@@ -46,6 +46,12 @@ describe("a lab of one's own", () => {
     await store.begin(lab, 1);
     await store.begin((await findLabOrFolder(env, "tour")).lab, 1);
     assert.deepEqual(await ids(), ["mine"]);
+    const words = ["mine", "./mine", "tour", "other"];
+    const progress = await store.load();
+    assert.deepEqual(
+      words.map((word) => begunOwnLab(env, progress, word)),
+      ["mine", "mine", undefined, undefined],
+    );
     rmSync(join(cwd, "mine"), { recursive: true });
     assert.deepEqual(await ids(), []);
   });
