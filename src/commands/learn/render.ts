@@ -33,11 +33,11 @@ function typedLines(command: string, width: number): string[] {
 const MAX_WIDTH = 90;
 
 /** Messages whose lines the text after them would seem to continue. */
-const BEFORE_TEXT: ReadonlySet<string> = new Set(["answer", "evidence", "look", "table", "upstream", "verdict"]);
+const BEFORE_TEXT = /answer|evidence|look|table|upstream|verdict/;
 
 /** Renders a lab's messages for a terminal, except waits, which are one changing line. */
 export class LabRenderer {
-  #last: LabMessage["kind"] | undefined;
+  #last = "";
 
   constructor(
     readonly options: RenderOptions,
@@ -48,13 +48,8 @@ export class LabRenderer {
     return Math.min(this.options.width(), MAX_WIDTH);
   }
 
-  /** Facts and tables are not read from line to line: they use the whole terminal. */
-  get #fullWidth(): number {
-    return this.options.width();
-  }
-
   write(message: LabMessage): void {
-    const isApart = message.kind === "text" && BEFORE_TEXT.has(this.#last ?? "");
+    const isApart = message.kind === "text" && BEFORE_TEXT.test(this.#last);
     if (message.kind === "output") this.out.write(message.text);
     else {
       const lines = this.#lines(message);
@@ -117,7 +112,7 @@ export class LabRenderer {
         return this.#evidence(message);
       case "table": {
         const { title, ...table } = message;
-        const lines = tableLines(table, this.#fullWidth - 2).map((line) => `  ${printable(line)}`);
+        const lines = tableLines(table, this.options.width() - 2).map((line) => `  ${printable(line)}`);
         return (title === "" ? lines : [`  ${title}`, ...lines]).map((line) => chalk.dim(line));
       }
       case "hint": {
@@ -163,11 +158,12 @@ export class LabRenderer {
 
   /** One line for each fact: how long after the first it began, who, what. */
   #evidence({ facts, afterMs, count, isOfStep = false }: LabMessage & { kind: "evidence" }): string[] {
-    const { chalk, say, unicode } = this.options;
+    // Facts are not read from line to line: they use the whole terminal.
+    const { chalk, say, unicode, width } = this.options;
     const options = {
       chalk,
       unicode,
-      width: () => this.#fullWidth,
+      width,
       verbosity: 2,
       startMs: 0,
     } as const;
@@ -177,7 +173,7 @@ export class LabRenderer {
       const seconds = `+${((afterMs[i] ?? 0) / 1000).toFixed(3)} s`;
       const { sign, text } = factText(fact, options);
       const words = `  ${seconds.padStart(10)} ${actors[i]?.padEnd(actorWidth)} ${sign} ${text}`;
-      return fitted(printable(words), this.#fullWidth, unicode ? "…" : "...");
+      return fitted(printable(words), width(), unicode ? "…" : "...");
     });
     const isWhole = facts.length === count;
     const heading = isOfStep
