@@ -36,7 +36,7 @@ const interrupted = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => interrupted.abort());
 const folder = await mkdtemp(join(tmpdir(), "kubelab-prove-"));
 const queue = chosen.filter(({ definition }) => {
-  const missing = definition.needs.filter((program) => !isOnPath(program, process.env));
+  const missing = definition.needs.filter((program) => !isThere(program));
   if (missing.length > 0) process.stdout.write(`skip          ${definition.id}: no ${missing.join(", ")} here\n`);
   return missing.length === 0;
 });
@@ -49,6 +49,10 @@ try {
 process.stdout.write(
   `${chosen.length} labs, with texts in ${LANGUAGES.join(" and ")}, in ${((performance.now() - startMs) / 1000).toFixed(1)} s, seed ${flags.seed}\n`,
 );
+
+function isThere(program: string): boolean {
+  return isOnPath(program, process.env) && !(program === "kubectl" && flags["without-kubectl"]);
+}
 
 async function worker(): Promise<void> {
   for (let lab = queue.shift(); lab !== undefined; lab = queue.shift()) {

@@ -24,6 +24,7 @@ const WITH_VALUE: Readonly<Record<string, string>> = {
   "--token": "token",
   "--context": "context",
   "--image": "image",
+  "--image-pull-policy": "image-pull-policy",
   "--restart": "restart",
   "-c": "container",
   "--container": "container",

@@ -92,19 +92,20 @@ function unreadable(file: string, why: Message, cause: unknown): MessageError {
   return new MessageError("BAD_FILE", ["pathUnreadable", { file, why }], ["nameAFile"], { cause });
 }
 
-/** `kubectl run NAME --image I [-- args]`. */
+/** `kubectl run NAME --image I [--restart P] [--image-pull-policy P] [-- args]`. */
 export async function run(session: Session, line: KubectlLine): Promise<string> {
   const name = line.words[0] ?? "";
   const image = text(line, "image");
   if (image === undefined || name === "") throw unknown("run", "kubectlRunNeeds");
   const args = line.rest.length === 0 ? {} : { args: line.rest };
   const restartPolicy = text(line, "restart") ?? "Always";
+  const imagePullPolicy = text(line, "image-pull-policy");
   const metadata = { name, labels: { run: name } };
   const body = {
     apiVersion: "v1",
     kind: "Pod",
     metadata,
-    spec: { containers: [{ name, image, ...args }], restartPolicy },
+    spec: { containers: [{ name, image, ...args, ...defined({ imagePullPolicy }) }], restartPolicy },
   };
   await session.client.expect({
     method: "POST",

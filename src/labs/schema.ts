@@ -237,7 +237,7 @@ export const definition = z.strictObject({
   /** incremented when steps change, so that old progress does not count */
   revision: z.number().int().min(1).default(1),
   /** required programs; never kubectl, because it is built in */
-  needs: z.array(z.enum(["openssl", "containerd"])).default([]),
+  needs: z.array(z.enum(["openssl", "containerd", "kubectl"])).default([]),
   /** `embedded`: only on the embedded cluster; `any`: also on the learner's own cluster, with the required `rights` */
   cluster: z.enum(["embedded", "any"]).default("embedded"),
   /** `create certificatesigningrequests.certificates.k8s.io` */

@@ -1,13 +1,12 @@
 import { fitted } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 import { labTable } from "./list.js";
-import { begunOwnLabs } from "./own-lab.js";
 import { jsonReport, junitReport, wordReport } from "./report.js";
 
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
   const { library, store, say, context } = env;
   const progress = await store.load();
-  const labs = [...library.summaries, ...(await begunOwnLabs(env, progress))];
+  const labs = [...library.summaries, ...(await (await import("./own-lab.js")).begunOwnLabs(env, progress))];
   const { stdout } = context.streams;
   const columns = stdout.isTTY === true ? stdout.columns || 80 : undefined;
   const mark = env.renderer("stdout").options.unicode ? "…" : "...";
@@ -25,7 +24,7 @@ export type ReportFormat = "words" | "json" | "junit";
 export async function report(env: LearnContext, format: ReportFormat): Promise<void> {
   const { library, store, context, say } = env;
   const progress = await store.load();
-  const summaries = [...library.summaries, ...(await begunOwnLabs(env, progress))];
+  const summaries = [...library.summaries, ...(await (await import("./own-lab.js")).begunOwnLabs(env, progress))];
   const texts: Record<ReportFormat, () => string> = {
     words: () => wordReport(summaries, progress, say),
     json: () => JSON.stringify(jsonReport(summaries, progress), null, 2),
