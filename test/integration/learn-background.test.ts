@@ -52,7 +52,7 @@ suiteNeeding(["kubectl", "openssl"], "a check that takes time", () => {
     }
     const once = await learner.type("check");
     assert.equal(once.code, 1);
-    assert.match(once.stdout, /not yet\n +sees [\s\S]*\n +wants /);
+    assert.match(once.stdout, /not yet\n +now: [\s\S]*\n +goal: /);
     assert.match(once.stderr, /It may take up to 60 s of the lab's time: kubelab learn check --wait\n/);
     assert.doesNotMatch(once.stderr, /waiting for/);
     const waited = await learner.type("check --wait");
@@ -70,7 +70,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.match(begun.stdout, /Lab 1: .*\n[\s\S]*Step 1 of/);
     const early = await learner.type("check");
     assert.equal(early.code, 1);
-    assert.match(early.stdout, /sees .*[\s\S]*\n +wants /);
+    assert.match(early.stdout, /now: .*[\s\S]*\n +goal: /);
     const useless = await learner.type("next false-by-kubelet");
     assert.equal(useless.code, 2);
     assert.match(useless.stderr, /step \w+ asks no question; false-by-kubelet is not needed\nIt runs a command/);
@@ -125,7 +125,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     const learner = newLearner();
     assert.match((await learner.type("start heartbeats --lang zh")).stdout, /第 1 步/);
     assert.equal(learner.session.language, "zh");
-    assert.match((await learner.type("check", { LANG: "en_GB.UTF-8" })).stdout, /需要/);
+    assert.match((await learner.type("check", { LANG: "en_GB.UTF-8" })).stdout, /目标：/);
     assert.match((await learner.type("status", { LANG: "C" })).stdout, /第 1 步/);
   });
 
