@@ -1,12 +1,20 @@
+import type { LabSummary } from "../../labs/library.js";
+import type { Progress } from "../../labs/progress.js";
 import { fitted } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 import { labTable } from "./list.js";
 import { jsonReport, junitReport, wordReport } from "./report.js";
 
+/** kubelab's labs, and those of the learner's own that were begun. */
+async function knownLabs(env: LearnContext, progress: Progress): Promise<readonly LabSummary[]> {
+  const { begunOwnLabs } = await import("./own-lab.js");
+  return [...env.library.summaries, ...(await begunOwnLabs(env, progress))];
+}
+
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
-  const { library, store, say, context } = env;
+  const { store, say, context } = env;
   const progress = await store.load();
-  const labs = [...library.summaries, ...(await (await import("./own-lab.js")).begunOwnLabs(env, progress))];
+  const labs = await knownLabs(env, progress);
   const { stdout } = context.streams;
   const columns = stdout.isTTY === true ? stdout.columns || 80 : undefined;
   const mark = env.renderer("stdout").options.unicode ? "…" : "...";
@@ -22,9 +30,9 @@ export async function listLabs(env: LearnContext, asJson: boolean): Promise<void
 export type ReportFormat = "words" | "json" | "junit";
 
 export async function report(env: LearnContext, format: ReportFormat): Promise<void> {
-  const { library, store, context, say } = env;
+  const { store, context, say } = env;
   const progress = await store.load();
-  const summaries = [...library.summaries, ...(await (await import("./own-lab.js")).begunOwnLabs(env, progress))];
+  const summaries = await knownLabs(env, progress);
   const texts: Record<ReportFormat, () => string> = {
     words: () => wordReport(summaries, progress, say),
     json: () => JSON.stringify(jsonReport(summaries, progress), null, 2),

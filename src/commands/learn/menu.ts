@@ -1,5 +1,5 @@
 import type { LabSummary } from "../../labs/library.js";
-import { hasPrograms, isOnPath } from "../../labs/programs.js";
+import { isOnPath } from "../../labs/programs.js";
 import type { Progress } from "../../labs/progress.js";
 import type { LearnContext } from "./context.js";
 import { openWindow, WINDOWS } from "./free-play.js";
@@ -71,9 +71,13 @@ async function chooseEntry(env: LearnContext, pointed: string): Promise<string> 
 /** Lists all labs in groups, with the learner's progress, then the windows, and an entry to quit. */
 export function menuOf({ library, say, language, context }: MenuMaker, progress: Progress): Menu {
   const { summaries } = library;
+  // Many labs need the same few programs, and each is a search through PATH.
+  const wanted = [...new Set(summaries.flatMap(({ needs }) => needs))];
+  const absent = new Set<string>(wanted.filter((program) => !isOnPath(program, context.env)));
+  const missingFor = ({ needs }: LabSummary) => needs.find((program) => absent.has(program));
   const isDone = (lab: LabSummary) => standingIn(lab, progress).state === "done";
   const entry = (lab: LabSummary): MenuEntry => {
-    const missing = lab.needs.find((program) => !isOnPath(program, context.env));
+    const missing = missingFor(lab);
     const minutes = say("minutes", { count: lab.minutes });
     const standing = standingInWords(lab, progress, say);
     return {
@@ -102,7 +106,7 @@ export function menuOf({ library, say, language, context }: MenuMaker, progress:
     title: say("menuTitle"),
     done: summaries.filter(isDone).length,
     // Labs that cannot be played on this machine do not count.
-    count: summaries.filter((lab) => isDone(lab) || hasPrograms(lab, context)).length,
+    count: summaries.filter((lab) => isDone(lab) || missingFor(lab) === undefined).length,
     groups: [
       ...group("chapter", say("chapters")),
       ...group("incident", say("incidents")),
