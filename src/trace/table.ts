@@ -1,8 +1,6 @@
 import { textWidth } from "../util/text-width.js";
 import type { TableFact } from "./events.js";
 
-type WidthOf = (text: string) => number;
-
 type TableRows = Pick<TableFact, "columns" | "rows" | "omittedRows">;
 
 /**
@@ -19,15 +17,12 @@ export function tableLines({ columns, rows, omittedRows }: TableRows, width: num
   return [...lines, ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
 }
 
-/**
- * Rows as lines whose columns are aligned, however wide. The first row has all columns.
- * @param widthOf the columns of a cell; default: those of a terminal
- */
-export function alignedLines(rows: readonly (readonly string[])[], widthOf: WidthOf = textWidth): string[] {
-  const widths = widthsOf(rows, widthOf);
+/** Rows as lines whose columns are aligned on a terminal, however wide. The first row has all columns. */
+export function alignedLines(rows: readonly (readonly string[])[]): string[] {
+  const widths = widthsOf(rows);
   return rows.map((row) =>
     row
-      .map((cell, i) => cell + " ".repeat(Math.max(0, (widths[i] ?? 0) - widthOf(cell))))
+      .map((cell, i) => cell + " ".repeat(Math.max(0, (widths[i] ?? 0) - textWidth(cell))))
       .join("  ")
       .trimEnd(),
   );
@@ -38,8 +33,8 @@ function aligned(rows: readonly (readonly string[])[], width: number): string[] 
   return widthsOf(rows).reduce((sum, one) => sum + one + 2, -2) > width ? undefined : alignedLines(rows);
 }
 
-function widthsOf(rows: readonly (readonly string[])[], widthOf: WidthOf = textWidth): number[] {
-  return (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ""))));
+function widthsOf(rows: readonly (readonly string[])[]): number[] {
+  return (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => textWidth(row[i] ?? ""))));
 }
 
 function grouped(heads: readonly string[], rows: readonly (readonly string[])[], width: number): string[] | undefined {

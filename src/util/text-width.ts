@@ -3,10 +3,13 @@ import { eastAsianWidth } from "get-east-asian-width";
 /** An escape sequence for a colour, which takes no column. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it begins with one
 const COLOUR = /\u001b\[[0-9;]*m/y;
+const PLAIN = /^[ -~]*$/;
 const NO_COLUMN = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 
 /** How many columns a text takes in a terminal. Chinese characters take two each. */
 export function textWidth(text: string): number {
+  // Nearly every cell and line.
+  if (PLAIN.test(text)) return text.length;
   return piecesOf(text).reduce((sum, piece) => sum + piece.width, 0);
 }
 

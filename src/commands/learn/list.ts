@@ -3,7 +3,6 @@ import type { Language } from "../../i18n/language.js";
 import type { LabSummary } from "../../labs/library.js";
 import { type Progress, progressIn } from "../../labs/progress.js";
 import { alignedLines } from "../../trace/table.js";
-import { textWidth } from "../../util/text-width.js";
 
 export type LabState = "not-begun" | "begun" | "done";
 
@@ -67,7 +66,7 @@ export function labTable(
     lab.title[language],
   ]);
   const keys = ["columnNumber", "columnId", "columnTime", "columnProgress", "columnOwn", "columnTitle"] as const;
-  return alignedLines([keys.map((key) => say(key)), ...rows], textWidth)
+  return alignedLines([keys.map((key) => say(key)), ...rows])
     .map((line) => cut(line))
     .join("\n");
 }

@@ -3,7 +3,6 @@ import type { LabSummary } from "../../labs/library.js";
 import { type Progress, progressIn } from "../../labs/progress.js";
 import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
 import { alignedLines } from "../../trace/table.js";
-import { textWidth } from "../../util/text-width.js";
 import { examInWords } from "./exam.js";
 import { standingIn, standingInWords } from "./list.js";
 
@@ -40,7 +39,7 @@ export function wordReport(labs: readonly LabSummary[], progress: Progress, say:
     String(result.shown),
     String(result.hints),
   ]);
-  const table = alignedLines([COLUMNS.map((key) => say(key)), ...rows], textWidth);
+  const table = alignedLines([COLUMNS.map((key) => say(key)), ...rows]);
   const done = labs.filter((lab) => standingIn(lab, progress).state === "done").length;
   const shown = begun.reduce((sum, { result }) => sum + result.shown, 0);
   return [

@@ -2,7 +2,6 @@ import type { Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import { HINT_PRICE, type LabResult, mostPointsOf, pointsOf } from "../../labs/result.js";
 import { alignedLines } from "../../trace/table.js";
-import { textWidth } from "../../util/text-width.js";
 
 /** `46 of 50 points` */
 export function pointsInWords(lab: LabSummary, result: LabResult, say: Say): string {
@@ -24,7 +23,7 @@ export function resultLines(lab: LabSummary, result: LabResult, best: LabResult 
   const isPoorer = best !== undefined && pointsOf(best) > pointsOf(result);
   return [
     say("result", { points: pointsInWords(lab, result, say) }),
-    ...alignedLines(rows, textWidth).map((line) => `  ${line}`),
+    ...alignedLines(rows).map((line) => `  ${line}`),
     ...(isPoorer ? [say("resultBest", { points: pointsOf(best) })] : []),
   ];
 }
