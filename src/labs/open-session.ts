@@ -25,6 +25,8 @@ export interface OpenSessionOptions extends LabOptions {
   /** undefined: an embedded cluster for the lab */
   readonly real?: RealTarget;
   readonly onMessage: (message: LabMessage) => void;
+  /** is told before each step that an earlier run has done and this one repeats: `index` of `count`, from 1 */
+  readonly onRepeat?: ((index: number, count: number) => void) | undefined;
   /** ends the opening; default: that of the process */
   readonly signal?: AbortSignal;
   /** gets the lab's facts as they happen */
@@ -52,7 +54,7 @@ export async function openSession(
   { speed, seed: wantedSeed, kubeVersion, isAnew: isWantedAnew, real, ...options }: OpenSessionOptions,
 ): Promise<OpenSession> {
   const { context, store, language } = env;
-  const { onMessage, sink, signal = context.signal } = options;
+  const { onMessage, onRepeat, sink, signal = context.signal } = options;
   const lab = await loadLab(env, summary.id, real);
   await stopOrphanedProcesses();
   const before = await store.of(summary);
@@ -95,7 +97,10 @@ export async function openSession(
   try {
     await session.begin(signal);
     isQuiet = true;
-    for (const step of done) await redo(env, session, step, signal);
+    for (const [index, step] of done.entries()) {
+      onRepeat?.(index + 1, done.length);
+      await redo(env, session, step, signal);
+    }
     isQuiet = false;
     return { session, environment, written, [Symbol.asyncDispose]: close };
   } catch (error) {

@@ -40,9 +40,15 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
     // After the heading and after each wait, the lab still replays steps that the learner has done.
     if (!isPrepared && message.kind !== "waiting") preparing = context.progress(say("preparing"));
   };
+  const onRepeat = (index: number, count: number) => {
+    reporter.stop();
+    preparing.stop();
+    preparing = context.progress(say("repeating", { index, count }));
+  };
   const sink = context.ui;
   const isAnew = options.exam !== undefined;
-  const opening = (signal: AbortSignal) => openSession(env, lab, { ...options, isAnew, onMessage, sink, signal });
+  const opening = (signal: AbortSignal) =>
+    openSession(env, lab, { ...options, isAnew, onMessage, onRepeat, sink, signal });
   // On a cluster of the learner's own, the opening asks.
   const isSilent = options.real === undefined && !isPlain(env);
   const opened = isSilent ? withKeys(context.streams, context.signal, opening) : opening(context.signal);
