@@ -34,18 +34,42 @@ const paths: readonly (readonly [string, string])[] = [
   ["{.items[1].name}", "b"],
   ["{.items[-1].n}", "2"],
   ['{.status.conditions[?(@.type=="Ready")].status}', "True"],
-  ["{.metadata.labels['a.b/c']}", "x"],
+  ["{.metadata.labels['a\\.b/c']}", "x"],
+  ["{.metadata.labels['a.b/c']}", ""],
   ['{range .items[*]}{.name}={.n}{"\\n"}{end}', "a=1\nb=2\n"],
   ["{range .gone[*]}{.name}{end}.", "."],
   ["{.status.gone.more}", ""],
   ["{.items[0]}", '{"name":"a","n":1}'],
+  ["{.items[0:1].name}", "a"],
+  ["{.items[::2].name}", "a"],
+  ["{.items[0]['name','n']}", "a 1"],
+  ["{.items[?(@.n>1)].name}", "b"],
+  ["{.items[?(@.n!=1)].name}", "b"],
+  ["{.status.conditions[?(@.type)].type}", "Ready Other"],
+  ["{.status.conditions[?(@.gone)].type}", ""],
+  ["{..type}", "Ready Other"],
+  ["{range .items[*]}{range @}{.n}{end};{end}", "1;2;"],
+];
+const unreadable: readonly (readonly [string, string])[] = [
+  ["{.a", "unclosed action"],
+  ["{.a[x]}", "invalid array index x"],
+  ["{.a[0}", "unterminated array"],
+  ['{"a}', "unterminated quoted string"],
+  ["{.a[?(@.b]}", "unterminated filter"],
+  ["{end}", "not in range, nothing to end"],
+  ["{name}", "unrecognized identifier name"],
+  ["{.metadata[0]}", "map[string]interface {} is not array or slice"],
+  ["{.items[5]}", "array index out of bounds: index 5, length 2"],
 ];
 for (const [template, want] of paths) {
   test(`jsonpath ${template}`, () => assert.equal(executeJsonPath(template, object), want));
 }
-test("a JSONPath that it cannot read is said", () => {
-  assert.throws(() => executeJsonPath("{..name}", object), { code: "USAGE" });
-});
+for (const [template, reason] of unreadable) {
+  test(`jsonpath ${template} is refused: ${reason}`, () => {
+    const message = `error parsing jsonpath ${template}, ${reason}`;
+    assert.throws(() => executeJsonPath(template, object), { code: "USAGE", message });
+  });
+}
 
 test("lines are taken apart as kubectl does it", () => {
   assert.deepEqual(parseLine(["get", "pods", "-nkube-system", "-o=name", "--selector", "a=b", "-A"]), {
