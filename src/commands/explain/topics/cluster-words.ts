@@ -125,7 +125,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
     text: "Names the object that an object belongs to, by UID. When the owner is gone, the garbage collector deletes what it owned; --cascade chooses whether before the owner (foreground), after it, or not at all (orphan).",
     see: "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,OWNER:.metadata.ownerReferences[*].name'",
     file: "pkg/controller/garbagecollector/garbagecollector.go",
-    labs: ["deployment"],
+    labs: ["who-deletes", "deployment"],
   },
   {
     name: "Event",

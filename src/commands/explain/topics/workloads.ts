@@ -232,6 +232,6 @@ export const WORKLOADS: readonly Topic[] = [
     name: "OwnerRefInvalidNamespace",
     text: "An object names an owner in another namespace. Owners are of the same namespace or of the cluster, so the garbage collector treats this owner as absent, and deletes the object.",
     file: "pkg/controller/garbagecollector/garbagecollector.go",
-    labs: ["stuck-terminating"],
+    labs: ["who-deletes"],
   },
 ];
