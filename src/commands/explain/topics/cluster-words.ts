@@ -140,7 +140,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
     text: "The client sends the fields that it cares about, and the API server merges them and remembers who owns which field. `kubectl apply` without --server-side reads the object and sends a POST if there is none; otherwise a PATCH with the difference between the file, the object and an annotation that has what it applied last.",
     see: "kubectl get pods -A --show-managed-fields -o yaml",
     file: "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager/fieldmanager.go",
-    labs: ["request"],
+    labs: ["apply", "request"],
   },
   {
     name: "Deployment",
