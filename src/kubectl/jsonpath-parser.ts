@@ -1,3 +1,5 @@
+import { defined } from "../util/defined.js";
+
 /** One part of an expression. `slice`: from, to, step, as written; one index has `to` one further. */
 export type JsonPathNode =
   | { readonly type: "text"; readonly text: string }
@@ -169,13 +171,10 @@ function sliceOf(text: string): JsonPathNode {
     const digits = part?.replace(":", "") ?? "";
     return digits === "" ? undefined : Number(digits);
   });
-  const node: { type: "slice"; from?: number; to?: number; step?: number } = { type: "slice" };
-  if (from !== undefined) node.from = from;
-  // One index; the last element has no index behind it.
-  if (match[2] === undefined && (from ?? 0) !== -1) node.to = (from ?? 0) + 1;
-  else if (to !== undefined) node.to = to;
-  if (step !== undefined) node.step = step;
-  return node;
+  const isIndex = match[2] === undefined;
+  // The last element has no index behind it.
+  const end = isIndex && from !== -1 ? (from ?? 0) + 1 : to;
+  return { type: "slice", ...defined({ from, to: end, step }) };
 }
 
 /** `U+0025 '%'` */

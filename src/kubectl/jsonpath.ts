@@ -1,3 +1,4 @@
+import { goInterfaceType } from "../apimachinery/scheme/go-text.js";
 import { MessageError } from "../i18n/message-error.js";
 import { isRecord, isSet } from "../util/records.js";
 import { JsonPathError, type JsonPathList, type JsonPathNode, parseJsonPath } from "./jsonpath-parser.js";
@@ -94,7 +95,7 @@ function descendants(value: unknown): readonly unknown[] {
 }
 
 function sliced(value: unknown, slice: Extract<JsonPathNode, { type: "slice" }>): readonly unknown[] {
-  if (!Array.isArray(value)) throw new JsonPathError(`${goType(value)} is not array or slice`);
+  if (!Array.isArray(value)) throw new JsonPathError(`${goInterfaceType(value)} is not array or slice`);
   const { length } = value;
   const absolute = (index: number) => (index < 0 ? index + length : index);
   const from = absolute(slice.from ?? 0);
@@ -145,6 +146,3 @@ function holds(left: unknown, operator: string, right: unknown): boolean {
 }
 
 const printed = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
-
-const GO_TYPES: Readonly<Record<string, string>> = { string: "string", boolean: "bool", number: "int64" };
-const goType = (value: unknown): string => GO_TYPES[typeof value] ?? "map[string]interface {}";

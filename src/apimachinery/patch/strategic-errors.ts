@@ -1,4 +1,4 @@
-import { goFormat } from "../scheme/go-text.js";
+import { goFormat, goInterfaceType } from "../scheme/go-text.js";
 
 /** An invalid strategic merge patch. Mirrors k8s.io/apimachinery/pkg/util/mergepatch/errors.go. */
 export class StrategicPatchError extends Error {
@@ -38,20 +38,4 @@ export function badSetElementOrder(): StrategicPatchError {
 
 export function listOfLists(): StrategicPatchError {
   return new StrategicPatchError("lists of lists are not supported", 422);
-}
-
-/** reflect.TypeOf of a decoded JSON value. */
-export function goInterfaceType(value: unknown): string {
-  if (value === null || value === undefined) return "%!s(<nil>)";
-  if (Array.isArray(value)) return "[]interface {}";
-  switch (typeof value) {
-    case "string":
-      return "string";
-    case "boolean":
-      return "bool";
-    case "number":
-      return Number.isInteger(value) ? "int64" : "float64";
-    default:
-      return "map[string]interface {}";
-  }
 }

@@ -1,14 +1,13 @@
 import { isRecord } from "../../util/records.js";
 import { setOwnValue } from "../own.js";
 import { jsonFields } from "../scheme/catalogue.js";
-import { goFormat } from "../scheme/go-text.js";
+import { goFormat, goInterfaceType } from "../scheme/go-text.js";
 import type { Field, FieldType } from "../scheme/schema.js";
 import {
   badArgType,
   badPrimitiveList,
   badRetainKeys,
   badSetElementOrder,
-  goInterfaceType,
   listOfLists,
   noMergeKey,
   StrategicPatchError,

@@ -58,3 +58,19 @@ export function goKind(value: unknown): "string" | "number" | "bool" | "array" |
   if (kind === "string" || kind === "number" || kind === "object") return kind;
   return "bool";
 }
+
+/** reflect.TypeOf of a decoded JSON value. */
+export function goInterfaceType(value: unknown): string {
+  if (value === null || value === undefined) return "%!s(<nil>)";
+  if (Array.isArray(value)) return "[]interface {}";
+  switch (typeof value) {
+    case "string":
+      return "string";
+    case "boolean":
+      return "bool";
+    case "number":
+      return Number.isInteger(value) ? "int64" : "float64";
+    default:
+      return "map[string]interface {}";
+  }
+}
