@@ -1,7 +1,10 @@
-import { defineConfig } from "vitest/config";
-import { BROWSER_BUNDLE } from "./test/support/browser-bundle.js";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { RUNTIME_PROCESS_VARIABLE, UTILITY_PROCESS_VARIABLE } from "./test/support/runtime-process.js";
 import { SummaryReporter } from "./test/support/summary-reporter.js";
+
+const { BROWSER_BUNDLE } = (await import(new URL("scripts/browser-bundle.mjs", import.meta.url).href)) as {
+  readonly BROWSER_BUNDLE: NonNullable<ViteUserConfig["plugins"]>[number];
+};
 
 /** Real programs, child processes, the whole CLI. */
 const SYSTEM = ["test/integration/**/*.test.ts", "test/**/*.system.test.ts"];

@@ -8,16 +8,10 @@ const LICENSE_FILE = /^(licen[cs]e|copying|notice)/i;
 
 /**
  * Name, version, licence and licence text of each package that has code in the bundle.
- * @param outputs of the bundler's metafile
+ * @param files that have code in the bundle, by their paths
  */
-export async function thirdPartyNotices(outputs) {
-  const folders = new Set();
-  for (const { inputs } of Object.values(outputs)) {
-    for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
-      const [folder] = PACKAGE_FOLDER.exec(path) ?? [];
-      if (folder !== undefined && bytesInOutput > 0) folders.add(folder);
-    }
-  }
+export async function thirdPartyNotices(files) {
+  const folders = new Set(files.flatMap((path) => PACKAGE_FOLDER.exec(path) ?? []));
   const notices = await Promise.all([...folders].map(noticeOf));
   const head = "kubelab contains code of the packages below. Each is used under its own licence.\n";
   return [head, ...notices.sort()].join(`\n${"=".repeat(80)}\n\n`);

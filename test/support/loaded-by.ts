@@ -1,10 +1,11 @@
-import { type BuildOptions, build } from "esbuild";
+import type { OutputChunk } from "rolldown";
 
 const BUNDLE = new URL("../../scripts/bundle.mjs", import.meta.url).href;
 
-/** The source files whose code is loaded with some files of src, and the size of that code. */
+/** The source files whose code is loaded with some files of src, the number of bundled files, and their size. */
 export interface Loaded {
   readonly inputs: ReadonlySet<string>;
+  readonly files: number;
   readonly bytes: number;
 }
 
@@ -13,27 +14,21 @@ export interface Loaded {
  * @param entries paths from the root of the checkout
  */
 export async function loadedBy(entries: readonly string[]): Promise<Loaded> {
-  const { programOptions } = (await import(BUNDLE)) as {
-    programOptions(version: string, processFolder: string): BuildOptions;
+  const { bundleProgram } = (await import(BUNDLE)) as {
+    bundleProgram(input: readonly string[], version: string, processFolder: string): Promise<readonly OutputChunk[]>;
   };
-  const { metafile } = await build({
-    ...programOptions("0", "."),
-    entryPoints: [...entries],
-    outdir: "unused",
-    write: false,
-    metafile: true,
-    logLevel: "silent",
-  });
-  const loaded = new Set<string>();
-  const visit = (name: string) => {
-    if (loaded.has(name)) return;
-    loaded.add(name);
-    for (const { path, kind } of metafile.outputs[name]?.imports ?? []) if (kind === "import-statement") visit(path);
+  const chunks = new Map((await bundleProgram(entries, "0", ".")).map((chunk) => [chunk.fileName, chunk]));
+  const loaded = new Set<OutputChunk>();
+  const visit = (chunk: OutputChunk | undefined) => {
+    if (chunk === undefined || loaded.has(chunk)) return;
+    loaded.add(chunk);
+    for (const name of chunk.imports) visit(chunks.get(name));
   };
-  for (const [name, { entryPoint }] of Object.entries(metafile.outputs)) {
-    if (entries.includes(entryPoint ?? "")) visit(name);
-  }
-  const outputs = [...loaded].flatMap((name) => metafile.outputs[name] ?? []);
-  const kept = outputs.flatMap(({ inputs }) => Object.entries(inputs).filter(([, one]) => one.bytesInOutput > 0));
-  return { inputs: new Set(kept.map(([name]) => name)), bytes: outputs.reduce((sum, one) => sum + one.bytes, 0) };
+  for (const chunk of chunks.values()) if (chunk.isEntry) visit(chunk);
+  const root = new URL("../../", import.meta.url).pathname;
+  return {
+    inputs: new Set([...loaded].flatMap(({ moduleIds }) => moduleIds.map((id) => id.replace(root, "")))),
+    files: loaded.size,
+    bytes: [...loaded].reduce((sum, { code }) => sum + Buffer.byteLength(code), 0),
+  };
 }
