@@ -56,20 +56,21 @@ export function withinMs({ within }: Check): number {
 }
 
 async function evaluateAll(checks: readonly Check[], view: CheckView, signal: AbortSignal): Promise<Verdict> {
-  const seen: { readonly text: string; readonly isRaw: boolean }[] = [];
+  const seen: { readonly text: string; readonly isRaw: boolean; readonly isPrinted: boolean }[] = [];
   const sights: Sight[] = [];
   const tables: StateTable[] = [];
   for (const one of checks) {
     const verdict = await evaluate(one, view, signal);
     if (!verdict.ok) return verdict;
-    seen.push({ text: verdict.seen, isRaw: verdict.isRaw === true });
+    seen.push({ text: verdict.seen, isRaw: verdict.isRaw === true, isPrinted: verdict.isPrinted === true });
     sights.push(...(verdict.sights ?? []));
     tables.push(...(verdict.tables ?? []));
   }
   // What says more than a command and its exit code stands for all.
   const telling = seen.filter((one) => !one.isRaw);
-  const shown = (telling.length === 0 ? seen : telling).map(({ text }) => text).join("; ");
-  return { ok: true, seen: shown, sights, tables, isRaw: telling.length === 0 };
+  const shown = (telling.length === 0 ? seen : telling).map(({ text }) => text).join(view.say("and"));
+  const isPrinted = telling.some((one) => one.isPrinted);
+  return { ok: true, seen: shown, sights, tables, isRaw: telling.length === 0, isPrinted };
 }
 
 async function evaluateAny(checks: readonly Check[], view: CheckView, signal: AbortSignal): Promise<Verdict> {
@@ -81,7 +82,7 @@ async function evaluateAny(checks: readonly Check[], view: CheckView, signal: Ab
   }
   return {
     ok: false,
-    seen: failed.map(({ seen }) => seen).join("; "),
+    seen: failed.map(({ seen }) => seen).join(view.say("and")),
     want: failed.map(({ want }) => want).join(view.say("or")),
     isRaw: failed.some((one) => one.isRaw === true),
     isRawWant: failed.some((one) => one.isRawWant === true),

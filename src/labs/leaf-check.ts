@@ -15,6 +15,8 @@ interface Seen {
   readonly sights?: readonly Sight[];
   /** `seen` only describes a command, or output that a pattern did not match: of use to the lab's author */
   readonly isRaw?: boolean;
+  /** `seen` is a line that a command has printed */
+  readonly isPrinted?: boolean;
   /** the state that the check's command printed */
   readonly tables?: readonly StateTable[];
 }
@@ -69,6 +71,8 @@ async function commandVerdict(
   if (answer !== undefined) {
     return { ok: false, seen: await answerIn({ folder, say }, answer), want, isRawWant: true, tables };
   }
+  const failure = code === exit ? "" : firstLine(stderr) || firstLine(stdout);
+  if (failure !== "") return { ok: false, seen: failure, want, isRawWant: true, tables };
   const shown = code === exit ? said(say, command, stdout + stderr) : seen;
   return { ok: false, seen: shown, want, isRaw: true, isRawWant: true, tables };
 }
@@ -77,10 +81,7 @@ async function commandVerdict(
 async function answerIn({ folder, say }: Pick<CheckView, "folder" | "say">, file: string): Promise<string> {
   const content = await readFile(join(folder, file), "utf8").catch(() => undefined);
   if (content === undefined) return say("answerNone", { file, folder });
-  const line = content
-    .trim()
-    .replace(/\s*\n\s*/g, ", ")
-    .slice(0, MAX_LINE);
+  const line = shortened(content.trim().replace(/\s*\n\s*/g, ", "));
   return line === "" ? say("outputEmpty", { name: file }) : say("answerIs", { file, line });
 }
 
@@ -99,7 +100,8 @@ export function outputVerdict(
   const lines = linesPrinted(result, [pattern])[0] ?? [found];
   return {
     ok: true,
-    seen: lines.join(" ").trim().replace(/\s+/g, " ").slice(0, MAX_LINE),
+    seen: shortened(lines.join(" ").trim().replace(/\s+/g, " ")),
+    isPrinted: true,
     sights: sightOfText(pattern, result),
   };
 }
@@ -223,8 +225,20 @@ async function fileVerdict(check: Extract<LeafCheck, { file: string }>, { folder
 
 const MAX_LINE = 200;
 
+/** Cuts a long line between words. */
+function shortened(line: string): string {
+  if (line.length <= MAX_LINE) return line;
+  const start = line.slice(0, MAX_LINE);
+  return `${start.slice(0, start.lastIndexOf(" ") + 1 || MAX_LINE).trimEnd()} ...`;
+}
+
+/** What a program that fails says first. */
+function firstLine(text: string): string {
+  return shortened(text.trimStart().split("\n")[0]?.trim() ?? "");
+}
+
 /** The last line of an output or a file. */
 function said(say: Say, name: string, text: string): string {
-  const line = text.trimEnd().split("\n").at(-1)?.slice(0, MAX_LINE) ?? "";
+  const line = shortened(text.trimEnd().split("\n").at(-1) ?? "");
   return line === "" ? say("outputEmpty", { name }) : say("outputLast", { name, line });
 }

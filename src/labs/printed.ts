@@ -30,13 +30,25 @@ export function linesPrinted(
   result: CommandResult,
   patterns: readonly string[],
 ): readonly (readonly string[] | undefined)[] {
-  const found = linesWith(printedOn(result, "both"), patterns);
-  if (result.say === undefined) return found;
   const facts = result.facts?.() ?? [];
+  const found = linesWith(printedOn(result, "both"), patterns).map((lines) => wholeLines(lines, facts, result));
+  if (result.say === undefined) return found;
   return patterns.map((pattern, i) => {
     const fact = found[i] === undefined ? factWith(pattern, facts) : undefined;
     return fact === undefined ? found[i] : [firstLine(fact, result)];
   });
+}
+
+/** Completes a sentence that a terminal's width has broken after the part that was looked for. */
+function wholeLines(
+  lines: readonly string[] | undefined,
+  facts: readonly TraceEvent[],
+  { say }: CommandResult,
+): readonly string[] | undefined {
+  if (lines === undefined || facts.length === 0) return lines;
+  const style = say === undefined ? WIDE : { ...WIDE, say };
+  const unbroken = facts.flatMap((fact) => renderEvent(fact, 0, style)).map((line) => line.trim());
+  return lines.map((line) => unbroken.find((one) => one.startsWith(`${line.trim()} `)) ?? line);
 }
 
 /** The first fact whose English text has the pattern. */

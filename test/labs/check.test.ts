@@ -86,6 +86,43 @@ for (const [asked, ok, seen, want] of table) {
   });
 }
 
+describe("what is seen", () => {
+  const failing = (stdout: string, stderr: string): CheckView => ({
+    ...view,
+    run: async () => ({ code: 7, stdout, stderr }),
+  });
+  test("of a command that fails, the first line of its errors, else of its output", async () => {
+    const asked = check.parse({ command: "curl web", matches: "DOCTYPE" });
+    const seenOf = async (stdout: string, stderr: string) => {
+      const { ok, seen, isRaw = false } = await evaluate(asked, failing(stdout, stderr), signal);
+      return [ok, seen, isRaw];
+    };
+    assert.deepEqual(await seenOf("a page\n", "curl: (7) refused\nexit code 7\n"), [false, "curl: (7) refused", false]);
+    assert.deepEqual(await seenOf("\n0 addresses\n", ""), [false, "0 addresses", false]);
+    assert.deepEqual(await seenOf("", ""), [false, "`curl web` ended with exit code 7", true]);
+  });
+  test("a long line is cut between words", async () => {
+    const long = { code: 0, stdout: `x${" word".repeat(60)}\n`, stderr: "" };
+    const { seen } = await evaluate(
+      check.parse({ output: "any", matches: "word" }),
+      { ...view, output: () => long },
+      signal,
+    );
+    assert.match(seen, /^x( word){39} \.\.\.$/);
+  });
+  test("of several checks, in the learner's language", async () => {
+    const both = check.parse({
+      all: [
+        { file: "key", matches: "42" },
+        { output: "join", matches: "two" },
+      ],
+    });
+    const { seen, ...rest } = await evaluate(both, { ...view, say: sayIn("zh") }, signal);
+    assert.match(seen, /42；two three$/);
+    assert.equal(rest.ok && rest.isPrinted, true);
+  });
+});
+
 describe("within", () => {
   const units: readonly (readonly [string | undefined, number])[] = [
     [undefined, 0],

@@ -24,6 +24,12 @@ test("an English run is searched as it was printed", () => {
   ]);
 });
 
+test("a sentence that the terminal has broken is shown whole", () => {
+  const printed = { ...english, stderr: "  0.001 user ◆ renew\n             a quarter has\n             passed\n" };
+  assert.deepEqual(linesPrinted(printed, ["a quarter"]), [["a quarter has passed"]]);
+  assert.deepEqual(linesPrinted({ ...printed, facts: () => [] }, ["a quarter"]), [["             a quarter has"]]);
+});
+
 test("the lines to look at are shown in the learner's language", () => {
   assert.deepEqual(linesPrinted(chinese, ["renew the lease n1", "found", "delete"]), [
     ["0.001 user       ◆ 续租 n1"],
