@@ -102,6 +102,18 @@ suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
     assert.deepEqual([saved(home)?.shown, saved(home)?.best?.shown], [["cure"], 1]);
   });
 
+  test("from there the menu points at the next lab", async () => {
+    const home = homeWith({ done: steps.slice(0, -1) });
+    await using terminal = new Terminal(["learn", "start", LAB], { home, rows: 50 });
+    await terminal.shows(/Step 5 of 5[\s\S]*❯ check/);
+    terminal.press("Down", "Down", "Enter");
+    await terminal.shows(/What now\?\n❯ next lab: /);
+    terminal.press("Down", "Enter");
+    await terminal.shows(/Which lab\?[\s\S]*❯ +i9 /, true);
+    terminal.press("q");
+    await terminal.shows(/ended with 0/);
+  });
+
   test("a finished lab is played again only after a question", async () => {
     const home = homeWith({ done: steps, finishedAtMs: 2 });
     const before = saved(home);

@@ -16,10 +16,13 @@ export interface MenuMaker extends Pick<LearnContext, "library" | "say" | "langu
   readonly context: Pick<LearnContext["context"], "env">;
 }
 
-/** Shows the menu and runs labs and windows until the learner quits. */
-export async function runMenu(env: LearnContext, options: InteractiveOptions): Promise<void> {
+/**
+ * Shows the menu and runs labs and windows until the learner quits.
+ * @param first the lab that is pointed at first; default: the next one
+ */
+export async function runMenu(env: LearnContext, options: InteractiveOptions, first = ""): Promise<void> {
   const { summaries } = env.library;
-  let pointed = "";
+  let pointed = first;
   for (;;) {
     const chosen = await chooseEntry(env, pointed);
     if (chosen === "") return;

@@ -23,8 +23,8 @@ const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'"])+/g;
  * it, so that no terminal breaks it inside a word.
  */
 function typedLines(command: string, width: number): string[] {
-  const whole = `$ ${command}`;
-  if (command.includes("\n") || textWidth(whole) <= width) return whole.split("\n");
+  const whole = `$ ${command.trimEnd()}`;
+  if (whole.includes("\n") || textWidth(whole) <= width) return whole.split("\n");
   const [first = "", ...words] = command.match(WORDS) ?? [];
   return continuedLine([`$ ${first}`, ...words], "   ", width, textWidth);
 }

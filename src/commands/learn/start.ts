@@ -48,10 +48,11 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
     await startDetachedLab(env, lab, flags, () => status(env));
     return env.context.notice(env.say("inBackground", { id: lab.id }));
   }
-  const { playLabs } = await import("./play.js");
-  const { way } = await playLabs(env, lab, flags);
+  const { playableNext, playLabs } = await import("./play.js");
+  const { way, last } = await playLabs(env, lab, flags);
   const { exam: _once, ...forMenu } = others;
-  if (way === "menu") await (await import("./menu.js")).runMenu(env, forMenu);
+  if (way !== "menu") return;
+  await (await import("./menu.js")).runMenu(env, forMenu, (await playableNext(env, last))?.id);
 }
 
 /** @throws LabError USAGE for a lab that needs the embedded cluster */

@@ -54,7 +54,7 @@ describe("a command as a shell shows it", () => {
   });
   test("a short line, a here-document and one long word stay as they are", () => {
     assert.deepEqual(shown("kubectl get nodes"), ["$ kubectl get nodes"]);
-    assert.deepEqual(shown("cat <<EOF\nx\nEOF"), ["$ cat <<EOF", "x", "EOF"]);
+    assert.deepEqual(shown("cat <<EOF\nx\nEOF\n"), ["$ cat <<EOF", "x", "EOF"]);
     assert.deepEqual(shown(`sh -c '${"x ".repeat(60)}'`), ["$ sh -c \\", `   '${"x ".repeat(60)}'`]);
   });
 });
