@@ -45,6 +45,13 @@ test("a body is no sentence", () => {
   assert.equal(say(body), body);
 });
 
+test("a request through the API server, with its URL", async () => {
+  const chinese = await sentencesIn("zh");
+  const what = "ask the kubelet: POST https://localhost:1/exec/default/web/main?command=date";
+  assert.equal(chinese?.say(what), "询问 kubelet：POST https://localhost:1/exec/default/web/main?command=date");
+  assert.equal(chinese?.say("connection"), "连接");
+});
+
 test("English needs no catalogue", async () => {
   assert.equal(await sentencesIn("en"), undefined);
   assert.match((await sentencesIn("zh"))?.say("delete pod default/web") ?? "", /^删除/);

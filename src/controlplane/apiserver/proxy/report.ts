@@ -35,10 +35,11 @@ export function reportAsked(
   const where = `node ${info.nodeName} has ${info.addressType} ${info.host}`;
   const why = `${username} may ${verb} ${resource}/${subresource}; ${where}`;
   const kubelet = `${info.scheme}://${info.address}`;
-  const asked = podUrl === undefined ? `the kubelet: ${method} ${kubelet}` : `the pod: ${method} ${podUrl}`;
-  const what = info.mayDial
-    ? `ask ${asked}${path}${podUrl === undefined ? "" : ` through a port-forward of ${kubelet}`}`
-    : `do not dial ${info.address}: it is not an address of this machine`;
+  const asked =
+    podUrl === undefined
+      ? `ask the kubelet: ${method} ${kubelet}${path}`
+      : `ask the pod: ${method} ${podUrl}${path} through a port-forward of ${kubelet}`;
+  const what = info.mayDial ? asked : `do not dial ${info.address}: it is not an address of this machine`;
   const fact = { kind: "decision", what, why, upstream: SUBRESOURCES, auditId: exchange.auditId } as const;
   return { causedBy: trace.emit(fact, { actor: "apiserver", level }).id };
 }
