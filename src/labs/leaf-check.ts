@@ -100,7 +100,7 @@ export function outputVerdict(
   const lines = linesPrinted(result, [pattern])[0] ?? [found];
   return {
     ok: true,
-    seen: shortened(lines.join(" ").trim().replace(/\s+/g, " ")),
+    seen: shortened(lines.join(" ").trim().replace(/\s+/g, " "), found.replace(/\s+/g, " ")),
     isPrinted: true,
     sights: sightOfText(pattern, result),
   };
@@ -225,9 +225,14 @@ async function fileVerdict(check: Extract<LeafCheck, { file: string }>, { folder
 
 const MAX_LINE = 200;
 
-/** Cuts a long line between words. */
-function shortened(line: string): string {
+/** Cuts a long line between words. @param match the part to keep, if it fits */
+function shortened(line: string, match = ""): string {
   if (line.length <= MAX_LINE) return line;
+  const end = line.indexOf(match) + match.length;
+  if (end > MAX_LINE && match.length <= MAX_LINE) {
+    const before = line.slice(end - MAX_LINE, end).replace(/^\S*\s/, "");
+    return `... ${before}${end < line.length ? " ..." : ""}`;
+  }
   const start = line.slice(0, MAX_LINE);
   return `${start.slice(0, start.lastIndexOf(" ") + 1 || MAX_LINE).trimEnd()} ...`;
 }

@@ -129,7 +129,8 @@ export class ControllerRefManager<T extends KubeObject> {
     const { resource } = this.options;
     const func =
       verb === "adopt" ? "ClaimObject, ownerRefControllerPatch" : "ClaimObject, deleteOwnerRefStrategicMergePatch";
-    const what = `${verb} ${object.kind} ${keyOf(object)}`;
+    const key = keyOf(object);
+    const what = verb === "adopt" ? `adopt ${object.kind} ${key}` : `release ${object.kind} ${key}`;
     const cause = asController(trace, { kind: "decision", what, why, upstream: { file: FILE, func } });
     const { namespace } = object.metadata;
     return trace.because(cause, () => client.modify<T>(resource, namespace, nameOf(object), change));
