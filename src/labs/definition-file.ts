@@ -17,7 +17,8 @@ export function parseDefinition(yaml: string, say: Say): DefinitionFile {
   const lineCounter = new LineCounter();
   const document = parseDocument(yaml, { lineCounter });
   if (document.errors.length > 0) {
-    const problems = document.errors.map((error) => {
+    // The parser stumbles over everything that follows the first error.
+    const problems = document.errors.slice(0, 1).map((error) => {
       const detail = (error.message.split("\n")[0] ?? error.code).replace(/ at line \d+, column \d+:?$/, "");
       return { line: lineCounter.linePos(error.pos[0]).line, message: say("labNoYaml", { detail }) };
     });

@@ -27,6 +27,12 @@ test("a lab for any cluster says what it makes, or that it makes nothing", async
   }
 });
 
+test("of broken YAML only the first error is reported: the others follow from it", async () => {
+  const yaml = TINY_YAML.replace("- run: kubelab lab begin", '- { run: sh -c "a {{node}}" }');
+  const { problems } = await compileTiny({ "lab.yaml": yaml });
+  assert.equal(problems.length, 1, JSON.stringify(problems));
+});
+
 describe("a mistake is found, with its file and line", () => {
   const table: readonly (readonly [keyof LabFiles, string, string, RegExp, number | undefined])[] = [
     // file, what stands there, what is put in its place, the message, the line
