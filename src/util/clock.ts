@@ -154,15 +154,15 @@ class WallTimer implements Timer {
     readonly wakers: Set<() => void>,
     readonly onTime: () => void,
   ) {
-    this.#handle = setTimeout(this.#look, Math.min(ms, MAX_TIMER_MS));
+    this.#handle = setTimeout(this.#look, Math.min(Math.ceil(ms), MAX_TIMER_MS));
     wakers.add(this.#look);
   }
 
   readonly #look = (): void => {
     clearTimeout(this.#handle);
     const ms = this.leftMs();
-    // Timers can fire a fraction of a millisecond early.
-    if (ms >= 1) this.#handle = setTimeout(this.#look, Math.min(ms, MAX_TIMER_MS));
+    // setTimeout drops fractions of a millisecond, so it can fire early. A loop that counts ticks would count one twice.
+    if (ms > 0) this.#handle = setTimeout(this.#look, Math.min(Math.ceil(ms), MAX_TIMER_MS));
     else {
       this.stop();
       this.onTime();

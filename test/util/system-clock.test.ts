@@ -43,6 +43,18 @@ test("sleepers wait for their remaining time at the new speed", async () => {
   assert.equal(vi.getTimerCount(), 0);
 });
 
+test.each([1, 3, 4, 7, 80])("at speed %d, no timer fires before its time", async (speed) => {
+  const clock = new SystemClock(speed);
+  const early: number[] = [];
+  for (let ms = 1; ms <= 100; ms++) {
+    const untilMs = clock.now() + ms;
+    clock.timer(ms, () => clock.now() < untilMs && early.push(ms));
+  }
+  await vi.advanceTimersByTimeAsync(200);
+  assert.deepEqual(early, []);
+  assert.equal(vi.getTimerCount(), 0);
+});
+
 test.each([0, 3_600_000, -3_600_000])(
   "a clock that follows an older reading shows the same time, also when the machine's time has jumped by %d ms",
   async (jumpMs) => {
