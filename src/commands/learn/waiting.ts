@@ -50,7 +50,9 @@ export class WaitingLine {
     this.#reportedAtMs = -Infinity;
   }
 
-  #text({ want, seen, leftMs }: Waiting): string {
+  #text({ want: goal, seen, leftMs }: Waiting): string {
+    // One line has no room for Markdown.
+    const want = goal.replaceAll("`", "");
     const seconds = Math.ceil(leftMs / 1000);
     return seen === ""
       ? this.env.say("waitingBlind", { want, seconds })
