@@ -32,6 +32,10 @@ const FOUND = [
   ["static-pod", "static pod"],
   ["ca-hash", "CA hash"],
   ["v1alpha2", "CRI"],
+  ["log rotation", "container log"],
+  ["finalizers", "finalizer"],
+  ["apply", "server-side apply"],
+  ["oom_score_adj", "QoS class"],
   ["what happens without the API server", "API server unreachable"],
 ] as const;
 for (const [asked, want] of FOUND) {

@@ -114,7 +114,8 @@ export const CLUSTER_WORDS: readonly Topic[] = [
   },
   {
     name: "finalizer",
-    text: "A name in metadata.finalizers that keeps an object alive after its deletion has begun, until the one who set it has cleaned up and removes it. If that controller is gone, the object stays Terminating for ever.",
+    also: ["finalizers"],
+    text: "A name in metadata.finalizers that keeps an object alive after its deletion has begun, until the one who set it has cleaned up and removes it. If that controller is gone, the object stays Terminating forever.",
     see: "kubectl get pods,namespaces -A -o 'custom-columns=NAME:.metadata.name,FINALIZERS:.metadata.finalizers'",
     file: META,
     labs: ["stuck-terminating", "namespace-terminating"],
@@ -136,7 +137,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
   },
   {
     name: "server-side apply",
-    also: ["managedFields", "kubectl apply"],
+    also: ["apply", "managedFields", "kubectl apply", "last-applied-configuration"],
     text: "The client sends the fields that it cares about, and the API server merges them and remembers who owns which field. `kubectl apply` without --server-side reads the object and sends a POST if there is none; otherwise a PATCH with the difference between the file, the object and an annotation that has what it applied last.",
     see: "kubectl get pods -A --show-managed-fields -o yaml",
     file: "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager/fieldmanager.go",

@@ -162,6 +162,14 @@ export const KUBELET_EVENTS: readonly Topic[] = [
     labs: ["garbage"],
   },
   {
+    name: "container log",
+    also: ["kubectl logs", "log rotation", "containerLogMaxSize"],
+    text: "A file of each container on its node, which the runtime writes and the kubelet rotates by size. `kubectl logs` reads only the file in use, and with --previous that of the last dead container. The log is removed together with its container.",
+    see: "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,RESTARTS:.status.containerStatuses[*].restartCount'",
+    file: "pkg/kubelet/logs/container_log_manager.go",
+    labs: ["garbage", "logs-port-forward"],
+  },
+  {
     name: "ContainerGCFailed",
     text: "The kubelet could not remove old containers, sandboxes or logs, because the runtime or the file system refused. The next attempt follows a minute later.",
     file: KUBELET,

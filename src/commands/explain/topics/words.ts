@@ -199,7 +199,7 @@ export const NODE_WORDS: readonly Topic[] = [
   },
   {
     name: "QoS class",
-    also: ["Guaranteed", "Burstable", "BestEffort"],
+    also: ["Guaranteed", "Burstable", "BestEffort", "oom_score_adj"],
     text: "Follows from requests and limits: Guaranteed if they are equal for every container, BestEffort if there are none, Burstable otherwise. It decides cgroups and the kernel's choice when memory runs out (oom_score_adj).",
     see: "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,QOS:.status.qosClass'",
     file: "pkg/apis/core/v1/helper/qos/qos.go",
