@@ -145,14 +145,26 @@ function lastDeletion(graph: TraceGraph, isMeant: (subject: string) => boolean):
   return graph.events.findLast((one) => one.kind === "state" && one.what === "deleted" && isMeant(one.subject));
 }
 
-/** Of a long chain: its ends, where one actor hands over to the next, and the last facts before the end. */
+/** Of a long chain: its ends, what each actor decided before it handed over to the next, and the last facts before the end. */
 function mostTelling(chain: readonly TraceEvent[]): readonly TraceEvent[] {
   if (chain.length <= MAX_FACTS) return chain;
   const kept = new Set([chain[0], chain.at(-1)]);
   const shown = chain.filter(({ level }) => level <= 2);
-  const handovers = shown.filter((one) => chain[chain.indexOf(one) + 1]?.actor !== one.actor);
+  const handovers = chain.flatMap((one, i) => {
+    if (one.level > 2 || chain[i + 1]?.actor === one.actor) return [];
+    return [decisionBefore(chain, i) ?? one];
+  });
   for (const one of [...handovers.toReversed(), ...shown.toReversed()]) if (kept.size < MAX_FACTS) kept.add(one);
   return chain.filter((one) => kept.has(one));
+}
+
+/** The last decision of the actor that hands over at `end`: it says more than the request that carries it out. */
+function decisionBefore(chain: readonly TraceEvent[], end: number): TraceEvent | undefined {
+  for (let i = end; chain[i]?.actor === chain[end]?.actor; i--) {
+    const one = chain[i];
+    if (one?.kind === "decision" && one.level <= 2) return one;
+  }
+  return undefined;
 }
 
 interface PathParts {

@@ -178,6 +178,22 @@ test("of a long chain five facts: its ends, where an actor hands over, what came
   assert.deepEqual(whats, ["apply", "scheduler 4", "kubelet 3", "kubelet 4", "stored"]);
 });
 
+test("of an actor that decides and then writes, the decision", async () => {
+  const { decide, store, facts, emit } = cluster();
+  let cause = (await decide("user", "apply")).id;
+  for (const name of ["deployment", "replicaset", "pod"]) {
+    const decided = await decide("controller", `create ${name}`, cause);
+    const request = { kind: "request", method: "POST", path: `/${name}`, server: "https://h", status: 201 } as const;
+    const options = { actor: "controller", level: 2, causedBy: decided.id } as const;
+    const posted = await emit({ ...request, durationMs: 1, identity: "c", auditId: name }, options);
+    await store(`${name} default/web`, `${name}@1`, posted.id);
+    cause = `${name}@1`;
+  }
+  const evidence = evidenceFor(sightOf(pod("pod", "1")), facts.since());
+  const whats = evidence?.facts.map((one) => ("what" in one ? one.what : one.kind));
+  assert.deepEqual(whats, ["apply", "create deployment", "create replicaset", "create pod", "stored"]);
+});
+
 test("what the lab's own reads cause is not kept", async () => {
   const { facts, decide } = cluster();
   await decide("apiserver", "allowed", facts.reads.newId());
