@@ -158,11 +158,11 @@ function mostTelling(chain: readonly TraceEvent[]): readonly TraceEvent[] {
   return chain.filter((one) => kept.has(one));
 }
 
-/** The last decision of the actor that hands over at `end`: it says more than the request that carries it out. */
+/** What the actor that hands over at `end` decided, or reported, last: it says more than the request that carries it out. */
 function decisionBefore(chain: readonly TraceEvent[], end: number): TraceEvent | undefined {
   for (let i = end; chain[i]?.actor === chain[end]?.actor; i--) {
     const one = chain[i];
-    if (one?.kind === "decision" && one.level <= 2) return one;
+    if ((one?.kind === "decision" || one?.kind === "event") && one.level <= 2) return one;
   }
   return undefined;
 }

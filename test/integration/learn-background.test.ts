@@ -54,10 +54,10 @@ suiteNeeding(["kubectl", "openssl"], "a check that takes time", () => {
     assert.equal(once.code, 1);
     assert.match(once.stdout, /not yet\n +now: [\s\S]*\n +goal: /);
     assert.match(once.stderr, /It may take up to 60 s of the lab's time: kubelab learn check --wait\n/);
-    assert.doesNotMatch(once.stderr, /waiting for/);
+    assert.doesNotMatch(once.stderr, /waiting for:/);
     const waited = await learner.type("check --wait");
     assert.equal(waited.code, 1);
-    assert.match(waited.stderr, /waiting for /);
+    assert.match(waited.stderr, /waiting for: /);
     assert.doesNotMatch(waited.stderr, /It may take/);
   });
 });
