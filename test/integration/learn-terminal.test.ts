@@ -43,7 +43,8 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     await terminal.shows(/❯ show the picture of the step/);
     terminal.press("Enter");
     await terminal.shows(/The picture of the step: file:[\s\S]*❯ continue/);
-    terminal.press("p");
+    // A letter more in the same input changes nothing.
+    terminal.press("px");
     await terminal.shows(/(The picture of the step: file:[\s\S]*){2}❯ continue[\s\S]*p shows the picture/);
     for (let presses = 0; presses < 3; presses++) terminal.press("Down");
     await terminal.shows(/❯ leave the lab/);
@@ -125,13 +126,13 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     terminal.press("Enter");
     await terminal.shows(/not yet[\s\S]*❯ check\s+wait for it: up to \d+ s of the lab's time/);
     terminal.press("Down", "Enter");
-    await terminal.shows(/waiting for .*\(\+ -: speed of time, Esc: stop waiting\)/);
+    await terminal.shows(/waiting for: .*\(\+ -: speed of time, Esc: stop waiting\)/);
     terminal.press("+");
     await terminal.shows(/time runs 2x/);
     terminal.press("Escape");
     await terminal.shows(/time runs 2x[\s\S]*not yet[\s\S]*❯ check\s+wait for it/);
     terminal.press("Down", "Enter");
-    await terminal.shows(/wait for it[^\n]*\n[^❯]*waiting for /);
+    await terminal.shows(/wait for it[^\n]*\n[^❯]*waiting for: /);
     terminal.press("C-c");
     assert.match(await terminal.shows(/ended with \d+/), /ended with 130/);
     assert.deepEqual(labFolders(), before);

@@ -76,6 +76,8 @@ export async function choose(
   let pressed: ChoiceKey | undefined;
   // The prompt itself moves to the choice that begins with a letter.
   const press = (letter: string | undefined) => {
+    // More letters of the same input can follow before the prompt ends.
+    if (pressed !== undefined) return;
     pressed = keys.find(({ key }) => key === letter);
     if (pressed === undefined) return;
     context.clearPromptOnDone = true;
