@@ -10,12 +10,10 @@ const MAX_NAMED = 10;
 /** Describes a cycle: the nodes that each plugin filtered out, the scores of the others, and the chosen node. Pure. */
 export function explain(profile: Profile, key: string, result: ScheduleResult): DecisionFact {
   const parts: string[] = [];
-  let what = `no node for ${key}`;
   if (result.outcome === "no-nodes") {
     parts.push("there are no nodes");
   } else {
     if (result.outcome === "fits") {
-      what = `${key} goes to ${result.nodeName}`;
       const unchecked = result.allNodes - result.feasible.length - result.rejections.size;
       const alone = unchecked === 0 ? "it is the only node that fits" : "it fits";
       parts.push(result.scores.length === 0 ? alone : scores(profile, result.scores));
@@ -23,6 +21,7 @@ export function explain(profile: Profile, key: string, result: ScheduleResult): 
     }
     parts.push(...filtered(result.rejections));
   }
+  const what = result.outcome === "fits" ? `${key} goes to ${result.nodeName}` : `no node for ${key}`;
   return { kind: "decision", what, why: parts.join("; "), upstream: UPSTREAM };
 }
 
