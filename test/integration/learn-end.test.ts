@@ -72,15 +72,24 @@ suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
     const home = homeWith({ done: steps.slice(0, 1) });
     await using terminal = new Terminal(["learn", "start", LAB, "--exam", "9"], { home });
     const first = await terminal.shows(/Step 1 of 5[\s\S]*What now\? \(9 min left\)[\s\S]*hand in and leave/, true);
-    assert.match(first, /An exam: 9 minutes, no hints/);
+    assert.match(first, /an exam: 9 min, no hints/);
     assert.doesNotMatch(first, /give me a hint|show me/);
     terminal.press("End");
     terminal.press("Down", "Down", "Down");
     await terminal.shows(/❯ hand in and leave/);
     terminal.press("Enter");
     await terminal.shows(
-      /Exam: 0 of 30 points in 1 of 9 minutes\.\nNot finished: 5 of 5 steps are open\.[\s\S]*ended with 1/,
+      /Exam: 0 of 30 points, 1 of 9 min used\.\nNot finished: 5 of 5 steps left\.[\s\S]*ended with 1/,
     );
+    assert.equal(saved(home)?.exam?.isFinished, false);
+  });
+
+  test("Ctrl-C hands an exam in", async () => {
+    const home = homeWith({ done: [] });
+    await using terminal = new Terminal(["learn", "start", LAB, "--exam", "9"], { home });
+    await terminal.shows(/Step 1 of 5[\s\S]*What now\? \(9 min left\)/, true);
+    terminal.press("C-c");
+    await terminal.shows(/Exam: 0 of 30 points, 1 of 9 min used\.[\s\S]*ended with 130/);
     assert.equal(saved(home)?.exam?.isFinished, false);
   });
 

@@ -64,7 +64,7 @@ export async function endExam(env: LearnContext, lab: LabSummary, time: ExamTime
   }
 }
 
-/** `exam: 30 of 50 points in 7 of 12 minutes` */
+/** `Exam: 30 of 50 points, 7 of 12 min used.` */
 export function examInWords({ points, mostPoints, usedMs, minutes }: ExamResult, say: LearnContext["say"]): string {
   return say("examResult", { points, most: mostPoints, used: Math.ceil(usedMs / MINUTE_MS), minutes });
 }

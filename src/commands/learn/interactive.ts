@@ -61,6 +61,7 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
   const minutes = options.exam === true ? lab.minutes : options.exam;
   using exam = minutes === undefined ? undefined : new ExamTime(env.wall, minutes);
   if (exam !== undefined) context.notice(say("examBegins", { minutes: exam.minutes }));
+  let interruption: unknown;
   try {
     while (open.session.step !== undefined) {
       open.session.present();
@@ -69,13 +70,16 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
       if (!(await runStep(env, { session, environment, reporter, exam }))) break;
     }
   } catch (error) {
-    if (exam?.signal.aborted !== true || context.signal.aborted) throw error;
-    context.notice(`\n${say("examOver")}`);
+    if (exam === undefined) throw error;
+    // Ctrl-C hands an exam in: leaving it always leaves a result.
+    if (!exam.signal.aborted || context.signal.aborted) interruption = error;
+    else context.notice(`\n${say("examOver")}`);
   } finally {
     reporter.stop();
     await open.written();
   }
   if (exam !== undefined) await endExam(env, lab, exam);
+  if (interruption !== undefined) throw interruption;
   const done = (await store.of(lab))?.done.length ?? 0;
   if (open.session.step === undefined) return true;
   if (exam !== undefined) return false;

@@ -127,7 +127,7 @@ describe("the report in words", () => {
   });
   test("an exam has a line of its own", () => {
     const exam = { atMs: 9, minutes: 12, usedMs: 61_000, points: 10, mostPoints: 20, isFinished: false };
-    assert.equal(words({ one: begun({ exam }) })[5], "one: Exam: 10 of 20 points in 2 of 12 minutes.");
+    assert.equal(words({ one: begun({ exam }) })[5], "one: Exam: 10 of 20 points, 2 of 12 min used.");
   });
   test("nothing is begun: how to begin", () => {
     assert.deepEqual(words({}), ["0 of 3 labs done.", "Begin with: kubelab learn"]);
