@@ -20,8 +20,12 @@ export function issueWords(issue: RawIssue): string | undefined {
     case "invalid_type":
       if (issue.input === undefined) return worded("issueMissing", { expected: String(issue.expected) });
       return worded("issueType", { expected: String(issue.expected), found: typeOf(issue.input) });
-    case "invalid_value":
-      return worded("issueValue", { names: list(issue.values), found: JSON.stringify(issue.input) ?? "-" });
+    case "invalid_value": {
+      const found = JSON.stringify(issue.input) ?? "-";
+      const [only, ...others] = Array.isArray(issue.values) ? issue.values : [];
+      if (others.length === 0) return worded("issueOnly", { expected: String(only), found });
+      return worded("issueValue", { names: list(issue.values), found });
+    }
     case "unrecognized_keys":
       return worded("issueKeys", { names: list(issue.keys) });
     case "too_small":

@@ -263,6 +263,11 @@ describe("what breaks the schema hides no other mistake, and makes none", () => 
       ],
     ],
     [
+      "another format",
+      { "lab.yaml": TINY_YAML.replace("format: 1", "format: 2") },
+      ["lab.yaml:1: format: expected 1, found 2"],
+    ],
+    [
       "no steps at all",
       { "lab.yaml": "format: 1\nid: tiny\n", "en.md": TINY_EN.replace("### afterwards", "### later") },
       [`en.md:${lineOf("en.md", "### afterwards")}: unknown heading later`, "lab.yaml:1: begin", "lab.yaml:1: kind"],
