@@ -1,11 +1,12 @@
 import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../apimachinery/api/meta.js";
 import { isPathSegmentName } from "../../../apimachinery/api/names.js";
+import { humanDuration } from "../../../apimachinery/duration.js";
 import { rfc3339 } from "../../../apimachinery/time.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import { defined } from "../../../util/defined.js";
 import type { Strategy, StrategyContext } from "../definition.js";
-import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf } from "./cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf } from "./cells.js";
 import { validateCsr, validateCsrUpdate } from "./csr-validation.js";
 import { row, statusOf } from "./rows.js";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "vitest";
 import type { KubeObject } from "../../../../src/apimachinery/api/meta.js";
+import { humanDuration } from "../../../../src/apimachinery/duration.js";
 import type { ResourceDefinition, TableColumn } from "../../../../src/controlplane/registry/definition.js";
-import { humanDuration } from "../../../../src/controlplane/registry/resources/cells.js";
 import { RESOURCES } from "../../../../src/controlplane/registry/table.js";
 import { MISSING_RECORDINGS, recorded } from "../../../support/recordings.js";
 

@@ -1,4 +1,5 @@
 import type { V1Job } from "@kubernetes/client-node";
+import { humanDuration } from "../../../../apimachinery/duration.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { factFor } from "../../../../release/facts.js";
 import type { Strategy, StrategyContext, TableDefinition } from "../../definition.js";
@@ -8,7 +9,6 @@ import {
   column,
   containerCells,
   formatLabelSelector,
-  humanDuration,
   NAME_COLUMN,
   nameOf,
   timeMs,

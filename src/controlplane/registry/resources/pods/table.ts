@@ -5,10 +5,11 @@ import type {
   V1ContainerStatus,
   V1PodStatus,
 } from "../../../../apimachinery/api/pod.js";
+import { humanDuration } from "../../../../apimachinery/duration.js";
 import type { Wire } from "../../../../apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
 import type { TableDefinition, TableRowCondition } from "../../definition.js";
-import { AGE_COLUMN, ageOf, column, humanDuration, NAME_COLUMN, NONE, nameOf, orNone, timeMs } from "../cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf, orNone, timeMs } from "../cells.js";
 import { isGated } from "./scheduling-gates.js";
 
 /** The columns of `kubectl get pods`. Mirrors printPod in pkg/printers/internalversion/printers.go. */
