@@ -21,7 +21,7 @@ export function isSuccess(response: KubeResponse): boolean {
 }
 
 /**
- * The LabError for an unsuccessful response.
+ * The LabError for an unsuccessful response; its cause is the Status, if there is one.
  * @param request `GET /api/v1/nodes/n1`
  */
 export function refusal(response: KubeResponse, request: string, identity: string): LabError {
@@ -31,7 +31,7 @@ export function refusal(response: KubeResponse, request: string, identity: strin
     response.status === 401
       ? `the API server does not accept the credential (${identity}): 401 ${message}`
       : `${request} was refused: ${response.status} ${message}`;
-  return new LabError(code, text, hint);
+  return new LabError(code, text, hint, isStatus(response.body) ? { cause: response.body } : {});
 }
 
 /** The API server's text for all authorizers (RBAC, Node, Webhook); admission uses other texts. */

@@ -41,7 +41,7 @@ export interface KubeRequest {
   /** sent as JSON */
   readonly body?: unknown;
   /** default `application/json` */
-  readonly contentType?: PatchType | "application/json";
+  readonly contentType?: PatchType | "application/apply-patch+yaml" | "application/json";
   /** wall-clock ms, default 30 000 */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
