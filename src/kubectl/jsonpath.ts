@@ -20,6 +20,15 @@ export function executeJsonPath(template: string, root: unknown): string {
   }
 }
 
+/**
+ * The values that one expression finds: `.metadata.name`, also without its dot or in braces.
+ * Mirrors RelaxedJSONPathExpression in staging/src/k8s.io/kubectl/pkg/cmd/get/customcolumn.go.
+ */
+export function findValues(expression: string, root: unknown): readonly unknown[] {
+  const path = expression.replace(/^\{|\}$/g, "").replace(/^(?=[^.[])/, ".");
+  return parseJsonPath(`{${path}}`).flatMap((list) => evaluate(list, [root]));
+}
+
 function execute(template: string, root: unknown): string {
   const lists = parseJsonPath(template);
   const run = (from: number, to: number, current: unknown): string => {

@@ -1,7 +1,9 @@
 import type { KubeObject } from "../apimachinery/api/meta.js";
+import { goFormat } from "../apimachinery/scheme/go-text.js";
 import { stringify } from "../util/yaml.js";
-import { unknown } from "./arguments.js";
-import { executeJsonPath } from "./jsonpath.js";
+import { unknown } from "./flags.js";
+import { executeJsonPath, findValues } from "./jsonpath.js";
+import { alignTabs, TABLE_TABS } from "./tab-writer.js";
 
 /** The server's response to `as=Table`. */
 export interface Table {
@@ -9,31 +11,40 @@ export interface Table {
   readonly rows: readonly { readonly cells: readonly unknown[]; readonly object?: KubeObject }[];
 }
 
-/** Formats a table like kubectl, with three spaces between columns. */
-export function tableText(
-  { columnDefinitions, rows }: Table,
-  options: { wide: boolean; headers: boolean; namespaces: boolean },
-): string {
-  const shown = columnDefinitions.flatMap(({ priority }, i) => (priority === 0 || options.wide ? [i] : []));
-  const lines = rows.map(({ cells, object }) => [
-    ...(options.namespaces ? [object?.metadata?.namespace ?? ""] : []),
-    ...shown.map((i) => String(cells[i] ?? "")),
-  ]);
-  const head = [
-    ...(options.namespaces ? ["NAMESPACE"] : []),
-    ...shown.map((i) => columnDefinitions[i]?.name.toUpperCase() ?? ""),
-  ];
-  const all = options.headers ? [head, ...lines] : lines;
-  const widths = head.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0)));
-  return all
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd((widths[column] ?? 0) + 3))
-        .join("")
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
-    .join("");
+export interface TableOptions {
+  readonly wide?: boolean;
+  readonly headers?: boolean;
+  /** a column before the others */
+  readonly namespaces?: boolean;
+  /** a column after the others */
+  readonly labels?: boolean;
+  /** stands before names: `pod/` */
+  readonly prefix?: string;
+}
+
+/** Formats a table. Mirrors k8s.io/cli-runtime/pkg/printers/tableprinter.go (printTable). */
+export function tableText({ columnDefinitions, rows }: Table, options: TableOptions): string {
+  const { wide = false, headers = true, namespaces = false, labels = false, prefix = "" } = options;
+  const shown = columnDefinitions.flatMap(({ priority }, i) => (priority === 0 || wide ? [i] : []));
+  const line = (namespace: string, cell: (column: number) => string, last: string) =>
+    [...(namespaces ? [namespace] : []), ...shown.map(cell), ...(labels ? [last] : [])].join("\t");
+  const lines = rows.map(({ cells, object }) => {
+    const name = (i: number) => (i === shown[0] ? prefix : "") + String(cells[i] ?? "");
+    return line(object?.metadata?.namespace ?? "", name, labelsText(object?.metadata?.labels));
+  });
+  const head = line("NAMESPACE", (i) => columnDefinitions[i]?.name.toUpperCase() ?? "", "LABELS");
+  return rowsText(headers ? [head, ...lines] : lines);
+}
+
+/** Formats rows whose cells are separated by tabs. */
+export function rowsText(rows: readonly string[]): string {
+  return alignTabs(rows.map((row) => `${row}\n`).join(""), TABLE_TABS);
+}
+
+/** `a=b,c=d`. Mirrors FormatLabels in k8s.io/apimachinery/pkg/labels/labels.go. */
+export function labelsText(labels: Readonly<Record<string, string>> | undefined): string {
+  const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? "<none>" : pairs.sort().join(",");
 }
 
 /** Formats objects as `-o` requests. @throws LabError USAGE */
@@ -57,15 +68,15 @@ function sorted(value: unknown): unknown {
   );
 }
 
+/** Mirrors staging/src/k8s.io/kubectl/pkg/cmd/get/customcolumn.go. */
 function customColumns(value: unknown, spec: string): string {
   const columns = spec.split(",").map((column) => {
     const at = column.indexOf(":");
-    return { name: column.slice(0, at), path: `{${column.slice(at + 1).replace(/^\{|\}$/g, "")}}` };
+    return { name: column.slice(0, at), path: column.slice(at + 1) };
   });
   const { items } = value as { readonly items?: readonly unknown[] };
-  const rows = (items ?? [value]).map((item) => ({
-    cells: columns.map(({ path }) => executeJsonPath(path, item) || "<none>"),
-  }));
-  const columnDefinitions = columns.map(({ name }) => ({ name, priority: 0 }));
-  return tableText({ columnDefinitions, rows }, { wide: false, headers: true, namespaces: false });
+  const rows = (items ?? [value]).map((item) =>
+    columns.map(({ path }) => findValues(path, item).map(goFormat).join(",") || "<none>").join("\t"),
+  );
+  return rowsText([columns.map(({ name }) => name).join("\t"), ...rows]);
 }

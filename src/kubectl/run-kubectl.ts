@@ -7,35 +7,18 @@ import { languageOf } from "../i18n/language.js";
 import { localized, MessageError } from "../i18n/message-error.js";
 import { Trace } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
-import { LabError } from "../util/errors.js";
-import { auth, config } from "./access.js";
-import { type KubectlLine, parseLine, text, unknown } from "./arguments.js";
-import { editConfig } from "./edit-config.js";
-import { describe, get } from "./read.js";
+import { editConfig } from "./cmd/config.js";
+import { reportRefusal } from "./errors.js";
+import { parseLine, text } from "./flags.js";
+import { requestLines } from "./request-lines.js";
 import type { KubectlContext, Session } from "./session.js";
-import { certificate, cordon, logs, mark, remove, run, taint, writeFiles } from "./write.js";
+import { VERBS } from "./verbs.js";
 
-type Verb = (session: Session, line: KubectlLine) => Promise<string>;
-
-const VERBS: Readonly<Record<string, Verb>> = {
-  get,
-  describe,
-  create: writeFiles,
-  apply: writeFiles,
-  replace: writeFiles,
-  run,
-  delete: remove,
-  label: (session, line) => mark(session, line, "labels"),
-  annotate: (session, line) => mark(session, line, "annotations"),
-  taint,
-  cordon,
-  uncordon: cordon,
-  certificate,
-  logs,
-  auth,
-  config,
-};
-
+const FLAGS = Object.fromEntries(Object.entries(VERBS).map(([verb, { flags }]) => [verb, flags]));
+/** The API server derives the manager of fields from it, and a lab finds kubectl's requests by it. */
+const USER_AGENT = "kubectl/v1.25.0 (kubelab)";
+/** The `-v` from which kubectl prints its requests. */
+const REQUESTS_LEVEL = 6;
 const AS_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 /**
@@ -50,20 +33,15 @@ export async function runKubectl(context: KubectlContext, argv: readonly string[
 }
 
 async function runLine(context: KubectlContext, argv: readonly string[]): Promise<void> {
-  // `delete` waits by default.
-  const line = parseLine(
-    argv[0] === "delete" && !argv.some((word) => word.startsWith("--wait")) ? [...argv, "--wait"] : argv,
-  );
-  if (line.verb === "exec") return execInPod(context, line);
-  const verb = VERBS[line.verb];
-  if (verb === undefined) throw unknown(line.verb);
+  const line = parseLine(argv, FLAGS);
+  const verb = VERBS[line.verb]?.run;
   const named = text(line, "kubeconfig");
   const kubeconfig =
     named === undefined ? context.env["KUBECONFIG"] : join(named.startsWith("/") ? "/" : context.cwd, named);
   if (kubeconfig === undefined || kubeconfig === "") {
     throw new MessageError("USAGE", ["noKubeconfig"], ["noKubeconfigHint"]);
   }
-  if (line.verb === "config" && line.words[0] !== "view") {
+  if (verb === undefined) {
     context.streams.stdout.write(await editConfig(context, line, kubeconfig));
     return;
   }
@@ -72,12 +50,11 @@ async function runLine(context: KubectlContext, argv: readonly string[]): Promis
   const token = text(line, "token");
   const asks: RestConfig = token === undefined ? found : { ...found, token };
   const { clock } = context.session({});
-  const deps = {
-    clock,
-    trace: new Trace(clock, false, context.secrets),
-    random: context.random,
-    actor: "user",
-  } as const;
+  const trace = new Trace(clock, false, context.secrets);
+  const print = (said: string) => void context.streams.stdout.write(said);
+  const warn = (said: string) => void context.streams.stderr.write(`${said}\n`);
+  if (Number(text(line, "v") ?? 0) >= REQUESTS_LEVEL) trace.addSink(requestLines(warn));
+  const deps = { clock, trace, random: context.random, actor: "user", userAgent: USER_AGENT } as const;
   await using client = createClient(asks, deps);
   const authorize = async (headers: AskingHeaders) => {
     await asks.authorize?.(headers);
@@ -88,48 +65,14 @@ async function runLine(context: KubectlContext, argv: readonly string[]): Promis
     context,
     client,
     tables,
+    clock,
     kubeconfig,
     namespace: text(line, "namespace") ?? "default",
     signal: context.signal,
-    warn: (said) => context.streams.stderr.write(`${said}\n`),
+    print,
+    warn,
   };
-  context.streams.stdout.write(await verb(session, line).catch(asKubectl));
-}
-
-/** Makes every refusal exit with 1, like kubectl. @throws LabError FAILED */
-function asKubectl(error: unknown): never {
-  if (!(error instanceof LabError) || !["UNAUTHORIZED", "FORBIDDEN", "REFUSED"].includes(error.code)) throw error;
-  const isUnknown = error.code === "UNAUTHORIZED";
-  const message = isUnknown
-    ? "You must be logged in to the server (Unauthorized)"
-    : `Error from server: ${error.message}`;
-  throw new MessageError("FAILED", { verbatim: message }, [`hint${error.code}`, { hint: error.hint }], {
-    cause: error,
+  await verb(session, line).catch((error: unknown) => {
+    if (!reportRefusal(session, error)) throw error;
   });
-}
-
-/** Runs `kubelab exec` without its trace. */
-async function execInPod(context: KubectlContext, line: KubectlLine): Promise<void> {
-  const container = text(line, "container");
-  const words = [
-    "exec",
-    "-v",
-    "0",
-    "-n",
-    text(line, "namespace") ?? "default",
-    ...(container === undefined ? [] : ["-c", container]),
-  ];
-  const { env, cwd, streams, random, self, signal, program } = context;
-  const pod = (line.words[0] ?? "").replace(/^pods?\//, "");
-  const code = await program.run([...words, pod, "--", ...line.rest], "kubectl", {
-    env,
-    cwd,
-    streams,
-    random,
-    self,
-    signal,
-  });
-  if (code !== 0) {
-    throw new MessageError("FAILED", { verbatim: `command terminated with exit code ${code}` }, ["seeAbove"]);
-  }
 }

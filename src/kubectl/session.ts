@@ -1,6 +1,7 @@
 import type { KubeClient } from "../client-go/rest/client.js";
 import type { ProcessContext, ProcessStreams, Program } from "../testbed/context.js";
 import type { Clock } from "../util/clock.js";
+import type { KubectlLine } from "./flags.js";
 
 /** The process, as far as the small kubectl needs it. */
 export interface KubectlContext extends ProcessContext {
@@ -8,6 +9,8 @@ export interface KubectlContext extends ProcessContext {
   /** runs `kubelab exec` for `kubectl exec` */
   readonly program: Program;
   session(options: object): { readonly clock: Clock };
+  /** ends the process with this code, unless an error does */
+  exitWith(code: number): void;
 }
 
 /** The state of one line of the built-in kubectl. */
@@ -16,10 +19,16 @@ export interface Session {
   readonly client: KubeClient;
   /** a client of the same cluster that requests tables */
   readonly tables: KubeClient;
+  readonly clock: Clock;
   readonly namespace: string;
   /** path of the kubeconfig */
   readonly kubeconfig: string;
   readonly signal: AbortSignal;
-  /** on stderr */
+  /** on stdout */
+  print(text: string): void;
+  /** one line on stderr */
   warn(text: string): void;
 }
+
+/** What a verb does; it prints its result. */
+export type Verb = (session: Session, line: KubectlLine) => Promise<void>;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
 import type { ControlPlane } from "../../src/controlplane/control-plane.js";
 import { startControlPlane } from "../../src/controlplane/start.js";
-import { parseLine } from "../../src/kubectl/arguments.js";
+import { parseLine } from "../../src/kubectl/flags.js";
 import { executeJsonPath } from "../../src/kubectl/jsonpath.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
@@ -71,19 +71,49 @@ for (const [template, reason] of unreadable) {
   });
 }
 
-test("lines are taken apart as kubectl does it", () => {
-  assert.deepEqual(parseLine(["get", "pods", "-nkube-system", "-o=name", "--selector", "a=b", "-A"]), {
-    verb: "get",
-    words: ["pods"],
-    flags: { namespace: "kube-system", output: "name", selector: "a=b", "all-namespaces": true },
-    files: [],
-    rest: [],
+describe("lines are taken apart as kubectl does it", () => {
+  const flags = {
+    get: "output|o= selector|l= all-namespaces|A",
+    delete: "cascade=background wait=true now",
+    "set env": "",
+    exec: "stdin|i tty|t",
+  };
+  const lines: readonly (readonly [string, string, string, object])[] = [
+    [
+      "get pods -nkube-system -o=name --selector a=b -A",
+      "get",
+      "pods",
+      { namespace: ["kube-system"], output: ["name"], selector: ["a=b"], "all-namespaces": ["true"] },
+    ],
+    ["-n x get pods -v=6", "get", "pods", { namespace: ["x"], v: ["6"] }],
+    ["get pods -v 6 -o json -o yaml", "get", "pods", { v: ["6"], output: ["json", "yaml"] }],
+    ["delete pod x --wait=false --cascade", "delete", "pod x", { wait: ["false"], cascade: ["background"] }],
+    ["delete pod x --cascade=orphan --now", "delete", "pod x", { cascade: ["orphan"], now: ["true"] }],
+    ["set env deploy x A=b", "set env", "deploy x A=b", {}],
+    ["exec x -it", "exec", "x", { stdin: ["true"], tty: ["true"] }],
+  ];
+  test.each(lines)("%s", (line, verb, words, found) => {
+    assert.deepEqual(parseLine(line.split(" "), flags), { verb, words: words.split(" "), flags: found, rest: [] });
   });
-  assert.deepEqual(parseLine(["run", "x", "--image=i", "--", "-n", "1"]).rest, ["-n", "1"]);
-  assert.deepEqual(parseLine(["delete", "pod", "x", "--wait=false"]).flags, {});
-  assert.throws(() => parseLine(["get", "pods", "--sort-by", "x"]), {
-    code: "USAGE",
-    message: /does not know --sort-by/,
+  test("the words after -- are the command's", () => {
+    assert.deepEqual(parseLine(["exec", "x", "--", "-n", "1"], flags).rest, ["-n", "1"]);
+  });
+  const refused: readonly (readonly [string, RegExp])[] = [
+    ["get pods --sort-by x", /does not know --sort-by of kubectl get, only -o --output -l .*--kubeconfig/],
+    ["get pods -o", /-o needs a value/],
+    ["set nonsense", /does not know set nonsense/],
+    ["drain n1", /does not know drain$/],
+    ["", /needs a command/],
+  ];
+  test.each(refused)("%s is refused", (line, message) => {
+    assert.throws(
+      () =>
+        parseLine(
+          line.split(" ").filter((word) => word !== ""),
+          flags,
+        ),
+      { code: "USAGE", message },
+    );
   });
 });
 
@@ -114,7 +144,7 @@ describe("the built-in kubectl on a cluster", () => {
   const table: readonly (readonly [string, number, RegExp])[] = [
     ["get nodes", 0, /^No resources found/],
     ["create -f node.yaml", 0, /^node\/n1 created\n$/],
-    ["create -f node.yaml", 1, /Error from server: .*already exists/],
+    ["create -f node.yaml", 1, /^Error from server \(AlreadyExists\): nodes "n1" already exists\n$/],
     ["get nodes", 0, /^NAME +STATUS +ROLES +AGE +VERSION\nn1 +\S+ /],
     ["get no n1 -o name", 0, /^node\/n1\n$/],
     ["get node n1 -o jsonpath={.metadata.name}", 0, /^n1$/],
@@ -125,10 +155,10 @@ describe("the built-in kubectl on a cluster", () => {
     ["annotate nodes n1 note=x", 0, /annotated/],
     ["taint node n1 a=b:NoSchedule", 0, /tainted/],
     ['get node n1 -o jsonpath={.spec.taints[?(@.key=="a")].effect}', 0, /^NoSchedule$/],
-    ["taint node n1 a-", 0, /tainted/],
+    ["taint node n1 a-", 0, /^node\/n1 untainted\n$/],
     ['get node n1 -o jsonpath={.spec.taints[?(@.key=="a")].effect}', 0, /^$/],
     ["cordon n1", 0, /^node\/n1 cordoned/],
-    ["describe node n1", 0, /Name: n1[\s\S]*unschedulable: true[\s\S]*Events:/],
+    ["describe node n1", 0, /^Name: +n1\n[\s\S]*Unschedulable: +true\n[\s\S]*Events: +<none>\n$/],
     ["uncordon n1", 0, /uncordoned/],
     ["run web --image nginx", 0, /^pod\/web created/],
     ["get pods -A", 0, /^NAMESPACE +NAME .*\ndefault +web /],
@@ -138,7 +168,7 @@ describe("the built-in kubectl on a cluster", () => {
       0,
       /^NAME +IMAGE\nweb +nginx\n$/,
     ],
-    ["get pod none", 1, /Error from server: .*not found/],
+    ["get pod none", 1, /^Error from server \(NotFound\): pods "none" not found\n$/],
     ["get pod none --ignore-not-found", 0, /^$/],
     ["delete pod web", 0, /^pod "web" deleted/],
     ["create namespace space", 0, /^namespace\/space created/],
@@ -153,6 +183,7 @@ describe("the built-in kubectl on a cluster", () => {
     ["config use-context lab --kubeconfig new.conf", 0, /Switched to context "lab"/],
     ["get gizmos", 2, /doesn't have a resource type "gizmos"/],
     ["drain n1", 2, /built-in kubectl does not know drain/],
+    ["get nodes --sort-by x", 2, /does not know --sort-by of kubectl get, only/],
     ["delete node n1", 0, /deleted/],
   ];
   test("each line does what kubectl does, and says it as kubectl does", async () => {

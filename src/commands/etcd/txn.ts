@@ -8,7 +8,7 @@ import { RESOURCES } from "../../controlplane/registry/table.js";
 import type { KeyValue, RequestOp } from "../../controlplane/storage/etcd/messages.js";
 import { conditional } from "../../controlplane/storage/etcd/requests.js";
 import { RANGE, TXN } from "../../controlplane/storage/etcd/rpcs.js";
-import { readObjects } from "../../kubectl/write.js";
+import { readObjects } from "../../kubectl/files.js";
 import { redactBody } from "../../trace/redact-body.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";

@@ -1,10 +1,11 @@
 import { join } from "node:path";
-import { parseYaml } from "../apimachinery/yaml.js";
-import { readIfThere, writeFileAtomic } from "../util/files.js";
-import { readFileAtMost } from "../util/read-at-most.js";
-import { stringify } from "../util/yaml.js";
-import { type KubectlLine, text, unknown } from "./arguments.js";
-import type { KubectlContext } from "./session.js";
+import { parseYaml } from "../../apimachinery/yaml.js";
+import { readIfThere, writeFileAtomic } from "../../util/files.js";
+import { readFileAtMost } from "../../util/read-at-most.js";
+import { stringify } from "../../util/yaml.js";
+import { isOn, type KubectlLine, text } from "../flags.js";
+import { objectText } from "../output.js";
+import type { KubectlContext, Session } from "../session.js";
 
 interface Entry {
   readonly name: string;
@@ -15,10 +16,11 @@ type Document = Record<string, unknown> & { "current-context"?: string };
 /**
  * `config set-cluster|set-credentials|set-context|use-context`: changes a kubeconfig, which need not be there.
  *
- * Mirrors k8s.io/kubectl/pkg/cmd/config (createClusterOptions, setCredentialsOptions, setContextOptions).
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/config/set_cluster.go and its siblings (createClusterOptions, setCredentialsOptions, setContextOptions).
  */
 export async function editConfig(context: KubectlContext, line: KubectlLine, path: string): Promise<string> {
-  const [what, name = ""] = line.words;
+  const [name = ""] = line.words;
+  const what = line.verb.slice("config ".length);
   const content = (await readIfThere(path, context.signal)) ?? "";
   const document = (parseYaml(content) ?? { apiVersion: "v1", kind: "Config" }) as Document;
   const current = document["current-context"] ?? "";
@@ -39,11 +41,11 @@ export async function editConfig(context: KubectlContext, line: KubectlLine, pat
       ...(await fileField(context, line, "client-key")),
     });
     said = `User "${name}" set.`;
-  } else if (what === "set-context") {
-    const meant = line.flags["current"] === undefined ? name : current;
+  } else {
+    const meant = !isOn(line, "current") ? name : current;
     const fields = { cluster: text(line, "cluster"), user: text(line, "user"), namespace: text(line, "namespace") };
     said = `Context "${meant}" ${put(document, "contexts", meant, "context", fields) ? "modified" : "created"}.`;
-  } else throw unknown(`config ${what ?? ""}`);
+  }
   await writeFileAtomic(path, stringify(document), { mode: 0o600 });
   return `${said}\n`;
 }
@@ -63,6 +65,31 @@ async function fileField(context: KubectlContext, line: KubectlLine, name: strin
   const file = text(line, name);
   if (file === undefined) return {};
   const path = file.startsWith("/") ? file : join(context.cwd, file);
-  if (line.flags["embed-certs"] === undefined) return { [name]: path };
+  if (!isOn(line, "embed-certs")) return { [name]: path };
   return { [`${name}-data`]: (await readFileAtMost(path, context.signal)).toString("base64") };
+}
+
+/**
+ * `config view [--raw] [-o F]`: prints the file, without secrets.
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/config/view.go (Run). Differs: `--minify` is accepted and changes nothing.
+ */
+export async function viewConfig(session: Session, line: KubectlLine): Promise<void> {
+  const document = parseYaml((await readFileAtMost(session.kubeconfig, session.signal)).toString()) as Record<
+    string,
+    unknown
+  >;
+  session.print(objectText(isOn(line, "raw") ? document : masked(document), text(line, "output") ?? "yaml", []));
+}
+
+const SECRETS: ReadonlySet<string> = new Set(["client-key-data", "client-certificate-data", "token", "password"]);
+
+function masked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [
+      key,
+      SECRETS.has(key) ? "REDACTED" : key === "certificate-authority-data" ? "DATA+OMITTED" : masked(one),
+    ]),
+  );
 }

@@ -1,0 +1,42 @@
+import type { V1LabelSelector, V1Pod } from "@kubernetes/client-node";
+import { selectorText } from "../apimachinery/selector.js";
+import type { Wire } from "../apimachinery/wire.js";
+import { collectionPath, objectPath, PODS } from "../client-go/rest/paths.js";
+import { MessageError } from "../i18n/message-error.js";
+import { unknown } from "./flags.js";
+import { findResource, refOf } from "./resources.js";
+import type { Session } from "./session.js";
+
+/**
+ * The pod that `web`, `pod/web` or `deployment/web` names: of a workload, one that runs, the oldest first.
+ * Mirrors staging/src/k8s.io/kubectl/pkg/polymorphichelpers/attachablepodforobject.go, and ActivePods of the controllers.
+ */
+export async function podFor(session: Session, word: string | undefined): Promise<string> {
+  const { client, namespace, signal } = session;
+  if (word === undefined) throw unknown("exec", "kubectlNeedsName");
+  const [kind = "", name] = word.split("/");
+  if (name === undefined) return word;
+  const known = await findResource(client, kind, signal);
+  if (known.kind === "Pod") return name;
+  const path = objectPath(refOf(known, namespace), name);
+  const { spec } = await client.expect<{ spec?: { selector?: Wire<V1LabelSelector> } }>({
+    method: "GET",
+    path,
+    signal,
+  });
+  if (spec?.selector?.matchLabels === undefined) throw unknown(word);
+  const pods = await client.expect<{ items: readonly Wire<V1Pod>[] }>({
+    method: "GET",
+    path: collectionPath({ ...PODS, namespace }),
+    query: { labelSelector: selectorText(spec.selector) },
+    signal,
+  });
+  const isActive = ({ metadata, status }: Wire<V1Pod>) =>
+    metadata.deletionTimestamp === undefined && !["Failed", "Succeeded"].includes(status?.phase ?? "");
+  const isReady = ({ status }: Wire<V1Pod>) =>
+    status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;
+  const active = pods.items.filter(isActive);
+  const chosen = active.find(isReady) ?? active[0];
+  if (chosen !== undefined) return chosen.metadata.name ?? "";
+  throw new MessageError("FAILED", { verbatim: `no pods found for ${word}` }, ["seeAbove"]);
+}

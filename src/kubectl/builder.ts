@@ -1,0 +1,130 @@
+import type { KubeObject } from "../apimachinery/api/meta.js";
+import type { KubeClient, KubeRequest } from "../client-go/rest/client.js";
+import { objectPath } from "../client-go/rest/paths.js";
+import { LabError } from "../util/errors.js";
+import { isNotFound, reportRefusal } from "./errors.js";
+import { readObjects } from "./files.js";
+import { isOn, type KubectlLine, text, texts, unknown } from "./flags.js";
+import { findResource, type KnownResource, pathOf, refOf, resourceOf } from "./resources.js";
+import type { Session } from "./session.js";
+
+/** A kind on a command line, and the names of some of its objects. */
+export interface Named {
+  readonly known: KnownResource;
+  /** none: all objects, or those that the selectors of the line match */
+  readonly names: readonly string[];
+  /** undefined: all namespaces */
+  readonly namespace: string | undefined;
+}
+
+/** One object of a command line. */
+export interface Info {
+  readonly known: KnownResource;
+  readonly name: string;
+  readonly path: string;
+  readonly object: KubeObject;
+}
+
+/**
+ * The kinds and names of `pods`, `pod web`, `pods,nodes`, `pod/web csr/x`, or of the objects in the files of `-f`.
+ * Mirrors k8s.io/cli-runtime/pkg/resource/builder.go (ResourceTypeOrNameArgs).
+ * @throws LabError USAGE
+ */
+export async function namedBy(session: Session, line: KubectlLine, words = line.words): Promise<readonly Named[]> {
+  const { client, signal } = session;
+  const namespace = isOn(line, "all-namespaces") ? undefined : session.namespace;
+  const found: Named[] = [];
+  const files = texts(line, "filename");
+  for (const object of files.length === 0 ? [] : await readObjects(session.context, files)) {
+    const known = await resourceOf(client, object, signal);
+    found.push({ known, names: [object.metadata?.name ?? ""], namespace: object.metadata?.namespace ?? namespace });
+  }
+  const [kinds = "", ...names] = words;
+  if (words.length === 0 && files.length === 0) throw unknown(line.verb, "kubectlNeedsKind");
+  if (kinds.includes("/")) {
+    for (const word of words) {
+      const [kind = "", name = ""] = word.split("/");
+      found.push({ known: await findResource(client, kind, signal), names: [name], namespace });
+    }
+  } else {
+    for (const kind of kinds.split(",").filter((one) => one !== "")) {
+      found.push({ known: await findResource(client, kind, signal), names, namespace });
+    }
+  }
+  return found;
+}
+
+/** The selectors of a line, as a list's query has them. */
+export function selectorsOf(line: KubectlLine): NonNullable<KubeRequest["query"]> {
+  return { labelSelector: text(line, "selector"), fieldSelector: text(line, "field-selector") };
+}
+
+/**
+ * Does something with each object of a line, and goes on with the next one after a refusal.
+ * @returns how many objects the line names, or its selectors found
+ * @throws LabError USAGE if the line names no object, and has neither `--all` nor a selector
+ */
+export async function visit(
+  session: Session,
+  line: KubectlLine,
+  words: readonly string[],
+  act: (info: Info) => Promise<void>,
+): Promise<number> {
+  const { client, signal } = session;
+  let count = 0;
+  await eachOf(session, await namedBy(session, line, words), async ({ known, names, namespace }) => {
+    const infoOf = (found: KubeObject): Info => {
+      // The items of a list lack their kind.
+      const object = { ...found, apiVersion: known.apiVersion, kind: known.kind };
+      const name = object.metadata.name ?? "";
+      return { known, name, object, path: objectPath(refOf(known, object.metadata.namespace), name) };
+    };
+    if (names.length === 0) {
+      if (!selectsMany(line)) throw unknown(line.verb, "kubectlNeedsName");
+      const request = { method: "GET", path: pathOf(known, namespace), query: selectorsOf(line), signal } as const;
+      const { items } = await client.expect<{ items: readonly KubeObject[] }>(request);
+      count += items.length;
+      return eachOf(session, items, (object) => act(infoOf(object)));
+    }
+    count += names.length;
+    await eachOf(session, names, async (name) => {
+      const path = objectPath(refOf(known, namespace), name);
+      const object = await getOne(client, line, { method: "GET", path, signal });
+      if (object !== undefined) await act(infoOf(object as KubeObject));
+    });
+  });
+  return count;
+}
+
+/** Whether a line without names means several objects. */
+function selectsMany(line: KubectlLine): boolean {
+  const { labelSelector, fieldSelector } = selectorsOf(line);
+  return line.verb === "describe" || isOn(line, "all") || labelSelector !== undefined || fieldSelector !== undefined;
+}
+
+/** @returns undefined if there is no such object, and the line has `--ignore-not-found` */
+export async function getOne(client: KubeClient, line: KubectlLine, request: KubeRequest): Promise<unknown> {
+  return client.expect(request).catch((error: unknown) => {
+    if (isOn(line, "ignore-not-found") && isNotFound(error)) return undefined;
+    throw error;
+  });
+}
+
+/**
+ * Does something with each item. A refusal is printed, and the next item follows.
+ * Mirrors k8s.io/cli-runtime/pkg/resource/visitor.go (ContinueOnErrorVisitor).
+ * @throws LabError the first other failure, at the end
+ */
+export async function eachOf<T>(session: Session, items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  const failures: LabError[] = [];
+  for (const item of items) {
+    await act(item).catch((error: unknown) => {
+      if (reportRefusal(session, error)) return;
+      if (!(error instanceof LabError)) throw error;
+      failures.push(error);
+    });
+  }
+  const [first, ...others] = failures;
+  for (const { message } of others) session.warn(`error: ${message}`);
+  if (first !== undefined) throw first;
+}

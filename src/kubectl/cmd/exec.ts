@@ -1,0 +1,24 @@
+import { podFor } from "../attachable-pod.js";
+import { isOn, type KubectlLine, text } from "../flags.js";
+import type { Session } from "../session.js";
+
+/**
+ * `exec POD -- COMMAND`, `exec deployment/NAME -- COMMAND`: runs `kubelab exec` without its trace, and exits with its exit code.
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/exec/exec.go (Run).
+ */
+export async function exec(session: Session, line: KubectlLine): Promise<void> {
+  const { env, cwd, streams, random, self, signal, program } = session.context;
+  const container = text(line, "container");
+  const flags = [
+    ...(container === undefined ? [] : ["-c", container]),
+    ...(isOn(line, "stdin") ? ["-i"] : []),
+    ...(isOn(line, "tty") ? ["-t"] : []),
+  ];
+  const pod = await podFor(session, line.words[0]);
+  const command = line.rest.length > 0 ? line.rest : line.words.slice(1);
+  const argv = ["exec", "-v", "0", "-n", session.namespace, ...flags, pod, "--", ...command];
+  const code = await program.run(argv, "kubectl", { env, cwd, streams, random, self, signal });
+  if (code === 0) return;
+  session.warn(`command terminated with exit code ${code}`);
+  session.context.exitWith(code);
+}

@@ -1,0 +1,55 @@
+import { MessageError } from "../../i18n/message-error.js";
+import { visit } from "../builder.js";
+import { readObjects } from "../files.js";
+import { isOn, type KubectlLine, text, texts } from "../flags.js";
+import { objectText } from "../output.js";
+import { nameOf } from "../resources.js";
+import type { Session } from "../session.js";
+
+const isPair = (word: string) => /^[^=]+=/.test(word) || word.endsWith("-");
+
+/**
+ * `label`, `annotate`: `key=value`, `key-`.
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/label/label.go (RunLabel, validateNoOverwrites).
+ * @throws LabError FAILED if a key has another value, and the line has no `--overwrite`
+ */
+export async function mark(session: Session, line: KubectlLine, field: "labels" | "annotations"): Promise<void> {
+  const pairs = line.words.filter(isPair).map((word): [string, string | null] => {
+    const at = word.indexOf("=");
+    return at < 0 ? [word.slice(0, -1), null] : [word.slice(0, at), word.slice(at + 1)];
+  });
+  const words = line.words.filter((word) => !isPair(word));
+  const given = Object.fromEntries(pairs);
+  if (isOn(line, "local")) {
+    const [object] = await readObjects(session.context, texts(line, "filename"));
+    const metadata = { ...object?.metadata, [field]: { ...object?.metadata?.[field], ...given } };
+    return session.print(objectText({ ...object, metadata }, text(line, "output") ?? "yaml", []));
+  }
+  const { client, signal } = session;
+  await visit(session, line, words, async ({ known, name, path, object }) => {
+    const before = object.metadata[field] ?? {};
+    for (const [key, value] of isOn(line, "overwrite") ? [] : pairs) {
+      if (value === null || before[key] === undefined || before[key] === value) continue;
+      const problem = `'${key}' already has a value (${before[key]}), and --overwrite is false`;
+      throw new MessageError("FAILED", { verbatim: problem }, ["kubectlOverwriteHint"]);
+    }
+    for (const [key, value] of pairs) {
+      if (value === null && before[key] === undefined) session.warn(`${field.slice(0, -1)} "${key}" not found.`);
+    }
+    const body = { metadata: { [field]: given } };
+    const query = { fieldManager: field === "labels" ? "kubectl-label" : "kubectl-annotate" };
+    const contentType = "application/merge-patch+json";
+    await client.expect({ method: "PATCH", path, query, body, contentType, signal });
+    session.print(`${nameOf(known, name)} ${field === "labels" ? labeled(pairs, before) : "annotated"}\n`);
+  });
+}
+
+/** Mirrors updateDataChangeMsg and its callers. */
+function labeled(
+  pairs: readonly (readonly [string, string | null])[],
+  before: Readonly<Record<string, string>>,
+): string {
+  const changed = pairs.filter(([key, value]) => (before[key] ?? null) !== value);
+  if (changed.length === 0) return "not labeled";
+  return changed.every(([, value]) => value === null) ? "unlabeled" : "labeled";
+}

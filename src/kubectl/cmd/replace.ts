@@ -1,0 +1,22 @@
+import { objectPath } from "../../client-go/rest/paths.js";
+import { eachOf } from "../builder.js";
+import { readObjects } from "../files.js";
+import { type KubectlLine, texts } from "../flags.js";
+import { nameOf, refOf, resourceOf } from "../resources.js";
+import type { Session } from "../session.js";
+
+/**
+ * `kubectl replace -f`.
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/replace/replace.go (Run).
+ */
+export async function replace(session: Session, line: KubectlLine): Promise<void> {
+  const { client, signal, context } = session;
+  await eachOf(session, await readObjects(context, texts(line, "filename")), async (object) => {
+    const known = await resourceOf(client, object, signal);
+    const name = object.metadata?.name ?? "";
+    const path = objectPath(refOf(known, object.metadata?.namespace ?? session.namespace), name);
+    const query = { fieldManager: "kubectl-replace", fieldValidation: "Strict" };
+    await client.expect({ method: "PUT", path, query, body: object, signal });
+    session.print(`${nameOf(known, name)} replaced\n`);
+  });
+}

@@ -1,0 +1,42 @@
+import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { applyStrategicMergePatch } from "../../apimachinery/patch/strategic-merge-patch.js";
+import { parseYaml } from "../../apimachinery/yaml.js";
+import { defined } from "../../util/defined.js";
+import { isRecord } from "../../util/records.js";
+import { type KubectlLine, text, texts, unknown } from "../flags.js";
+import type { Session } from "../session.js";
+import { createObject, pairsOf } from "./create.js";
+
+/**
+ * `kubectl run NAME --image I [--restart P] [--env K=V] [--overrides JSON] [-- args]`.
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/run/run.go (Run) and pkg/generate/versioned/run.go.
+ * Differs: --overrides is merged as with --override-type=strategic.
+ */
+export async function run(session: Session, line: KubectlLine): Promise<void> {
+  const [name] = line.words;
+  const image = text(line, "image");
+  if (image === undefined || name === undefined) throw unknown("run", "kubectlRunNeeds");
+  const env = pairsOf(texts(line, "env"), "--env").map(([name, value]) => ({ name, value }));
+  const container = {
+    name,
+    image,
+    ...(line.rest.length === 0 ? {} : { args: line.rest }),
+    ...(env.length === 0 ? {} : { env }),
+    ...defined({ imagePullPolicy: text(line, "image-pull-policy") }),
+  };
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, labels: labelsOf(line) ?? { run: name } },
+    spec: { containers: [container], restartPolicy: text(line, "restart") ?? "Always" },
+  };
+  const overrides = parseYaml(text(line, "overrides") ?? "{}");
+  if (!isRecord(overrides)) throw unknown("--overrides", "kubectlNeedsValue");
+  const body = applyStrategicMergePatch(pod, overrides, "Pod") as unknown as KubeObject;
+  await createObject(session, body, { fieldManager: "kubectl-run" });
+}
+
+function labelsOf(line: KubectlLine): Readonly<Record<string, string>> | undefined {
+  const labels = text(line, "labels");
+  return labels === undefined ? undefined : Object.fromEntries(pairsOf(labels.split(","), "--labels"));
+}

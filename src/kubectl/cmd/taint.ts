@@ -1,0 +1,66 @@
+import type { V1Node, V1Taint } from "@kubernetes/client-node";
+import type { Wire } from "../../apimachinery/wire.js";
+import { MessageError } from "../../i18n/message-error.js";
+import { defined } from "../../util/defined.js";
+import { visit } from "../builder.js";
+import { isOn, type KubectlLine, unknown } from "../flags.js";
+import { nameOf } from "../resources.js";
+import type { Session } from "../session.js";
+
+type Taint = Wire<V1Taint>;
+
+/** `key=value:Effect`, `key:Effect-`, `key-` */
+interface TaintSpec extends Pick<Taint, "key" | "value"> {
+  readonly effect: string | undefined;
+  readonly removes: boolean;
+}
+
+/**
+ * `taint node N key=value:Effect`, `key:Effect-`, `key-`, also for all nodes or those of a selector.
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/taint/taint.go (RunTaint) and utils.go (reorganizeTaints).
+ * @throws LabError FAILED if a taint is there, or none is to remove
+ */
+export async function taint(session: Session, line: KubectlLine): Promise<void> {
+  const isSpec = (word: string) => /[=:]|-$/.test(word);
+  const specs = line.words.filter(isSpec).map(parseTaint);
+  const words = line.words.filter((word) => !isSpec(word));
+  const { client, signal } = session;
+  await visit(session, line, words, async ({ known, name, path, object }) => {
+    const before = (object as Wire<V1Node>).spec?.taints ?? [];
+    const taints = specs.reduce((taints, spec) => withSpec(taints, spec, name, isOn(line, "overwrite")), before);
+    const contentType = "application/merge-patch+json";
+    const query = { fieldManager: "kubectl-taint" };
+    await client.expect({ method: "PATCH", path, query, body: { spec: { taints } }, contentType, signal });
+    const done = specs.every(({ removes }) => removes)
+      ? "untainted"
+      : specs.some(({ removes }) => removes)
+        ? "modified"
+        : "tainted";
+    session.print(`${nameOf(known, name)} ${done}\n`);
+  });
+}
+
+function parseTaint(spec: string): TaintSpec {
+  const match = /^([^=:]+?)(?:=([^:]*?))?(?::(\w+))?(-)?$/.exec(spec);
+  const [, key = "", value, effect, dash] = match ?? [];
+  if (match === null || (dash === undefined && effect === undefined)) throw unknown(spec, "kubectlTaintUnknown");
+  return { key, effect, removes: dash !== undefined, ...defined({ value }) };
+}
+
+function withSpec(taints: readonly Taint[], spec: TaintSpec, node: string, overwrites: boolean): readonly Taint[] {
+  const { key, value, effect = "", removes } = spec;
+  const others = taints.filter((one) => one.key !== key || (effect !== "" && one.effect !== effect));
+  const isThere = others.length < taints.length;
+  if (removes) {
+    if (isThere) return others;
+    throw failed(`taint "${key}${effect === "" ? "" : `:${effect}`}" not found`);
+  }
+  if (isThere && !overwrites) {
+    throw failed(`node ${node} already has ${key} taint(s) with same effect(s) and --overwrite is false`);
+  }
+  return [...others, { key, effect, ...defined({ value }) }];
+}
+
+function failed(problem: string): MessageError {
+  return new MessageError("FAILED", { verbatim: problem }, ["kubectlOverwriteHint"]);
+}

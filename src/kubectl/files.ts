@@ -1,0 +1,53 @@
+import type { KubeObject } from "../apimachinery/api/meta.js";
+import { parseYamlDocuments } from "../apimachinery/yaml.js";
+import { fileErrorMessage } from "../i18n/file-error.js";
+import { type Message, MessageError } from "../i18n/message-error.js";
+import { messageOf } from "../util/errors.js";
+import { pathFrom } from "../util/paths.js";
+import { readAtMost, readFileAtMost } from "../util/read-at-most.js";
+import { isRecord } from "../util/records.js";
+import type { KubectlContext } from "./session.js";
+
+type Reading = Pick<KubectlContext, "streams" | "cwd" | "signal">;
+
+/** The objects in YAML files, also those in a List; `-` is stdin. @throws LabError BAD_FILE */
+export async function readObjects(context: Reading, files: readonly string[]): Promise<readonly KubeObject[]> {
+  const objects: KubeObject[] = [];
+  for (const file of files) {
+    for (const value of documentsOf(await readText(context, file), file)) {
+      if (!isRecord(value)) continue;
+      const isList = value["kind"] === "List" && Array.isArray(value["items"]);
+      objects.push(...((isList ? value["items"] : [value]) as KubeObject[]));
+    }
+  }
+  if (objects.length === 0)
+    throw new MessageError("BAD_FILE", ["noObjects", { files: files.join(", ") }], ["noObjectsHint"]);
+  return objects;
+}
+
+/** The first document of a file, of any form: a patch. @throws LabError BAD_FILE */
+export async function readDocument(context: Reading, file: string): Promise<unknown> {
+  return documentsOf(await readText(context, file), file)[0];
+}
+
+async function readText({ streams, cwd, signal }: Reading, file: string): Promise<string> {
+  try {
+    const bytes = file === "-" ? readAtMost(streams.stdin) : readFileAtMost(pathFrom(cwd, file), signal);
+    return (await bytes).toString();
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw unreadable(file, fileErrorMessage(cause), cause);
+  }
+}
+
+function documentsOf(content: string, file: string): readonly unknown[] {
+  try {
+    return parseYamlDocuments(content);
+  } catch (cause) {
+    throw unreadable(file, { verbatim: messageOf(cause) }, cause);
+  }
+}
+
+function unreadable(file: string, why: Message, cause: unknown): MessageError {
+  return new MessageError("BAD_FILE", ["pathUnreadable", { file, why }], ["nameAFile"], { cause });
+}
