@@ -1,3 +1,4 @@
+import { goMapJson } from "../apimachinery/go-map-json.js";
 import { goInterfaceType } from "../apimachinery/scheme/go-text.js";
 import { MessageError } from "../i18n/message-error.js";
 import { isRecord, isSet } from "../util/records.js";
@@ -154,4 +155,4 @@ function holds(left: unknown, operator: string, right: unknown): boolean {
   }
 }
 
-const printed = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+const printed = (value: unknown): string => (typeof value === "object" ? goMapJson(value) : String(value));

@@ -39,7 +39,7 @@ const paths: readonly (readonly [string, string])[] = [
   ['{range .items[*]}{.name}={.n}{"\\n"}{end}', "a=1\nb=2\n"],
   ["{range .gone[*]}{.name}{end}.", "."],
   ["{.status.gone.more}", ""],
-  ["{.items[0]}", '{"name":"a","n":1}'],
+  ["{.items[0]}", '{"n":1,"name":"a"}'],
   ["{.items[0:1].name}", "a"],
   ["{.items[::2].name}", "a"],
   ["{.items[0]['name','n']}", "a 1"],
@@ -132,6 +132,16 @@ describe("the built-in kubectl on a cluster", () => {
     writeFileSync(kubeconfig, kubeconfigText(cluster.admin, { cluster: "c", user: "admin", context: "c" }));
     const node = { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } };
     writeFileSync(join(root, "node.yaml"), JSON.stringify(node));
+    const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "map" } };
+    writeFileSync(join(root, "map.yaml"), JSON.stringify({ ...map, data: { x: "1" } }));
+    writeFileSync(join(root, "rival.yaml"), JSON.stringify({ ...map, data: { x: "2" } }));
+    const template = {
+      metadata: { labels: { app: "web" } },
+      spec: { containers: [{ name: "main", image: "nginx:1.24" }] },
+    };
+    const spec = { selector: { matchLabels: { app: "web" } }, template };
+    const web = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" }, spec };
+    writeFileSync(join(root, "web.yaml"), JSON.stringify(web));
   });
   afterAll(async () => {
     await cluster.close();
@@ -181,6 +191,47 @@ describe("the built-in kubectl on a cluster", () => {
     ["config set-credentials me --token abc --kubeconfig new.conf", 0, /User "me" set/],
     ["config set-context lab --cluster=lab --user=me --kubeconfig new.conf", 0, /Context "lab" created/],
     ["config use-context lab --kubeconfig new.conf", 0, /Switched to context "lab"/],
+    ["create configmap c --from-literal=a=b --from-literal=d=e", 0, /^configmap\/c created\n$/],
+    ["create secret generic s --from-literal=a=b", 0, /^secret\/s created\n$/],
+    ["get secret s -o jsonpath={.data.a}", 0, /^Yg==$/],
+    [
+      "get configmap c none",
+      1,
+      /^NAME +DATA +AGE\nc +2 +\w+\nError from server \(NotFound\): configmaps "none" not found\n$/,
+    ],
+    ["get configmap,secret -o name", 0, /^configmap\/kube-root-ca.crt\n|configmap\/c\n[\s\S]*secret\/s\n$/],
+    ["create quota q --hard=pods=9", 0, /^resourcequota\/q created/],
+    ['patch configmap c --type=merge -p {"data":{"a":"z"}}', 0, /^configmap\/c patched\n$/],
+    ['patch configmap c --type=merge -p {"data":{"a":"z"}}', 0, /^configmap\/c patched \(no change\)\n$/],
+    ["get configmap c -o jsonpath={.data}", 0, /^{"a":"z","d":"e"}$/],
+    [
+      "apply -f web.yaml -v=6",
+      0,
+      /^deployment.apps\/web created\n[\s\S]*POST https:\/\/[^ ]+\/deployments\?\S+ 201 Created in \d+ milli/,
+    ],
+    ["apply -f web.yaml -v=6", 0, /^deployment.apps\/web unchanged\n(?![\s\S]*PATCH)[\s\S]*GET https/],
+    ["set image deployment/web main=nginx:2", 0, /^deployment.apps\/web image updated\n$/],
+    ["set image deployment/web main=nginx:2", 0, /^$/],
+    ["apply -f web.yaml", 0, /^deployment.apps\/web configured\n$/],
+    ["scale deployment web --replicas=0", 0, /^deployment.apps\/web scaled\n$/],
+    ["set env deployment web A=b", 0, /env updated/],
+    ["set resources deployment web --requests memory=1Gi", 0, /resource requirements updated/],
+    ["rollout undo deployment/web --to-revision=9", 1, /unable to find specified revision 9 in history/],
+    ["rollout restart deployment web", 0, /restarted/],
+    ["expose deployment web --port 80 --cluster-ip None", 0, /^service\/web exposed\n$/],
+    ["set selector service web app=other", 0, /^service\/web selector updated/],
+    ["describe service web", 0, /Selector: +app=other\n[\s\S]*TargetPort: +80\/TCP\nEndpoints: +\n/],
+    ["describe deployment web", 0, /Replicas: +0 desired[\s\S]*Image: +nginx:1.24\n[\s\S]*Requests:\n +memory: +1Gi\n/],
+    ["apply --server-side --field-manager=a -f map.yaml", 0, /^configmap\/map serverside-applied\n$/],
+    [
+      "apply --server-side --field-manager=b -f rival.yaml",
+      1,
+      /Apply failed with 1 conflict: conflict with "a": .data.x\n/,
+    ],
+    ["apply --server-side --field-manager=b --force-conflicts -f rival.yaml", 0, /serverside-applied/],
+    ["get configmaps --show-labels", 0, /^NAME +DATA +AGE +LABELS\n[\s\S]*map +1 +\w+ +<none>\n/],
+    ["delete configmaps --field-selector metadata.name=map", 0, /^configmap "map" deleted\n$/],
+    ["delete deployment web --cascade=orphan --wait=false", 0, /^deployment.apps "web" deleted\n$/],
     ["get gizmos", 2, /doesn't have a resource type "gizmos"/],
     ["drain n1", 2, /built-in kubectl does not know drain/],
     ["get nodes --sort-by x", 2, /does not know --sort-by of kubectl get, only/],

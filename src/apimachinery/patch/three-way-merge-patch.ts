@@ -28,7 +28,11 @@ const ANY: FieldType = { type: "any" };
 function mapPatch({ original, modified, current }: Versions<Json>, type: FieldType, retainsKeys: boolean): Json {
   const fields = type.type === "object" ? jsonFields(type.ref) : [];
   const patch: Json = {};
-  for (const key of Object.keys(original)) if (!isGiven(modified, key)) patch[key] = null;
+  for (const key of Object.keys(original)) {
+    if (isGiven(original, key) && !isGiven(modified, key)) patch[key] = null;
+  }
+  // A file can also say null.
+  for (const key of Object.keys(modified)) if (!isGiven(modified, key) && isGiven(current, key)) patch[key] = null;
   for (const key of Object.keys(modified).filter((one) => isGiven(modified, one))) {
     const field = fields.find(({ name }) => name === key);
     const versions = { original: original[key], modified: modified[key], current: current[key] };

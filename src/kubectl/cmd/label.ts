@@ -30,7 +30,11 @@ export async function mark(session: Session, line: KubectlLine, field: "labels" 
     const before = object.metadata[field] ?? {};
     for (const [key, value] of isOn(line, "overwrite") ? [] : pairs) {
       if (value === null || before[key] === undefined || before[key] === value) continue;
-      const problem = `'${key}' already has a value (${before[key]}), and --overwrite is false`;
+      const clash = `'${key}' already has a value (${before[key]})`;
+      const problem =
+        field === "labels"
+          ? `${clash}, and --overwrite is false`
+          : `--overwrite is false but found the following declared annotation(s): ${clash}`;
       throw new MessageError("FAILED", { verbatim: problem }, ["kubectlOverwriteHint"]);
     }
     for (const [key, value] of pairs) {

@@ -1,8 +1,10 @@
-import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
+import type { V1Container, V1EnvVar, V1PodSpec } from "@kubernetes/client-node";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import { threeWayMergePatch } from "../../apimachinery/patch/three-way-merge-patch.js";
+import { typeNameOf } from "../../apimachinery/scheme/scheme.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { MessageError } from "../../i18n/message-error.js";
-import { type Info, visit } from "../builder.js";
+import { visit } from "../builder.js";
 import { type KubectlLine, text, unknown } from "../flags.js";
 import type { Session } from "../session.js";
 import { pairsOf } from "./create.js";
@@ -11,29 +13,26 @@ import { sendPatch } from "./patch.js";
 type PodSpec = Wire<V1PodSpec>;
 type Container = Wire<V1Container>;
 
-const STRATEGIC = "application/strategic-merge-patch+json";
-
 /**
  * `kubectl set image deployment/web main=nginx:1.25`; `*` is every container.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/set/set_image.go (Run).
  */
 export async function setImage(session: Session, line: KubectlLine): Promise<void> {
-  const images = new Map(
-    pairsOf(
-      line.words.filter((word) => word.includes("=")),
-      "set image",
-    ),
-  );
-  await setInTemplate(session, line, "image updated", ({ containers, initContainers = [] }) => {
-    const all = [...containers, ...initContainers];
+  const images = new Map(pairsOf(line.words.filter(isPair), "set image"));
+  await setInTemplate(session, line, "image updated", (spec) => {
+    const all = [...spec.containers, ...(spec.initContainers ?? [])];
     const missing = [...images.keys()].find((name) => name !== "*" && !all.some((one) => one.name === name));
     if (missing !== undefined) throw failed(`unable to find container named "${missing}"`);
-    const changed = (list: readonly Container[]) =>
-      list.flatMap(({ name }) =>
-        images.has(name) || images.has("*") ? [{ name, image: images.get(name) ?? images.get("*") }] : [],
-      );
-    const inits = changed(initContainers);
-    return { containers: changed(containers), ...(inits.length === 0 ? {} : { initContainers: inits }) };
+    const changed = (one: Container): Container => {
+      const image = images.get(one.name) ?? images.get("*");
+      return image === undefined ? one : { ...one, image };
+    };
+    const initContainers = spec.initContainers?.map(changed);
+    return {
+      ...spec,
+      containers: spec.containers.map(changed),
+      ...(initContainers === undefined ? {} : { initContainers }),
+    };
   });
 }
 
@@ -43,17 +42,13 @@ export async function setImage(session: Session, line: KubectlLine): Promise<voi
  */
 export async function setEnv(session: Session, line: KubectlLine): Promise<void> {
   const removed = line.words.filter((word) => word.endsWith("-")).map((word) => word.slice(0, -1));
-  const given = pairsOf(
-    line.words.filter((word) => word.includes("=")),
-    "set env",
-  );
-  const env = [
-    ...given.map(([name, value]) => ({ name, value })),
-    ...removed.map((name) => ({ name, $patch: "delete" })),
-  ];
-  await setInTemplate(session, line, "env updated", (spec) => ({
-    containers: chosen(spec, text(line, "containers")).map(({ name }) => ({ name, env })),
-  }));
+  const given = pairsOf(line.words.filter(isPair), "set env").map(([name, value]) => ({ name, value }));
+  await setInContainers(session, line, "env updated", (container) => {
+    const before: readonly Wire<V1EnvVar>[] = container.env ?? [];
+    const kept = before.filter(({ name }) => !removed.includes(name));
+    const added = given.filter(({ name }) => !kept.some((one) => one.name === name));
+    return { ...container, env: [...kept.map((one) => given.find(({ name }) => name === one.name) ?? one), ...added] };
+  });
 }
 
 /**
@@ -61,20 +56,18 @@ export async function setEnv(session: Session, line: KubectlLine): Promise<void>
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/set/set_resources.go (Run).
  */
 export async function setResources(session: Session, line: KubectlLine): Promise<void> {
-  const amounts = (flag: "limits" | "requests") => {
-    const list = text(line, flag);
-    return list === undefined ? {} : { [flag]: Object.fromEntries(pairsOf(list.split(","), `--${flag}`)) };
-  };
-  const resources = { ...amounts("limits"), ...amounts("requests") };
-  await setInTemplate(session, line, "resource requirements updated", (spec) => ({
-    containers: chosen(spec, text(line, "containers")).map(({ name }) => ({ name, resources })),
-  }));
-}
-
-function chosen({ containers }: PodSpec, name = "*"): readonly Container[] {
-  const found = containers.filter((one) => name === "*" || one.name === name);
-  if (found.length === 0) throw failed(`no containers match ${name}`);
-  return found;
+  const amounts = (flag: "limits" | "requests") =>
+    Object.fromEntries(pairsOf(text(line, flag)?.split(",") ?? [], `--${flag}`));
+  const [limits, requests] = [amounts("limits"), amounts("requests")];
+  await setInContainers(session, line, "resource requirements updated", (container) => {
+    const { resources } = container;
+    const merged = {
+      ...resources,
+      limits: { ...resources?.limits, ...limits },
+      requests: { ...resources?.requests, ...requests },
+    };
+    return { ...container, resources: merged };
+  });
 }
 
 /**
@@ -83,38 +76,59 @@ function chosen({ containers }: PodSpec, name = "*"): readonly Container[] {
  */
 export async function setSelector(session: Session, line: KubectlLine): Promise<void> {
   const selector = Object.fromEntries(pairsOf((line.words.at(-1) ?? "").split(","), "set selector"));
+  const body = [{ op: "add", path: "/spec/selector", value: selector }];
   await visit(session, line, line.words.slice(0, -1), async (info) => {
     if (info.known.kind !== "Service") throw unknown(`set selector ${info.known.resource}`);
-    await sendPatch(
-      session,
-      info,
-      [{ op: "add", path: "/spec/selector", value: selector }],
-      "application/json-patch+json",
-      "selector updated",
-    );
+    await sendPatch(session, info, body, "application/json-patch+json", "selector updated");
   });
 }
 
-/** Patches the pod, or the pod's template, of each object of the line. Mirrors UpdatePodSpecForObject. */
+/** Changes all containers, or those of `-c`. */
+function setInContainers(
+  session: Session,
+  line: KubectlLine,
+  done: string,
+  change: (container: Container) => Container,
+): Promise<void> {
+  const wanted = text(line, "containers") ?? "*";
+  return setInTemplate(session, line, done, (spec) => {
+    const isMeant = ({ name }: Container) => wanted === "*" || name === wanted;
+    if (!spec.containers.some(isMeant)) throw failed(`no containers match ${wanted}`);
+    return { ...spec, containers: spec.containers.map((one) => (isMeant(one) ? change(one) : one)) };
+  });
+}
+
+/**
+ * Changes the pod, or the pod's template, of each object of the line, and sends the difference.
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/set/helper.go (CalculatePatches) and UpdatePodSpecForObject.
+ */
 async function setInTemplate(
   session: Session,
   line: KubectlLine,
   done: string,
-  change: (spec: PodSpec) => Readonly<Record<string, unknown>>,
+  change: (spec: PodSpec) => PodSpec,
 ): Promise<void> {
   // What it sets comes after the objects: NAME=VALUE, NAME-.
-  const words = line.words.filter((word) => !/=|-$/.test(word));
-  await visit(session, line, words, async (info: Info) => {
-    const { spec, wrap } = podSpecOf(info.object);
-    await sendPatch(session, info, wrap(change(spec)), STRATEGIC, done);
+  const words = line.words.filter((word) => !isPair(word) && !word.endsWith("-"));
+  await visit(session, line, words, async (info) => {
+    const current = info.object;
+    const modified = withPodSpec(current, change);
+    const body = threeWayMergePatch(
+      { original: current, modified, current },
+      typeNameOf(current.apiVersion, current.kind),
+    );
+    if (Object.keys(body).length === 0) return;
+    await sendPatch(session, info, body, "application/strategic-merge-patch+json", done);
   });
 }
 
-function podSpecOf({ kind, spec }: KubeObject): { spec: PodSpec; wrap: (spec: unknown) => unknown } {
-  if (kind === "Pod") return { spec: spec as PodSpec, wrap: (spec) => ({ spec }) };
-  const template = (spec as { template?: { spec?: PodSpec } } | undefined)?.template?.spec;
-  if (template === undefined) throw unknown(`set on ${kind}`);
-  return { spec: template, wrap: (spec) => ({ spec: { template: { spec } } }) };
+const isPair = (word: string): boolean => word.includes("=");
+
+function withPodSpec(object: KubeObject, change: (spec: PodSpec) => PodSpec): KubeObject {
+  if (object.kind === "Pod") return { ...object, spec: change(object["spec"] as PodSpec) };
+  const spec = object["spec"] as { template?: { spec?: PodSpec } } | undefined;
+  if (spec?.template?.spec === undefined) throw unknown(`set on ${object.kind}`);
+  return { ...object, spec: { ...spec, template: { ...spec.template, spec: change(spec.template.spec) } } };
 }
 
 function failed(problem: string): MessageError {

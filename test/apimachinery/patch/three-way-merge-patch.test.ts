@@ -20,6 +20,15 @@ const table: readonly (readonly [string, string, Json, Json, Json, Json])[] = [
     { data: { a: "1" } },
     { data: { a: "2" } },
   ],
+  ["null in the file", "ConfigMap", {}, { data: { a: null } }, { data: { a: "1" } }, { data: { a: null } }],
+  [
+    "null on the server",
+    "Pod",
+    { metadata: { creationTimestamp: null } },
+    { metadata: {} },
+    { metadata: { creationTimestamp: null } },
+    {},
+  ],
   [
     "what only the server has stays, what the file no longer has goes",
     "ConfigMap",
