@@ -236,7 +236,7 @@ export const definition = z.strictObject({
   minutes: z.number().int().min(1).max(60),
   /** incremented when steps change, so that old progress does not count */
   revision: z.number().int().min(1).default(1),
-  /** required programs; never kubectl, because it is built in */
+  /** required programs; kubectl only for lines that the built-in one does not support */
   needs: z.array(z.enum(["openssl", "containerd", "kubectl"])).default([]),
   /** `embedded`: only on the embedded cluster; `any`: also on the learner's own cluster, with the required `rights` */
   cluster: z.enum(["embedded", "any"]).default("embedded"),

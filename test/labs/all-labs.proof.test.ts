@@ -73,13 +73,25 @@ suiteNeeding(["containerd", "busybox-static", "root"], "proof of the labs with a
 });
 
 suiteNeeding(["openssl"], "proof of some labs with the built-in kubectl", () => {
-  for (const id of ["tokens", "csr", "bootstrap"]) {
+  const ids = [
+    "tokens",
+    "csr",
+    "bootstrap",
+    "apply",
+    "deployment",
+    "services",
+    "who-deletes",
+    "images",
+    "qos",
+    "pending-forever",
+  ];
+  for (const id of ids) {
     test(`${id} holds`, async () => {
       const lab = labs.find(({ definition }) => definition.id === id);
       assert.ok(lab);
       const home = mkdtempSync(join(tmpdir(), "kubelab-prove-"));
       assert.deepEqual((await prove(lab, home, { withoutKubectl: true })).problems, []);
-    }, 60_000);
+    }, 240_000);
   }
 });
 
