@@ -4,6 +4,7 @@ import { visit } from "../builder.js";
 import type { KubectlLine } from "../flags.js";
 import { nameOf } from "../resources.js";
 import type { Session } from "../session.js";
+import { sendPatch } from "./patch.js";
 
 /**
  * `cordon`, `uncordon`.
@@ -11,12 +12,11 @@ import type { Session } from "../session.js";
  */
 export async function cordon(session: Session, line: KubectlLine): Promise<void> {
   const isOn = line.verb === "cordon";
-  const { client, signal } = session;
-  await visit(session, line, ["node", ...line.words], async ({ known, name, path, object }) => {
-    const isAlready = ((object as Wire<V1Node>).spec?.unschedulable === true) === isOn;
+  await visit(session, line, ["node", ...line.words], async (info) => {
+    if (((info.object as Wire<V1Node>).spec?.unschedulable === true) === isOn) {
+      return session.print(`${nameOf(info.known, info.name)} already ${line.verb}ed\n`);
+    }
     const body = { spec: { unschedulable: isOn ? true : null } };
-    const contentType = "application/strategic-merge-patch+json";
-    if (!isAlready) await client.expect({ method: "PATCH", path, body, contentType, signal });
-    session.print(`${nameOf(known, name)} ${isAlready ? "already " : ""}${line.verb}ed\n`);
+    return sendPatch(session, line, info, body, "application/strategic-merge-patch+json", () => `${line.verb}ed`);
   });
 }

@@ -3,8 +3,8 @@ import { visit } from "../builder.js";
 import { readObjects } from "../files.js";
 import { isOn, type KubectlLine, text, texts } from "../flags.js";
 import { objectText } from "../output.js";
-import { nameOf } from "../resources.js";
 import type { Session } from "../session.js";
+import { sendPatch } from "./patch.js";
 
 const isPair = (word: string) => /^[^=]+=/.test(word) || word.endsWith("-");
 
@@ -25,9 +25,8 @@ export async function mark(session: Session, line: KubectlLine, field: "labels" 
     const metadata = { ...object?.metadata, [field]: { ...object?.metadata?.[field], ...given } };
     return session.print(objectText({ ...object, metadata }, text(line, "output") ?? "yaml", []));
   }
-  const { client, signal } = session;
-  await visit(session, line, words, async ({ known, name, path, object }) => {
-    const before = object.metadata[field] ?? {};
+  await visit(session, line, words, async (info) => {
+    const before = info.object.metadata[field] ?? {};
     for (const [key, value] of isOn(line, "overwrite") ? [] : pairs) {
       if (value === null || before[key] === undefined || before[key] === value) continue;
       const clash = `'${key}' already has a value (${before[key]})`;
@@ -41,10 +40,8 @@ export async function mark(session: Session, line: KubectlLine, field: "labels" 
       if (value === null && before[key] === undefined) session.warn(`${field.slice(0, -1)} "${key}" not found.`);
     }
     const body = { metadata: { [field]: given } };
-    const query = { fieldManager: field === "labels" ? "kubectl-label" : "kubectl-annotate" };
-    const contentType = "application/merge-patch+json";
-    await client.expect({ method: "PATCH", path, query, body, contentType, signal });
-    session.print(`${nameOf(known, name)} ${field === "labels" ? labeled(pairs, before) : "annotated"}\n`);
+    const done = field === "labels" ? labeled(pairs, before) : "annotated";
+    await sendPatch(session, line, info, body, "application/merge-patch+json", () => done);
   });
 }
 

@@ -1,7 +1,7 @@
+import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { sameJson } from "../../apimachinery/same-json.js";
 import { parseYaml } from "../../apimachinery/yaml.js";
 import type { PatchType } from "../../client-go/rest/client.js";
-import { isRecord } from "../../util/records.js";
 import { type Info, visit } from "../builder.js";
 import { readDocument } from "../files.js";
 import { type KubectlLine, text, unknown } from "../flags.js";
@@ -28,21 +28,26 @@ export async function patch(session: Session, line: KubectlLine): Promise<void> 
   const subresource = text(line, "subresource");
   await visit(session, line, line.words, async (info) => {
     const path = subresource === undefined ? info.path : `${info.path}/${subresource}`;
-    await sendPatch(session, { ...info, path }, body, contentType, "patched");
+    await sendPatch(session, line, { ...info, path }, body, contentType, ({ metadata }) =>
+      sameJson(metadata, info.object.metadata) ? "patched (no change)" : "patched",
+    );
   });
 }
 
-/** Sends one patch and prints what became of it: `pod/web patched`, or `(no change)`. */
+/**
+ * Sends one patch, with the verb as the manager of its fields, and prints what was done: `deployment.apps/web image updated`.
+ * @param done of the object afterwards
+ */
 export async function sendPatch(
   session: Session,
-  { known, name, path, object }: Info,
+  { verb }: KubectlLine,
+  { known, name, path }: Info,
   body: unknown,
   contentType: PatchType,
-  done: string,
+  done: (patched: KubeObject) => string,
 ): Promise<void> {
-  const query = { fieldManager: "kubectl-patch" };
+  const query = { fieldManager: `kubectl-${verb.split(" ")[0]}` };
   const { client, signal } = session;
-  const patched = await client.expect({ method: "PATCH", path, query, body, contentType, signal });
-  const isSame = isRecord(patched) && sameJson(patched["metadata"], object.metadata) && done === "patched";
-  session.print(`${nameOf(known, name)} ${done}${isSame ? " (no change)" : ""}\n`);
+  const patched = await client.expect<KubeObject>({ method: "PATCH", path, query, body, contentType, signal });
+  session.print(`${nameOf(known, name)} ${done(patched)}\n`);
 }

@@ -108,7 +108,7 @@ export async function rolloutUndo(session: Session, line: KubectlLine): Promise<
     const { "pod-template-hash": _, ...labels } = set.spec?.template?.metadata?.labels ?? {};
     const template = { ...set.spec?.template, metadata: { ...set.spec?.template?.metadata, labels } };
     const body = [{ op: "replace", path: "/spec/template", value: template }];
-    await sendPatch(session, info, body, "application/json-patch+json", "rolled back");
+    await sendPatch(session, line, info, body, "application/json-patch+json", () => "rolled back");
   });
 }
 
@@ -120,6 +120,6 @@ export async function rolloutRestart(session: Session, line: KubectlLine): Promi
   const annotations = { "kubectl.kubernetes.io/restartedAt": rfc3339(session.clock.now()) };
   const body = { spec: { template: { metadata: { annotations } } } };
   await visitDeployments(session, line, (info) =>
-    sendPatch(session, info, body, "application/strategic-merge-patch+json", "restarted"),
+    sendPatch(session, line, info, body, "application/strategic-merge-patch+json", () => "restarted"),
   );
 }

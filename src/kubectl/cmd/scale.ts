@@ -1,7 +1,7 @@
 import { visit } from "../builder.js";
 import { type KubectlLine, text, unknown } from "../flags.js";
-import { nameOf } from "../resources.js";
 import type { Session } from "../session.js";
+import { sendPatch } from "./patch.js";
 
 /**
  * `kubectl scale deployment web --replicas=N`.
@@ -10,10 +10,8 @@ import type { Session } from "../session.js";
 export async function scale(session: Session, line: KubectlLine): Promise<void> {
   const replicas = Number(text(line, "replicas") ?? Number.NaN);
   if (!Number.isInteger(replicas) || replicas < 0) throw unknown("--replicas", "kubectlNeedsValue");
-  const { client, signal } = session;
-  await visit(session, line, line.words, async ({ known, name, path }) => {
-    const contentType = "application/merge-patch+json";
-    await client.expect({ method: "PATCH", path: `${path}/scale`, body: { spec: { replicas } }, contentType, signal });
-    session.print(`${nameOf(known, name)} scaled\n`);
+  await visit(session, line, line.words, async (info) => {
+    const subresource = { ...info, path: `${info.path}/scale` };
+    await sendPatch(session, line, subresource, { spec: { replicas } }, "application/merge-patch+json", () => "scaled");
   });
 }

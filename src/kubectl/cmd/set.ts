@@ -79,7 +79,7 @@ export async function setSelector(session: Session, line: KubectlLine): Promise<
   const body = [{ op: "add", path: "/spec/selector", value: selector }];
   await visit(session, line, line.words.slice(0, -1), async (info) => {
     if (info.known.kind !== "Service") throw unknown(`set selector ${info.known.resource}`);
-    await sendPatch(session, info, body, "application/json-patch+json", "selector updated");
+    await sendPatch(session, line, info, body, "application/json-patch+json", () => "selector updated");
   });
 }
 
@@ -118,7 +118,7 @@ async function setInTemplate(
       typeNameOf(current.apiVersion, current.kind),
     );
     if (Object.keys(body).length === 0) return;
-    await sendPatch(session, info, body, "application/strategic-merge-patch+json", done);
+    await sendPatch(session, line, info, body, "application/strategic-merge-patch+json", () => done);
   });
 }
 

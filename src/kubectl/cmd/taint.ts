@@ -4,8 +4,8 @@ import { MessageError } from "../../i18n/message-error.js";
 import { defined } from "../../util/defined.js";
 import { visit } from "../builder.js";
 import { isOn, type KubectlLine, unknown } from "../flags.js";
-import { nameOf } from "../resources.js";
 import type { Session } from "../session.js";
+import { sendPatch } from "./patch.js";
 
 type Taint = Wire<V1Taint>;
 
@@ -24,19 +24,12 @@ export async function taint(session: Session, line: KubectlLine): Promise<void> 
   const isSpec = (word: string) => /[=:]|-$/.test(word);
   const specs = line.words.filter(isSpec).map(parseTaint);
   const words = line.words.filter((word) => !isSpec(word));
-  const { client, signal } = session;
-  await visit(session, line, words, async ({ known, name, path, object }) => {
-    const before = (object as Wire<V1Node>).spec?.taints ?? [];
-    const taints = specs.reduce((taints, spec) => withSpec(taints, spec, name, isOn(line, "overwrite")), before);
-    const contentType = "application/merge-patch+json";
-    const query = { fieldManager: "kubectl-taint" };
-    await client.expect({ method: "PATCH", path, query, body: { spec: { taints } }, contentType, signal });
-    const done = specs.every(({ removes }) => removes)
-      ? "untainted"
-      : specs.some(({ removes }) => removes)
-        ? "modified"
-        : "tainted";
-    session.print(`${nameOf(known, name)} ${done}\n`);
+  const removals = specs.filter(({ removes }) => removes).length;
+  const done = removals === 0 ? "tainted" : removals === specs.length ? "untainted" : "modified";
+  await visit(session, line, words, async (info) => {
+    const before = (info.object as Wire<V1Node>).spec?.taints ?? [];
+    const taints = specs.reduce((taints, spec) => withSpec(taints, spec, info.name, isOn(line, "overwrite")), before);
+    await sendPatch(session, line, info, { spec: { taints } }, "application/merge-patch+json", () => done);
   });
 }
 

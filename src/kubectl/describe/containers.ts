@@ -66,9 +66,12 @@ function listOf(title: string, words: readonly string[] | undefined): readonly s
 }
 
 function statusLines({ state, lastState, ready, restartCount }: Wire<V1ContainerStatus>): readonly string[] {
-  const last = lastState?.terminated === undefined ? [] : stateLines("Last State", lastState);
-  const ready_ = ready ? "True" : "False";
-  return [...stateLines("State", state), ...last, `Ready:\t${ready_}`, `Restart Count:\t${restartCount}`];
+  return [
+    ...stateLines("State", state),
+    ...(lastState?.terminated === undefined ? [] : stateLines("Last State", lastState)),
+    `Ready:\t${ready ? "True" : "False"}`,
+    `Restart Count:\t${restartCount}`,
+  ];
 }
 
 /** Mirrors describeStatus. */
@@ -126,12 +129,11 @@ function environmentLines({ env = [], envFrom = [] }: Container, valueFor: Value
     const withPrefix = prefix ? ` with prefix '${prefix}'` : "";
     return `  ${name}\t${configMapRef === undefined ? "Secret" : "ConfigMap"}${withPrefix}\tOptional: ${optional}`;
   });
-  const title = "Environment";
   return [
     ...(sources.length === 0 ? [] : ["Environment Variables from:", ...sources]),
     ...(env.length === 0
-      ? [`${title}:\t<none>`]
-      : [`${title}:`, ...env.map((one) => `  ${one.name}:\t${variableText(one, valueFor)}`)]),
+      ? ["Environment:\t<none>"]
+      : ["Environment:", ...env.map((one) => `  ${one.name}:\t${variableText(one, valueFor)}`)]),
   ];
 }
 
