@@ -51,7 +51,7 @@ export const VERBS: Readonly<Record<string, VerbRow>> = {
     flags: "docker-server= docker-username= docker-password=",
     run: createNamed,
   },
-  apply: { flags: `${FILES} server-side field-manager= force-conflicts`, run: apply },
+  apply: { flags: `${FILES} server-side field-manager= force-conflicts dry-run=`, run: apply },
   replace: { flags: FILES, run: replace },
   patch: { flags: `patch|p= patch-file= type= subresource= ${FILES}`, run: patch },
   run: { flags: "image= image-pull-policy= restart= env= labels|l= overrides=", run },

@@ -141,6 +141,8 @@ const LINES = [
   "apply -f next.yaml",
   "apply --server-side --field-manager=team -f team.yaml",
   "apply --server-side --field-manager=rival -f rival.yaml",
+  "apply --server-side --dry-run=server --force-conflicts -f rival.yaml",
+  "apply --server-side --dry-run=server --field-manager=rival -f rival.yaml",
   "apply --server-side --field-manager=rival --force-conflicts -f rival.yaml",
   "get configmap map -o jsonpath='{.data}{.metadata.managedFields[*].manager}'",
   "replace -f map.yaml",

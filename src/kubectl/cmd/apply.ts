@@ -8,7 +8,7 @@ import { isRecord } from "../../util/records.js";
 import { eachOf } from "../builder.js";
 import { isNotFound } from "../errors.js";
 import { readObjects } from "../files.js";
-import { isOn, type KubectlLine, text, texts } from "../flags.js";
+import { isOn, type KubectlLine, text, texts, unknown } from "../flags.js";
 import { nameOf, refOf, resourceOf } from "../resources.js";
 import type { Session } from "../session.js";
 import { createObject } from "./create.js";
@@ -29,6 +29,9 @@ interface Applied {
  */
 export async function apply(session: Session, line: KubectlLine): Promise<void> {
   const { client, signal, context } = session;
+  const dryRun = text(line, "dry-run") ?? "none";
+  // On the client side, the difference of three versions would have to be applied here.
+  if (dryRun !== "none" && (dryRun !== "server" || !isOn(line, "server-side"))) throw unknown(`--dry-run=${dryRun}`);
   await eachOf(session, await readObjects(context, texts(line, "filename")), async (given) => {
     const known = await resourceOf(client, given, signal);
     const namespace = given.metadata?.namespace ?? session.namespace;
@@ -80,17 +83,19 @@ function withLastApplied(object: KubeObject): KubeObject {
 
 async function serverSide(session: Session, line: KubectlLine, { object, path, shown }: Applied): Promise<void> {
   const { client, signal } = session;
+  const isDry = text(line, "dry-run") === "server";
   const query = {
     fieldManager: text(line, "field-manager") ?? "kubectl",
     fieldValidation: "Strict",
     force: isOn(line, "force-conflicts"),
+    ...(isDry ? { dryRun: "All" } : {}),
   };
   const contentType = "application/apply-patch+yaml";
   await client.expect({ method: "PATCH", path, query, body: object, contentType, signal }).catch((error: unknown) => {
     const { cause } = error as Error;
     throw isStatus(cause) && cause.reason === "Conflict" ? conflict(cause) : error;
   });
-  session.print(`${shown} serverside-applied\n`);
+  session.print(`${shown} serverside-applied${isDry ? " (server dry run)" : ""}\n`);
 }
 
 /** Mirrors the conflict's message in apply.go. */
