@@ -48,6 +48,8 @@ export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress"
   /** see KubeletOptions */
   readonly gcPolicy?: GcPolicy;
   readonly port?: number;
+  /** see JoinSession */
+  readonly testsIdentity?: boolean;
   readonly fixedPorts?: readonly ConfigField[];
 }
 
@@ -100,6 +102,7 @@ export async function startNode(
     if (options.cri !== undefined) await opening;
     const prepared = await prepareNode({
       ...{ context, clock, trace, plan, kubeVersion, config, target, store },
+      ...defined({ testsIdentity: options.testsIdentity }),
       ...(nodeAddress !== undefined && isInOwnCluster(options) ? { addresses: addressesInNetwork(nodeAddress) } : {}),
     });
     opened.defer(() => prepared.agent.close());
