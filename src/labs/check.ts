@@ -1,11 +1,12 @@
 import type { Say } from "../i18n/catalogue.js";
 import type { Clock } from "../util/clock.js";
+import { LabError } from "../util/errors.js";
 import type { Sight } from "./evidence.js";
 import { type CheckView, evaluateLeaf, type Verdict } from "./leaf-check.js";
 import type { Check } from "./schema.js";
 import type { StateTable } from "./state-table.js";
 
-/** Evaluates a check once. @throws LabError if the cluster is unreachable */
+/** Evaluates a check once. @throws LabError CLUSTER_UNREACHABLE; it can be away on purpose: see `evaluateWithin` */
 export async function evaluate(check: Check, view: CheckView, signal: AbortSignal): Promise<Verdict> {
   if ("all" in check) return evaluateAll(check.all, view, signal);
   if ("any" in check) return evaluateAny(check.any, view, signal);
@@ -38,12 +39,22 @@ export async function evaluateWithin(
   const untilMs = times.clock.now() + limitMs;
   const patientUntilMs = times.wall.now() + (limitMs === 0 ? 0 : times.patienceMs);
   for (;;) {
-    const verdict = await evaluate(check, view, signal);
+    const verdict = await evaluateOrUnreachable(check, view, signal);
     const leftMs = untilMs - times.clock.now();
     const isOver = leftMs <= 0 && times.wall.now() >= patientUntilMs;
     if (verdict.ok || isOver || patience?.aborted === true) return verdict;
     onWaiting?.(verdict, Math.max(0, leftMs));
     await times.wall.sleep(ASK_AGAIN_MS, signal);
+  }
+}
+
+/** A learner may have stopped the API server. A check does not hold then, not even a negated one. */
+async function evaluateOrUnreachable(check: Check, view: CheckView, signal: AbortSignal): Promise<Verdict> {
+  try {
+    return await evaluate(check, view, signal);
+  } catch (error) {
+    if (!(error instanceof LabError) || error.code !== "CLUSTER_UNREACHABLE") throw error;
+    return { ok: false, seen: error.message, want: view.say("wantReachable") };
   }
 }
 

@@ -6,6 +6,8 @@ import { sayIn } from "../../src/i18n/catalogue.js";
 import { evaluate, evaluateWithin, withinMs } from "../../src/labs/check.js";
 import type { CheckView } from "../../src/labs/leaf-check.js";
 import { type Check, check } from "../../src/labs/schema.js";
+import { LabError } from "../../src/util/errors.js";
+import { MemoryClient } from "../support/memory-client.js";
 import { InstantClock, MemoryPlace } from "../support/memory-place.js";
 
 const signal = new AbortController().signal;
@@ -163,6 +165,19 @@ describe("within", () => {
   });
   test("is not asked any more when the time is over", async () => {
     assert.deepEqual(await waiting("100ms", 99), { ok: false, asked: 3, left: [100, 50] });
+  });
+  test("does not hold while the API server is away, even if it is negated", async () => {
+    const clock = new InstantClock();
+    const away = new MemoryClient(() => {
+      throw new LabError("CLUSTER_UNREACHABLE", "https://memory refused the connection", "Start it.");
+    });
+    const one: Check = { not: { object: "/api/v1/nodes/n1" } };
+    const verdict = await evaluateWithin(one, { ...view, client: away }, { clock, wall: clock, patienceMs: 0 }, signal);
+    assert.deepEqual(verdict, {
+      ok: false,
+      seen: "https://memory refused the connection",
+      want: "an API server that answers",
+    });
   });
   test("without it, it is asked once", async () => {
     assert.deepEqual(await waiting(undefined, 99), { ok: false, asked: 1, left: [] });
