@@ -1,6 +1,8 @@
 import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { RestConfig } from "../client-go/rest/client.js";
 import { createClient } from "../client-go/rest/create-client.js";
+import type { ControlPlaneOptions } from "../controlplane/control-plane.js";
 import { writeClusterFiles } from "../testbed/cluster.js";
 import {
   type ClusterState,
@@ -12,7 +14,9 @@ import { startEmbeddedControlPlane } from "../testbed/embedded-control-plane.js"
 import type { Target } from "../testbed/target.js";
 import { SystemClock } from "../util/clock.js";
 import { Disposables } from "../util/disposables.js";
+import { messageOf } from "../util/errors.js";
 import { makeUniqueFolder } from "../util/temporary-folder.js";
+import type { ApiServerPod } from "./api-server-pod.js";
 import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
 import { LabFacts } from "./facts.js";
@@ -29,7 +33,10 @@ export interface EmbeddedEnvironmentOptions extends Reader {
   readonly lock?: AsyncDisposable;
   readonly speed: number;
   /** release and nodes of the cluster */
-  readonly definition: Pick<LabDefinition, "kubeVersion" | "minutes" | "nodes" | "nodeOptions" | "verifyKubelets">;
+  readonly definition: Pick<
+    LabDefinition,
+    "kubeVersion" | "minutes" | "nodes" | "nodeOptions" | "verifyKubelets" | "apiServerPod"
+  >;
   /** use the built-in kubectl even if one is installed */
   readonly withoutKubectl?: boolean;
   /** see LabEnvironment; default 0 */
@@ -55,14 +62,11 @@ export async function openEmbeddedEnvironment(
     const trace = facts.openTrace();
     const folder = await makeUniqueFolder(labFolderPrefix());
     open.defer(() => rm(folder, { recursive: true, force: true }));
-    const controlPlane = await startEmbeddedControlPlane({
-      clock,
-      random: context.random,
-      trace,
-      kubeVersion,
-      verifyKubelets,
-    });
-    open.defer(() => controlPlane.close());
+    const settings = { clock, random: context.random, trace, kubeVersion, verifyKubelets };
+    const apiServerPod = definition.apiServerPod ? await openApiServerPod(settings, folder) : undefined;
+    open.defer(async () => apiServerPod?.[Symbol.asyncDispose]());
+    const controlPlane = apiServerPod?.first ?? (await startEmbeddedControlPlane(settings));
+    if (apiServerPod === undefined) open.defer(() => controlPlane.close());
     const kubeconfig = clusterKubeconfig(context.env, clusterName);
     const state = stateOf(options, { url: controlPlane.url, kubeconfig, clock: clock.reading });
     const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
@@ -71,6 +75,12 @@ export async function openEmbeddedEnvironment(
       { count: definition.nodes, prefix: "node-", folder, target, columns, settings: definition.nodeOptions },
     );
     open.defer(() => nodes[Symbol.asyncDispose]());
+    if (apiServerPod !== undefined) {
+      const { control } = nodes.machine(API_SERVER_NODE).runtime;
+      const onFailure = (error: unknown) =>
+        trace.emit({ kind: "error", message: messageOf(error) }, { actor: "apiserver", level: 0 });
+      apiServerPod.follow(API_SERVER_NODE, (signal) => control.changes(signal), onFailure);
+    }
     await writeClusterFiles(context.env, state, controlPlane.admin);
     open.defer(() => removeClusterState(context.env, clusterName));
     const client = createClient(controlPlane.admin, {
@@ -106,6 +116,16 @@ export async function openEmbeddedEnvironment(
     await close();
     throw error;
   }
+}
+
+/** The node that runs the API server as a static pod. */
+const API_SERVER_NODE = "node-1";
+
+async function openApiServerPod(options: ControlPlaneOptions, folder: string): Promise<ApiServerPod> {
+  const { ApiServerPod } = await import("./api-server-pod.js");
+  const pod = await ApiServerPod.open(options, join(folder, "etcd"));
+  await pod.writeManifest(join(folder, API_SERVER_NODE, "manifests"));
+  return pod;
 }
 
 function stateOf(

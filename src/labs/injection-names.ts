@@ -16,8 +16,8 @@ const INJECTIONS: Readonly<Record<string, Readonly<Record<string, ArgumentKind>>
   speed: { factor: "number!" },
   /** stops the kubelet; `power` also ends its containers */
   "node-stop": { ...NODE, power: "flag" },
-  /** starts the kubelet again */
-  "node-start": NODE,
+  /** starts the kubelet again; `unattended`: does not wait for its registration */
+  "node-start": { ...NODE, unattended: "flag" },
   /** sets NetworkReady or RuntimeReady to false with `message`; without it, to true */
   "runtime-condition": { ...NODE, condition: "text!", message: "text" },
   /** makes calls of one kind (`ListContainers`, `*`) hang, wait or fail; with only `rpc`, restores them */

@@ -26,7 +26,7 @@ export async function inject(
   if (name === "time-passes") return clock.sleep(Number(args["minutes"]) * 60_000, signal);
   if (name === "speed") return setSpeed(Number(args["factor"]));
   const machine = nodes.machine(text(args, "node"));
-  if (name === "node-start") return machine.start();
+  if (name === "node-start") return args["unattended"] === true ? machine.startUnattended() : machine.start();
   if (name === "node-stop") return args["power"] === true ? machine.powerOff() : machine.stop();
   await injectIntoRuntime(machine, name, args);
 }

@@ -5,6 +5,7 @@ import type { RestConfig } from "../client-go/rest/client.js";
 import { MessageError } from "../i18n/message-error.js";
 import type { ControlServer } from "../runtime/control/http.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
+import type { NodeContext } from "../testbed/context.js";
 import { planUnasked } from "../testbed/join-plan.js";
 import { nodeConfiguration } from "../testbed/kubelet-config.js";
 import type { RunningNode } from "../testbed/node.js";
@@ -14,10 +15,13 @@ import type { Ctx } from "../trace/ctx.js";
 import { plainText, TerminalSink } from "../trace/terminal.js";
 import type { Trace } from "../trace/trace.js";
 import { traceOfNode } from "../trace/view.js";
+import { ChildAbort } from "../util/abort.js";
 import type { Clock } from "../util/clock.js";
+import { isAbortError, messageOf } from "../util/errors.js";
 import { makeFolder } from "../util/files.js";
 import type { LabProcess } from "./context.js";
 import type { LabFacts } from "./facts.js";
+import { NodeLink } from "./node-link.js";
 import type { CommandResult } from "./runner.js";
 import type { LabDefinition } from "./schema.js";
 import type { Values } from "./variables.js";
@@ -95,13 +99,17 @@ export class LabNodes implements AsyncDisposable {
     return { code: undefined, stdout: "", stderr, facts };
   }
 
-  /** `kubelet1`: address of the kubelet's server; `runtime1`: of the CRI; `control1`: of the runtime's control API. */
+  /**
+   * `kubelet1`: address of the kubelet's server; `runtime1`: of the CRI; `control1`: of the runtime's control API; `link1`: of the
+   * control API of its link, if it has one.
+   */
   get given(): Values {
     const values: Record<string, string> = {};
     [...this.#machines.values()].forEach((machine, i) => {
       values[`kubelet${i + 1}`] = machine.kubeletUrl;
       values[`runtime${i + 1}`] = machine.runtime.endpoint;
       values[`control${i + 1}`] = machine.controlUrl;
+      if (machine.link !== undefined) values[`link${i + 1}`] = machine.link.controlUrl;
     });
     return values;
   }
@@ -115,6 +123,9 @@ export class LabNodes implements AsyncDisposable {
 export class LabMachine {
   told = "";
   #kubelet: RunningNode | undefined;
+  /** the last start, which may not be over */
+  #start: { readonly stop: ChildAbort; readonly joining: Promise<void> } | undefined;
+  #hasJoined = false;
   #proxy: AsyncDisposable | undefined;
   #port = 0;
 
@@ -125,6 +136,7 @@ export class LabMachine {
     readonly runtime: HostedRuntime,
     readonly control: ControlServer,
     readonly log: WriteStream,
+    readonly link: NodeLink | undefined,
   ) {}
 
   static async open(session: Session, name: string, options: LabNodesOptions): Promise<LabMachine> {
@@ -145,7 +157,8 @@ export class LabMachine {
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
     // The lab's folder may be removed before the last write.
     log.on("error", () => {});
-    return new LabMachine(session, name, options, runtime, control, log);
+    const link = options.settings.link ? await NodeLink.open(options.target.admin.server) : undefined;
+    return new LabMachine(session, name, options, runtime, control, log, link);
   }
 
   get kubeletUrl(): string {
@@ -158,14 +171,30 @@ export class LabMachine {
 
   /** Starts the kubelet unless it runs. Resolves when it is registered, and Ready if possible. */
   async start(): Promise<void> {
-    if (this.#kubelet !== undefined) return;
-    const { context, clock } = this.session;
+    if (this.#start === undefined) {
+      const stop = new ChildAbort(this.session.context.signal);
+      this.#start = { stop, joining: this.#join(stop.signal) };
+    }
+    await this.#start.joining;
+  }
+
+  /** Starts the kubelet without waiting for its registration, which may take until the API server is back. */
+  startUnattended(): void {
+    this.start().catch((error: unknown) => {
+      if (!isAbortError(error)) this.#write(`${messageOf(error)}\n`);
+    });
+  }
+
+  async #join(signal: AbortSignal): Promise<void> {
+    const { clock } = this.session;
     const { startNode } = await import("../testbed/node.js");
-    const { target, taints } = this.options;
+    const { target: direct, taints } = this.options;
+    const { link } = this;
+    const target = link === undefined ? direct : { ...direct, admin: { ...direct.admin, server: link.url } };
     const unasked = planUnasked(this.name, join(this.options.folder, this.name), undefined);
     const plan = taints === undefined ? unasked : { ...unasked, taints };
     this.#kubelet = await startNode(
-      { context, clock, trace: this.#openTrace() },
+      { context: withSignal(this.session.context, signal), clock, trace: this.#openTrace() },
       {
         plan,
         target,
@@ -173,8 +202,11 @@ export class LabMachine {
         machineRuntime: this.runtime,
         config: nodeConfiguration(target.kubeVersion, { staticPodPath: join(plan.folder, "manifests") }),
         port: this.#port,
+        // Nothing of a kubelet's own start needs an answer of the API server.
+        testsIdentity: !this.#hasJoined,
       },
     );
+    this.#hasJoined = true;
     this.#port = Number(new URL(this.#kubelet.kubelet.url).port);
     // It ends with the lab; its trace shows why it failed.
     this.#kubelet.done.catch(() => {});
@@ -191,9 +223,15 @@ export class LabMachine {
 
   /** Stops the kubelet without a message to the API server; its containers keep running. Safe to call twice. */
   async stop(): Promise<void> {
+    const start = this.#start;
+    this.#start = undefined;
+    // A kubelet that has joined ends in order; one that has not gives up.
+    if (this.#kubelet === undefined) start?.stop.abort();
+    await start?.joining.catch(() => {});
     const kubelet = this.#kubelet;
     this.#kubelet = undefined;
     await kubelet?.close();
+    start?.stop[Symbol.dispose]();
   }
 
   /** Simulates a power failure: stops the kubelet and the runtime. */
@@ -212,6 +250,7 @@ export class LabMachine {
   async close(): Promise<void> {
     await this.#proxy?.[Symbol.asyncDispose]();
     await this.stop();
+    await this.link?.[Symbol.asyncDispose]();
     await this.control.close();
     await this.runtime.close();
     await new Promise<void>((resolve) => this.log.end(resolve));
@@ -230,4 +269,14 @@ export class LabMachine {
     this.told = this.told.length > MAX_TOLD ? this.told.slice(-MAX_TOLD / 2) + text : this.told + text;
     this.log.write(text);
   }
+}
+
+function withSignal(context: NodeContext, signal: AbortSignal): NodeContext {
+  const { random } = context;
+  return {
+    random,
+    signal,
+    confirm: (question, options) => context.confirm(question, options),
+    progress: (text) => context.progress(text),
+  };
 }

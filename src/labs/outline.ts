@@ -17,6 +17,8 @@ export interface LabOutline {
   readonly vars: readonly string[];
   /** whether the lab creates objects without a rule for removing them */
   readonly leavesThings: boolean;
+  /** whether the API server is a pod of a node that the lab does not have, or on a cluster that is not the lab's own */
+  readonly lacksApiServerNode: boolean;
 }
 
 export interface StepOutline {
@@ -32,7 +34,7 @@ const MOST_NODES = 5;
 /** Pure. @returns undefined if there are no readable steps */
 export function outlineOf(source: unknown): LabOutline | undefined {
   if (!isRecord(source) || !Array.isArray(source["steps"])) return undefined;
-  const { kind, nodes = 0, vars, cluster, cleanup, makes } = source;
+  const { kind, nodes = 0, vars, cluster, cleanup, makes, apiServerPod } = source;
   const steps = source["steps"].flatMap(stepOf);
   return {
     source,
@@ -42,6 +44,7 @@ export function outlineOf(source: unknown): LabOutline | undefined {
     nodes: Number.isInteger(nodes) ? Number(nodes) : MOST_NODES,
     vars: isRecord(vars) ? Object.keys(vars) : [],
     leavesThings: cluster === "any" && makes === undefined && !(Array.isArray(cleanup) && cleanup.length > 0),
+    lacksApiServerNode: apiServerPod === true && (nodes === 0 || cluster === "any"),
   };
 }
 

@@ -30,6 +30,7 @@ export function referenceProblems(lab: LabOutline, say: Say): readonly RuleProbl
     if (unknown.length > 0) add(near, say("labOutcomeOfNone", { id, names: unknown.join(", ") }));
   }
   if (lab.leavesThings) add("cluster: any", say("labNeedsCleanup"));
+  if (lab.lacksApiServerNode) add("apiServerPod", say("labNeedsApiServerNode"));
   const nodes = Array.from({ length: lab.nodes }, (_, i) => `node-${i + 1}`);
   const outputs = new Set([...seen, ...nodes, ...keptIn(lab.source)]);
   for (const name of lab.isWhole ? outputsAskedFor(lab.source) : []) {
@@ -58,8 +59,8 @@ const KUBELAB_COMMAND = /(?:^|[;&|(]\s*)kubelab ([a-z][\w-]*)/gm;
 
 /** The variables that every lab has in addition to its own. */
 const GIVEN_VARIABLES = ["server", "kubeconfig", "folder", "onNode"] as const;
-/** The variables of each node: addresses of its kubelet's server, of its runtime, and of the runtime's control API. */
-const OF_NODE = /^(?:kubelet|runtime|control)(\d)$/;
+/** The variables of each node: addresses of its kubelet's server, of its runtime, and of the control APIs of runtime and link. */
+const OF_NODE = /^(?:kubelet|runtime|control|link)(\d)$/;
 
 function isVariable(lab: LabOutline, name: string): boolean {
   const node = Number(OF_NODE.exec(name)?.[1] ?? 0);

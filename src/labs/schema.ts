@@ -270,6 +270,11 @@ export const definition = z.strictObject({
   nodes: z.number().int().min(0).max(5).default(0),
   /** whether the API server of the embedded cluster verifies the serving certificates of kubelets */
   verifyKubelets: z.boolean().default(false),
+  /**
+   * node-1 runs the API server as a static pod: the control plane ends and starts with its container. Its state is in `etcd` in the
+   * lab's folder; only on the embedded cluster
+   */
+  apiServerPod: z.boolean().default(false),
   nodeOptions: z
     .strictObject({
       /** verbosity of their traces, as -v */
@@ -278,6 +283,8 @@ export const definition = z.strictObject({
       pullMs: z.number().int().min(0).default(400),
       /** they run kube-proxy, so that Services work in their pods; only on the embedded cluster */
       kubeProxy: z.boolean().default(false),
+      /** each kubelet reaches the API server through a link of its own; `{{link1}}`/cut cuts it; only on the embedded cluster */
+      link: z.boolean().default(false),
     })
     .prefault({}),
   vars: z.record(z.string().regex(/^[a-z][a-zA-Z0-9]*$/, worded("schemaVariableName")), variable).default({}),

@@ -17,7 +17,7 @@ test("the tiny lab has no mistakes", async () => {
   const { lab, problems } = await compileTiny();
   assert.deepEqual(problems, []);
   assert.equal(lab?.text.zh.title, "小实验");
-  assert.deepEqual(lab?.definition.nodeOptions, { verbosity: 2, pullMs: 400, kubeProxy: false });
+  assert.deepEqual(lab?.definition.nodeOptions, { verbosity: 2, pullMs: 400, kubeProxy: false, link: false });
 });
 
 test("a lab for any cluster says what it makes, or that it makes nothing", async () => {
@@ -44,6 +44,7 @@ describe("a mistake is found, with its file and line", () => {
     ["lab.yaml", "minutes: 5", "minutes: 500", /minutes/, 5],
     ["lab.yaml", "minutes: 5", "minutes: 5\ncolour: red", /colour/i, undefined],
     ["lab.yaml", "minutes: 5", "minutes: 5\ncluster: any", /needs `makes` or `cleanup`/, 6],
+    ["lab.yaml", "minutes: 5", "minutes: 5\napiServerPod: true", /runs on node-1 of the embedded cluster/, 6],
     [
       "lab.yaml",
       "minutes: 5",
