@@ -139,6 +139,6 @@ export const NODES: readonly Topic[] = [
     facts: ["leaseDurationSeconds", "nodeMonitorGracePeriod", "defaultUnreachableTolerationSeconds"],
     see: "kubelab lease --stop-after 2 --speed 20",
     file: "pkg/kubelet/config/apiserver.go",
-    labs: ["heartbeats", "static-pods"],
+    labs: ["without-api-server", "heartbeats", "static-pods"],
   },
 ];
