@@ -272,7 +272,7 @@ export class NodeAgent {
   /** Sends the remaining events, then closes the connections. Safe to call twice. */
   async close(): Promise<void> {
     // The close ends even if the API server does not answer.
-    await waitAtMost(this.deps.clock, FLUSH_PATIENCE_MS, this.#events.flush());
+    await waitAtMost(this.deps.clock, FLUSH_PATIENCE_MS, this.#events.close());
     await this.client.close();
   }
 

@@ -55,6 +55,7 @@ const PODGC = "pkg/controller/podgc/gc_controller.go";
 const CLEANER = "pkg/controller/certificates/cleaner/cleaner.go";
 const TOLERATIONS = "plugin/pkg/admission/defaulttolerationseconds/admission.go";
 const EVENTS = "staging/src/k8s.io/client-go/tools/record/events_cache.go";
+const RECORDER = "staging/src/k8s.io/client-go/tools/record/event.go";
 const CERT_MANAGER = "staging/src/k8s.io/client-go/util/certificate/certificate_manager.go";
 const BOOTSTRAP = "pkg/kubelet/certificate/bootstrap/bootstrap.go";
 const EVICTION_MANAGER = "pkg/kubelet/eviction/eviction_manager.go";
@@ -179,9 +180,11 @@ export const FACTS = {
   eventBurst: count("EventBurst", KUBELET_DEFAULTS, "events", ["1.25", 10], ["1.27", 100]),
   eventAggregateMaxEvents: count("defaultAggregateMaxEvents", EVENTS, "events", ["1.25", 10]),
   eventAggregateInterval: duration("defaultAggregateIntervalInSeconds", EVENTS, ["1.25", 600_000]),
+  eventMaxTries: count("maxTriesPerEvent", RECORDER, "attempts", ["1.25", 12]),
+  eventRetryInterval: duration("defaultSleepDuration", RECORDER, ["1.25", 10_000]),
   eventReportingComponent: fact(
     "Event.reportingComponent",
-    "staging/src/k8s.io/client-go/tools/record/event.go",
+    RECORDER,
     (value: boolean) => (value ? "same as the source" : "empty"),
     [
       ["1.25", false],

@@ -2,7 +2,9 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import { factFor } from "../../release/facts.js";
 import type { Clock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
 import { remember } from "../../util/lru.js";
+import type { Random } from "../../util/random.js";
 import { type Correlated, EventCorrelator } from "./correlator.js";
 import { EventNames, type ObjectReference } from "./reference.js";
 
@@ -30,11 +32,20 @@ export interface EventSink {
   patch(namespace: string, name: string, patch: EventPatch): Promise<boolean>;
 }
 
+/** How events are retried. */
+export interface EventRetry {
+  readonly random: Random;
+  /** its abort ends the retries */
+  readonly signal: AbortSignal;
+}
+
 export interface RecorderDeps {
   readonly clock: Clock;
   readonly sink: EventSink;
   /** delays each write; default: no delay */
   readonly pace?: { turn(): Promise<void> };
+  /** retries while the API server is unreachable; default: no retries, for a sink in this process */
+  readonly retry?: EventRetry;
   /** what the sink threw; the event is lost */
   onError(error: unknown, reason: string): void;
 }
@@ -65,7 +76,6 @@ type NewEvent = Omit<Exclude<Correlated, { kind: "dropped" }>, "kind"> & {
  * Writes Event objects for one component, in the background and in order.
  *
  * Mirrors k8s.io/client-go/tools/record/event.go (recorderImpl, recordToSink, recordEvent).
- * Differs: an event that the API server refuses is not retried.
  */
 export class Recorder implements EventRecorder {
   readonly #correlator: EventCorrelator;
@@ -91,7 +101,7 @@ export class Recorder implements EventRecorder {
     this.#queued++;
     this.#tail = this.#tail.then(async () => {
       await this.deps.pace?.turn();
-      await this.#write(event).catch((error: unknown) => this.deps.onError(error, reason));
+      await this.#record(event).catch((error: unknown) => this.deps.onError(error, reason));
       this.#queued--;
     });
   }
@@ -99,6 +109,25 @@ export class Recorder implements EventRecorder {
   /** Resolves when every event recorded so far was written or dropped. */
   flush(): Promise<void> {
     return this.#tail;
+  }
+
+  /**
+   * Retries an event until the API server answers, whatever it answers. Later events wait for it.
+   * Mirrors recordToSink: the first wait is random, so that clients do not return together.
+   */
+  async #record(event: NewEvent): Promise<void> {
+    const { retry, clock } = this.deps;
+    const maxTries = factFor("eventMaxTries", this.options.kubeVersion);
+    const intervalMs = factFor("eventRetryInterval", this.options.kubeVersion);
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#write(event);
+      } catch (error) {
+        const isUnreachable = error instanceof LabError && error.code === "CLUSTER_UNREACHABLE";
+        if (!isUnreachable || retry === undefined || retry.signal.aborted || tries >= maxTries) throw error;
+        await clock.sleep(tries === 1 ? intervalMs * retry.random.float() : intervalMs, retry.signal);
+      }
+    }
   }
 
   /** Mirrors recordEvent: an event that expired is created again with its name and first time. */

@@ -3,25 +3,29 @@ import { ignoreFailedRequest, RestEventSink } from "../../client-go/record/rest-
 import type { KubeClient } from "../../client-go/rest/client.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
 
 interface NodeRecorderDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
+  readonly random: Random;
   readonly trace: Trace;
 }
 
 /** Records Events about the node, without waiting for the write. */
 export class NodeEventRecorder {
   readonly #recorder: Recorder;
+  readonly #closing = new AbortController();
 
   constructor(
     readonly deps: NodeRecorderDeps,
     readonly options: { readonly nodeName: string; readonly kubeVersion: string },
   ) {
-    const { client, clock } = deps;
+    const { client, clock, random } = deps;
+    const { signal } = this.#closing;
     const { nodeName, kubeVersion } = options;
     this.#recorder = new Recorder(
-      { clock, sink: new RestEventSink(client), onError: ignoreFailedRequest },
+      { clock, sink: new RestEventSink(client), retry: { random, signal }, onError: ignoreFailedRequest },
       { source: { component: "kubelet", host: nodeName }, kubeVersion },
     );
   }
@@ -42,8 +46,9 @@ export class NodeEventRecorder {
     this.record("Normal", reason, `Node ${this.options.nodeName} status is now: ${reason}`, level);
   }
 
-  /** Resolves when every event recorded so far was written or dropped. */
-  flush(): Promise<void> {
+  /** Ends the retries. Resolves when every event recorded so far was written or dropped. */
+  close(): Promise<void> {
+    this.#closing.abort();
     return this.#recorder.flush();
   }
 }

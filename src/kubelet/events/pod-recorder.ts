@@ -6,6 +6,7 @@ import { ignoreFailedRequest, RestEventSink } from "../../client-go/record/rest-
 import type { KubeClient } from "../../client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
 import { podText } from "../types/pod-update.js";
 
 /** Records Events about pods, without waiting for the write. Mirrors record.EventRecorder. */
@@ -24,6 +25,7 @@ export interface PodEventOptions {
 interface PodRecorderDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
+  readonly random: Random;
   readonly trace: Trace;
 }
 
@@ -31,17 +33,17 @@ interface PodRecorderDeps {
 export class ApiPodEventRecorder implements PodEventRecorder {
   readonly #recorder: Recorder;
 
-  /** @param signal aborts when the kubelet ends: the remaining events are then written without a pause */
+  /** @param signal aborts when the kubelet ends: the remaining events are then written without a pause, and not retried */
   constructor(
     readonly deps: PodRecorderDeps,
     options: { readonly nodeName: string; readonly kubeVersion: string },
     signal: AbortSignal,
   ) {
-    const { client, clock } = deps;
+    const { client, clock, random } = deps;
     const { nodeName, kubeVersion } = options;
     const pace = new EventPace(clock, kubeVersion, signal);
     this.#recorder = new Recorder(
-      { clock, sink: new RestEventSink(client), pace, onError: ignoreFailedRequest },
+      { clock, sink: new RestEventSink(client), pace, retry: { random, signal }, onError: ignoreFailedRequest },
       { source: { component: "kubelet", host: nodeName }, kubeVersion },
     );
   }

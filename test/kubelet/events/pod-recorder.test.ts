@@ -1,10 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { ApiPodEventRecorder } from "../../../src/kubelet/events/pod-recorder.js";
 import { LabError } from "../../../src/util/errors.js";
+import { SeededRandom } from "../../../src/util/seeded-random.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { makePod } from "../podworkers/pods.js";
+
+class Half extends SeededRandom {
+  override float(): number {
+    return 0.5;
+  }
+}
 
 const CREATED = () => ({ status: 201, body: {} });
 
@@ -14,7 +21,7 @@ function start(answer: (method: string) => MemoryAnswer | Error = CREATED, kubeV
   const { trace, events } = recordingTrace(clock);
   const stop = new AbortController();
   const options = { nodeName: "n1", kubeVersion };
-  const recorder = new ApiPodEventRecorder({ client, clock, trace }, options, stop.signal);
+  const recorder = new ApiPodEventRecorder({ client, clock, random: new Half(1), trace }, options, stop.signal);
   const methods = async () => {
     await recorder.flush();
     return client.requests.map(({ method }) => method);
@@ -53,7 +60,7 @@ test("the write of an event is an effect of it", async () => {
     return request(asked);
   };
   const recorder = new ApiPodEventRecorder(
-    { client, clock, trace },
+    { client, clock, random: new SeededRandom(1), trace },
     { nodeName: "n1", kubeVersion: "1.25" },
     new AbortController().signal,
   );
@@ -129,13 +136,54 @@ describe("counting", () => {
   });
 });
 
-test("an unreachable or refusing API server causes no failure", async () => {
-  for (const failure of [new LabError("CLUSTER_UNREACHABLE", "refused", ""), { status: 403, body: {} }]) {
-    const { recorder, methods } = start(() => failure);
+test("a refusing API server causes no failure, and is not asked again", async () => {
+  const { recorder, methods } = start(() => ({ status: 403, body: {} }));
+  recorder.event(POD, "Normal", "Pulled", "x");
+  recorder.event(POD, "Normal", "Pulled", "x");
+  expect(await methods()).toEqual(["POST", "POST"]);
+});
+
+describe("an unreachable API server", () => {
+  const AWAY = new LabError("CLUSTER_UNREACHABLE", "refused", "");
+
+  test("is asked again every 10 s, after a random first wait; later events wait their turn", async () => {
+    let isAway = true;
+    const { client, clock, recorder } = start(() => (isAway ? AWAY : CREATED()));
+    recorder.event(POD, "Normal", "Pulled", "first");
+    recorder.event(POD, "Normal", "Pulled", "second");
+    await settle();
+    expect(client.requests).toHaveLength(1);
+    await clock.advance(5_000);
+    expect(client.requests, "half of 10 s").toHaveLength(2);
+    await clock.advance(9_999);
+    expect(client.requests).toHaveLength(2);
+    isAway = false;
+    await clock.advance(1);
+    await recorder.flush();
+    const said = client.requests.map(({ body }) => (body as { message: string }).message);
+    expect(said).toEqual(["first", "first", "first", "second"]);
+    expect(client.requests[2]?.body, "it keeps its time").toMatchObject({ lastTimestamp: "2026-01-01T00:00:00Z" });
+  });
+
+  test("is asked twelve times for one event", async () => {
+    const { client, clock, recorder } = start(() => AWAY);
     recorder.event(POD, "Normal", "Pulled", "x");
-    recorder.event(POD, "Normal", "Pulled", "x");
-    expect(await methods()).toEqual(["POST", "POST"]);
-  }
+    await settle();
+    await clock.advance(600_000);
+    await recorder.flush();
+    expect(client.requests).toHaveLength(12);
+  });
+
+  test("is not asked again when the kubelet ends", async () => {
+    const { client, clock, recorder, stop } = start(() => AWAY);
+    recorder.event(POD, "Normal", "Pulled", "first");
+    recorder.event(POD, "Normal", "Pulled", "second");
+    await settle();
+    stop.abort();
+    await recorder.flush();
+    expect(client.requests).toHaveLength(2);
+    expect(clock.sleeping).toBe(0);
+  });
 });
 
 describe("the pace", () => {
