@@ -1,6 +1,7 @@
 import type { TraceEvent } from "../trace/events.js";
 import { startMs, TraceGraph } from "../trace/graph.js";
 import { versionOf } from "../trace/scope.js";
+import { objectOf, partsOf } from "./object-path.js";
 import { factWith } from "./printed.js";
 import type { CommandResult } from "./runner.js";
 
@@ -37,7 +38,7 @@ export function sightOf(object: unknown): readonly Sight[] {
 /** @param path of an object: `/api/v1/namespaces/default/pods/web` */
 export function sightOfNothing(path: string): readonly Sight[] {
   const { resource, namespace, name } = partsOf(path);
-  return name === undefined ? [] : [{ gone: `${resource} ${namespace === undefined ? "" : `${namespace}/`}${name}` }];
+  return name === undefined ? [] : [{ gone: objectOf({ resource, namespace, name }) }];
 }
 
 /**
@@ -47,7 +48,7 @@ export function sightOfNothing(path: string): readonly Sight[] {
 export function sightOfList(path: string, counted: readonly unknown[], items: readonly unknown[]): readonly Sight[] {
   if (counted.length > 0) return counted.flatMap(sightOf);
   const { resource, namespace } = partsOf(path);
-  return [...items.flatMap(sightOf), { goneFrom: `${resource} ${namespace === undefined ? "" : `${namespace}/`}` }];
+  return [...items.flatMap(sightOf), { goneFrom: objectOf({ resource, namespace, name: "" }) }];
 }
 
 /** A text that was found in what a command has printed. */
@@ -165,19 +166,4 @@ function decisionBefore(chain: readonly TraceEvent[], end: number): TraceEvent |
     if ((one?.kind === "decision" || one?.kind === "event") && one.level <= 2) return one;
   }
   return undefined;
-}
-
-interface PathParts {
-  readonly resource: string;
-  readonly namespace: string | undefined;
-  readonly name: string | undefined;
-}
-
-/** `/api/v1/nodes/n1`, `/apis/apps/v1/namespaces/default/deployments` */
-function partsOf(path: string): PathParts {
-  const words = path.split("?")[0]?.split("/").slice(1) ?? [];
-  const rest = words.slice(words[0] === "api" ? 2 : 3);
-  const isNamespaced = rest[0] === "namespaces" && rest.length > 2;
-  const [resource = "", name] = isNamespaced ? rest.slice(2) : rest;
-  return { resource, namespace: isNamespaced ? rest[1] : undefined, name };
 }

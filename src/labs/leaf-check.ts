@@ -5,6 +5,7 @@ import type { Say } from "../i18n/catalogue.js";
 import { type Sight, sightOf, sightOfList, sightOfNothing, sightOfText } from "./evidence.js";
 import { fieldOf } from "./field.js";
 import { findIn } from "./match.js";
+import { pathInWords } from "./object-path.js";
 import { findPrinted, linesPrinted, printedOn } from "./printed.js";
 import type { CommandResult } from "./runner.js";
 import type { LeafCheck } from "./schema.js";
@@ -137,10 +138,11 @@ async function objectValue(
 ): Promise<Found> {
   const { status, body } = await client.request({ method: "GET", path: object, signal });
   const isThing = field === undefined;
-  const what = isThing ? object : say("fieldOfObject", { field, object });
+  const named = pathInWords(object, say);
+  const what = isThing ? named : say("fieldOfObject", { field, object: named });
   const none = { what, isThing, value: undefined };
-  if (status === 404) return { ...none, why: say("seenAbsent", { what: object }), sights: sightOfNothing(object) };
-  if (status >= 300) return { ...none, why: say("seenStatus", { what: object, status }), sights: [] };
+  if (status === 404) return { ...none, why: say("seenAbsent", { what: named }), sights: sightOfNothing(object) };
+  if (status >= 300) return { ...none, why: say("seenStatus", { what: named, status }), sights: [] };
   return { what, isThing, value: isThing ? true : fieldOf(body, field), sights: sightOf(body) };
 }
 
@@ -157,7 +159,8 @@ async function listValue(
     const value = fieldOf(item, path);
     return wanted === undefined ? value !== undefined : String(value) === wanted;
   });
-  const what = where === undefined ? say("countOf", { list }) : say("countOfWhere", { list, where });
+  const named = pathInWords(list, say);
+  const what = where === undefined ? say("countOf", { list: named }) : say("countOfWhere", { list: named, where });
   const sights = sightOfList(list, items, all);
   return { what, isThing: false, value: items.length, sights };
 }

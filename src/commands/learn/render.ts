@@ -156,7 +156,7 @@ export class LabRenderer {
     ];
   }
 
-  /** One line for each fact: how long after the first it began, who, what. */
+  /** One line for each fact: how long after the first it began, who, what. The last fact decided, so it is not cut. */
   #evidence({ facts, afterMs, count, isOfStep = false }: LabMessage & { kind: "evidence" }): string[] {
     // Facts are not read from line to line: they use the whole terminal.
     const { chalk, say, unicode, width } = this.options;
@@ -169,11 +169,14 @@ export class LabRenderer {
     } as const;
     const actors = facts.map(({ actor, instance }) => (instance === undefined ? actor : `${actor} ${instance}`));
     const actorWidth = Math.max(...actors.map((name) => name.length));
-    const lines = facts.map((fact, i) => {
+    const lines = facts.flatMap((fact, i) => {
       const seconds = `+${((afterMs[i] ?? 0) / 1000).toFixed(3)} s`;
       const { sign, text } = factText(fact, options);
-      const words = `  ${seconds.padStart(10)} ${actors[i]?.padEnd(actorWidth)} ${sign} ${text}`;
-      return fitted(printable(words), width(), unicode ? "…" : "...");
+      const begin = `  ${seconds.padStart(10)} ${actors[i]?.padEnd(actorWidth)} ${sign} `;
+      const rest = width() - begin.length;
+      if (i < facts.length - 1) return `${begin}${fitted(printable(text), rest, unicode ? "…" : "...")}`;
+      const [first = "", ...more] = wrap(printable(text), rest);
+      return [begin + first, ...more.map((line) => " ".repeat(begin.length) + line)];
     });
     const isWhole = facts.length === count;
     const heading = isOfStep

@@ -65,14 +65,17 @@ describe("the facts that decided a verdict", () => {
     { ...stamp, kind: "step", title: "$ kubelab join atlas", actor: "user", atMs: 0 },
     { ...stamp, kind: "decision", what: "renew \u001b[2J", why: "", actor: "kubelet", instance: "n1", atMs: 0 },
     { ...stamp, kind: "state", subject: "x".repeat(100), what: "", to: "", actor: "apiserver", atMs: 0 },
+    { ...stamp, kind: "state", subject: "x ".repeat(30).trim(), what: "", to: "", actor: "apiserver", atMs: 0 },
   ];
-  const afterMs = [0, 500, 2_000];
-  test("are one line each, which fits the terminal and has no control characters", () => {
-    assert.deepEqual(lines({ kind: "evidence", facts, afterMs, count: 3 }, false), [
+  const afterMs = [0, 500, 2_000, 3_000];
+  test("fit the terminal and have no control characters; only the last one, which decided, takes more than a line", () => {
+    assert.deepEqual(lines({ kind: "evidence", facts, afterMs, count: 4 }, false), [
       "what decided it:",
       "    +0.000 s user       > $ kubelab join atlas",
       "    +0.500 s kubelet n1 * renew \\x1b[2J",
       `    +2.000 s apiserver  o ${"x".repeat(51)}...`,
+      `    +3.000 s apiserver  o ${"x ".repeat(27).trim()}`,
+      `${" ".repeat(26)}x x x:`,
     ]);
   });
   test("a state is a table", () => {
@@ -85,12 +88,12 @@ describe("the facts that decided a verdict", () => {
   });
   test("what a step has caused is not called what decided", () => {
     assert.match(
-      lines({ kind: "evidence", isOfStep: true, facts, afterMs, count: 3 }, true)[0] ?? "",
+      lines({ kind: "evidence", isOfStep: true, facts, afterMs, count: 4 }, true)[0] ?? "",
       /^what the commands/,
     );
   });
   test("if some are left out, their number is named", () => {
-    assert.equal(lines({ kind: "evidence", facts, afterMs, count: 20 }, true)[0], "what decided it, 3 of 20 facts:");
+    assert.equal(lines({ kind: "evidence", facts, afterMs, count: 20 }, true)[0], "what decided it, 4 of 20 facts:");
   });
 });
 
