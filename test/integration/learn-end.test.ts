@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, test } from "vitest";
 import { openLibrary } from "../../src/labs/open-library.js";
 import type { LabProgress, Progress } from "../../src/labs/progress.js";
-import { newHome } from "../support/cli-process.js";
+import { CliProcess, newHome } from "../support/cli-process.js";
 import { suiteNeeding } from "../support/requirements.js";
 import { Terminal } from "../support/terminal.js";
 
@@ -64,6 +64,14 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
     assert.match(shell.stdout, /kubelab-lab-[\s\S]*witness +Ready/);
     assert.equal(shell.status, 7);
     assert.match(other(["shell", "tokens"], "").stderr, /lab tokens is not running\nRunning: heartbeats/);
+    const script = join(home, "shell.sh");
+    writeFileSync(script, "#!/bin/sh\necho inside\nwhile test ! -e $HOME/leave; do sleep 0.1; done\n", { mode: 0o755 });
+    const open = new CliProcess(home, ["learn", "shell"], { SHELL: script });
+    await open.printed(/inside/);
+    terminal.press("C-c");
+    await open.says(/Lab heartbeats has ended, and with it its cluster/);
+    writeFileSync(join(home, "leave"), "");
+    assert.equal((await open.ended).code, 0);
   });
 });
 

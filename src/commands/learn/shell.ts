@@ -1,11 +1,15 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { delimiter } from "node:path";
 import { LocalizedError } from "../../i18n/message-error.js";
 import { type RunningLab, runningLabs } from "../../labs/running.js";
+import { ChildAbort } from "../../util/abort.js";
+import { isAbortError } from "../../util/errors.js";
 import type { LearnContext } from "./context.js";
 
 /** A shell's exit code for an unknown program. */
 const EXIT_NOT_FOUND = 127;
+const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Opens a shell in the folder of a running lab, with its cluster and programs: a second terminal in one command.
@@ -20,13 +24,32 @@ export async function openShell(env: LearnContext, word: string): Promise<void> 
   if (context.streams.stdin.isTTY === true) context.notice(say("shellOpened", { id: lab, folder }));
   const path = `${programs}${delimiter}${context.env["PATH"] ?? ""}`;
   const child = spawn(shell, [], { cwd: folder, stdio: "inherit", env: { ...context.env, ...variables, PATH: path } });
-  const code = await new Promise<number>((resolve, reject) => {
-    child.once("error", (cause) => {
-      reject(new LocalizedError("FAILED", say("shellMissing", { shell }), say("shellMissingHint"), { cause }));
+  using shellEnd = new ChildAbort(context.signal);
+  const lookout = noticeEnd(env, lab, folder, shellEnd.signal);
+  try {
+    const code = await new Promise<number>((resolve, reject) => {
+      child.once("error", (cause) => {
+        reject(new LocalizedError("FAILED", say("shellMissing", { shell }), say("shellMissingHint"), { cause }));
+      });
+      child.once("close", (exit) => resolve(exit ?? EXIT_NOT_FOUND));
     });
-    child.once("close", (exit) => resolve(exit ?? EXIT_NOT_FOUND));
-  });
-  context.exitWith(code);
+    context.exitWith(code);
+  } finally {
+    shellEnd.abort();
+    await lookout;
+  }
+}
+
+/** Reports the end of the lab in its shell: the cluster and `kubelab` itself are gone, and only programs of the learner go on. */
+async function noticeEnd(env: LearnContext, lab: string, folder: string, signal: AbortSignal): Promise<void> {
+  const { context, say, wall } = env;
+  try {
+    while (existsSync(folder)) await wall.sleep(LOOK_AGAIN_MS, signal);
+    context.notice(say("shellLabEnded", { id: lab }));
+  } catch (error) {
+    // The shell was left before the lab.
+    if (!isAbortError(error)) throw error;
+  }
 }
 
 /** The lab of this id, or the newest. @throws LabError FAILED */
