@@ -37,8 +37,8 @@ export function sightOf(object: unknown): readonly Sight[] {
 
 /** @param path of an object: `/api/v1/namespaces/default/pods/web` */
 export function sightOfNothing(path: string): readonly Sight[] {
-  const { resource, namespace, name } = partsOf(path);
-  return name === undefined ? [] : [{ gone: objectOf({ resource, namespace, name }) }];
+  const parts = partsOf(path);
+  return parts.name === undefined ? [] : [{ gone: objectOf(parts) }];
 }
 
 /**
@@ -47,8 +47,7 @@ export function sightOfNothing(path: string): readonly Sight[] {
  */
 export function sightOfList(path: string, counted: readonly unknown[], items: readonly unknown[]): readonly Sight[] {
   if (counted.length > 0) return counted.flatMap(sightOf);
-  const { resource, namespace } = partsOf(path);
-  return [...items.flatMap(sightOf), { goneFrom: objectOf({ resource, namespace, name: "" }) }];
+  return [...items.flatMap(sightOf), { goneFrom: objectOf(partsOf(path)) }];
 }
 
 /** A text that was found in what a command has printed. */

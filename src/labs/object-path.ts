@@ -17,7 +17,7 @@ export function partsOf(path: string): PathParts {
   return { resource, namespace: isNamespaced ? rest[1] : undefined, name };
 }
 
-/** As facts name an object: `pods default/web`, `nodes n1`. */
+/** As facts name an object, or begin to name those of a list: `pods default/web`, `nodes n1`, `pods default/`. */
 export function objectOf({ resource, namespace, name = "" }: PathParts): string {
   return `${resource} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }

@@ -88,7 +88,7 @@ async function serverSide(session: Session, line: KubectlLine, { object, path, s
     fieldManager: text(line, "field-manager") ?? "kubectl",
     fieldValidation: "Strict",
     force: isOn(line, "force-conflicts"),
-    ...(isDry ? { dryRun: "All" } : {}),
+    dryRun: isDry ? "All" : undefined,
   };
   const contentType = "application/apply-patch+yaml";
   await client.expect({ method: "PATCH", path, query, body: object, contentType, signal }).catch((error: unknown) => {
