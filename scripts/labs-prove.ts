@@ -1,14 +1,19 @@
-// `npm run labs:prove [-- ID ...] [--folder labs] [--seed N] [--without-kubectl]`: every lab runs by itself on the embedded cluster.
+// `npm run labs:prove [-- ID ...] [--folder labs] [--seed N] [--without-kubectl] [--evidence]`: every lab runs by itself on the embedded cluster.
+// `--evidence` prints what a learner sees after each verdict and answer.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { parseArgs } from "node:util";
+import { Chalk } from "chalk";
 import { CliSession } from "../src/cli/session.js";
+import { LabRenderer } from "../src/commands/learn/render.js";
 import { PROGRAM } from "../src/commands/main.js";
+import { sayIn } from "../src/i18n/catalogue.js";
 import { LANGUAGES } from "../src/i18n/language.js";
 import { compileLabs } from "../src/labs/compile.js";
+import type { LabMessage } from "../src/labs/message.js";
 import { isOnPath } from "../src/labs/programs.js";
 import { labsAtOnce, proveOnEmbedded } from "../src/labs/prove-embedded.js";
 import { SystemRandom } from "../src/util/random.js";
@@ -18,9 +23,14 @@ const { values: flags, positionals } = parseArgs({
   options: {
     folder: { type: "string", default: "labs" },
     "without-kubectl": { type: "boolean", default: false },
+    evidence: { type: "boolean", default: false },
     seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
   },
 });
+
+/** Messages that a verdict consists of. */
+const VERDICTS = /^(answer|verdict|evidence|look|table)$/;
+const PLAIN = { chalk: new Chalk({ level: 0 }), width: () => 80, say: sayIn("en"), unicode: true };
 
 const compiled = await compileLabs(flags.folder);
 for (const { file, line, message } of compiled.flatMap(({ problems }) => problems)) {
@@ -69,13 +79,20 @@ async function worker(): Promise<void> {
       PROGRAM,
     );
     const begunMs = performance.now();
-    const options = { withoutKubectl: flags["without-kubectl"] };
+    const shown: string[] = [];
+    const renderer = new LabRenderer(PLAIN, { write: (text: string) => shown.push(text) });
+    const onMessage = (message: LabMessage) => {
+      if (message.kind === "done" && flags.evidence) shown.push(`--- ${id} ${message.step}\n`);
+      if (VERDICTS.test(message.kind) && flags.evidence) renderer.write(message);
+    };
+    const options = { withoutKubectl: flags["without-kubectl"], onMessage };
     // Its signal listens to that of all labs.
     const { problems, steps } = await proveOnEmbedded(lab, context, Number(flags.seed), options).finally(() =>
       context.close(),
     );
     const seconds = ((performance.now() - begunMs) / 1000).toFixed(1).padStart(5);
     process.stdout.write(`${problems.length === 0 ? "ok  " : "FAIL"} ${seconds} s  ${id}, ${steps} steps\n`);
+    process.stdout.write(shown.join(""));
     for (const problem of problems) process.stdout.write(`     ${problem.replaceAll("\n", "\n       ")}\n`);
     if (problems.length > 0) process.exitCode = 1;
   }

@@ -1,16 +1,21 @@
 import type { Say } from "../i18n/catalogue.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
-import type { Sight } from "./evidence.js";
 import { type CheckView, evaluateLeaf, type Verdict } from "./leaf-check.js";
 import type { Check } from "./schema.js";
+import type { Sight } from "./sight.js";
 import type { StateTable } from "./state-table.js";
 
 /** Evaluates a check once. @throws LabError CLUSTER_UNREACHABLE; it can be away on purpose: see `evaluateWithin` */
 export async function evaluate(check: Check, view: CheckView, signal: AbortSignal): Promise<Verdict> {
+  const verdict = await evaluateMembers(check, view, signal);
+  return check.because === undefined ? verdict : { ...verdict, sights: [{ because: check.because }] };
+}
+
+function evaluateMembers(check: Check, view: CheckView, signal: AbortSignal): Promise<Verdict> {
   if ("all" in check) return evaluateAll(check.all, view, signal);
   if ("any" in check) return evaluateAny(check.any, view, signal);
-  if ("not" in check) return negated(await evaluate(check.not, view, signal), view.say);
+  if ("not" in check) return evaluate(check.not, view, signal).then((verdict) => negated(verdict, view.say));
   return evaluateLeaf(check, view, signal);
 }
 
@@ -70,18 +75,20 @@ async function evaluateAll(checks: readonly Check[], view: CheckView, signal: Ab
   const seen: { readonly text: string; readonly isRaw: boolean; readonly isPrinted: boolean }[] = [];
   const sights: Sight[] = [];
   const tables: StateTable[] = [];
+  let prints = "";
   for (const one of checks) {
     const verdict = await evaluate(one, view, signal);
     if (!verdict.ok) return verdict;
     seen.push({ text: verdict.seen, isRaw: verdict.isRaw === true, isPrinted: verdict.isPrinted === true });
     sights.push(...(verdict.sights ?? []));
     tables.push(...(verdict.tables ?? []));
+    prints ||= verdict.prints ?? "";
   }
   // What says more than a command and its exit code stands for all.
   const telling = seen.filter((one) => !one.isRaw);
   const shown = (telling.length === 0 ? seen : telling).map(({ text }) => text).join(view.say("and"));
   const isPrinted = telling.some((one) => one.isPrinted);
-  return { ok: true, seen: shown, sights, tables, isRaw: telling.length === 0, isPrinted };
+  return { ok: true, seen: shown, sights, prints, tables, isRaw: telling.length === 0, isPrinted };
 }
 
 async function evaluateAny(checks: readonly Check[], view: CheckView, signal: AbortSignal): Promise<Verdict> {

@@ -1,3 +1,5 @@
+import type { Say } from "../i18n/catalogue.js";
+
 /**
  * Reads the value at a path: `status.conditions[type=Ready].status`, `spec.taints[*].key`, `metadata.labels['a/b']`,
  * `items[0].metadata.name`.
@@ -12,6 +14,24 @@ export function fieldOf(root: unknown, path: string): unknown {
     values = values.flatMap((value) => follow(value, part)).filter((value) => value !== undefined && value !== null);
   }
   return isMany ? values : values[0];
+}
+
+/** Where a field is in each object of its kind: of no use to a reader. */
+const PLACE = /^(?:spec|status|metadata)\.(?:template\.(?:spec|metadata)\.)?/;
+const IN_LIST = /^(\w+)\[(?:[\w.-]+=([^\]]*)|0)\](?:\.([^[]+))?$/;
+const IN_MAP = /^(label|annotation)s(?:\.([\w-]+)|\['([^']+)'\])$/;
+
+/** What a learner calls a field: `condition Ready`, `image of container main`, `label app`. A deep path stays as it is. */
+export function fieldInWords(path: string, say: Say): string {
+  const rest = path.replace(PLACE, "");
+  const [, map, plain, quoted] = IN_MAP.exec(rest) ?? [];
+  if (map !== undefined) return `${map} ${plain ?? quoted}`;
+  const [, list, name, field] = IN_LIST.exec(rest) ?? [];
+  if (list === undefined) return rest;
+  const one = list.replace("Statuses", "s").replace(/s$/, "").replace("initContainer", "init container");
+  const part = name === undefined ? say("firstOf", { part: one }) : `${one} ${name}`;
+  if (field === undefined || (list === "conditions" && field === "status")) return part;
+  return say("fieldOfObject", { field, object: part });
 }
 
 /** Whether `fieldOf` accepts a path; `{{variables}}` count as words. */

@@ -2,13 +2,13 @@ import { readFile, stat } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
 import type { KubeClient } from "../client-go/rest/client.js";
 import type { Say } from "../i18n/catalogue.js";
-import { type Sight, sightOf, sightOfList, sightOfNothing, sightOfText } from "./evidence.js";
-import { fieldOf } from "./field.js";
+import { fieldInWords, fieldOf } from "./field.js";
 import { findIn } from "./match.js";
 import { pathInWords } from "./object-path.js";
 import { findPrinted, linesPrinted, printedOn } from "./printed.js";
 import type { CommandResult } from "./runner.js";
 import type { LeafCheck } from "./schema.js";
+import { type Sight, sightOf, sightOfCommand, sightOfList, sightOfNothing } from "./sight.js";
 import { type StateTable, stateTables } from "./state-table.js";
 
 interface Seen {
@@ -18,6 +18,8 @@ interface Seen {
   readonly isRaw?: boolean;
   /** `seen` is a line that a command has printed */
   readonly isPrinted?: boolean;
+  /** what the check's command printed: its first line, or the one that has the pattern */
+  readonly prints?: string;
   /** the state that the check's command printed */
   readonly tables?: readonly StateTable[];
 }
@@ -63,7 +65,9 @@ async function commandVerdict(
   const seen = say("commandSeen", { command, code: code ?? "-" });
   const tables = stateTables(command, stdout) ?? [];
   if (holds) {
-    return { ok: true, seen, isRaw: true, tables, sights: matches === undefined ? [] : sightOfText(matches, result) };
+    const [lines = []] = matches === undefined ? [] : linesPrinted(result, [matches]);
+    const prints = shortened(lines[0]?.trim() ?? "") || firstLine(stdout);
+    return { ok: true, seen, isRaw: true, prints, tables, sights: sightOfCommand(result, matches, prints) };
   }
   const want =
     matches === undefined
@@ -72,7 +76,8 @@ async function commandVerdict(
   if (answer !== undefined) {
     return { ok: false, seen: await answerIn({ folder, say }, answer), want, isRawWant: true, tables };
   }
-  const failure = code === exit ? "" : firstLine(stderr) || firstLine(stdout);
+  // A command that should fail, and does not, says nothing about what is wrong.
+  const failure = code === exit || code === 0 ? "" : firstLine(stderr) || firstLine(stdout);
   if (failure !== "") return { ok: false, seen: failure, want, isRawWant: true, tables };
   const shown = code === exit ? said(say, command, stdout + stderr) : seen;
   return { ok: false, seen: shown, want, isRaw: true, isRawWant: true, tables };
@@ -103,7 +108,7 @@ export function outputVerdict(
     ok: true,
     seen: shortened(lines.join(" ").trim().replace(/\s+/g, " "), found.replace(/\s+/g, " ")),
     isPrinted: true,
-    sights: sightOfText(pattern, result),
+    sights: sightOfCommand(result, pattern),
   };
 }
 
@@ -139,11 +144,12 @@ async function objectValue(
   const { status, body } = await client.request({ method: "GET", path: object, signal });
   const isThing = field === undefined;
   const named = pathInWords(object, say);
-  const what = isThing ? named : say("fieldOfObject", { field, object: named });
+  const what = isThing ? named : say("fieldOfObject", { field: fieldInWords(field, say), object: named });
   const none = { what, isThing, value: undefined };
   if (status === 404) return { ...none, why: say("seenAbsent", { what: named }), sights: sightOfNothing(object) };
   if (status >= 300) return { ...none, why: say("seenStatus", { what: named, status }), sights: [] };
-  return { what, isThing, value: isThing ? true : fieldOf(body, field), sights: sightOf(body) };
+  const value = isThing ? true : fieldOf(body, field);
+  return { what, isThing, value, sights: isThing ? sightOf(body) : sightOf(body, field, value) };
 }
 
 async function listValue(

@@ -22,11 +22,17 @@ export function objectOf({ resource, namespace, name = "" }: PathParts): string 
   return `${resource} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }
 
-/** What a learner calls the object or the list of a path; a path that is neither stays as it is. */
+/**
+ * What a learner calls the object or the list of a path: `pod web`, `lease kube-node-lease/n1`, `pods in default`. A path that is
+ * neither stays as it is.
+ */
 export function pathInWords(path: string, say: Say): string {
   if (!/^\/apis?\//.test(path)) return path;
   const parts = partsOf(path);
   const { resource, namespace, name } = parts;
-  if (name !== undefined) return objectOf(parts);
+  if (name !== undefined) {
+    const one = resource.replace(/(?<=ss|sh|ch|x)es$|ies$|(?<!endpoint)s$/, (end) => (end === "ies" ? "y" : ""));
+    return `${one} ${namespace === undefined || namespace === "default" ? "" : `${namespace}/`}${name}`;
+  }
   return namespace === undefined ? resource : say("listIn", { resource, namespace });
 }

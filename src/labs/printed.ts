@@ -53,7 +53,16 @@ function wholeLines(
 
 /** The first fact whose English text has the pattern. */
 export function factWith(pattern: string, facts: readonly TraceEvent[]): TraceEvent | undefined {
-  return facts.find((event) => findIn(renderEvent(event, 0, WIDE).join("\n"), pattern) !== undefined);
+  return facts.find((event) => hasText(event, pattern));
+}
+
+/** The last fact whose English text has the pattern, not counting a user's own commands. */
+export function lastFactWith(pattern: string, facts: readonly TraceEvent[]): TraceEvent | undefined {
+  return facts.findLast((event) => event.actor !== "user" && hasText(event, pattern));
+}
+
+function hasText(event: TraceEvent, pattern: string): boolean {
+  return findIn(renderEvent(event, 0, WIDE).join("\n"), pattern) !== undefined;
 }
 
 function firstLine(fact: TraceEvent, { say }: CommandResult): string {

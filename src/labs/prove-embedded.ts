@@ -2,6 +2,7 @@ import { LabError } from "../util/errors.js";
 import type { LabProcess } from "./context.js";
 import { openEmbeddedEnvironment } from "./embedded-environment.js";
 import type { Lab } from "./lab.js";
+import type { LabMessage } from "./message.js";
 import { type Proof, proveLab } from "./prove.js";
 
 const COLUMNS = 80;
@@ -25,7 +26,10 @@ export async function proveOnEmbedded(
   lab: Lab,
   context: LabProcess,
   seed: number,
-  options: { readonly withoutKubectl?: boolean } = {},
+  {
+    onMessage,
+    ...options
+  }: { readonly withoutKubectl?: boolean; readonly onMessage?: (message: LabMessage) => void } = {},
 ): Promise<Proof> {
   const { id, proofSpeed } = lab.definition;
   try {
@@ -39,7 +43,12 @@ export async function proveOnEmbedded(
       patienceMs: PATIENCE_MS,
       ...options,
     });
-    return await proveLab(lab, environment, { language: "en", seed }, context.signal);
+    return await proveLab(
+      lab,
+      environment,
+      { language: "en", seed, ...(onMessage === undefined ? {} : { onMessage }) },
+      context.signal,
+    );
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
     return { lab: id, steps: lab.definition.steps.length, problems: [`its cluster does not start: ${error.message}`] };

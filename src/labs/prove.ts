@@ -4,12 +4,15 @@ import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import type { LabMessage } from "./message.js";
 import { frameTextProblems, stepTextProblems } from "./prove-texts.js";
+import type { Step } from "./schema.js";
 import { LabSession } from "./session.js";
 import { checkOf } from "./steps.js";
 
 export interface ProofOptions {
   readonly language: Language;
   readonly seed: number;
+  /** what the learner would be shown */
+  readonly onMessage?: (message: LabMessage) => void;
 }
 
 /** The result of a proof: one line for each deviation from the definition. An empty result means that the lab works. */
@@ -21,8 +24,8 @@ export interface Proof {
 
 /**
  * Runs a lab without a learner, from its starting state to its end: each check fails before it is solved and succeeds
- * after, each prediction has exactly one right answer, the lines to look at exist, and commands end as specified. The texts
- * of each step are shown in all languages.
+ * after, each prediction has exactly one right answer, both show what decided them, the lines to look at exist, and commands
+ * end as specified. The texts of each step are shown in all languages.
  * @throws the signal's reason
  */
 export async function proveLab(
@@ -38,22 +41,28 @@ export async function proveLab(
   const messages: LabMessage[] = [];
   await using session = new LabSession(lab, environment, {
     ...options,
-    emit: (message) => void messages.push(message),
+    emit: (message) => {
+      messages.push(message);
+      options.onMessage?.(message);
+    },
   });
   try {
     await session.begin(signal);
     while (session.step !== undefined) {
-      const at = session.step.id;
+      const { step } = session;
+      const at = step.id;
       messages.length = 0;
       session.present();
       problems.push(...(await stepTextProblems(texts, done)).map((problem) => `${at}: ${problem}`));
       await proveBefore(session, problems, signal);
-      const choice = "predict" in session.step ? session.step.predict[0] : undefined;
+      const choice = "predict" in step ? step.predict[0] : undefined;
       await session.solve(signal);
       if (!(await session.perform(choice, signal))) {
         problems.push(`${at}: ${failureOf(messages)}`);
         break;
       }
+      if (isDecision(step) && !messages.some(({ kind }) => DECIDING.has(kind)))
+        problems.push(`${at}: nothing shows what decided it`);
       done.push(at);
     }
   } catch (error) {
@@ -72,6 +81,13 @@ async function proveBefore(session: LabSession, problems: string[], signal: Abor
   if (check === undefined) return;
   const verdict = await session.runs.check({ ...check, within: undefined }, signal);
   if (verdict.ok) problems.push(`${step.id}: its check succeeds before the step is done: ${verdict.seen}`);
+}
+
+/** Messages that show what decided a verdict or an answer. */
+const DECIDING: ReadonlySet<LabMessage["kind"]> = new Set(["evidence", "table", "look"]);
+
+function isDecision(step: Step): boolean {
+  return "predict" in step || "check" in step;
 }
 
 function failureOf(messages: readonly LabMessage[]): string {

@@ -74,9 +74,11 @@ const commandCheck = z.strictObject({
   answer: text.optional(),
 });
 
-export interface Within {
+export interface CheckOptions {
   /** `90s` on the lab's clock: how long to repeat a failing check */
   readonly within?: string | undefined;
+  /** pattern of the fact that decides, where the check itself sees no object of the cluster: the last one that has it is shown */
+  readonly because?: string | undefined;
 }
 export type LeafCheck =
   | z.infer<typeof objectCheck>
@@ -87,10 +89,10 @@ export type LeafCheck =
   | z.infer<typeof commandCheck>;
 /** A read-only check; `within` repeats it. */
 export type Check =
-  | (LeafCheck & Within)
-  | ({ readonly all: readonly Check[] } & Within)
-  | ({ readonly any: readonly Check[] } & Within)
-  | ({ readonly not: Check } & Within);
+  | (LeafCheck & CheckOptions)
+  | ({ readonly all: readonly Check[] } & CheckOptions)
+  | ({ readonly any: readonly Check[] } & CheckOptions)
+  | ({ readonly not: Check } & CheckOptions);
 
 const CHECK_KEYS = ["object", "list", "output", "exit", "file", "command", "all", "any", "not"] as const;
 const duration = z.string().regex(/^\d+(ms|s|m|h)$/, worded("schemaDuration"));
@@ -115,7 +117,7 @@ function byKey<T>(what: MessageKey, shapes: Readonly<Record<string, z.ZodType>>)
   }) as unknown as z.ZodType<T>;
 }
 
-const within = { within: duration.optional() };
+const options = { within: duration.optional(), because: pattern.optional() };
 /** For a check with members, `within` applies to the whole. */
 const member: z.ZodType<Check> = z.lazy(() =>
   check.refine((one) => one.within === undefined, { message: worded("schemaWithin"), path: ["within"] }),
@@ -123,15 +125,15 @@ const member: z.ZodType<Check> = z.lazy(() =>
 export const check: z.ZodType<Check> = z.lazy(() =>
   byKey<Check>("schemaCheck", {
     // `exit` refers to a step in one shape and is a setting in others: shapes with the setting come first.
-    command: commandCheck.extend(within),
-    object: objectCheck.extend(within),
-    list: listCheck.extend(within),
-    output: outputCheck.extend(within),
-    exit: exitCheck.extend(within),
-    file: fileCheck.extend(within),
-    all: z.strictObject({ all: z.array(member).min(1), ...within }),
-    any: z.strictObject({ any: z.array(member).min(1), ...within }),
-    not: z.strictObject({ not: member, ...within }),
+    command: commandCheck.extend(options),
+    object: objectCheck.extend(options),
+    list: listCheck.extend(options),
+    output: outputCheck.extend(options),
+    exit: exitCheck.extend(options),
+    file: fileCheck.extend(options),
+    all: z.strictObject({ all: z.array(member).min(1), ...options }),
+    any: z.strictObject({ any: z.array(member).min(1), ...options }),
+    not: z.strictObject({ not: member, ...options }),
   } satisfies Record<(typeof CHECK_KEYS)[number], z.ZodType>),
 );
 

@@ -301,18 +301,19 @@ export class LabSession implements AsyncDisposable {
 
   /** @param isDecided the step is a question or a task, so that something decided it */
   #showEvidence(verdict: Verdict, isDecided: boolean): void {
-    const { sights = [], tables = [], isRaw = false, isPrinted = false, seen } = verdict;
+    const { sights = [], tables = [], isRaw = false, isPrinted = false, prints = "", seen } = verdict;
     this.#showTables(tables);
     const { facts } = this.environment;
     const evidence = evidenceFor(sights, facts.since());
     if (evidence !== undefined) this.#emit({ kind: "evidence", ...this.#inWords(evidence) });
     if (evidence !== undefined || !isDecided || tables.length > 0) return;
     // The line that decided says more than what else the commands have caused.
-    const ofStep = isPrinted
-      ? undefined
-      : evidenceOfStep(facts.since(this.#active?.factsBefore ?? this.#factsBefore), facts.since());
+    const ofStep =
+      isPrinted || prints !== ""
+        ? undefined
+        : evidenceOfStep(facts.since(this.#active?.factsBefore ?? this.#factsBefore), facts.since());
     if (ofStep !== undefined) this.#emit({ kind: "evidence", isOfStep: true, ...this.#inWords(ofStep) });
-    else if (!isRaw) this.#emit({ kind: "look", line: seen });
+    else if (prints !== "" || !isRaw) this.#emit({ kind: "look", line: prints || seen });
   }
 
   /** Evidence in the learner's language. */

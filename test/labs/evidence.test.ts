@@ -1,15 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import {
-  evidenceFor,
-  evidenceOfStep,
-  type Sight,
-  sightOf,
-  sightOfList,
-  sightOfNothing,
-  sightOfText,
-} from "../../src/labs/evidence.js";
+import { evidenceFor, evidenceOfStep } from "../../src/labs/evidence.js";
 import { LabFacts } from "../../src/labs/facts.js";
+import { type Sight, sightOf, sightOfCommand, sightOfList, sightOfNothing } from "../../src/labs/sight.js";
 import type { Actor, Fact, TraceEvent } from "../../src/trace/events.js";
 import { type EmitOptions, Trace } from "../../src/trace/trace.js";
 import { InstantClock } from "../support/memory-place.js";
@@ -30,9 +23,10 @@ function cluster() {
     emit({ kind: "state", subject, what, to: "resourceVersion", version }, { actor: "apiserver", level: 3, causedBy });
   const texts = (sights: readonly Sight[]) => {
     const evidence = evidenceFor(sights, facts.since());
-    return evidence?.facts.map((one) =>
-      one.kind === "state" ? `${one.subject} ${one.what}` : "what" in one && one.what,
-    );
+    return evidence?.facts.map((one) => {
+      if (one.kind === "request") return `${one.method} ${one.status}`;
+      return one.kind === "state" ? `${one.subject} ${one.what}` : "what" in one && one.what;
+    });
   };
   return { facts, trace, emit, decide, store, texts };
 }
@@ -93,7 +87,7 @@ describe("the fact behind what a check saw", () => {
     await ask("/api/v1/nodes", kubectl);
     await ask("/api/v1/pods", "kubelet/v1.25.0");
     const sights = (from: number, to?: number) =>
-      sightOfText("yes", { code: 0, stdout: "yes", stderr: "", meanwhile: () => facts.since(from).slice(0, to) });
+      sightOfCommand({ code: 0, stdout: "yes", stderr: "", meanwhile: () => facts.since(from).slice(0, to) }, "yes");
     assert.deepEqual(texts(sights(0, count))?.at(-1), "allow it");
     const { facts: [last] = [] } = evidenceFor(sights(count), facts.since()) ?? {};
     assert.equal(last?.kind === "request" && last.path, "/api/v1/nodes");
@@ -111,11 +105,11 @@ describe("the fact behind what a check saw", () => {
       const { id } = await emit({ ...request, status, durationMs: 1, auditId: "a" }, options);
       await emit({ kind: "decision", what, why: "a test", upstream }, { actor: "apiserver", causedBy: id });
       const step = facts.since(from);
-      const sight = sightOfText("x", { code: 0, stdout: "x", stderr: "", meanwhile: () => step });
+      const sight = sightOfCommand({ code: 0, stdout: "x", stderr: "", meanwhile: () => step }, "x");
       return [texts(sight)?.at(-1), evidenceOfStep(step, facts.since()) !== undefined];
     };
-    assert.deepEqual(await ask("allow list /api/v1/pods", 200), [undefined, false]);
-    assert.deepEqual(await ask("allow list /api/v1/pods", 409), ["allow list /api/v1/pods", false]);
+    assert.deepEqual(await ask("allow list /api/v1/pods", 200), ["GET 200", false]);
+    assert.deepEqual(await ask("allow list /api/v1/pods", 409), ["GET 409", false]);
     assert.deepEqual(await ask("forbid list /api/v1/pods", 403), ["forbid list /api/v1/pods", true]);
   });
 
@@ -139,14 +133,69 @@ describe("the fact behind what a check saw", () => {
     assert.deepEqual(texts(sightOfNothing(lease))?.[0], "lease");
   });
 
-  test("of a list the latest counted object; of an empty one what emptied it", async () => {
+  test("of what kubectl has read, the last change; with what the command printed of it", async () => {
+    const { facts, emit, decide, store } = cluster();
+    await store("pods default/a", "a@1", (await decide("user", "a")).id);
+    await store("pods default/b", "b@2", (await decide("kubelet", "b")).id);
+    const read = async (responseBody: unknown) => {
+      const from = facts.count;
+      const identity = "admin (kubectl/v1.32.0)";
+      const request = { kind: "request", method: "GET", path: "/", server: "https://h", identity } as const;
+      const options = { actor: "user", level: 3 } as const;
+      await emit({ ...request, status: 200, durationMs: 1, auditId: "a", responseBody }, options);
+      const meanwhile = () => facts.since(from);
+      const sights = sightOfCommand({ code: 0, stdout: "", stderr: "", meanwhile }, undefined, "restartCount = 2");
+      const evidence = evidenceFor(sights, facts.since());
+      const last = evidence?.facts.at(-1);
+      return [last?.kind === "state" ? last.subject : last?.kind, evidence?.shows];
+    };
+    const [a, b] = [pod("a", "1"), pod("b", "2")];
+    const shows = [undefined, ["restartCount = 2"]];
+    assert.deepEqual(await read(a), ["pods default/a", shows]);
+    assert.deepEqual(await read({ items: [b, a] }), ["pods default/b", shows]);
+    assert.deepEqual(await read({ kind: "Table", rows: [{ object: a }, { object: b }] }), ["pods default/b", shows]);
+    assert.deepEqual(await read({ kind: "APIVersions" }), ["request", [["restartCount = 2"]]]);
+  });
+
+  test("the last fact that the author names, but no command of a user", async () => {
+    const { decide, texts } = cluster();
+    await decide("kubelet", "again in 4 s");
+    await decide("kubelet", "again in 7 s");
+    await decide("user", "grep again in kubelet.log");
+    assert.deepEqual(texts([{ because: "again in [0-9]+ s" }]), ["again in 7 s"]);
+    assert.equal(texts([{ because: "never" }]), undefined);
+  });
+
+  test("of several objects each, with the fields that the check read", async () => {
+    const { decide, facts, store } = cluster();
+    await store("nodes n1", "n@1", (await decide("kubelet", "register")).id);
+    await store("pods default/web", "p@2", (await decide("user", "apply")).id);
+    const [node, web] = [pod("n", "1"), pod("p", "2")];
+    const ready = sightOf(node, "spec.taints", [{ key: "k" }]);
+    const sights = [...sightOf(web, "status.phase", "Running"), ...ready, ...sightOf(web, "spec.nodeName", "n1")];
+    const evidence = evidenceFor(sights, facts.since());
+    assert.deepEqual(
+      evidence?.facts.map((one) => (one.kind === "state" ? one.subject : "what" in one && one.what)),
+      ["nodes n1", "apply", "pods default/web"],
+    );
+    assert.deepEqual(evidence?.shows, [
+      ['spec.taints = [{"key":"k"}]'],
+      undefined,
+      ["status.phase = Running", "spec.nodeName = n1"],
+    ]);
+    assert.equal(evidence?.count, 3);
+    const long = evidenceFor(sightOf(web, "data.text", "x".repeat(100)), facts.since());
+    assert.deepEqual(long?.shows.at(-1), [`data.text = ${"x".repeat(80)}...`]);
+  });
+
+  test("of a list each counted object; of an empty one what emptied it", async () => {
     const { decide, store, texts } = cluster();
     await store("pods default/a", "a@1", (await decide("user", "a")).id);
     await store("pods default/b", "b@2", (await decide("user", "b")).id);
     await store("pods default/c", "c@3", (await decide("user", "gone")).id, "deleted");
     const list = "/api/v1/namespaces/default/pods";
     const [a, b] = [pod("a", "1"), pod("b", "2")];
-    assert.equal(texts(sightOfList(list, [a, b], [a, b]))?.[0], "b");
+    assert.deepEqual(texts(sightOfList(list, [a, b], [a, b])), ["pods default/a stored", "b", "pods default/b stored"]);
     assert.equal(texts(sightOfList(list, [a], [a, b]))?.[0], "a");
     assert.equal(texts(sightOfList(list, [], []))?.[0], "gone");
     assert.equal(texts(sightOfList("/api/v1/namespaces/other/pods", [], [])), undefined);
@@ -158,9 +207,9 @@ describe("the fact behind what a check saw", () => {
     await decide("kubelet", `a sentence of ${"many ".repeat(40)}words`);
     await decide("kubelet", "words");
     const result = { code: 0, stdout: "", stderr: "", facts: () => facts.since() };
-    assert.match(String(texts(sightOfText("many words", result))?.[0]), /^a sentence/);
-    assert.equal(texts(sightOfText("nothing of it", result)), undefined);
-    assert.equal(texts(sightOfText("words", { code: 0, stdout: "words", stderr: "" })), undefined);
+    assert.match(String(texts(sightOfCommand(result, "many words"))?.[0]), /^a sentence/);
+    assert.equal(texts(sightOfCommand(result, "nothing of it")), undefined);
+    assert.equal(texts(sightOfCommand({ code: 0, stdout: "words", stderr: "" }, "words")), undefined);
   });
 });
 

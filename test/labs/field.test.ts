@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "vitest";
-import { fieldOf } from "../../src/labs/field.js";
+import { describe, test } from "vitest";
+import { sayIn } from "../../src/i18n/catalogue.js";
+import { fieldInWords, fieldOf } from "../../src/labs/field.js";
 
 const node = {
   metadata: { name: "n1", labels: { "a/b": "yes", "node.kubernetes.io/x": "" } },
@@ -40,3 +41,21 @@ for (const path of ["a[", "a b", "a[b]", "a..['x"]) {
     assert.throws(() => fieldOf(node, path), /is invalid from character \d+/);
   });
 }
+
+describe("a field in a learner's words", () => {
+  const words: readonly (readonly [string, string])[] = [
+    ["status.phase", "phase"],
+    ["metadata.deletionTimestamp", "deletionTimestamp"],
+    ["data.mood", "data.mood"],
+    ["status.conditions[type=Ready].status", "condition Ready"],
+    ["status.conditions[type=Ready].reason", "reason of condition Ready"],
+    ["spec.template.spec.containers[name=main].image", "image of container main"],
+    ["status.containerStatuses[0].restartCount", "restartCount of the first container"],
+    ["status.initContainerStatuses[name=check].state.running", "state.running of init container check"],
+    ["spec.template.metadata.labels.app", "label app"],
+    ["metadata.annotations['deployment.kubernetes.io/revision']", "annotation deployment.kubernetes.io/revision"],
+    ["subsets[0].addresses[1].ip", "subsets[0].addresses[1].ip"],
+    ["spec.tolerations[*]", "tolerations[*]"],
+  ];
+  for (const [path, wanted] of words) test(path, () => assert.equal(fieldInWords(path, sayIn("en")), wanted));
+});

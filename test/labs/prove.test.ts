@@ -36,7 +36,7 @@ describe("a lab that is broken on purpose is caught", () => {
       "a command's effect is another",
       'expect: { object: "/api/v1/nodes/{{node}}" }',
       'expect: { object: "/api/v1/nodes/other" }',
-      /^join: wants nodes other to exist, sees/,
+      /^join: wants node other to exist, sees/,
     ],
     [
       "a line to look at is not there",
@@ -56,7 +56,13 @@ describe("a lab that is broken on purpose is caught", () => {
       "a check does not hold after its solution",
       'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
       'check: { object: "/api/v1/nodes/nobody", within: 60s }',
-      /^back: wants nodes nobody to exist/,
+      /^back: wants node nobody to exist/,
+    ],
+    [
+      "nothing shows why a check holds",
+      'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
+      "check: { not: { command: kubelab nonsense } }",
+      /^back: nothing shows what decided it$/,
     ],
   ];
   for (const [what, from, to, problem] of table) {

@@ -120,7 +120,7 @@ describe("what a step needs before it is done", () => {
     take();
     await session.perform("goes", signal);
     const look = take().find(({ kind }) => kind === "look");
-    assert.deepEqual(look, { kind: "look", line: "nodes draco does not exist" });
+    assert.deepEqual(look, { kind: "look", line: "node draco does not exist" });
   });
 
   test("ages that kubectl cannot count are explained, once", async () => {

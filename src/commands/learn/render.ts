@@ -3,9 +3,9 @@ import { continuedLine } from "../../cli/continued-line.js";
 import type { MessageKey, Say } from "../../i18n/catalogue.js";
 import type { LabMessage } from "../../labs/message.js";
 import { tableLines } from "../../trace/table.js";
-import { factText } from "../../trace/terminal.js";
 import { printable } from "../../trace/text.js";
-import { fitted, textWidth, wrap } from "../../util/text-width.js";
+import { textWidth, wrap } from "../../util/text-width.js";
+import { evidenceLines } from "./evidence.js";
 import { renderCode, renderMarkdown } from "./markdown.js";
 
 export interface RenderOptions {
@@ -109,7 +109,7 @@ export class LabRenderer {
       case "verdict":
         return this.#verdict(message);
       case "evidence":
-        return this.#evidence(message);
+        return evidenceLines(message, this.options);
       case "table": {
         const { title, ...table } = message;
         const lines = tableLines(table, this.options.width() - 2).map((line) => `  ${printable(line)}`);
@@ -154,37 +154,6 @@ export class LabRenderer {
       ...(seen === "" ? [] : line("checkSees", seen)),
       ...line("checkWants", want ?? ""),
     ];
-  }
-
-  /** One line for each fact: how long after the first it began, who, what. The last fact decided, so it is not cut. */
-  #evidence({ facts, afterMs, count, isOfStep = false }: LabMessage & { kind: "evidence" }): string[] {
-    // Facts are not read from line to line: they use the whole terminal.
-    const { chalk, say, unicode, width } = this.options;
-    const options = {
-      chalk,
-      unicode,
-      width,
-      verbosity: 2,
-      startMs: 0,
-    } as const;
-    const actors = facts.map(({ actor, instance }) => (instance === undefined ? actor : `${actor} ${instance}`));
-    const actorWidth = Math.max(...actors.map((name) => name.length));
-    const lines = facts.flatMap((fact, i) => {
-      const seconds = `+${((afterMs[i] ?? 0) / 1000).toFixed(3)} s`;
-      const { sign, text } = factText(fact, options);
-      const begin = `  ${seconds.padStart(10)} ${actors[i]?.padEnd(actorWidth)} ${sign} `;
-      const rest = width() - begin.length;
-      if (i < facts.length - 1) return `${begin}${fitted(printable(text), rest, unicode ? "…" : "...")}`;
-      const [first = "", ...more] = wrap(printable(text), rest);
-      return [begin + first, ...more.map((line) => " ".repeat(begin.length) + line)];
-    });
-    const isWhole = facts.length === count;
-    const heading = isOfStep
-      ? say("evidenceOfStep")
-      : isWhole
-        ? say("evidence")
-        : say("evidenceSome", { shown: facts.length, count });
-    return [heading, ...lines].map((line) => chalk.dim(line));
   }
 
   /** Puts a check mark or a cross before the text. */

@@ -61,22 +61,54 @@ describe("a command as a shell shows it", () => {
 
 describe("the facts that decided a verdict", () => {
   const stamp = { seq: 1, id: "0", level: 1 } as const;
+  const request = { kind: "request", method: "GET", server: "https://h", durationMs: 12, auditId: "a" } as const;
+  const pods = `/api/v1/namespaces/${"n".repeat(20)}/pods`;
   const facts: readonly TraceEvent[] = [
-    { ...stamp, kind: "step", title: "$ kubelab join atlas", actor: "user", atMs: 0 },
-    { ...stamp, kind: "decision", what: "renew \u001b[2J", why: "", actor: "kubelet", instance: "n1", atMs: 0 },
-    { ...stamp, kind: "state", subject: "x".repeat(100), what: "", to: "", actor: "apiserver", atMs: 0 },
-    { ...stamp, kind: "state", subject: "x ".repeat(30).trim(), what: "", to: "", actor: "apiserver", atMs: 0 },
+    {
+      ...stamp,
+      ...request,
+      path: `${pods}?limit=500`,
+      identity: "eve (kubectl/v1)",
+      status: 403,
+      actor: "user",
+      atMs: 0,
+    },
+    {
+      ...stamp,
+      ...request,
+      path: "/livez?verbose",
+      identity: "sa",
+      status: 200,
+      actor: "kubelet",
+      instance: "n1",
+      atMs: 0,
+    },
+    { ...stamp, kind: "decision", what: "renew \u001b[2J", why: "it is old", actor: "kubelet", atMs: 0 },
+    { ...stamp, kind: "state", subject: "x".repeat(100), what: "", to: "b", actor: "apiserver", atMs: 0 },
   ];
-  const afterMs = [0, 500, 2_000, 3_000];
-  test("fit the terminal and have no control characters; only the last one, which decided, takes more than a line", () => {
-    assert.deepEqual(lines({ kind: "evidence", facts, afterMs, count: 4 }, false), [
+  const evidence = { kind: "evidence", facts, afterMs: [0, 500, 2_000, 3_000], count: 4 } as const;
+  const shows = [undefined, undefined, [], ["status.phase = Running"]];
+  test("fit the terminal and have no control characters; those that decided say why, and what was read", () => {
+    const upstream = { file: "pkg/a.go", func: "A" };
+    const more = facts.map((one) => (one.kind === "decision" ? { ...one, upstream } : one));
+    assert.deepEqual(lines({ ...evidence, facts: more, shows }, false), [
       "what decided it:",
-      "    +0.000 s user       > $ kubelab join atlas",
-      "    +0.500 s kubelet n1 * renew \\x1b[2J",
-      `    +2.000 s apiserver  o ${"x".repeat(51)}...`,
-      `    +3.000 s apiserver  o ${"x ".repeat(27).trim()}`,
-      `${" ".repeat(26)}x x x:`,
+      `    +0.000 s user - GET ${pods}?... -> 403`,
+      "             (as eve)",
+      "    +0.500 s kubelet n1 - GET /livez?verbose -> 200",
+      "    +2.000 s kubelet * renew \\x1b[2J",
+      "               it is old",
+      "    +3.000 s apiserver o",
+      `             ${"x".repeat(67)}`,
+      `             ${"x".repeat(33)}: b`,
+      "               status.phase = Running",
     ]);
+    assert.ok(
+      !lines({ ...evidence, shows: [] }, false)
+        .join("\n")
+        .includes("it is old"),
+      "it only led to what decided",
+    );
   });
   test("a state is a table", () => {
     const columns = ["node", "mirrorPods"];
@@ -87,13 +119,10 @@ describe("the facts that decided a verdict", () => {
     ]);
   });
   test("what a step has caused is not called what decided", () => {
-    assert.match(
-      lines({ kind: "evidence", isOfStep: true, facts, afterMs, count: 4 }, true)[0] ?? "",
-      /^what the commands/,
-    );
+    assert.match(lines({ ...evidence, shows, isOfStep: true }, true)[0] ?? "", /^what the commands/);
   });
   test("if some are left out, their number is named", () => {
-    assert.equal(lines({ kind: "evidence", facts, afterMs, count: 20 }, true)[0], "what decided it, 4 of 20 facts:");
+    assert.equal(lines({ ...evidence, shows, count: 20 }, true)[0], "what decided it, 4 of 20 facts:");
   });
 });
 
@@ -142,6 +171,7 @@ test("facts use the whole width of a wide terminal", () => {
     kind: "evidence",
     facts: [fact],
     afterMs: [0],
+    shows: [undefined],
     count: 1,
   });
   assert.ok(text.includes(path), text);
