@@ -19,6 +19,7 @@ const BOUNDED: readonly [path: RegExp, max: number][] = [
   [/recorder\.#(correlator|written)|reasonCache\.#items/, 4_096],
   // What has been quiet for ten minutes is forgotten; a life takes some hundredths of that.
   [/backOff\.#entries/, 1_000],
+  [/provider\.#cpu\.#records/, 1_000],
   // Secret values that a trace masks, such as each pod's token; each has a few forms. The oldest is forgotten.
   [/secrets\.#values/, 2_000],
   [/secrets\.#byBeginning/, 20_000],
