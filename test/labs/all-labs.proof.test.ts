@@ -58,8 +58,15 @@ suiteNeeding(["kubectl", "openssl"], "proof of the labs, on the embedded cluster
     await Promise.all(Array.from({ length: labsAtOnce(loadavg()[0] ?? 0, cpus().length) }, worker));
   }, PROOFS_TIMEOUT_MS);
 
-  for (const { definition } of labs.filter(isEmbeddedOnly)) {
-    test(`${definition.id} holds`, () => assert.deepEqual(proofs.get(definition.id)?.problems, []));
+  for (const lab of labs.filter(isEmbeddedOnly)) {
+    const { id } = lab.definition;
+    const once = async () => {
+      const { problems } = proofs.get(id) ?? (await prove(lab, mkdtempSync(join(tmpdir(), "kubelab-prove-"))));
+      // A second try proves it again, alone.
+      proofs.delete(id);
+      assert.deepEqual(problems, []);
+    };
+    test(`${id} holds`, once, 240_000);
   }
 });
 
