@@ -116,3 +116,12 @@ test("availableBytes is what the limit leaves", async () => {
   const { availableBytes, usageBytes } = ContainerStats.create(containerStats(limited, lab.core)).memory ?? {};
   expect((availableBytes?.value ?? 0n) + (usageBytes?.value ?? 0n)).toBe(BigInt(LIMIT_BYTES));
 });
+
+test("memory is counted in pages", async () => {
+  const container = lab.run({ command: ["sh", "-c", "x=$(head -c 100001 /dev/zero | tr '\\0' x); sleep infinity"] });
+  const held = () => container.running?.machine.memory.usedBytes ?? 0;
+  for (let turn = 0; turn < 100 && held() < 100_000; turn++) await lab.clock.advance(10);
+  expect(held() % 4096).not.toBe(0);
+  const { usageBytes } = ContainerStats.create(containerStats(container, lab.core)).memory ?? {};
+  expect(Number(usageBytes?.value) % 4096).toBe(0);
+});

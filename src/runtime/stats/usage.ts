@@ -8,6 +8,8 @@ import type { RuntimeCore } from "../state/core.js";
 const START_NS = 20_000_000;
 /** What any process holds: its stack and the pages of its program. */
 const BASE_BYTES_PER_PROCESS = 512 * 1024;
+/** The kernel counts the pages of a cgroup. */
+const PAGE_BYTES = 4096;
 
 interface Usage {
   readonly processes: number;
@@ -22,7 +24,7 @@ function usageOf({ isRunning, running }: Container): Usage {
   return {
     processes: processes.size,
     coreNanoSeconds: START_NS + cpu.usedUnits * NS_PER_UNIT + load.coreNanoSeconds,
-    memoryBytes: processes.size * BASE_BYTES_PER_PROCESS + memory.usedBytes,
+    memoryBytes: processes.size * BASE_BYTES_PER_PROCESS + Math.ceil(memory.usedBytes / PAGE_BYTES) * PAGE_BYTES,
   };
 }
 
