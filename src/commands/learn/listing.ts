@@ -1,6 +1,7 @@
+import { columnsOf } from "../../cli/width.js";
 import type { LabSummary } from "../../labs/library.js";
 import type { Progress } from "../../labs/progress.js";
-import { fitted } from "../../util/text-width.js";
+import { fitted, wrap } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 import { labTable } from "./list.js";
 import { jsonReport, junitReport, wordReport } from "./report.js";
@@ -11,18 +12,24 @@ async function knownLabs(env: LearnContext, progress: Progress): Promise<readonl
   return [...env.library.summaries, ...(await begunOwnLabs(env, progress))];
 }
 
+/** The width of stdout. @returns undefined for a pipe, which gets whole lines */
+function terminalColumns({ context }: LearnContext): number | undefined {
+  const { stdout } = context.streams;
+  return stdout.isTTY === true ? columnsOf(stdout) : undefined;
+}
+
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
   const { store, say, context } = env;
   const progress = await store.load();
   const labs = await knownLabs(env, progress);
   const { stdout } = context.streams;
-  const columns = stdout.isTTY === true ? stdout.columns || 80 : undefined;
+  const columns = terminalColumns(env);
   const mark = env.renderer("stdout").options.unicode ? "…" : "...";
-  // A pipe gets all of it.
   const cut = columns === undefined ? undefined : (line: string) => fitted(line, columns, mark);
+  const meaning = columns === undefined ? [say("ownMeans")] : wrap(say("ownMeans"), columns);
   const text = asJson
     ? JSON.stringify(jsonReport(labs, progress), null, 2)
-    : `${labTable(labs, progress, env, cut)}\n\n${say("ownMeans")}`;
+    : [labTable(labs, progress, env, cut), "", ...meaning].join("\n");
   stdout.write(`${text}\n`);
 }
 
@@ -34,7 +41,7 @@ export async function report(env: LearnContext, format: ReportFormat): Promise<v
   const progress = await store.load();
   const summaries = await knownLabs(env, progress);
   const texts: Record<ReportFormat, () => string> = {
-    words: () => wordReport(summaries, progress, say),
+    words: () => wordReport(summaries, progress, say, terminalColumns(env)),
     json: () => JSON.stringify(jsonReport(summaries, progress), null, 2),
     junit: () => junitReport(summaries, progress),
   };

@@ -2,7 +2,8 @@ import type { Say } from "../../i18n/catalogue.js";
 import type { LabSummary } from "../../labs/library.js";
 import { type Progress, progressIn } from "../../labs/progress.js";
 import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
-import { alignedLines } from "../../trace/table.js";
+import { alignedLines, tableLines } from "../../trace/table.js";
+import { textWidth, wrap } from "../../util/text-width.js";
 import { examInWords } from "./exam.js";
 import { standingIn, standingInWords } from "./list.js";
 
@@ -23,8 +24,11 @@ const COLUMNS = [
   "columnHints",
 ] as const;
 
-/** The labs that were begun, in words: what was solved, and what was only shown. */
-export function wordReport(labs: readonly LabSummary[], progress: Progress, say: Say): string {
+/**
+ * The labs that were begun, in words: what was solved, and what was only shown.
+ * @param columns of the terminal; default: lines are whole
+ */
+export function wordReport(labs: readonly LabSummary[], progress: Progress, say: Say, columns?: number): string {
   const begun = labs.flatMap((lab) => {
     const result = countedResult(lab, progress);
     return result === undefined ? [] : [{ lab, result }];
@@ -39,15 +43,23 @@ export function wordReport(labs: readonly LabSummary[], progress: Progress, say:
     String(result.shown),
     String(result.hints),
   ]);
-  const table = alignedLines([COLUMNS.map((key) => say(key)), ...rows]);
+  const heads = COLUMNS.map((key) => say(key));
+  const lines = (text: string) => (columns === undefined || textWidth(text) <= columns ? [text] : wrap(text, columns));
+  const table =
+    columns === undefined
+      ? alignedLines([heads, ...rows])
+      : tableLines({ columns: heads, rows }, columns).flatMap(lines);
   const done = labs.filter((lab) => standingIn(lab, progress).state === "done").length;
   const shown = begun.reduce((sum, { result }) => sum + result.shown, 0);
-  return [
-    say("reportDone", { done, count: labs.length }),
-    ...(begun.length === 0 ? [] : ["", ...table, ""]),
+  const sentences = [
     ...begun.flatMap(({ lab }) => examLine(lab, progress, say)),
     ...(shown === 0 ? [] : [say("reportShown", { shown })]),
     ...(begun.length === 0 ? [say("reportNone")] : [say("reportNotBegun", { count: labs.length - begun.length })]),
+  ];
+  return [
+    say("reportDone", { done, count: labs.length }),
+    ...(begun.length === 0 ? [] : ["", ...table, ""]),
+    ...sentences.flatMap(lines),
   ].join("\n");
 }
 

@@ -3,8 +3,11 @@ import { describe, test } from "vitest";
 import { labTable, nextLab, standingIn } from "../../../src/commands/learn/list.js";
 import { jsonReport, junitReport, wordReport } from "../../../src/commands/learn/report.js";
 import { sayIn } from "../../../src/i18n/catalogue.js";
+import { LANGUAGES } from "../../../src/i18n/language.js";
 import type { LabSummary } from "../../../src/labs/library.js";
+import { openLibrary } from "../../../src/labs/open-library.js";
 import { EMPTY_PROGRESS, type LabProgress, type Progress } from "../../../src/labs/progress.js";
+import { textWidth } from "../../../src/util/text-width.js";
 
 const summary = (id: string, title: string): LabSummary => ({
   id,
@@ -115,7 +118,7 @@ describe("the report in words", () => {
   test("a task that was shown is no task that was solved, and gives no points", () => {
     const lines = words({ one: begun({ ...shown, hints: 0 }), two: begun({ done: ["a", "b"], finishedAtMs: 9 }) });
     assert.equal(lines[0], "2 of 3 labs done.");
-    assert.match(lines[2] ?? "", /^NO +ID +PROGRESS +POINTS +PREDICTED +SOLVED +SHOWN +HINTS$/);
+    assert.match(lines[2] ?? "", /^NO +ID +PROGRESS +POINTS +ANSWERS +SOLVED +SHOWN +HINTS$/);
     assert.match(lines[3] ?? "", /^1 +one +done +10\/20 +1\/1 +0\/1 +1 +0$/);
     assert.match(lines[4] ?? "", /^1 +two +done +14\/20 +1\/1 +1\/1 +0 +3$/);
     assert.match(lines[6] ?? "", /^SHOWN: .*\(1\)\. They give no points\.$/);
@@ -128,6 +131,23 @@ describe("the report in words", () => {
   test("an exam has a line of its own", () => {
     const exam = { atMs: 9, minutes: 12, usedMs: 61_000, points: 10, mostPoints: 20, isFinished: false };
     assert.equal(words({ one: begun({ exam }) })[5], "one: Exam: 10 of 20 points, 2 of 12 min used.");
+  });
+  test("on a terminal no line is wider than it, and a pipe gets whole lines", async () => {
+    const { summaries } = await openLibrary();
+    const run = { rightPredictions: 1, wrongPredictions: 0, hints: 2, startedAtMs: 1, seed: 1 };
+    const all = summaries.map(({ id, revision, steps }) => {
+      return [id, { ...run, revision, done: steps.slice(1), shown: steps.slice(2) }] as const;
+    });
+    const played = { version: 1, labs: Object.fromEntries(all) } as const;
+    for (const language of LANGUAGES) {
+      for (const columns of [80, 60]) {
+        const text = wordReport(summaries, played, sayIn(language), columns);
+        for (const line of text.split("\n")) assert.ok(textWidth(line) <= columns, line);
+      }
+      const piped = wordReport(summaries, played, sayIn(language)).split("\n");
+      assert.equal(piped.filter((line) => line.includes("--yes")).length, 1);
+      assert.ok(piped.includes(sayIn(language)("reportNotBegun", { count: 0 })));
+    }
   });
   test("nothing is begun: how to begin", () => {
     assert.deepEqual(words({}), ["0 of 3 labs done.", "Begin with: kubelab learn"]);
@@ -181,5 +201,5 @@ describe("the report as JUnit's XML", () => {
 test("the table counts wide characters as two columns", () => {
   const lines = labTable(labs, progress, { language: "zh", say: sayIn("zh") }).split("\n");
   assert.equal(lines.length, 4);
-  assert.match(lines[1] ?? "", /one .*5 分钟 .*2 步中已完成 1 步/);
+  assert.match(lines[1] ?? "", /one .*5 分钟 .*1\/2 步/);
 });
