@@ -80,7 +80,7 @@ const WIDE = /[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/;
 /** Breaks a text that has Chinese in it, whose lines may break between characters. Indentation stays. */
 function wrapWide(paragraph: string, limit: number): string[] {
   const lead = /^ */.exec(paragraph)?.[0] ?? "";
-  return wrapByWidth(paragraph, limit - lead.length).map((line) => lead + line);
+  return wrapByWidth(paragraph, limit - lead.length, { cutsPaths: true }).map((line) => lead + line);
 }
 
 /** Where to cut a long word: after the last separator of a path, name or digest, else at the limit. */

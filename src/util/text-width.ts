@@ -26,13 +26,17 @@ export function fitted(text: string, width: number, mark = "…"): string {
   return `${line.trimEnd()}${mark}`;
 }
 
-/** Lines of at most `width` columns, at least 20. Latin text breaks at spaces, Chinese between any two characters but punctuation. */
-export function wrap(text: string, width: number): string[] {
+/**
+ * Lines of at most `width` columns, at least 20. Latin text breaks at spaces, Chinese between any two characters but punctuation. A
+ * longer word is cut, except a path or URL, which a learner copies.
+ * @param cutsPaths where no line may be wider, as in a frame that is redrawn
+ */
+export function wrap(text: string, width: number, { cutsPaths = false } = {}): string[] {
   const columns = Math.max(20, width);
-  return text.split("\n").flatMap((line) => wrapLine(line.trim(), columns));
+  return text.split("\n").flatMap((line) => wrapLine(line.trim(), columns, cutsPaths));
 }
 
-function wrapLine(text: string, columns: number): string[] {
+function wrapLine(text: string, columns: number, cutsPaths: boolean): string[] {
   const lines: string[] = [];
   let line = "";
   let used = 0;
@@ -45,8 +49,9 @@ function wrapLine(text: string, columns: number): string[] {
       line += " ";
       used += gap;
     }
+    const isWhole = !cutsPaths && unit.pieces.some((piece) => piece.text === "/");
     for (const { text: part, width } of unit.pieces) {
-      if (used + width > columns) {
+      if (used + width > columns && !isWhole) {
         // A word that is longer than a line.
         lines.push(line);
         [line, used] = ["", 0];

@@ -41,6 +41,12 @@ const wrapped: readonly (readonly [rule: string, text: string, lines: readonly s
   ["ends no line with an opening quote", "节点每十秒更新一次\u201c它\u201d", ["节点每十秒更新一次", "\u201c它\u201d"]],
   ["keeps a Latin word whole in Chinese", "kubelet 每十秒更新 leaseDuration", ["kubelet 每十秒更新", "leaseDuration"]],
   ["cuts a word that is longer than a line", "abcdefghijklmnopqrstuvwxyz", ["abcdefghijklmnopqrst", "uvwxyz"]],
+  ["keeps a path whole", "see (file:///tmp/lab/step-picture.html)", ["see", "(file:///tmp/lab/step-picture.html)"]],
+  [
+    "keeps a path whole in Chinese",
+    "全过程图\uff1a/tmp/a/picture.html\u3002",
+    ["全过程图\uff1a", "/tmp/a/picture.html\u3002"],
+  ],
   [
     "colours take no column",
     "\u001b[1mthe kubelet renews\u001b[22m it",
@@ -50,3 +56,7 @@ const wrapped: readonly (readonly [rule: string, text: string, lines: readonly s
 for (const [rule, text, lines] of wrapped) {
   test(`in 20 columns: ${rule}`, () => assert.deepEqual(wrap(text, 20), lines));
 }
+
+test("in a frame no line is wider, so that a path is cut too", () => {
+  assert.deepEqual(wrap("/tmp/labs/picture.html", 20, { cutsPaths: true }), ["/tmp/labs/picture.ht", "ml"]);
+});

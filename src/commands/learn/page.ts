@@ -1,4 +1,5 @@
 import { pathToFileURL } from "node:url";
+import { wrap } from "../../util/text-width.js";
 import { openInBrowser } from "../browser.js";
 import type { LearnContext } from "./context.js";
 import { canAsk } from "./prompt.js";
@@ -7,6 +8,10 @@ import { canAsk } from "./prompt.js";
 export function showPage(learn: LearnContext, stream: "stdout" | "stderr", path: string): void {
   const { env, streams } = learn.context;
   const url = pathToFileURL(path).href;
-  streams[stream].write(`${learn.say("pageWritten", { url })}\n`);
+  const { columns } = streams[stream];
+  const text = learn.say("pageWritten", { url });
+  // On a terminal the address stays whole, in a line of its own if it is long.
+  const lines = columns ? wrap(text, columns) : [text];
+  streams[stream].write(`${lines.join("\n")}\n`);
   if (canAsk(learn)) openInBrowser(url, env);
 }

@@ -2,7 +2,7 @@ import type { CommandResult } from "../../cli/context.js";
 import type { ImageDefinition } from "../../runtime/images/definition.js";
 import { REGISTRY_IMAGES } from "../../runtime/images/registry.js";
 import { alignedLines } from "../../trace/table.js";
-import { wrap } from "../../trace/text.js";
+import { wrap } from "../../util/text-width.js";
 
 const RULES = [
   "1.7..1.29 are the versions in between, also with a patch number and a suffix: 1.25.3, 1.25-alpine. k8s.gcr.io has what registry.k8s.io has.",
@@ -12,7 +12,7 @@ const RULES = [
 /** Columns before what an image does. */
 const INDENT = 12;
 
-/** The images of the embedded registry: name and tags, and below them what each does and its other names. */
+/** The images of the embedded registry: name and tags, and below them what each does and its other names, which stay whole to be copied. */
 export function listImages(width: number): CommandResult {
   const images = REGISTRY_IMAGES.flatMap((image) => {
     const name = wrap(`${shortName(image.repositories[0])}: ${image.tags.join(", ")}`, width - INDENT);

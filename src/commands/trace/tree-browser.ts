@@ -132,7 +132,9 @@ export class TreeBrowser {
         .filter(Boolean)
         .join(", "),
     ];
-    return lines.flatMap((line) => (line.startsWith("  ") ? [line] : wrap(oneLine(line), columns)));
+    return lines.flatMap((line) =>
+      line.startsWith("  ") ? [line] : wrap(oneLine(line), columns, { cutsPaths: true }),
+    );
   }
 
   #unfoldRows(): void {
