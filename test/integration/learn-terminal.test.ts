@@ -126,7 +126,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     terminal.press("Enter");
     await terminal.shows(/not yet[\s\S]*❯ check\s+wait for it: up to \d+ s of the lab's time/);
     terminal.press("Down", "Enter");
-    await terminal.shows(/waiting for: .*\(\+ -: speed of time, Esc: stop waiting\)/);
+    await terminal.shows(/waiting for: [^❯]*\(\+ -: speed of time, Esc: stop waiting\)/);
     terminal.press("+");
     await terminal.shows(/time runs 2x/);
     terminal.press("Escape");

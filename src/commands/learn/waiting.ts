@@ -1,6 +1,6 @@
 import type { LabMessage } from "../../labs/message.js";
 import type { Progress } from "../../testbed/context.js";
-import { fitted, textWidth } from "../../util/text-width.js";
+import { fitted, textWidth, wrap } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 
 type Waiting = LabMessage & { kind: "waiting" };
@@ -14,8 +14,22 @@ export interface WaitKeys {
 /** Where no progress line is shown, a wait is reported once, and again after this time on the wall clock. */
 const REPORT_AGAIN_MS = 5000;
 
+/** More lines would push the text above off a small screen. */
+const MAX_LINES = 3;
+/** Under the text, beside the spinner. */
+const MARGIN = "  ";
+
+/** What is waited for, and behind it the keys: in a line of their own if they do not fit. Pure. */
+export function waitingLines(text: string, keys: string, columns: number): string {
+  const all = wrap(text, columns);
+  const lines = all.slice(0, MAX_LINES - 1);
+  const last = fitted(all.slice(MAX_LINES - 1).join(" ") || (lines.pop() ?? ""), columns, "...");
+  const ending = textWidth(last + keys) <= columns ? [last + keys] : [last, fitted(keys.trim(), columns, "...")];
+  return [...lines, ...ending].join(`\n${MARGIN}`);
+}
+
 /**
- * Shows on stderr what a check waits for: one line that counts down on a terminal, a line now and then elsewhere.
+ * Shows on stderr what a check waits for: lines that count down on a terminal, a line now and then elsewhere.
  */
 export class WaitingLine {
   #progress: Progress | undefined;
@@ -32,7 +46,7 @@ export class WaitingLine {
     const known = [this.keys.speed, message.mayStop ? this.keys.stop : ""].filter((key) => key !== "");
     const keys = known.length === 0 ? "" : ` (${known.join(", ")})`;
     if (context.showsProgress) {
-      const text = (columns: number) => `${fitted(this.#text(message), columns - textWidth(keys), "...")}${keys}`;
+      const text = (columns: number) => waitingLines(this.#text(message), keys, columns);
       this.#progress ??= context.progress(text);
       this.#progress.update(text);
       return;
