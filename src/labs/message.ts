@@ -58,6 +58,8 @@ export type LabMessage =
   | {
       readonly kind: "verdict";
       readonly ok: boolean;
+      /** kubelab has solved the task */
+      readonly isShown?: boolean;
       /** "": the command and its output, which the learner sees above */
       readonly seen: string;
       readonly want?: string;

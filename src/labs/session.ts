@@ -48,6 +48,8 @@ export class LabSession implements AsyncDisposable {
   #factsBefore = 0;
   /** the last step that did something */
   #active: { readonly step: string; readonly factsBefore: number } | undefined;
+  /** the last step that kubelab solved */
+  #shownStep: string | undefined;
   #patience = new AbortController();
   /** Reports a background command's output only during the step that started it. */
   #showing = { isOver: false, hasInvalidAges: false };
@@ -294,7 +296,9 @@ export class LabSession implements AsyncDisposable {
   }
 
   #tell(verdict: Verdict): void {
-    this.#emit({ kind: "verdict", ...verdictInWords(verdict, this.stepText.goal, this.#say) });
+    const words = verdictInWords(verdict, this.stepText.goal, this.#say);
+    const isShown = verdict.ok && this.step?.id === this.#shownStep;
+    this.#emit({ kind: "verdict", ...words, ...(isShown ? { isShown } : {}) });
     if (verdict.ok) this.#showEvidence(verdict, this.step !== undefined && "check" in this.step);
     else this.#showTables(verdict.tables ?? []);
   }
@@ -326,6 +330,11 @@ export class LabSession implements AsyncDisposable {
 
   #showTables(tables: readonly StateTable[]): void {
     for (const table of tables) this.#emit({ kind: "table", ...table });
+  }
+
+  /** Whether the current step has hints, shown or not. */
+  get hasHints(): boolean {
+    return this.stepText.hints.length > 0;
   }
 
   /** Whether the current step has a hint that was not shown yet. */
@@ -361,7 +370,10 @@ export class LabSession implements AsyncDisposable {
     const { step } = this;
     if (step === undefined || !this.isSolvable) return false;
     this.#activate(step);
-    if ("solve" in step) this.#emit({ kind: "shown", step: step.id });
+    if ("solve" in step) {
+      this.#shownStep = step.id;
+      this.#emit({ kind: "shown", step: step.id });
+    }
     await this.#whileShown(async () => {
       if ("solve" in step) await this.#act(step.solve, `${step.id}-solution`, signal);
       else if ("do" in step) await this.#runHere(step, signal);

@@ -252,13 +252,25 @@ describe("a command that was typed in another terminal", () => {
 test("hints come one after the other, then there is none", async () => {
   const { session, take } = await begin({ done: ["look", "join", "lines", "guess"] });
   take();
-  assert.equal(session.hasHint, true);
+  assert.deepEqual([session.hasHints, session.hasHint], [true, true]);
   assert.deepEqual([session.hint(), session.hint(), session.hint()], [true, true, false]);
-  assert.equal(session.hasHint, false);
+  assert.deepEqual([session.hasHints, session.hasHint], [true, false]);
   assert.deepEqual(take(), [
     { kind: "hint", index: 1, count: 2, text: "Something made it come the first time." },
     { kind: "hint", index: 2, count: 2, text: "`kubelab join draco`" },
   ]);
+});
+
+test("the verdict of a task that kubelab has solved says so", async () => {
+  for (const isShown of [true, false]) {
+    const { session, take, environment } = await begin({ done: ["look", "join", "lines", "guess"] });
+    if (isShown) await session.solve(signal);
+    else await environment.run("kubelab join draco", () => {}, signal);
+    await session.look(false, signal);
+    const verdict = take().find(({ kind }) => kind === "verdict");
+    assert.equal(verdict?.kind === "verdict" && verdict.ok, true);
+    assert.equal(verdict?.kind === "verdict" && verdict.isShown === true, isShown);
+  }
 });
 
 test("only what asks for something can be solved", async () => {

@@ -122,6 +122,7 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
         await showPicture(env, session);
         break;
       case HINT:
+        // Behind the question, the prompt repeats that there is none.
         session.hint();
         break;
       case LOOK:
@@ -201,16 +202,26 @@ const WAIT = ".wait";
 const ESC = "\u001b";
 
 function predictions(env: LearnContext, { session, environment, exam }: Stage): Choice[] {
-  const answers = session
-    .choices()
-    .map(({ key, text }) => ({ value: key, name: `${key}: ${text.replaceAll("`", "")}` }));
+  const answers = session.choices().map(({ key, text }) => ({ value: key, name: choiceName(key, text) }));
   return [...answers, ...always(env, environment.canSetSpeed, exam)];
+}
+
+/** An answer with its key, unless its text begins with the same word. Pure. */
+export function choiceName(key: string, text: string): string {
+  const plain = text.replaceAll("`", "");
+  const words = (some: string) =>
+    ` ${some
+      .toLowerCase()
+      .split(/[^\p{L}\p{N}]+/u)
+      .filter(Boolean)
+      .join(" ")} `;
+  return words(plain).startsWith(words(key)) ? plain : `${key}: ${plain}`;
 }
 
 /** @param hasTried a check has failed and may still succeed */
 function actions(env: LearnContext, { session, environment, exam }: Stage, hasTried: boolean): Choice[] {
   const { say } = env;
-  const { step, hasHint, isSolvable, isNoticed, isLookedAt, mayTakeMs } = session;
+  const { step, hasHints, hasHint, isSolvable, isNoticed, isLookedAt, mayTakeMs } = session;
   const seconds = Math.ceil(mayTakeMs / 1000);
   const isElsewhere = step !== undefined && "do" in step && step.where === "elsewhere";
   const main: MessageKey =
@@ -225,7 +236,10 @@ function actions(env: LearnContext, { session, environment, exam }: Stage, hasTr
     { value: isLookedAt ? LOOK : "go", name: say(main) },
     ...(hasTried && seconds > 0 ? [{ value: WAIT, name: say("actionWait", { seconds }) }] : []),
     ...(isNoticed ? [{ value: LOOK, name: say("actionDoneElsewhere") }] : []),
-    ...(hasHint && exam === undefined ? [{ value: HINT, name: say("actionHint", { price: HINT_PRICE }) }] : []),
+    // The row stays after the last hint, so that the same keys do not choose the solution below it.
+    ...(hasHints && exam === undefined
+      ? [{ value: HINT, name: hasHint ? say("actionHint", { price: HINT_PRICE }) : say("actionNoHint") }]
+      : []),
     ...(isSolvable && (exam === undefined || isElsewhere)
       ? [{ value: SOLVE, name: say(isElsewhere ? "actionRunHere" : "actionSolution") }]
       : []),

@@ -1,5 +1,5 @@
 import { LocalizedError } from "../../i18n/message-error.js";
-import { fitted, textWidth, wrap } from "../../util/text-width.js";
+import { textWidth, wrap } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 
 export type Choice =
@@ -58,9 +58,12 @@ export async function choose(
   // inquirer writes a mark before the question, and repeats the answer behind it.
   const lines = wrap(message, env.columns - 3);
   const left = env.columns - textWidth(lines.at(-1) ?? "") - 4;
-  const items = choices.map((one) =>
-    "heading" in one ? new Separator(one.heading) : { ...one, short: fitted(one.name, left) },
-  );
+  const items = choices.map((one) => {
+    if ("heading" in one) return new Separator(one.heading);
+    // Further lines begin below the first one.
+    const name = wrap(one.name, env.columns - 3).join("\n  ");
+    return { ...one, name, short: textWidth(one.name) <= left ? one.name : `\n  ${name}` };
+  });
   const help = [env.say("keysHelp"), ...keys.map((one) => one.help)].join("");
   // A tick behind a chosen answer would look like a verdict.
   const { idle } = makeTheme({}).prefix as { readonly idle: string };

@@ -140,11 +140,12 @@ export class LabRenderer {
     return [`  ${this.options.chalk.bold(key)}`, `      ${first}`, ...rest.map((line) => `      ${line}`)];
   }
 
-  #verdict({ ok, seen, want }: LabMessage & { kind: "verdict" }): string[] {
+  #verdict({ ok, isShown = false, seen, want }: LabMessage & { kind: "verdict" }): string[] {
     const { chalk, say } = this.options;
     const shown = (text: string) => renderCode(printable(text), chalk);
     if (ok) {
-      const words = seen === "" ? say("checkDone") : say("checkOk", { seen: shown(seen) });
+      const [done, detailed] = isShown ? (["shownDone", "shownOk"] as const) : (["checkDone", "checkOk"] as const);
+      const words = seen === "" ? say(done) : say(detailed, { seen: shown(seen) });
       return ["", ...this.#marked(true, words)];
     }
     const line = (key: MessageKey, text: string) => this.#hanging("    ", say(key, { text: shown(text) }));

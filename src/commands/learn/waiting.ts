@@ -42,9 +42,12 @@ export class WaitingLine {
   constructor(readonly env: LearnContext) {}
 
   update(message: Waiting): void {
-    const { context, wall } = this.env;
+    const { context, wall, say } = this.env;
     const known = [this.keys.speed, message.mayStop ? this.keys.stop : ""].filter((key) => key !== "");
-    const keys = known.length === 0 ? "" : ` (${known.join(", ")})`;
+    const keys =
+      known.length === 0
+        ? ""
+        : say("keysBehind", { keys: known.reduce((first, second) => say("menuAnd", { first, second })) });
     if (context.showsProgress) {
       const text = (columns: number) => waitingLines(this.#text(message), keys, columns);
       this.#progress ??= context.progress(text);

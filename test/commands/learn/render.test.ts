@@ -21,6 +21,8 @@ describe("marks, where a terminal shows all signs and where it shows ASCII", () 
   const table: readonly (readonly [message: LabMessage, unicode: string, ascii: string])[] = [
     [{ kind: "verdict", ok: true, seen: "it is" }, "✓ correct: it is", "+ correct: it is"],
     [{ kind: "verdict", ok: true, seen: "" }, "✓ done", "+ done"],
+    [{ kind: "verdict", ok: true, isShown: true, seen: "it is" }, "✓ kubelab did it: it is", "+ kubelab did it: it is"],
+    [{ kind: "verdict", ok: true, isShown: true, seen: "" }, "✓ kubelab did it", "+ kubelab did it"],
     [{ kind: "verdict", ok: false, seen: "none", want: "one" }, "✗ not yet", "x not yet"],
     [
       { kind: "answer", given: "a", right: "a", text: "it is" },
