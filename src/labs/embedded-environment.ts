@@ -51,7 +51,7 @@ export async function openEmbeddedEnvironment(
   context: LabProcess,
   options: EmbeddedEnvironmentOptions,
 ): Promise<LabEnvironment> {
-  const { clusterName, speed, definition, columns } = options;
+  const { clusterName, speed, definition } = options;
   const { kubeVersion, verifyKubelets } = definition;
   const open = new Disposables();
   const close = () => open.close();
@@ -72,7 +72,7 @@ export async function openEmbeddedEnvironment(
     const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
     const nodes = await LabNodes.open(
       { context, clock, facts },
-      { count: definition.nodes, prefix: "node-", folder, target, columns, settings: definition.nodeOptions },
+      { count: definition.nodes, prefix: "node-", folder, target, settings: definition.nodeOptions },
     );
     open.defer(() => nodes[Symbol.asyncDispose]());
     if (apiServerPod !== undefined) {

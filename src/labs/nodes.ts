@@ -35,7 +35,6 @@ export interface LabNodesOptions {
   readonly target: Target;
   /** taints to register with; default: no taints */
   readonly taints?: readonly Taint[];
-  readonly columns: number;
   readonly settings: LabDefinition["nodeOptions"];
 }
 
@@ -259,8 +258,13 @@ export class LabMachine {
   #openTrace(): Trace {
     const { clock, facts } = this.session;
     const trace = facts.openTrace();
-    const { columns, settings } = this.options;
-    const format = plainText({ width: () => columns, verbosity: settings.verbosity, startMs: clock.now() });
+    const { settings } = this.options;
+    // A log is for grep: what is written is one line, however long.
+    const format = plainText({
+      width: () => Number.POSITIVE_INFINITY,
+      verbosity: settings.verbosity,
+      startMs: clock.now(),
+    });
     trace.addSink(new TerminalSink(format, { write: (text) => this.#write(text) }));
     return trace;
   }

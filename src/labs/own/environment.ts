@@ -149,7 +149,7 @@ async function writeKubeconfig({ config, contextName }: OwnCluster, folder: stri
 }
 
 function openNodes(
-  { context, options, definition, clock, cluster }: OwnSession,
+  { context, definition, clock, cluster }: OwnSession,
   folder: string,
   facts: LabFacts,
 ): Promise<LabNodes> {
@@ -157,10 +157,9 @@ function openNodes(
   const close = async () => {};
   const { contextName: description, config: admin } = cluster;
   const target = { kind: "real", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close } as const;
-  const { columns } = options;
   return LabNodes.open(
     { context, clock, facts },
-    { count, prefix: OWN_NODE_PREFIX, folder, target, taints: [LAB_TAINT], columns, settings },
+    { count, prefix: OWN_NODE_PREFIX, folder, target, taints: [LAB_TAINT], settings },
   );
 }
 
