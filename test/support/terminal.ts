@@ -1,7 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { onTestFinished } from "vitest";
 
 const CLI = resolve("dist/cli.js");
 
@@ -12,12 +14,16 @@ export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The CLI in a real terminal, drawn by tmux. */
+/** For the CLI to end in order after its terminal is gone. */
+const GRACE_SECONDS = 10;
+
+/** The CLI in a real terminal, drawn by tmux. It ends with the test at the latest, also one that timed out. */
 export class Terminal implements AsyncDisposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "kubelab-tmux-"));
   readonly #socket = join(this.#folder, "s");
   readonly #control: ChildProcess;
   readonly #listeners = new Set<() => void>();
+  #closing: Promise<void> | undefined;
 
   constructor(argv: readonly string[], { home, columns = 80, rows = 24, env = {} }: TerminalOptions) {
     const all = { HOME: home, XDG_STATE_HOME: join(home, "state"), TMPDIR: tmpdir(), LANG: "C.UTF-8", ...env };
@@ -52,6 +58,7 @@ export class Terminal implements AsyncDisposable {
       for (const look of [...this.#listeners]) look();
     });
     this.resize(columns, rows);
+    onTestFinished(() => this[Symbol.asyncDispose]());
   }
 
   #tmux(...args: readonly string[]): string {
@@ -101,7 +108,23 @@ export class Terminal implements AsyncDisposable {
     });
   }
 
+  /** The process that tmux has started: the leader of the terminal's session. */
+  get #pid(): number | undefined {
+    try {
+      return Number(this.#tmux("list-panes", "-F", "#{pane_pid}"));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Ends the terminal and what runs in it. Safe to call twice. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const pid = this.#pid;
     const ended = new Promise((resolveEnd) => this.#control.once("close", resolveEnd));
     try {
       this.#tmux("kill-server");
@@ -109,6 +132,26 @@ export class Terminal implements AsyncDisposable {
       this.#control.kill();
     }
     await ended;
+    if (pid !== undefined) await endSession(pid);
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Waits for the processes of a terminal's session, which have got SIGHUP, and kills those that do not end. */
+async function endSession(session: number): Promise<void> {
+  const left = () => {
+    const { stdout } = spawnSync("ps", ["-s", `${session}`, "-o", "pid="], { encoding: "utf8" });
+    return stdout.split("\n").flatMap((line) => (line.trim() === "" ? [] : [Number(line)]));
+  };
+  for (const pid of left()) {
+    // Ends when the process has, or after the time.
+    await once(spawn("timeout", [`${GRACE_SECONDS}`, "tail", "-f", "/dev/null", `--pid=${pid}`]), "close");
+  }
+  for (const pid of left()) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
   }
 }
