@@ -42,10 +42,10 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     terminal.press("Down");
     await terminal.shows(/❯ show the picture of the step/);
     terminal.press("Enter");
-    await terminal.shows(/The picture of the step: file:[\s\S]*❯ continue/);
+    await terminal.shows(/The picture of the step:\s+file:[\s\S]*❯ continue/);
     // A letter more in the same input changes nothing.
     terminal.press("px");
-    await terminal.shows(/(The picture of the step: file:[\s\S]*){2}❯ continue[\s\S]*p shows the picture/);
+    await terminal.shows(/(The picture of the step:\s+file:[\s\S]*){2}❯ continue[\s\S]*p shows the picture/);
     for (let presses = 0; presses < 3; presses++) terminal.press("Down");
     await terminal.shows(/❯ leave the lab/);
     terminal.press("Enter");
