@@ -17,6 +17,14 @@ export interface RenderOptions {
 
 /** A word of a shell line, with what is quoted in it. */
 const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'"])+/g;
+/** The words inside single quotes: these are not quotes of the script. */
+const SCRIPT_WORDS = /(?:"(?:[^"\\]|\\.)*"|[^\s"])+/g;
+
+/** The words of a script in `sh -c '...'`, which its shell continues in the next line too; a comment would not end there. */
+function scriptWords(word: string, index: number, [shell, flag]: readonly string[]): readonly string[] {
+  const isScript = index === 2 && shell === "sh" && flag === "-c" && word.startsWith("'") && word.endsWith("'");
+  return isScript && !word.includes("#") ? (word.match(SCRIPT_WORDS) ?? []) : [word];
+}
 
 /**
  * A command as a shell shows it: the lines of its here-document have no prompt. A long line goes on in the next one, as a shell reads
@@ -25,7 +33,7 @@ const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'"])+/g;
 function typedLines(command: string, width: number): string[] {
   const whole = `$ ${command.trimEnd()}`;
   if (whole.includes("\n") || textWidth(whole) <= width) return whole.split("\n");
-  const [first = "", ...words] = command.match(WORDS) ?? [];
+  const [first = "", ...words] = (command.match(WORDS) ?? []).flatMap(scriptWords);
   return continuedLine([`$ ${first}`, ...words], "   ", width, textWidth);
 }
 

@@ -54,10 +54,18 @@ describe("a command as a shell shows it", () => {
     ]);
     for (const line of shown(long)) assert.ok(line.length <= 80, line);
   });
+  test("a script in single quotes goes on in the next line, outside its own quotes", () => {
+    const script = `sh -c 'kubectl get pod barge -o jsonpath="{.status.containerStatuses[0]} {.x}" > restarts.txt'`;
+    assert.deepEqual(shown(script), [
+      `$ sh -c 'kubectl get pod barge -o \\`,
+      `   jsonpath="{.status.containerStatuses[0]} {.x}" > restarts.txt'`,
+    ]);
+    assert.deepEqual(shown(script.replace("kubectl", "# kubectl")).length, 2);
+  });
   test("a short line, a here-document and one long word stay as they are", () => {
     assert.deepEqual(shown("kubectl get nodes"), ["$ kubectl get nodes"]);
     assert.deepEqual(shown("cat <<EOF\nx\nEOF\n"), ["$ cat <<EOF", "x", "EOF"]);
-    assert.deepEqual(shown(`sh -c '${"x ".repeat(60)}'`), ["$ sh -c \\", `   '${"x ".repeat(60)}'`]);
+    assert.deepEqual(shown(`echo '${"x ".repeat(60)}'`), ["$ echo \\", `   '${"x ".repeat(60)}'`]);
   });
 });
 
