@@ -68,7 +68,11 @@ export async function choose(
   // A tick behind a chosen answer would look like a verdict.
   const { idle } = makeTheme({}).prefix as { readonly idle: string };
   const { unicode } = env.renderer("stderr").options;
-  const theme = { prefix: idle, icon: { cursor: unicode ? "❯" : ">" }, style: { keysHelpTip: () => help } };
+  const theme = {
+    prefix: idle,
+    icon: { cursor: unicode ? "❯" : ">" },
+    style: { keysHelpTip: () => wrap(help, env.columns - 1).join("\n") },
+  };
   const { signal, ...streams } = promptContext(env);
   const cancel = new AbortController();
   const context = {
