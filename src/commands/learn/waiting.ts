@@ -20,8 +20,8 @@ const MAX_LINES = 3;
 const MARGIN = "  ";
 
 /** What is waited for, and behind it the keys: in a line of their own if they do not fit. Pure. */
-export function waitingLines(text: string, keys: string, columns: number): string {
-  const all = wrap(text, columns);
+export function waitingLines(goal: string, keys: string, columns: number): string {
+  const all = wrap(goal, columns);
   const lines = all.slice(0, MAX_LINES - 1);
   const last = fitted(all.slice(MAX_LINES - 1).join(" ") || (lines.pop() ?? ""), columns, "...");
   const ending = textWidth(last + keys) <= columns ? [last + keys] : [last, fitted(keys.trim(), columns, "...")];
