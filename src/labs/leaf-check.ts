@@ -217,8 +217,10 @@ async function fileVerdict(check: Extract<LeafCheck, { file: string }>, { folder
   }
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || !exists) {
-    const seen = say(found === undefined ? "seenAbsent" : "seenPresent", { what: file });
-    if ((found !== undefined) === exists) return { ok: true, seen };
+    if ((found !== undefined) === exists) {
+      return { ok: true, seen: say(exists ? "seenPresent" : "seenAbsent", { what: file }) };
+    }
+    const seen = exists ? say("answerNone", { file, folder }) : say("seenPresent", { what: file });
     return { ok: false, seen, want: say(exists ? "wantPresent" : "wantAbsent", { what: file }) };
   }
   const bits = (found.mode & 0o777).toString(8).padStart(3, "0");

@@ -1,10 +1,8 @@
 import { type Say, sayIn } from "../i18n/catalogue.js";
 import type { Language } from "../i18n/language.js";
-import { translated } from "../trace/translated.js";
 import { LabBroken, LabRuns } from "./actions.js";
 import { type Waiting, withinMs } from "./check.js";
 import type { LabEnvironment } from "./environment.js";
-import { type Evidence, evidenceFor, evidenceOfStep } from "./evidence.js";
 import type { Lab } from "./lab.js";
 import { outputVerdict, type Verdict } from "./leaf-check.js";
 import type { LabMessage } from "./message.js";
@@ -16,6 +14,7 @@ import { printsState, type StateTable, stateTables } from "./state-table.js";
 import { checkChoice, checkOf, isNoticed, typeOf } from "./steps.js";
 import type { LabText, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
+import { verdictEvidence } from "./verdict-evidence.js";
 import { verdictInWords } from "./verdict-words.js";
 
 /** The time limit and interval for checking the outcomes of a prediction, in ms of the wall clock. */
@@ -303,29 +302,10 @@ export class LabSession implements AsyncDisposable {
     else this.#showTables(verdict.tables ?? []);
   }
 
-  /** @param isDecided the step is a question or a task, so that something decided it */
+  /** @param isDecided the step is a question or a task */
   #showEvidence(verdict: Verdict, isDecided: boolean): void {
-    const { sights = [], tables = [], isRaw = false, isPrinted = false, prints = "", seen } = verdict;
-    this.#showTables(tables);
-    const { facts } = this.environment;
-    const evidence = evidenceFor(sights, facts.since());
-    if (evidence !== undefined) this.#emit({ kind: "evidence", ...this.#inWords(evidence) });
-    if (evidence !== undefined || !isDecided || tables.length > 0) return;
-    // The line that decided says more than what else the commands have caused.
-    const ofStep =
-      isPrinted || prints !== ""
-        ? undefined
-        : evidenceOfStep(facts.since(this.#active?.factsBefore ?? this.#factsBefore), facts.since());
-    if (ofStep !== undefined) this.#emit({ kind: "evidence", isOfStep: true, ...this.#inWords(ofStep) });
-    else if (prints !== "" || !isRaw) this.#emit({ kind: "look", line: prints || seen });
-  }
-
-  /** Evidence in the learner's language. */
-  #inWords(evidence: Evidence): Evidence {
-    const { sayFact } = this.environment;
-    return sayFact === undefined
-      ? evidence
-      : { ...evidence, facts: evidence.facts.map((one) => translated(one, sayFact)) };
+    const factsBefore = this.#active?.factsBefore ?? this.#factsBefore;
+    verdictEvidence(verdict, this.environment, { isDecided, factsBefore }).forEach(this.#emit);
   }
 
   #showTables(tables: readonly StateTable[]): void {

@@ -1,0 +1,29 @@
+import { translated } from "../trace/translated.js";
+import type { LabEnvironment } from "./environment.js";
+import { type Evidence, evidenceFor, evidenceOfStep } from "./evidence.js";
+import type { Verdict } from "./leaf-check.js";
+import type { LabMessage } from "./message.js";
+
+/**
+ * What a learner sees after a verdict or an answer that holds: tables of the state that the check printed, and the facts that
+ * decided it. If no fact is known, the line that decided.
+ * @param isDecided the step is a question or a task, so that something decided it
+ * @param factsBefore how many facts there were when the step began
+ */
+export function verdictEvidence(
+  { sights = [], tables = [], isRaw = false, isPrinted = false, prints = "", seen }: Verdict,
+  { facts, sayFact }: Pick<LabEnvironment, "facts" | "sayFact">,
+  { isDecided, factsBefore }: { readonly isDecided: boolean; readonly factsBefore: number },
+): readonly LabMessage[] {
+  const inWords = (evidence: Evidence): Evidence =>
+    sayFact === undefined ? evidence : { ...evidence, facts: evidence.facts.map((one) => translated(one, sayFact)) };
+  const shown: LabMessage[] = tables.map((table) => ({ kind: "table", ...table }));
+  const evidence = evidenceFor(sights, facts.since());
+  if (evidence !== undefined) return [...shown, { kind: "evidence", ...inWords(evidence) }];
+  if (!isDecided || tables.length > 0) return shown;
+  // The line that decided says more than what else the commands have caused.
+  const hasLine = isPrinted || prints !== "";
+  const ofStep = hasLine ? undefined : evidenceOfStep(facts.since(factsBefore), facts.since());
+  if (ofStep !== undefined) return [{ kind: "evidence", isOfStep: true, ...inWords(ofStep) }];
+  return prints !== "" || !isRaw ? [{ kind: "look", line: prints || seen }] : [];
+}
