@@ -50,6 +50,12 @@ export function constantFor(name: FactName, kubeVersion: string): QuotedFact {
   return { name: FACTS[name].name, value: now.text, release };
 }
 
+/** `50 s from v1.32`: the value that the next change brings; undefined if no later release changes it. */
+export function laterText(name: FactName, kubeVersion: string): string | undefined {
+  const { next } = entryFor(name, kubeVersion);
+  return next === undefined ? undefined : `${next.text} from v${next.since}`;
+}
+
 /** Several facts, in the given order. */
 export function constantsFor(kubeVersion: string, ...names: readonly FactName[]): QuotedFact[] {
   return names.map((name) => constantFor(name, kubeVersion));
@@ -67,10 +73,17 @@ export function minorOf(release: string): number {
 
 type Entry = ReleaseFact<unknown>["values"][number];
 
-function entryFor(name: FactName, kubeVersion: string): { readonly now: Entry; readonly before: Entry | undefined } {
+/** The entry that holds in a release, and its neighbours. */
+interface Entries {
+  readonly now: Entry;
+  readonly before: Entry | undefined;
+  readonly next: Entry | undefined;
+}
+
+function entryFor(name: FactName, kubeVersion: string): Entries {
   const values: readonly Entry[] = FACTS[name].values;
   const index = values.findLastIndex(({ since }) => isAtLeast(kubeVersion, since));
   const now = values[Math.max(0, index)];
   if (now === undefined) throw new Error(`the fact ${name} has no value`);
-  return { now, before: values[index - 1] };
+  return { now, before: values[index - 1], next: values[index + 1] };
 }

@@ -1,6 +1,6 @@
 import type { CommandResult } from "../../cli/context.js";
 import type { Language } from "../../i18n/language.js";
-import { constantsFor } from "../../release/facts.js";
+import { constantFor, type FactName, laterText, type QuotedFact } from "../../release/facts.js";
 import { tableLines } from "../../trace/table.js";
 import { wrap } from "../../util/text-width.js";
 import type { Topic } from "./topic.js";
@@ -40,7 +40,7 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
   const { name, also = [], text, facts = [], file, labs = [] } = topic;
   const width = Math.min(columns, MOST_COLUMNS);
   const indented = (text: string) => wrap(text, width - 2).map((line) => `  ${line}`);
-  const constants = constantsFor(kubeVersion, ...facts);
+  const constants = facts.map((fact) => withLater(fact, kubeVersion));
   const rows = constants.map((one) => [one.name, one.value, one.release]);
   // A table that is too wide has become sentences.
   const table = tableLines({ columns: ["constant", "value", "since"], rows }, width - 2).flatMap((line) =>
@@ -60,6 +60,17 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
     ...(also.length === 0 ? [] : wrap(`${words.also}${also.join(", ")}`, width)),
   ];
   return { text: lines.join("\n"), json: { name, also, text, kubeVersion, constants, see, upstream: file, labs } };
+}
+
+/** A constant whose release names the next change as well: who asks about the oldest release learns what newer ones do. */
+function withLater(name: FactName, kubeVersion: string): QuotedFact {
+  const constant = constantFor(name, kubeVersion);
+  const later = laterText(name, kubeVersion);
+  if (later === undefined) return constant;
+  const release = constant.release.endsWith(")")
+    ? `${constant.release.slice(0, -1)}; ${later})`
+    : `${constant.release} (${later})`;
+  return { ...constant, release };
 }
 
 /** The commands of a topic: those that it names, else the events of that reason. */

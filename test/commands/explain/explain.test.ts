@@ -57,7 +57,26 @@ for (const [asked, message] of REFUSED) {
 test("explain: values come from the table of facts, for the release that is asked for", async () => {
   const of = async (...words: string[]) => (await runInProcess(["explain", "NodeStatusUnknown", ...words])).stdout;
   assert.match(await of(), /Decided by, in v1\.25:\n(.*\n)* +nodeMonitorGracePeriod +40 s +v1\.25/);
+  assert.match(await of(), /nodeMonitorGracePeriod +40 s +v1\.25 \(50 s from v1\.32\)/);
   assert.match(await of("--kube-version", "1.32"), /nodeMonitorGracePeriod +50 s +v1\.32 \(40 s before\)/);
+});
+
+test("explain: a constant that changes more than once names the change before and the next", () => {
+  const topic = { name: "WatchList", text: "", file: "", facts: ["watchList"] } as const;
+  const release = (kubeVersion: string) => {
+    const { json } = topicResult(topic, { kubeVersion, language: "en", columns: 80 });
+    return (json as { constants: { release: string }[] }).constants[0]?.release;
+  };
+  assert.deepEqual(["1.25", "1.32", "1.34"].map(release), [
+    "v1.25 (on from v1.32)",
+    "v1.32 (off before; off from v1.33)",
+    "v1.34 (off before)",
+  ]);
+});
+
+test("explain NotReady: both grace periods, for a Ready that is False or Unknown", async () => {
+  const { stdout } = await runInProcess(["explain", "NotReady"]);
+  assert.match(stdout.replace(/\s+/g, " "), /Ready is False .* or Unknown .* 40 s, and 50 s from v1\.32 on/);
 });
 
 test("explain: a topic has its text, a command, its upstream file and its labs, within 80 columns", async () => {

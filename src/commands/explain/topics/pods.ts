@@ -175,7 +175,7 @@ export const PODS: readonly Topic[] = [
   },
   {
     name: "NotReady",
-    text: "For a node: the condition Ready is False (its kubelet says why) or Unknown (its kubelet has been silent for the grace period). Taints follow, and pods without a toleration are evicted after some minutes. kubectl shows both as NotReady.",
+    text: "For a node: the condition Ready is False (its kubelet says why) or Unknown (its kubelet has been silent for the grace period: 40 s, and 50 s from v1.32 on). Taints follow, and pods without a toleration are evicted after some minutes. kubectl shows both as NotReady.",
     facts: ["leaseRenewInterval", "nodeMonitorGracePeriod", "nodeMonitorPeriod", "defaultNotReadyTolerationSeconds"],
     see: "kubelab lease --stop-after 2 --speed 20",
     file: "pkg/controller/nodelifecycle/node_lifecycle_controller.go",
