@@ -27,7 +27,8 @@ export function findTopic(topics: readonly Topic[], asked: string): Topic {
     );
   if (found !== undefined) return found.topic;
   const names = rows.map(({ name }) => name);
-  const like = nearest(names, asked);
+  // A number that is nearly another one has another meaning.
+  const like = /^\d/.test(wanted) ? undefined : nearest(names, asked);
   const shown = `there is no topic ${JSON.stringify(asked)}`;
   throw new LabError("USAGE", like === undefined ? shown : `${shown}: did you mean ${like}?`, HINT);
 }
@@ -59,10 +60,12 @@ function isQuoted(name: string, message: string): boolean {
   return !/[a-z0-9]/.test(around[at - 1] ?? " ") && !/[a-z0-9]/.test(around[at + name.length] ?? " ");
 }
 
-/** A hyphen counts as a space: `static-pod`. */
+/** A hyphen counts as a space (`static-pod`), `40 s` is `40s`, and `API server` is one word as in `kube-apiserver`. */
 function plain(text: string): string {
   return text
     .toLowerCase()
     .replace(/[\s-]+/g, " ")
+    .replace(/(\d) (s|ms|m|min|h)\b/g, "$1$2")
+    .replace(/\bapi server\b/g, "apiserver")
     .trim();
 }

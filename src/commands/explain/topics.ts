@@ -6,6 +6,7 @@ import { CONTAINERS } from "./topics/containers.js";
 import { KUBELET_EVENTS } from "./topics/kubelet.js";
 import { MESSAGES } from "./topics/messages.js";
 import { NODES } from "./topics/nodes.js";
+import { NUMBERS } from "./topics/numbers.js";
 import { PODS } from "./topics/pods.js";
 import { SCHEDULING } from "./topics/scheduling.js";
 import { NODE_WORDS } from "./topics/words.js";
@@ -33,6 +34,7 @@ export const TOPIC_GROUPS: readonly TopicGroup[] = [
     topics: API,
   },
   { title: { en: "Sentences that operators search for", zh: "运维会搜索的句子" }, topics: MESSAGES },
+  { title: { en: "Numbers: times, ports, exit codes", zh: "数字：时间、端口、退出码" }, topics: NUMBERS },
   { title: { en: "Words: the node", zh: "词：节点" }, topics: NODE_WORDS },
   { title: { en: "Words: the cluster", zh: "词：集群" }, topics: CLUSTER_WORDS },
 ];

@@ -37,6 +37,35 @@ const FOUND = [
   ["apply", "server-side apply"],
   ["oom_score_adj", "QoS class"],
   ["what happens without the API server", "API server unreachable"],
+  ...["apiserver down", "api server down", "the API server is down", "no api server"].map(
+    (asked) => [asked, "API server unreachable"] as const,
+  ),
+  ...["api-server", "apiserver", "kube-apiserver"].map((asked) => [asked, "API server"] as const),
+  ...["40s", "40 s", "50s", "node-monitor-grace-period"].map((asked) => [asked, "node-monitor-grace-period"] as const),
+  ...["600", "600s", "expirationSeconds"].map((asked) => [asked, "expirationSeconds"] as const),
+  ["10s", "10 s"],
+  ...["300s", "5m"].map((asked) => [asked, "300 s"] as const),
+  ["30s", "grace period"],
+  ...["137", "exit code 137", "Exit Code:    137"].map((asked) => [asked, "exit code"] as const),
+  ...["10250", "10255", "6443"].map((asked) => [asked, "ports"] as const),
+  ["dial tcp 10.0.0.7:10250: connect: connection refused", "The connection to the server was refused"],
+  ["dial tcp 10.0.0.7:10250: i/o timeout", "i/o timeout"],
+  [
+    "The connection to the server 127.0.0.1:6443 was refused - did you specify the right host or port?",
+    "The connection to the server was refused",
+  ],
+  ["subPath", "subPath"],
+  ["ConfigMap", "ConfigMap"],
+  ["Secret", "Secret"],
+  ["metrics", "metrics"],
+  ["readiness", "probe"],
+  ["CSR pending", "CSR"],
+  ["NodePort", "Service"],
+  ["ErrImageNeverPull", "ErrImageNeverPull"],
+  ["NodeLost", "Unknown"],
+  ["pause", "sandbox"],
+  ["no space left on device", "DiskPressure"],
+  ["spec.selector: Invalid value: field is immutable", "Invalid"],
 ] as const;
 for (const [asked, want] of FOUND) {
   test(`explain ${asked}: ${want}`, () => assert.equal(findTopic(TOPICS, asked).name, want));
@@ -47,6 +76,10 @@ const REFUSED = [
   ["Image", /"Image" is the beginning of several topics: .*ImagePullBackOff/],
   ["zzzzzzzzzzzzzzzzzzzzzzz", /^there is no topic "z+"$/],
   ["", /no topic ""/],
+  ["601", /^there is no topic "601"$/],
+  ["x509", /beginning of several topics: .*unknown authority, .*has expired/],
+  ["OOMKiled", /did you mean OOMKilled\?/],
+  ["expirationSecond5", /did you mean expirationSeconds\?/],
 ] as const;
 for (const [asked, message] of REFUSED) {
   test(`explain ${JSON.stringify(asked)}: refused`, () => {

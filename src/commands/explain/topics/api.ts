@@ -63,6 +63,7 @@ export const API: readonly Topic[] = [
         "FieldValueDuplicate",
       ],
       ...["FieldValueNotFound", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"],
+      "field is immutable",
     ],
     text: "422: the object can be read, but breaks rules of its kind. status.details.causes lists each field with its reason: FieldValueRequired, FieldValueNotSupported and so on, so all mistakes are told at once.",
     see: "kubelab request create pod/Web",

@@ -6,6 +6,14 @@ const REQUEST = "kubelab request create pod/web";
 /** A glossary: everything above the node. */
 export const CLUSTER_WORDS: readonly Topic[] = [
   {
+    name: "API server",
+    also: ["kube-apiserver", "control plane"],
+    text: "The front of the cluster: it authenticates, authorizes, admits and validates each request, stores objects in etcd, and tells watchers what changed. All others, the kubelet too, meet only there; what goes on when it is down: explain API server unreachable.",
+    see: REQUEST,
+    file: "staging/src/k8s.io/apiserver/pkg/server/config.go",
+    labs: ["request", "without-api-server"],
+  },
+  {
     name: "bootstrap token",
     also: ["token"],
     text: "ID and secret (abcdef.0123456789abcdef), kept as a Secret in kube-system. Who has one is in the group system:bootstrappers, and may create certificate requests and read cluster-info, nothing else. It expires.",
@@ -16,7 +24,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
   },
   {
     name: "CSR",
-    also: ["CertificateSigningRequest"],
+    also: ["CertificateSigningRequest", "CSR pending", "pending CSR"],
     text: "An object with a PKCS#10 request. Three parties handle it: who asks, who approves (a person or the approving controller), and the signer, which issues the certificate into status.certificate. A request that no one approves is removed in the end.",
     facts: ["csrPendingExpiration", "csrMinExpirationSeconds", "clusterSigningDuration"],
     see: "kubelab csr create --node n1 --approve --wait",
@@ -122,7 +130,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
   },
   {
     name: "owner reference",
-    also: ["ownerReferences", "garbage collector", "garbage collection"],
+    also: ["ownerReferences", "orphan", "garbage collector", "garbage collection"],
     text: "Names the object that an object belongs to, by UID. When the owner is gone, the garbage collector deletes what it owned; --cascade chooses whether before the owner (foreground), after it, or not at all (orphan).",
     see: "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,OWNER:.metadata.ownerReferences[*].name'",
     file: "pkg/controller/garbagecollector/garbagecollector.go",
@@ -191,7 +199,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
   },
   {
     name: "Service",
-    also: ["ClusterIP", "EndpointSlice", "Endpoints"],
+    also: ["ClusterIP", "NodePort", "EndpointSlice", "Endpoints"],
     text: "A stable address for the pods that a selector finds. Controllers list the addresses of ready pods in EndpointSlices (and the older Endpoints), and kube-proxy makes each node send connections there. Without ready pods the lists are empty.",
     facts: ["proxyTerminatingEndpoints"],
     see: "kubelab proxy --help",
@@ -208,7 +216,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
   },
   {
     name: "CoreDNS",
-    also: ["cluster DNS"],
+    also: ["cluster DNS", "DNS", "no such host"],
     text: "The cluster's name server: SERVICE.NAMESPACE.svc.cluster.local is the Service's address. Pods find it by the resolv.conf that the kubelet writes.",
     facts: ["coreDnsVersion"],
     see: "kubelab cluster up --help",
@@ -225,7 +233,7 @@ export const CLUSTER_WORDS: readonly Topic[] = [
   },
   {
     name: "exec",
-    also: ["attach", "port-forward", "SPDY", "WebSocket"],
+    also: ["kubectl exec", "attach", "port-forward", "SPDY", "SPDY/3.1", "WebSocket"],
     text: "A command in a container: the client's stream goes to the API server, from there to the kubelet, and on to the runtime's streaming server. SPDY/3.1 carried it; newer clients use WebSocket as far as the API server.",
     facts: ["execProtocol", "translateStreamCloseWebsocketRequests", "portForwardWebsockets"],
     see: "kubelab exec nettool -- ls /",
@@ -239,6 +247,22 @@ export const CLUSTER_WORDS: readonly Topic[] = [
     see: "kubectl get namespaces",
     file: "pkg/controller/namespace/deletion/namespaced_resources_deleter.go",
     labs: ["namespace-terminating"],
+  },
+  {
+    name: "ConfigMap",
+    also: ["configMapKeyRef", "configMapRef"],
+    text: "Settings as an object of the API: keys with values, for environment variables or files of a pod. Variables keep the value that they had when the container started; files follow within about a minute (not by subPath). If it is missing, a container that needs it waits with CreateContainerConfigError, and a volume with FailedMount.",
+    see: "kubectl get configmaps -A",
+    file: "pkg/kubelet/configmap/configmap_manager.go",
+    labs: ["volumes"],
+  },
+  {
+    name: "Secret",
+    also: ["secretKeyRef", "imagePullSecrets"],
+    text: "Like a ConfigMap, for what not everyone may read: base64 in the API is a spelling, not encryption. A node may read only the Secrets of its own pods, and the kubelet keeps those files in memory.",
+    see: "kubectl get secrets -A",
+    file: "pkg/kubelet/secret/secret_manager.go",
+    labs: ["volumes", "tokens"],
   },
   {
     name: "service account",

@@ -155,6 +155,7 @@ export const CONTAINERS: readonly Topic[] = [
   },
   {
     name: "OOMKilled",
+    also: ["cannot allocate memory", "out of memory"],
     text: "The kernel killed a process of the container because its memory limit was reached; the exit code is 137. It is a matter of the container's own cgroup. A node that runs out of memory evicts whole pods instead, which shows Evicted.",
     see: 'kubectl run greedy --image=stress --overrides=\'{"spec":{"containers":[{"name":"a","image":"stress","resources":{"limits":{"memory":"64Mi"}}}]}}\' && kubectl get pod greedy',
     file: "pkg/kubelet/kuberuntime/helpers.go",

@@ -44,6 +44,14 @@ export const MESSAGES: readonly Topic[] = [
     labs: ["exec-hangs", "pleg-not-healthy"],
   },
   {
+    name: "i/o timeout",
+    also: ["no route to host", "TLS handshake timeout", "Client.Timeout exceeded"],
+    text: "Nothing came back from that address, not even a refusal: a firewall drops the packets, the machine is off, or the address is wrong. When something answers that the port is closed, it is connection refused instead.",
+    see: "kubelab cluster status",
+    file: "staging/src/k8s.io/client-go/rest/request.go",
+    labs: ["without-api-server"],
+  },
+  {
     name: "unable to upgrade connection",
     also: ["error dialing backend"],
     text: "exec, attach or port-forward could not get its stream: the API server did not reach the kubelet, the kubelet refused (it knows the user only by the API server's client certificate), or the container is not there.",
@@ -60,7 +68,7 @@ export const MESSAGES: readonly Topic[] = [
   },
   {
     name: "The connection to the server was refused",
-    also: ["connection refused"],
+    also: ["connection refused", "The connection to the server", "did you specify the right host or port"],
     text: "No process listens at that address and port: the API server does not run, or the kubeconfig has an old address. It is no question of rights, because no request was sent.",
     see: "kubelab cluster status",
     file: "staging/src/k8s.io/kubectl/pkg/cmd/util/helpers.go",

@@ -58,7 +58,13 @@ export const NODES: readonly Topic[] = [
   },
   {
     name: "DiskPressure",
-    also: ["KubeletHasNoDiskPressure", "KubeletHasDiskPressure", "NodeHasNoDiskPressure", "NodeHasDiskPressure"],
+    also: [
+      "no space left on device",
+      "KubeletHasNoDiskPressure",
+      "KubeletHasDiskPressure",
+      "NodeHasNoDiskPressure",
+      "NodeHasDiskPressure",
+    ],
     text: "True while the node's disk or the images' disk has less space or inodes than an eviction threshold. The kubelet removes unused containers and images first, then evicts pods; no pod is admitted meanwhile, except critical ones.",
     facts: ["evictionMonitoringPeriod"],
     see: CONDITIONS,
@@ -134,7 +140,14 @@ export const NODES: readonly Topic[] = [
   },
   {
     name: "API server unreachable",
-    also: ["without the API server", "control plane down"],
+    also: [
+      "without the API server",
+      "no API server",
+      "API server down",
+      "API server is down",
+      "API server unavailable",
+      "control plane down",
+    ],
     text: "Containers go on running, and the kubelet goes on restarting them: it works with the pods that it knew last, and static pods need no API. But no new pod comes, and neither status nor Lease gets out. If only one node is cut off, it becomes Unknown, and the taint unreachable has its pods deleted after their toleration; its kubelet learns of that when it is back.",
     facts: ["leaseDurationSeconds", "nodeMonitorGracePeriod", "defaultUnreachableTolerationSeconds"],
     see: "kubelab lease --stop-after 2 --speed 20",

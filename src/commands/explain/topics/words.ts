@@ -7,6 +7,14 @@ const POD_LIFE = "kubelab journey --explain";
 /** A glossary: the node's half. */
 export const NODE_WORDS: readonly Topic[] = [
   {
+    name: "kubelet",
+    text: "The agent of a node: it registers the node, watches the pods that are bound to it, has the container runtime make them so, and reports what became of them. It needs a runtime (by CRI) and, to learn of new pods, the API server.",
+    facts: ["nodeStatusUpdateFrequency", "podResyncInterval"],
+    see: "kubelab node --duration 5s",
+    file: KUBELET,
+    labs: ["tour", "kubelet-start", "sync-loop"],
+  },
+  {
     name: "PLEG",
     also: ["Pod Lifecycle Event Generator", "relist"],
     text: "The part of the kubelet that notices what happens to containers. It lists them all (a relist), compares with the list before, and sends an event for each difference; the sync loop then wakes the pod's worker. It is needed because the CRI had no events.",
@@ -135,7 +143,7 @@ export const NODE_WORDS: readonly Topic[] = [
   },
   {
     name: "probe",
-    also: ["liveness probe", "readiness probe", "startup probe"],
+    also: ["liveness probe", "readiness probe", "startup probe", "liveness", "readiness"],
     text: "A check that the kubelet repeats: HTTP, TCP, gRPC or a command. Liveness restarts the container, readiness takes the pod out of its Services, startup keeps the other two waiting until a slow program has come up.",
     see: "kubectl explain pod.spec.containers.livenessProbe",
     file: "pkg/kubelet/prober/worker.go",
@@ -158,7 +166,7 @@ export const NODE_WORDS: readonly Topic[] = [
   },
   {
     name: "grace period",
-    also: ["terminationGracePeriodSeconds", "SIGTERM", "SIGKILL"],
+    also: ["terminationGracePeriodSeconds", "SIGTERM", "SIGKILL", "30 s", "force delete"],
     text: "The time between the stop signal and SIGKILL: 30 s if the pod names no other. It begins with the deletion, and includes the preStop hook; `--grace-period` can shorten it. With 0 and --force the object goes at once, whatever still runs.",
     facts: ["minimumGracePeriod", "preStopWithinOverride"],
     see: "kubelab journey --delete",
@@ -199,7 +207,7 @@ export const NODE_WORDS: readonly Topic[] = [
   },
   {
     name: "QoS class",
-    also: ["Guaranteed", "Burstable", "BestEffort", "oom_score_adj"],
+    also: ["Guaranteed", "Burstable", "BestEffort", "oom_score_adj", "cgroup"],
     text: "Follows from requests and limits: Guaranteed if they are equal for every container, BestEffort if there are none, Burstable otherwise. It decides cgroups and the kernel's choice when memory runs out (oom_score_adj).",
     see: "kubectl get pods -A -o 'custom-columns=POD:.metadata.name,QOS:.status.qosClass'",
     file: "pkg/apis/core/v1/helper/qos/qos.go",
@@ -236,6 +244,29 @@ export const NODE_WORDS: readonly Topic[] = [
     see: "kubelab bootstrap --keep --cert-duration 10m --speed 60",
     file: "staging/src/k8s.io/client-go/util/certificate/certificate_manager.go",
     labs: ["rotation"],
+  },
+  {
+    name: "volume",
+    also: ["emptyDir", "hostPath", "projected volume"],
+    text: "A folder that a pod's containers mount. The kubelet prepares it before the first container starts, and fills those of ConfigMaps, Secrets, tokens and the downward API itself; an emptyDir lives as long as the pod on its node.",
+    see: "kubectl explain pod.spec.volumes",
+    file: "pkg/kubelet/volumemanager/volume_manager.go",
+    labs: ["volumes"],
+  },
+  {
+    name: "subPath",
+    also: ["subPathExpr", "failed to prepare subPath for volumeMount", "failed to create subPath directory"],
+    text: "Mounts one file or folder of a volume instead of the whole. The mount is made once, when the container starts, and holds the file as it was: the kubelet updates a ConfigMap or Secret by making a new folder, so a file by subPath stays old until the container starts again.",
+    see: "kubectl explain pod.spec.containers.volumeMounts.subPath",
+    file: "pkg/volume/util/subpath/subpath_linux.go",
+    labs: ["volumes"],
+  },
+  {
+    name: "metrics",
+    also: ["/metrics", "kubectl top", "metrics-server", "Metrics API not available"],
+    text: "Numbers of a component, as text at its path /metrics: the API server's and the kubelet's (port 10250, which needs rights on nodes/metrics). The kubelet has those of containers at /metrics/cadvisor and /metrics/resource; metrics-server collects the latter for kubectl top and autoscalers.",
+    see: "kubectl get --raw /metrics",
+    file: "pkg/kubelet/server/server.go",
   },
   {
     name: "journey",
