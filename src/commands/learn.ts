@@ -159,14 +159,16 @@ function addStepCommands(room: LearnRoom): void {
   for (const [name, text] of [
     ["hint", "helpHint"],
     ["solution", "helpSolution"],
-    ["status", "helpStatus"],
     ["page", "helpPage"],
     ["stop", "helpStop"],
   ] as const) {
     add(room, name, text).action(open(room, async (env) => (await operations())[name](env)));
   }
+  const status = add(room, "status", "helpStatus");
+  help.argument(status, "[id]", "helpRunningId");
+  status.action(open(room, async (env, _flags, id) => (await operations()).status(env, id)));
   const shell = add(room, "shell", "helpShell");
-  help.argument(shell, "[id]");
+  help.argument(shell, "[id]", "helpRunningId");
   shell.action(open(room, async (env, _flags, id) => (await import("./learn/shell.js")).openShell(env, id)));
   const speed = add(room, "speed", "helpSpeedNow");
   help.argument(speed, "<factor>", "helpFactor");

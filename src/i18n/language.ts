@@ -10,3 +10,8 @@ export function languageOf(env: Readonly<Record<string, string | undefined>>): L
   const locale = env[LANGUAGE_VARIABLE] || env["LC_ALL"] || env["LC_MESSAGES"] || env["LANG"] || "";
   return LANGUAGES.find((one) => locale.toLowerCase().startsWith(one)) ?? "en";
 }
+
+/** A value for each language. */
+export function byLanguage<T>(make: (language: Language) => T): Readonly<Record<Language, T>> {
+  return { en: make("en"), zh: make("zh") };
+}

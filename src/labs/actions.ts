@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import type { Say } from "../i18n/catalogue.js";
 import { MessageError } from "../i18n/message-error.js";
 import { isAbortError } from "../util/errors.js";
 import { makeFolder } from "../util/files.js";
@@ -10,6 +9,7 @@ import type { CheckView, Verdict } from "./leaf-check.js";
 import { findPrinted } from "./printed.js";
 import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
 import type { Action, Check } from "./schema.js";
+import type { LabWords } from "./words.js";
 
 /** An action of the lab itself failed: the lab is broken, and the learner did nothing wrong. Localized. */
 export class LabBroken extends Error {
@@ -30,12 +30,13 @@ export class LabRuns implements AsyncDisposable {
 
   constructor(
     readonly environment: LabEnvironment,
-    readonly say: Say,
+    readonly words: Pick<LabWords, "say">,
   ) {}
 
   /** The output of a background command up to now, for checks. */
   view(): CheckView {
-    const { environment, say } = this;
+    const { environment } = this;
+    const { say } = this.words;
     return {
       client: environment.client,
       folder: environment.folder,
@@ -85,7 +86,7 @@ export class LabRuns implements AsyncDisposable {
       const hasEnded = kept.result.code !== undefined;
       if (hasEnded || wall.now() > limitMs) {
         const key = hasEnded ? "brokenEnded" : "brokenSilent";
-        const why = this.say(key, { command: line, pattern: until, code: kept.result.code ?? "-" });
+        const why = this.words.say(key, { command: line, pattern: until, code: kept.result.code ?? "-" });
         throw new LabBroken(`${why}\n${tail(kept.result)}`);
       }
       await wall.sleep(LOOK_AGAIN_MS, signal);
@@ -113,7 +114,7 @@ export class LabRuns implements AsyncDisposable {
       const result = await this.run(name, action.run, onOutput, signal);
       if (result.code !== action.exit) {
         const values = { command: action.run, code: result.code ?? "-", wanted: action.exit };
-        throw new LabBroken(`${this.say("brokenRun", values)}\n${tail(result)}`);
+        throw new LabBroken(`${this.words.say("brokenRun", values)}\n${tail(result)}`);
       }
     } else if ("keep" in action) await this.keep(action.as, action.keep, action.until, onOutput, signal);
     else if ("stop" in action) await this.stop(action.stop);
@@ -121,7 +122,7 @@ export class LabRuns implements AsyncDisposable {
     else if ("inject" in action) await this.#inject(action, signal, onWaiting);
     else {
       const verdict = await this.check(action.wait, signal, onWaiting);
-      if (!verdict.ok) throw new LabBroken(this.say("brokenWait", { want: verdict.want, seen: verdict.seen }));
+      if (!verdict.ok) throw new LabBroken(this.words.say("brokenWait", { want: verdict.want, seen: verdict.seen }));
     }
   }
 
@@ -136,7 +137,7 @@ export class LabRuns implements AsyncDisposable {
     const over = new AbortController();
     const countDown = async () => {
       while (!over.signal.aborted) {
-        onWaiting({ ok: false, want: this.say("timeToPass"), seen: "" }, Math.max(0, untilMs - clock.now()));
+        onWaiting({ ok: false, want: this.words.say("timeToPass"), seen: "" }, Math.max(0, untilMs - clock.now()));
         await wall.sleep(COUNT_DOWN_MS, over.signal);
       }
     };

@@ -1,3 +1,4 @@
+import { byLanguage } from "../i18n/language.js";
 import { LocalizedError } from "../i18n/message-error.js";
 import { isRunning, lockCluster, readClusterState } from "../testbed/cluster-state.js";
 import type { TraceSink } from "../trace/trace.js";
@@ -80,10 +81,10 @@ export async function openSession(
   const emit = (message: LabMessage) => {
     if (isQuiet) return;
     note(message);
-    announcement.note(message);
+    if (message.kind === "step") announcement.note(byLanguage((language) => session.presentedIn(language)));
     onMessage(message);
   };
-  const session = new LabSession(lab, environment, { language, seed, emit });
+  const session: LabSession = new LabSession(lab, environment, { language, seed, emit });
   const close = async () => {
     try {
       await announcement[Symbol.asyncDispose]();

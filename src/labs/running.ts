@@ -10,9 +10,12 @@ import { learnFolder, makeLearnFolder } from "./progress-store.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/** The messages of a step by language. */
+export type Presentations = Readonly<Partial<Record<Language, readonly LabMessage[]>>>;
+
 /** A lab that is played in some process, for other terminals. */
 export interface RunningLab {
-  readonly version: 1;
+  readonly version: 2;
   readonly lab: string;
   readonly pid: number;
   /** the start of that process: its number may be given again */
@@ -21,8 +24,8 @@ export interface RunningLab {
   readonly startedAtMs: number;
   readonly language: Language;
   readonly place: LabPlace;
-  /** the present step, as the learner was told it */
-  readonly messages: readonly LabMessage[];
+  /** the present step, as the learner is told it in each language; a lab that has just begun has none */
+  readonly step: Presentations;
 }
 
 const FILE = /^running-\d+\.json$/;
@@ -45,24 +48,20 @@ export async function runningLabs(env: Env): Promise<readonly RunningLab[]> {
 function parsed(text: string): RunningLab | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) && value["version"] === 1 ? (value as unknown as RunningLab) : undefined;
+    return isRecord(value) && value["version"] === 2 ? (value as unknown as RunningLab) : undefined;
   } catch {
     // Another process writes it just now, or was killed while it did.
     return undefined;
   }
 }
 
-/** What of a step stands on the learner's screen before it is done. */
-const OF_STEP: readonly LabMessage["kind"][] = ["step", "text", "command", "question"];
-
 /** Tells other terminals where a lab is played, and which step is the present one, until it is disposed. */
 export class Announcement implements AsyncDisposable {
-  #messages: LabMessage[] | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   private constructor(
     readonly env: Env,
-    readonly about: Omit<RunningLab, "messages">,
+    readonly about: Omit<RunningLab, "step">,
   ) {}
 
   /** @throws LabError BAD_FILE */
@@ -72,22 +71,18 @@ export class Announcement implements AsyncDisposable {
   ): Promise<Announcement> {
     await makeLearnFolder(env);
     const { pid } = process;
-    const announcement = new Announcement(env, { version: 1, pid, mark: await markOf(pid), ...about });
-    announcement.#write([]);
+    const announcement = new Announcement(env, { version: 2, pid, mark: await markOf(pid), ...about });
+    announcement.#write({});
     return announcement;
   }
 
-  /** Notes what the learner is told. */
-  note(message: LabMessage): void {
-    if (message.kind === "step") this.#messages = [];
-    if (!OF_STEP.includes(message.kind)) this.#messages = undefined;
-    if (this.#messages === undefined) return;
-    this.#messages.push(message);
-    this.#write([...this.#messages]);
+  /** Notes the step that the learner is told now. Other terminals may read it in another language. */
+  note(step: Presentations): void {
+    this.#write(step);
   }
 
-  #write(messages: readonly LabMessage[]): void {
-    const text = JSON.stringify({ ...this.about, messages });
+  #write(step: Presentations): void {
+    const text = JSON.stringify({ ...this.about, step });
     const path = fileOf(this.env, this.about.pid);
     // A lab goes on although the folder was removed below it.
     this.#writing = this.#writing.then(() => writeFileAtomic(path, text, { mode: 0o600 })).catch(() => undefined);

@@ -1,4 +1,3 @@
-import { type Say, sayIn } from "../i18n/catalogue.js";
 import type { Language } from "../i18n/language.js";
 import { LabBroken, LabRuns } from "./actions.js";
 import { type Waiting, withinMs } from "./check.js";
@@ -6,7 +5,9 @@ import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import { outputVerdict, type Verdict } from "./leaf-check.js";
 import type { LabMessage } from "./message.js";
+import { settledOutcomes } from "./outcomes.js";
 import { type Picture, withCauses } from "./picture.js";
+import { choicesOf, type PresentedChoice, presented, textOfStep } from "./presented.js";
 import { linesPrinted } from "./printed.js";
 import type { OutputListener } from "./runner.js";
 import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "./schema.js";
@@ -16,11 +17,7 @@ import type { LabText, StepText } from "./text.js";
 import { chooseValues, fillAll } from "./variables.js";
 import { verdictEvidence } from "./verdict-evidence.js";
 import { verdictInWords } from "./verdict-words.js";
-
-/** The time limit and interval for checking the outcomes of a prediction, in ms of the wall clock. */
-const SETTLE_MS = 2000;
-const SETTLE_AGAIN_MS = 100;
-const NO_TEXT: StepText = { title: "", body: "", choices: {}, hints: [], goal: "", afterwards: "" };
+import { LabWords } from "./words.js";
 
 export interface SessionOptions {
   readonly language: Language;
@@ -37,9 +34,8 @@ export interface SessionOptions {
  */
 export class LabSession implements AsyncDisposable {
   readonly definition: LabDefinition;
-  readonly text: LabText;
   readonly runs: LabRuns;
-  readonly #say: Say;
+  readonly #words: LabWords;
   readonly #emit: (message: LabMessage) => void;
   #index: number;
   #hintsShown = 0;
@@ -60,9 +56,8 @@ export class LabSession implements AsyncDisposable {
   ) {
     const values = { ...environment.given, ...chooseValues(lab.definition, seed) };
     this.definition = fillAll(lab.definition, values);
-    this.text = fillAll(lab.text[language], values);
-    this.#say = sayIn(language);
-    this.runs = new LabRuns(environment, this.#say);
+    this.#words = new LabWords(lab, values, language, environment.sayFact);
+    this.runs = new LabRuns(environment, this.#words);
     this.#emit = emit;
     const next = this.definition.steps.findIndex(({ id }) => !done.includes(id));
     this.#index = next < 0 ? this.definition.steps.length : next;
@@ -73,8 +68,18 @@ export class LabSession implements AsyncDisposable {
     return this.definition.steps[this.#index];
   }
 
+  /** in the learner's language */
+  get text(): LabText {
+    return this.#words.text;
+  }
+
   get stepText(): StepText {
-    return this.text.steps[this.step?.id ?? ""] ?? NO_TEXT;
+    return textOfStep(this.text, this.step);
+  }
+
+  /** Goes on in another language. */
+  async speak(language: Language): Promise<void> {
+    await this.#words.speak(language);
   }
 
   /**
@@ -90,7 +95,7 @@ export class LabSession implements AsyncDisposable {
     for (const check of this.definition.begin) {
       const verdict = await this.runs.check(check, signal);
       if (verdict.ok) continue;
-      throw new LabBroken(this.#say("brokenBegin", { id, want: verdict.want, seen: verdict.seen }));
+      throw new LabBroken(this.#words.say("brokenBegin", { id, want: verdict.want, seen: verdict.seen }));
     }
     this.#emit({ kind: "text", markdown: introduction });
     this.#factsBefore = this.environment.facts.count;
@@ -100,21 +105,17 @@ export class LabSession implements AsyncDisposable {
   present(): void {
     const { step } = this;
     if (step === undefined) return;
-    const { title, body } = this.stepText;
-    const { steps } = this.definition;
-    this.#emit({ kind: "step", id: step.id, type: typeOf(step), title, index: this.#index + 1, count: steps.length });
-    this.#emit({ kind: "text", markdown: body });
-    if ("do" in step) {
-      this.#emit({ kind: "command", line: step.do, where: step.where, isNoticed: isNoticed(step, this.definition) });
-    }
-    if ("predict" in step) this.#emit({ kind: "question", choices: this.choices() });
+    for (const message of presented(this.definition, this.text, step)) this.#emit(message);
+  }
+
+  /** The current step as `present` reports it, in any language. */
+  presentedIn(language: Language): readonly LabMessage[] {
+    return this.step === undefined ? [] : presented(this.definition, this.#words.textIn(language), this.step);
   }
 
   /** The choices of the current step, if it is a prediction. */
-  choices(): readonly { readonly key: string; readonly text: string }[] {
-    const { step } = this;
-    if (step === undefined || !("predict" in step)) return [];
-    return step.predict.map((key) => ({ key, text: this.stepText.choices[key] ?? key }));
+  choices(): readonly PresentedChoice[] {
+    return choicesOf(this.step, this.stepText);
   }
 
   /**
@@ -199,7 +200,7 @@ export class LabSession implements AsyncDisposable {
       return await body();
     } finally {
       showing.isOver = true;
-      if (showing.hasInvalidAges) this.#emit({ kind: "text", markdown: this.#say("invalidAges") });
+      if (showing.hasInvalidAges) this.#emit({ kind: "text", markdown: this.#words.say("invalidAges") });
     }
   }
 
@@ -219,30 +220,15 @@ export class LabSession implements AsyncDisposable {
       return false;
     }
     await this.#act(step.run, step.id, signal);
-    const right = await this.#outcomesOf(step, signal);
+    const right = await settledOutcomes(step, this.runs, signal);
     const [[answer, verdict] = []] = right;
     if (answer === undefined || verdict === undefined || right.size > 1) {
       const names = [...right.keys()].join(", ") || "-";
-      throw new LabBroken(this.#say("brokenOutcomes", { id: this.definition.id, step: step.id, names }));
+      throw new LabBroken(this.#words.say("brokenOutcomes", { id: this.definition.id, step: step.id, names }));
     }
     this.#emit({ kind: "answer", given: choice, right: answer, text: this.stepText.choices[answer] ?? answer });
     this.#showEvidence(verdict, true);
     return true;
-  }
-
-  /** Checks the outcomes in turn while the cluster keeps changing, until exactly one succeeds. */
-  async #outcomesOf(step: PredictStep, signal: AbortSignal): Promise<ReadonlyMap<string, Verdict>> {
-    const { wall, patienceMs } = this.environment;
-    const untilMs = wall.now() + SETTLE_MS + patienceMs;
-    for (;;) {
-      const right = new Map<string, Verdict>();
-      for (const [key, check] of Object.entries(step.outcomes)) {
-        const verdict = await this.runs.check(check, signal);
-        if (verdict.ok) right.set(key, verdict);
-      }
-      if (right.size === 1 || wall.now() >= untilMs) return right;
-      await wall.sleep(SETTLE_AGAIN_MS, signal);
-    }
   }
 
   async #act(actions: readonly Action[], name: string, signal: AbortSignal): Promise<void> {
@@ -285,7 +271,7 @@ export class LabSession implements AsyncDisposable {
 
   async #verdict(check: CheckStep["check"], signal: AbortSignal): Promise<boolean> {
     const onWaiting: Waiting = (verdict, leftMs) => {
-      const { seen, want } = verdictInWords(verdict, this.stepText.goal, this.#say);
+      const { seen, want } = verdictInWords(verdict, this.stepText.goal, this.#words.say);
       this.#emit({ kind: "waiting", seen, want: want ?? "", leftMs, mayStop: true });
     };
     this.#patience = new AbortController();
@@ -295,7 +281,7 @@ export class LabSession implements AsyncDisposable {
   }
 
   #tell(verdict: Verdict): void {
-    const words = verdictInWords(verdict, this.stepText.goal, this.#say);
+    const words = verdictInWords(verdict, this.stepText.goal, this.#words.say);
     const isShown = verdict.ok && this.step?.id === this.#shownStep;
     this.#emit({ kind: "verdict", ...words, ...(isShown ? { isShown } : {}) });
     if (verdict.ok) this.#showEvidence(verdict, this.step !== undefined && "check" in this.step);
@@ -305,7 +291,8 @@ export class LabSession implements AsyncDisposable {
   /** @param isDecided the step is a question or a task */
   #showEvidence(verdict: Verdict, isDecided: boolean): void {
     const factsBefore = this.#active?.factsBefore ?? this.#factsBefore;
-    verdictEvidence(verdict, this.environment, { isDecided, factsBefore }).forEach(this.#emit);
+    const { facts } = this.environment;
+    verdictEvidence(verdict, facts, this.#words.sayFact, { isDecided, factsBefore }).forEach(this.#emit);
   }
 
   #showTables(tables: readonly StateTable[]): void {

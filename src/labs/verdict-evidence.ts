@@ -1,3 +1,4 @@
+import type { Say } from "../i18n/sentences.js";
 import { translated } from "../trace/translated.js";
 import type { LabEnvironment } from "./environment.js";
 import { type Evidence, evidenceFor, evidenceOfStep } from "./evidence.js";
@@ -7,12 +8,14 @@ import type { LabMessage } from "./message.js";
 /**
  * What a learner sees after a verdict or an answer that holds: tables of the state that the check printed, and the facts that
  * decided it. If no fact is known, the line that decided.
+ * @param sayFact the learner's language; undefined: English
  * @param isDecided the step is a question or a task, so that something decided it
  * @param factsBefore how many facts there were when the step began
  */
 export function verdictEvidence(
   { sights = [], tables = [], isRaw = false, isPrinted = false, prints = "", seen }: Verdict,
-  { facts, sayFact }: Pick<LabEnvironment, "facts" | "sayFact">,
+  facts: LabEnvironment["facts"],
+  sayFact: Say | undefined,
   { isDecided, factsBefore }: { readonly isDecided: boolean; readonly factsBefore: number },
 ): readonly LabMessage[] {
   const inWords = (evidence: Evidence): Evidence =>

@@ -129,6 +129,14 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.match((await learner.type("status", { LANG: "C" })).stdout, /第 1 步/);
   });
 
+  test("--lang of a command decides its language, for this command only", async () => {
+    const learner = newLearner();
+    await learner.type("start heartbeats --lang en");
+    assert.match((await learner.type("status --lang zh")).stdout, /第 1 步/);
+    assert.match((await learner.type("check --lang zh")).stdout, /目标：/);
+    assert.match((await learner.type("status")).stdout, /Step 1 of/);
+  });
+
   test("killed: the next command reports it; `next` resumes at the same step, with nothing left behind", async () => {
     const learner = newLearner();
     await learner.type("start heartbeats --speed 40 --lang zh");

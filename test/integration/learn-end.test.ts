@@ -64,6 +64,19 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
     assert.match(shell.stdout, /kubelab-lab-[\s\S]*witness +Ready/);
     assert.equal(shell.status, 7);
     assert.match(other(["shell", "tokens"], "").stderr, /lab tokens is not running\nRunning: heartbeats/);
+    other(["start", "tokens", "--detach"], "");
+    assert.match(
+      other(["status"], "").stderr,
+      /^lab tokens; also running: heartbeats \(kubelab learn status ID chooses\)/,
+    );
+    assert.match(
+      other(["status", "heartbeats", "--lang", "zh"], "").stdout,
+      /第 1 步.*\n[\s\S]*\$ kubelab lease --node/,
+    );
+    assert.match(other(["check"], "").stderr, /^lab tokens, in the background; .*: heartbeats\n/);
+    assert.match(other(["shell"], "exit 0\n").stderr, /^lab tokens; also running: heartbeats \(kubelab learn shell ID/);
+    assert.equal(other(["shell", "heartbeats"], "exit 0\n").stderr, "");
+    other(["stop"], "");
     const script = join(home, "shell.sh");
     writeFileSync(script, "#!/bin/sh\necho inside\nwhile test ! -e $HOME/leave; do sleep 0.1; done\n", { mode: 0o755 });
     const open = new CliProcess(home, ["learn", "shell"], { SHELL: script });

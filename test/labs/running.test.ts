@@ -14,19 +14,13 @@ describe("other terminals find a lab", () => {
   test("with its place and its present step, until it ends", async () => {
     const env = newEnv();
     await using announcement = await Announcement.of(env, about);
-    announcement.note({ kind: "lab", id: "tiny", number: "7", title: "", summary: "", minutes: 1, speed: 1 });
-    announcement.note({ kind: "step", id: "a", type: "read", title: "A", index: 1, count: 2 });
-    announcement.note({ kind: "text", markdown: "Text." });
-    announcement.note({ kind: "done", step: "a", hints: 0 });
-    announcement.note({ kind: "text", markdown: "not of a step" });
+    const step = { en: [{ kind: "text", markdown: "Text." }], zh: [{ kind: "text", markdown: "文字。" }] } as const;
+    announcement.note(step);
     await announcement.written();
     const [found, ...others] = await runningLabs(env);
     assert.deepEqual(others, []);
     assert.deepEqual([found?.lab, found?.pid, found?.place], ["tiny", process.pid, place]);
-    assert.deepEqual(
-      found?.messages.map(({ kind }) => kind),
-      ["step", "text"],
-    );
+    assert.deepEqual(found?.step, step);
     await announcement[Symbol.asyncDispose]();
     assert.deepEqual(readdirSync(folderOf(env)), []);
   });
@@ -36,8 +30,8 @@ describe("other terminals find a lab", () => {
     const announcement = await Announcement.of(env, about);
     await announcement.written();
     const dead = join(folderOf(env), "running-4000000.json");
-    writeFileSync(dead, JSON.stringify({ ...about, version: 1, pid: 4_000_000, mark: "1", messages: [] }));
-    writeFileSync(join(folderOf(env), "running-2.json"), '{"version":1,');
+    writeFileSync(dead, JSON.stringify({ ...about, version: 2, pid: 4_000_000, mark: "1", step: {} }));
+    writeFileSync(join(folderOf(env), "running-2.json"), '{"version":2,');
     assert.equal((await runningLabs(env)).length, 1);
     assert.equal(existsSync(dead), false);
     await announcement[Symbol.asyncDispose]();

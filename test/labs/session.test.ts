@@ -60,6 +60,23 @@ test("a walk through a lab tells each thing in its order", async () => {
   assert.equal(await session.perform(undefined, signal), false);
 });
 
+test("another language from the next message on: step, choices and hints; in each language for other terminals", async () => {
+  const { session, take } = await begin({ done: ["look", "join", "lines"] });
+  take();
+  session.present();
+  const english = take();
+  await session.speak("zh");
+  session.present();
+  const chinese = take();
+  assert.deepEqual(
+    [english, chinese].map(([step]) => step?.kind === "step" && step.title),
+    [session.presentedIn("en"), session.presentedIn("zh")].map(([step]) => step?.kind === "step" && step.title),
+  );
+  assert.deepEqual(chinese, session.presentedIn("zh"));
+  assert.notDeepEqual(english, chinese);
+  assert.match(JSON.stringify(session.choices()), /\p{Script=Han}/u);
+});
+
 describe("what a step needs before it is done", () => {
   test("a prediction without an answer: nothing is run", async () => {
     const { session, environment, take } = await begin({ done: ["look", "join", "lines"] });

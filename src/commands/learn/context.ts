@@ -28,8 +28,8 @@ export interface LearnContext extends LabContext {
   renderer(stream: "stdout" | "stderr"): LabRenderer;
   /** the same with other labs */
   withLibrary(library: LabLibrary): LearnContext;
-  /** the same, saying everything in another language */
-  inLanguage(language: Language): LearnContext;
+  /** the same in the language that a lab was started in, unless `--lang` chose one for this command */
+  inLanguageOfLab(language: Language): LearnContext;
 }
 
 const PLAIN_WIDTH = 80;
@@ -57,7 +57,7 @@ function environmentIn(
     say,
     writePage: (path, facts) => writePage(path, facts, language),
     withLibrary: (library) => environmentIn(language, { ...shared, library }, options),
-    inLanguage: (other) => environmentIn(other, shared, options),
+    inLanguageOfLab: (other) => environmentIn(options.lang ?? other, shared, options),
     get columns() {
       return Math.min(context.streams.stderr.columns ?? PLAIN_WIDTH, MAX_LAB_COLUMNS);
     },

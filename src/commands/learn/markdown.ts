@@ -41,9 +41,9 @@ const CODE = "\u0000";
 
 const CODE_SPAN = /`[^`]+`/g;
 
-/** Colours each `code` of a text that is not Markdown otherwise. */
+/** Colours each `code` of a text that is not Markdown otherwise. Its marks go without colour too: they are not part of what is typed. */
 export function renderCode(text: string, chalk: ChalkInstance): string {
-  return chalk.level === 0 ? text : text.replace(CODE_SPAN, (code) => chalk.cyan(code.slice(1, -1)));
+  return text.replace(CODE_SPAN, (code) => chalk.cyan(code.slice(1, -1)));
 }
 
 function inline(text: string, chalk: ChalkInstance): string {

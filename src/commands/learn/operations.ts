@@ -6,15 +6,16 @@ import { detachedLab, type HostState } from "../../labs/detached/state.js";
 import type { RealTarget } from "../../labs/own/cluster.js";
 import { leftElsewhere } from "../../labs/own/record.js";
 import { EMPTY_PROGRESS } from "../../labs/progress.js";
-import { runningLabs } from "../../labs/running.js";
+import { type RunningLab, runningLabs } from "../../labs/running.js";
 import { parseFactor } from "../../labs/speed.js";
 import { defined } from "../../util/defined.js";
 import { type LearnContext, labNamed } from "./context.js";
 import { begunOwnLab, findLabOrFolder } from "./own-lab.js";
 import { playableNext, showResult } from "./play.js";
 import { LabReporter } from "./reporter.js";
+import { labRunning, nameLabInBackground, nameTaken } from "./taken-lab.js";
 
-/** The detached lab, and the environment in the language that it was started in. */
+/** The detached lab, and the environment in the language of `--lang`, else in the one that it was started in. */
 interface Detached {
   readonly env: LearnContext;
   readonly state: HostState;
@@ -22,7 +23,9 @@ interface Detached {
 
 async function openDetached(here: LearnContext): Promise<Detached> {
   const state = await requireDetached(here);
-  return { env: here.inLanguage(state.language), state };
+  const env = here.inLanguageOfLab(state.language);
+  await nameLabInBackground(env, state);
+  return { env, state };
 }
 
 /** Sends an operation to the detached lab and prints its messages. @throws LabError FAILED when it does not answer */
@@ -37,7 +40,12 @@ async function ask(detached: Detached, operation: LabOperation): Promise<LabAnsw
 async function askIfRunning({ env, state }: Detached, operation: LabOperation): Promise<LabAnswer | undefined> {
   const reporter = new LabReporter(env, "stdout");
   try {
-    return await askHost(state.socket, operation, (message) => reporter.tell(message), env.context.signal);
+    return await askHost(
+      state.socket,
+      { ...operation, language: env.language },
+      (message) => reporter.tell(message),
+      env.context.signal,
+    );
   } finally {
     reporter.stop();
   }
@@ -116,17 +124,28 @@ export async function solution(here: LearnContext): Promise<void> {
   await goOn(lab, step);
 }
 
-/** Shows the present step of the lab in the background, else of one that waits at the prompt of another terminal. */
-export async function status(here: LearnContext): Promise<void> {
-  const [running] = await runningLabs(here.context.env);
-  if (running === undefined || (await detachedLab(here)) !== undefined) {
-    await ask(await openDetached(here), { op: "present" });
+/**
+ * Shows the present step of the lab in the background, else of the newest that waits at the prompt of another terminal.
+ * @param word id of the lab; "": that one
+ * @throws LabError FAILED if no such lab runs
+ */
+export async function status(here: LearnContext, word = ""): Promise<void> {
+  const inBackground = await detachedLab(here);
+  const running = await runningLabs(here.context.env);
+  const isOfBackground = ({ pid }: RunningLab) => pid === inBackground?.pid;
+  const found = word === "" ? (running.find(isOfBackground) ?? running[0]) : labRunning(here, running, word);
+  if (found === undefined || isOfBackground(found)) {
+    if (found !== undefined && word === "") nameTaken(here, running, found, "status");
+    // A lab whose process was killed is still the one in the background.
+    const state = await requireDetached(here);
+    await ask({ env: here.inLanguageOfLab(state.language), state }, { op: "present" });
     return;
   }
-  const env = here.inLanguage(running.language);
+  if (word === "") nameTaken(here, running, found, "status");
+  const env = here.inLanguageOfLab(found.language);
   const reporter = new LabReporter(env, "stdout");
-  for (const message of running.messages) reporter.tell(message);
-  env.print("stdout", `\n${env.say("atPrompt", { id: running.lab, pid: running.pid })}`);
+  for (const message of found.step[env.language] ?? []) reporter.tell(message);
+  env.print("stdout", `\n${env.say("atPrompt", { id: found.lab, pid: found.pid })}`);
 }
 
 /** Writes the picture of the current step, and opens it if there is a browser. */

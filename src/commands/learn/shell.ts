@@ -6,6 +6,7 @@ import { type RunningLab, runningLabs } from "../../labs/running.js";
 import { ChildAbort } from "../../util/abort.js";
 import { isAbortError } from "../../util/errors.js";
 import type { LearnContext } from "./context.js";
+import { labRunning, nameTaken } from "./taken-lab.js";
 
 /** A shell's exit code for an unknown program. */
 const EXIT_NOT_FOUND = 127;
@@ -53,11 +54,10 @@ async function noticeEnd(env: LearnContext, lab: string, folder: string, signal:
 }
 
 /** The lab of this id, or the newest. @throws LabError FAILED */
-async function runningLab({ context, say }: LearnContext, word: string): Promise<RunningLab> {
-  const running = await runningLabs(context.env);
-  const found = running.find(({ lab }) => word === "" || lab === word);
-  if (found !== undefined) return found;
-  if (running.length === 0) throw new LocalizedError("FAILED", say("noneStarted"), say("noneStartedHint"));
-  const labs = running.map(({ lab }) => lab).join(", ");
-  throw new LocalizedError("FAILED", say("notRunning", { id: word }), say("notRunningHint", { labs }));
+async function runningLab(env: LearnContext, word: string): Promise<RunningLab> {
+  const running = await runningLabs(env.context.env);
+  const [newest] = running;
+  if (word !== "" || newest === undefined) return labRunning(env, running, word);
+  nameTaken(env, running, newest, "shell");
+  return newest;
 }

@@ -1,6 +1,7 @@
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Say } from "../../i18n/catalogue.js";
+import { sayIn } from "../../i18n/catalogue.js";
+import { LANGUAGES, type Language } from "../../i18n/language.js";
 import { localized } from "../../i18n/message-error.js";
 import { untilAborted } from "../../util/concurrency.js";
 import { defined } from "../../util/defined.js";
@@ -10,8 +11,10 @@ import type { LabMessage } from "../message.js";
 import type { LabSession } from "../session.js";
 import { type StepType, typeOf } from "../steps.js";
 
-/** The operations of a lab that runs in the background. */
-export type LabOperation =
+/** An operation of a lab that runs in the background, in the language of the command that asks; default: the one before. */
+export type LabOperation = Operation & { readonly language?: Language };
+
+type Operation =
   | { readonly op: "present" | "hint" | "solve" | "leave" | "page" }
   | { readonly op: "ask"; readonly waits: boolean }
   | { readonly op: "perform"; readonly choice?: string }
@@ -47,7 +50,8 @@ export interface HostOptions {
   readonly written: () => Promise<void>;
   /** Writes the picture of the step. @returns its path */
   readonly writePicture: () => Promise<string>;
-  readonly say: Say;
+  /** of the lab's start */
+  readonly language: Language;
 }
 
 const MAX_BODY_BYTES = 4096;
@@ -59,10 +63,11 @@ const MAX_BODY_BYTES = 4096;
 export async function hostLab(
   session: LabSession,
   speaker: Speaker,
-  { socket, written, writePicture, say }: HostOptions,
+  { socket, written, writePicture, language: first }: HostOptions,
   signal: AbortSignal,
 ): Promise<void> {
   await rm(socket, { force: true });
+  let language = first;
   const leave = new AbortController();
   const until = AbortSignal.any([signal, leave.signal]);
   // Runs operations one at a time, because a lab has one learner. Leaving does not wait.
@@ -81,7 +86,13 @@ export async function hostLab(
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     if (operation.op !== "leave") speaker.emit = (message) => void response.write(`${JSON.stringify(message)}\n`);
-    const outcome = await operate(session, operation, { writePicture, say }, AbortSignal.any([until, gone.signal]));
+    language = operation.language ?? language;
+    const outcome = await operate(
+      session,
+      operation,
+      { writePicture, language },
+      AbortSignal.any([until, gone.signal]),
+    );
     await written();
     response.end(`${JSON.stringify(outcome)}\n`);
     if (operation.op === "leave" || session.step === undefined) response.once("close", () => leave.abort());
@@ -107,10 +118,12 @@ async function listen(server: Server, socket: string): Promise<void> {
 async function operate(
   session: LabSession,
   operation: LabOperation,
-  { writePicture, say }: Pick<HostOptions, "writePicture" | "say">,
+  { writePicture, language }: Pick<HostOptions, "writePicture" | "language">,
   signal: AbortSignal,
 ): Promise<LabOutcome> {
+  const say = sayIn(language);
   try {
+    await session.speak(language);
     const path = operation.op === "page" ? await writePicture() : undefined;
     const ok = await perform(session, operation, signal);
     const { step } = session;
@@ -165,5 +178,6 @@ async function readOperation(request: IncomingMessage): Promise<LabOperation> {
   }
   const value = JSON.parse(text) as LabOperation;
   if (!OPERATIONS.includes(value.op)) throw new Error("no such operation");
+  if (value.language !== undefined && !LANGUAGES.includes(value.language)) throw new Error("no such language");
   return value;
 }

@@ -19,9 +19,10 @@ const LEAVE_TIMEOUT_MS = 10_000;
 export async function requireDetached(env: LabContext): Promise<HostState> {
   const state = await detachedLab(env);
   if (state !== undefined) return state;
-  const [running] = await runningLabs(env.context.env);
-  if (running !== undefined) {
-    throw new LocalizedError("FAILED", env.say("atOtherPrompt", { id: running.lab }), env.say("atOtherPromptHint"));
+  const running = await runningLabs(env.context.env);
+  if (running.length > 0) {
+    const id = running.map(({ lab }) => lab).join(", ");
+    throw new LocalizedError("FAILED", env.say("atOtherPrompt", { id }), env.say("atOtherPromptHint"));
   }
   const hint = [env.say("noneStartedHint"), ...(await leftElsewhere(env.context.env, env.say))].join("\n");
   throw new LocalizedError("FAILED", env.say("noneStarted"), hint);

@@ -22,7 +22,7 @@ export async function serveLab(env: LabContext, lab: LabSummary, options: LabOpt
   const { session, written } = open;
   const folder = await makeLearnFolder(env.context.env);
   const socket = join(folder, "session.sock");
-  const { language, say } = env;
+  const { language } = env;
   const { speed, kubeVersion } = options;
   const state: HostState = {
     version: 1,
@@ -38,7 +38,7 @@ export async function serveLab(env: LabContext, lab: LabSummary, options: LabOpt
     for (const message of opening.splice(0)) speaker.emit(message);
     present();
   };
-  const host = { socket, written, say, writePicture: () => writePicture(env, lab.id, session.picture()) };
+  const host = { socket, written, language, writePicture: () => writePicture(env, lab.id, session.picture()) };
   const serving = hostLab(session, speaker, host, env.context.signal);
   await announceDetached(env, state);
   try {

@@ -13,7 +13,7 @@ export interface HostState {
   readonly lab: string;
   readonly socket: string;
   readonly pid: number;
-  /** the language that the lab was started in, and continues in */
+  /** the language that the lab was started in, and continues in unless a command names another */
   readonly language: Language;
   /** the speed that the lab was started with; absent: the lab's default */
   readonly speed?: number;

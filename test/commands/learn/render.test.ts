@@ -159,7 +159,7 @@ test("the text after a verdict stands apart from it, the text of a step follows 
   renderer.write({ kind: "text", markdown: "Do it." });
   renderer.write({ kind: "verdict", ok: true, seen: "`key.txt` has it" });
   renderer.write({ kind: "text", markdown: "This is why." });
-  assert.equal(text.trim(), "Step 1 of 2: A\n\nDo it.\n\n✓ correct: `key.txt` has it\n\nThis is why.");
+  assert.equal(text.trim(), "Step 1 of 2: A\n\nDo it.\n\n✓ correct: key.txt has it\n\nThis is why.");
 });
 
 test("facts use the whole width of a wide terminal", () => {
