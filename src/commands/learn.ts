@@ -68,7 +68,9 @@ function addLearnOptions({ context, learn, help }: LearnRoom): void {
   help.option(learn, "--ui [port]", "helpUi", parsed(portOf, "badPort"));
   help.option(learn, "--no-color", "helpNoColor");
   // commander parses options before it prints help, wherever they stand in the line.
-  learn.on("option:lang", () => help.speak(sayIn(learn.opts<LearnFlags>().lang ?? languageOf(context.env))));
+  for (const command of [learn.parent, learn]) {
+    command?.on("option:lang", () => help.speak(sayIn(command.opts<LearnFlags>().lang ?? languageOf(context.env))));
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Program, ProgramEdge } from "../testbed/context.js";
 import { printable, wrap } from "../trace/text.js";
 import { isAbortError, LabError } from "../util/errors.js";
 import { COMMANDS } from "./command-table.js";
+import { isOnlyGlobal } from "./global-options.js";
 import { buildProgram } from "./program.js";
 
 /** Our own bug: sysexits' EX_SOFTWARE. */
@@ -19,10 +20,9 @@ export async function runCli(argv: readonly string[], version: string, edge: Pro
   const session = new CliSession(edge, PROGRAM);
   try {
     // Without arguments, a terminal shows the learner's menu.
-    const isBare = argv.length === 0;
-    const line = isBare && canAsk(session) ? ["learn"] : argv;
+    const line = isOnlyGlobal(argv) && canAsk(session) ? [...argv, "learn"] : argv;
     const program = await buildProgram(line, version, session);
-    if (line.length === 0) {
+    if (isOnlyGlobal(line)) {
       program.outputHelp();
       return 0;
     }

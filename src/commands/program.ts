@@ -5,6 +5,7 @@ import { columnsOf } from "../cli/width.js";
 import { enterScope } from "../trace/scope.js";
 import { CAUSES_LEVEL } from "../trace/trace.js";
 import { COMMANDS } from "./command-table.js";
+import { addGlobalOptions, commandWord, handDown, optionsOf } from "./global-options.js";
 
 /** Columns beside the flags of a help: with fewer, commander leaves the breaking of lines to the terminal. */
 const MIN_WIDTH_TO_WRAP = 20;
@@ -25,7 +26,8 @@ export async function buildProgram(argv: readonly string[], version: string, ses
     .addHelpText("after", "\nStart here: kubelab learn\nThe flags of a command: kubelab COMMAND --help")
     .showHelpAfterError("(add --help for the flags)")
     .hook("preAction", (_program, action) => {
-      const output = action.optsWithGlobals<OutputOptions>();
+      handDown(program, action);
+      const output = optionsOf<OutputOptions>(program, action);
       session.useOutput(output);
       const { duration } = action.opts<{ readonly duration?: number }>();
       if (duration !== undefined) session.limitStart(duration);
@@ -33,8 +35,8 @@ export async function buildProgram(argv: readonly string[], version: string, ses
       if (keepsCauses(output)) enterScope({ origin: "command" });
       return session.load();
     });
-  const words = argv.filter((word) => !word.startsWith("-"));
-  const wanted = words[0] === "help" ? words[1] : words[0];
+  addGlobalOptions(program);
+  const wanted = commandWord(argv);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).summary(entry.summary);
     if (entry.name !== wanted) continue;

@@ -56,3 +56,39 @@ test("an unknown language is a usage error that names the known ones", async () 
   assert.equal(code, 2);
   assert.match(stderr, /en, zh/);
 });
+
+const BEFORE: readonly (readonly [line: string, stream: "stdout" | "stderr", isChinese: boolean])[] = [
+  ["--lang zh token create", "stderr", true],
+  ["--lang=zh token create", "stderr", true],
+  ["--lang zh token create --lang en", "stderr", false],
+  ["--no-color --lang zh explain Lease", "stdout", true],
+  ["--lang zh explain Lease --lang en", "stdout", false],
+  ["--lang zh learn list", "stdout", true],
+  ["--lang zh learn --lang en list", "stdout", false],
+  ["--lang zh learn list --help", "stdout", true],
+  ["--lang zh help learn", "stdout", true],
+  ["--lang zh completion bash", "stdout", false],
+];
+test.each(BEFORE)(
+  "%s: the flag before the command counts, unless it stands after it as well",
+  async (line, stream, want) => {
+    const run = await runInProcess(line.split(" "));
+    assert.equal(run.code, 0, run.stderr);
+    assert.equal(CHINESE.test(run[stream]), want, run[stream]);
+  },
+);
+
+test("the help of a lab's command names each flag once", async () => {
+  const { stdout } = await runInProcess(["learn", "status", "--help"]);
+  assert.equal(stdout.match(/--lang/g)?.length, 1);
+  assert.equal(stdout.match(/--no-color/g)?.length, 1);
+});
+
+test("without a terminal, a line of such flags alone prints the help", async () => {
+  for (const line of [[], ["--lang", "zh"], ["--no-color"]]) {
+    const { code, stdout } = await runInProcess(line);
+    assert.equal(code, 0);
+    assert.match(stdout, /^Usage: kubelab/);
+  }
+  assert.equal((await runInProcess(["--lang", "fr", "learn", "list"])).code, 2);
+});

@@ -14,14 +14,17 @@ const TITLES: Readonly<Record<string, MessageKey>> = {
 
 /** The flags that only `learn start` accepts. */
 const OF_PLAY: readonly (string | undefined)[] = ["--speed", "--seed", "--ui"];
-/** A flag of the program, which comes before `learn`. */
-const OF_PROGRAM = "--version";
 
 /** The flags of `learn` that a subcommand accepts. */
 function globalOptionsOf(command: Command): Option[] {
   const all = Object.assign(new Help(), { showGlobalOptions: true }).visibleGlobalOptions(command);
-  const others = command.name() === "start" ? [OF_PROGRAM] : [OF_PROGRAM, ...OF_PLAY];
-  return all.filter(({ long }) => !others.includes(long));
+  const others = command.name() === "start" ? [] : OF_PLAY;
+  return all.filter((option) => !programOf(command).options.includes(option) && !others.includes(option.long));
+}
+
+/** Its flags are those of `learn` as well, or come before it. */
+function programOf(command: Command): Command {
+  return command.parent === null ? command : programOf(command.parent);
 }
 
 /** The help texts of `kubelab learn`: in the language of the environment until `--lang` is read, then in that one. */
