@@ -98,6 +98,7 @@ export async function openEmbeddedEnvironment(
       folder,
       server: controlPlane.url,
       kubeconfig,
+      kubeVersion,
       client,
       clock,
       nodes,

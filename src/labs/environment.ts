@@ -32,7 +32,7 @@ export interface LabEnvironment extends AsyncDisposable {
   /** the least time that a check with a time limit waits, in ms of the wall clock: 0 for learners */
   readonly patienceMs: number;
   readonly runner: CommandRunner;
-  /** `server`, `kubeconfig`, `folder`, `onNode`; of nodes: `kubelet1`, `runtime1`, `control1`, `link1` */
+  /** `server`, `kubeconfig`, `kubeVersion`, `folder`, `onNode`; of nodes: `kubelet1`, `runtime1`, `control1`, `link1` */
   readonly given: Values;
   /** speed of the lab's clock relative to the wall clock */
   readonly speed: number;

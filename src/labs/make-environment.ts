@@ -26,6 +26,8 @@ export interface EnvironmentParts {
   readonly server: string;
   /** path of the kubeconfig for commands */
   readonly kubeconfig: string;
+  /** `1.25`: the release whose constants count */
+  readonly kubeVersion: string;
   readonly client: KubeClient;
   readonly clock: SystemClock;
   readonly nodes: LabNodes;
@@ -49,7 +51,7 @@ export async function makeEnvironment(
   parts: EnvironmentParts,
   reader: Reader,
 ): Promise<LabEnvironment> {
-  const { folder, server, kubeconfig, client, clock, nodes, facts, onNode, patienceMs } = parts;
+  const { folder, server, kubeconfig, kubeVersion, client, clock, nodes, facts, onNode, patienceMs } = parts;
   const { canSetSpeed, setSpeed, close } = parts;
   const { env, random, self, program } = context;
   const { columns, isColoured, language } = reader;
@@ -71,7 +73,7 @@ export async function makeEnvironment(
     wall: new SystemClock(),
     patienceMs,
     runner: new LabRunner({ program, random, clock, folder, facts, self, columns, isColoured, say, env: ofCommands }),
-    given: { server, kubeconfig, folder, onNode, ...nodes.given },
+    given: { server, kubeconfig, kubeVersion, folder, onNode, ...nodes.given },
     place: { folder, programs, variables: own },
     get speed() {
       return clock.speed;

@@ -1,6 +1,7 @@
 import { byLanguage } from "../i18n/language.js";
 import { LocalizedError } from "../i18n/message-error.js";
 import { isRunning, lockCluster, readClusterState } from "../testbed/cluster-state.js";
+import { nearestRelease } from "../testbed/server-release.js";
 import type { TraceSink } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
 import { LabBroken } from "./actions.js";
@@ -52,7 +53,7 @@ const MAX_SEED = 1_000_000;
 export async function openSession(
   env: LabContext,
   summary: LabSummary,
-  { speed, seed: wantedSeed, kubeVersion, isAnew: isWantedAnew, real, ...options }: OpenSessionOptions,
+  { speed, seed: wantedSeed, kubeVersion: wantedRelease, isAnew: isWantedAnew, real, ...options }: OpenSessionOptions,
 ): Promise<OpenSession> {
   const { context, store, language } = env;
   const { onMessage, onRepeat, sink, signal = context.signal } = options;
@@ -68,7 +69,13 @@ export async function openSession(
     real === undefined
       ? undefined
       : await openOwnEnvironment(context, { target: real, definition: lab.definition, seed, say: env.say, ...shown });
-  const { done } = isAnew || seed !== before.seed ? await store.begin(summary, seed) : before;
+  const goesOn = !isAnew && seed === before.seed;
+  // A lab goes on with the release that it was started with: what its steps showed may hold in no other.
+  const kept = goesOn && before.kubeVersion !== undefined ? nearestRelease(before.kubeVersion) : undefined;
+  const kubeVersion = wantedRelease ?? kept;
+  const { done } = goesOn ? before : await store.begin(summary, seed, kubeVersion);
+  if (kubeVersion !== kept)
+    await store.change(summary.id, (saved) => saved && { ...saved, ...defined({ kubeVersion }) });
   const definition = { ...lab.definition, ...defined({ kubeVersion }) };
   const embedded = { speed: speed ?? definition.speed, definition, ...shown };
   const environment =

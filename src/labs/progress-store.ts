@@ -67,8 +67,11 @@ export class ProgressStore {
     return found && { ...found, done: found.done.filter((step) => lab.steps.includes(step)) };
   }
 
-  /** Begins a lab anew. The best of its earlier results stays, and the last exam. */
-  async begin(lab: LabSummary, seed: number): Promise<LabProgress> {
+  /**
+   * Begins a lab anew. The best of its earlier results stays, and the last exam.
+   * @param kubeVersion the release that the learner has chosen
+   */
+  async begin(lab: LabSummary, seed: number, kubeVersion?: string): Promise<LabProgress> {
     const { id, revision } = lab;
     const before = await this.of(lab);
     const best = bestResult(lab, before);
@@ -80,7 +83,7 @@ export class ProgressStore {
       rightPredictions: 0,
       wrongPredictions: 0,
       startedAtMs: this.wall.now(),
-      ...defined({ best, exam: before?.exam, folder: lab.folder }),
+      ...defined({ best, exam: before?.exam, folder: lab.folder, kubeVersion }),
     };
     await this.change(id, () => begun);
     return begun;

@@ -19,6 +19,8 @@ export interface LabProgress extends LabRun {
   readonly exam?: ExamResult;
   /** of a lab of the learner's own */
   readonly folder?: string;
+  /** the release that the learner has chosen, with which the lab goes on; absent: the lab's own */
+  readonly kubeVersion?: string;
 }
 
 export interface Progress {
@@ -100,6 +102,7 @@ function isLabProgress(value: unknown): value is LabProgress {
     (one.best === undefined || isLabResult(one.best)) &&
     (one.exam === undefined || isExamResult(one.exam)) &&
     (one.folder === undefined || typeof one.folder === "string") &&
+    (one.kubeVersion === undefined || typeof one.kubeVersion === "string") &&
     (one.finishedAtMs === undefined || typeof one.finishedAtMs === "number")
   );
 }

@@ -58,7 +58,7 @@ export function commandProblems(lab: LabOutline, known: readonly string[], say: 
 const KUBELAB_COMMAND = /(?:^|[;&|(]\s*)kubelab ([a-z][\w-]*)/gm;
 
 /** The variables that every lab has in addition to its own. */
-const GIVEN_VARIABLES = ["server", "kubeconfig", "folder", "onNode"] as const;
+const GIVEN_VARIABLES = ["server", "kubeconfig", "folder", "onNode", "kubeVersion"] as const;
 /** The variables of each node: addresses of its kubelet's server, of its runtime, and of the control APIs of runtime and link. */
 const OF_NODE = /^(?:kubelet|runtime|control|link)(\d)$/;
 

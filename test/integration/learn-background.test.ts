@@ -129,6 +129,26 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     assert.match((await learner.type("status", { LANG: "C" })).stdout, /第 1 步/);
   });
 
+  test("goes on with the release that it was started with, until another is named or it is reset", async () => {
+    const learner = newLearner();
+    const release = async () => {
+      const { stdout } = await learner.type("shell", { SHELL: resolve("test/support/print-version.sh") });
+      return /"gitVersion": "v(\d+\.\d+)/.exec(stdout)?.[1];
+    };
+    await learner.type("start tour --kube-version 1.30");
+    await learner.type("next");
+    assert.equal(await release(), "1.30");
+    await learner.type("stop");
+    const again = await learner.type("start tour");
+    assert.match(again.stderr, /1 of 10 steps are done .* about 9 min are left\.\nIt goes on with Kubernetes 1\.30/);
+    assert.equal(await release(), "1.30");
+    await learner.type("start tour --kube-version 1.32");
+    assert.equal(await release(), "1.32");
+    await learner.type("reset tour");
+    assert.doesNotMatch((await learner.type("start tour")).stderr, /Kubernetes/);
+    assert.equal(await release(), "1.25");
+  });
+
   test("--lang of a command decides its language, for this command only", async () => {
     const learner = newLearner();
     await learner.type("start heartbeats --lang en");

@@ -6,7 +6,7 @@ import type { LabMessage } from "../../src/labs/message.js";
 import { LabSession } from "../../src/labs/session.js";
 import { Trace } from "../../src/trace/trace.js";
 import { MemoryPlace } from "../support/memory-place.js";
-import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
+import { TINY_EN, TINY_YAML, tinyLab } from "../support/tiny-lab.js";
 
 const signal = new AbortController().signal;
 
@@ -58,6 +58,14 @@ test("a walk through a lab tells each thing in its order", async () => {
   assert.equal(take().at(-1)?.kind, "finished");
   assert.equal(session.step, undefined);
   assert.equal(await session.perform(undefined, signal), false);
+});
+
+test("texts and definitions name the release that the lab runs with", async () => {
+  const yaml = TINY_YAML.replace("run: kubelab lab begin", "run: kubelab lab v{{kubeVersion}}");
+  const texts = { "en.md": TINY_EN.replace("There is nothing yet.", "It is v{{kubeVersion}}.") };
+  const { session, environment } = await begin({ yaml, texts });
+  assert.equal(session.stepText.body, "It is v1.30.");
+  assert.deepEqual(environment.lines.slice(0, 1), ["kubelab lab v1.30"]);
 });
 
 test("another language from the next message on: step, choices and hints; in each language for other terminals", async () => {

@@ -52,7 +52,7 @@ export class MemoryPlace implements LabEnvironment, CommandRunner {
   readonly facts = new LabFacts(this.clock);
   readonly wall = this.clock;
   readonly patienceMs = 0;
-  readonly given = { server: "https://memory", kubeconfig: "/none", folder: this.folder };
+  readonly given = { server: "https://memory", kubeconfig: "/none", kubeVersion: "1.30", folder: this.folder };
   readonly place = { folder: "/lab", programs: "/lab/.bin", variables: { KUBECONFIG: "/lab/kubeconfig" } };
   readonly runner: CommandRunner = this;
   speed = 1;

@@ -17,6 +17,7 @@ import { presentLab } from "./live.js";
 import { showPage } from "./page.js";
 import { askText, type Choice, choose, isPlain } from "./prompt.js";
 import { LabReporter } from "./reporter.js";
+import { resumeLines } from "./resume.js";
 
 export interface InteractiveOptions extends LabOptions {
   readonly real?: RealTarget;
@@ -30,6 +31,9 @@ export interface InteractiveOptions extends LabOptions {
  */
 export async function runLab(env: LearnContext, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
   const { context, say, store } = env;
+  if (options.exam === undefined && options.real === undefined) {
+    for (const line of resumeLines(lab, await store.of(lab), options.kubeVersion, say)) context.notice(line);
+  }
   let preparing = context.progress(say("preparing"));
   let isPrepared = false;
   const reporter = new LabReporter(env, "stderr");

@@ -41,6 +41,11 @@ export function nextLab(
   return next;
 }
 
+/** The minutes that the steps left take, if all take equally long. Pure. @param done the number of steps done */
+export function minutesLeft({ minutes, steps }: LabSummary, done: number): number {
+  return Math.ceil((minutes * (steps.length - done)) / Math.max(1, steps.length));
+}
+
 export function standingInWords(lab: LabSummary, progress: Progress, say: Say): string {
   const { state, done } = standingIn(lab, progress);
   if (state === "done") return say("progressDone");

@@ -4,7 +4,7 @@ import { fitted, textWidth, wrap } from "../../util/text-width.js";
 import type { LabState } from "./list.js";
 
 export interface MenuEntry {
-  /** what the learner can type to select it: `3f` */
+  /** what the learner can type to select it: `3e` */
   readonly key: string;
   readonly value: string;
   readonly name: string;
@@ -35,6 +35,8 @@ export interface FrameOptions {
   readonly chalk: ChalkInstance;
   readonly say: Say;
   readonly unicode: boolean;
+  /** what the learner has typed last, if no entry begins with it */
+  readonly unknown?: string;
 }
 
 /** Of the terminal. */
@@ -56,7 +58,7 @@ interface Row {
  * group. Pure.
  */
 export function menuFrame(menu: Menu, active: number, size: FrameSize, options: FrameOptions): string[] {
-  const { chalk, say, unicode } = options;
+  const { chalk, say, unicode, unknown } = options;
   const cut = cutter(options);
   // A line as wide as the terminal would put the cursor into the next one.
   const width = Math.max(1, size.columns - 1);
@@ -80,7 +82,7 @@ export function menuFrame(menu: Menu, active: number, size: FrameSize, options: 
     }),
     ...(page < all.length ? [chalk.dim(cut(hiddenLine(all, first, page, width, options), width))] : []),
     ...(about.length > 0 ? ["", ...about.map((line) => chalk.cyan(line))] : []),
-    chalk.dim(cut(say("menuKeys"), width)),
+    chalk.dim(cut(unknown === undefined ? say("menuKeys") : say("menuUnknown", { typed: unknown }), width)),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { createPrompt, isBackspaceKey, isEnterKey, useEffect, useKeypress, useRef, useState } from "@inquirer/core";
+import { defined } from "../../util/defined.js";
 import { chosenLine, entryTyped, type FrameOptions, type FrameSize, type Menu, menuFrame } from "./menu-frame.js";
 
 /** A terminal to draw on; it emits `resize`. */
@@ -29,6 +30,7 @@ export const menuPrompt = createPrompt<string, MenuConfig>(({ menu, active: star
   const [active, setActive] = useState(start);
   const [isDone, setDone] = useState(false);
   const [size, setSize] = useState(sizeOf(screen));
+  const [unknown, setUnknown] = useState<string | undefined>(undefined);
   const typed = useRef("");
   useEffect(() => {
     const onResize = () => {
@@ -42,6 +44,7 @@ export const menuPrompt = createPrompt<string, MenuConfig>(({ menu, active: star
   }, []);
   useKeypress((key, line) => {
     const page = Math.max(1, Math.floor(size.rows / 2));
+    setUnknown(undefined);
     const to = MOVES[key.name]?.(active, entries.length, page);
     if (isEnterKey(key) || key.name === "q") {
       const chosen = key.name === "q" ? entries.length - 1 : active;
@@ -56,13 +59,13 @@ export const menuPrompt = createPrompt<string, MenuConfig>(({ menu, active: star
       const [last = ""] = line.line.slice(-1);
       const found = [typed.current + last, last].find((text) => entryTyped(menu, text) !== undefined);
       line.clearLine(0);
-      if (found === undefined) return;
+      if (found === undefined) return setUnknown(last.trim() || undefined);
       typed.current = found;
       setActive(entryTyped(menu, found) ?? active);
     }
   });
   if (isDone) return chosenLine(menu, active, size, options);
-  return menuFrame(menu, active, size, options).join("\n") + HIDE_CURSOR;
+  return menuFrame(menu, active, size, { ...options, ...defined({ unknown }) }).join("\n") + HIDE_CURSOR;
 });
 
 const MOVES: Readonly<Record<string, (active: number, count: number, page: number) => number>> = {

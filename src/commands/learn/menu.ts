@@ -4,7 +4,7 @@ import type { Progress } from "../../labs/progress.js";
 import type { LearnContext } from "./context.js";
 import { openWindow, WINDOWS } from "./free-play.js";
 import type { InteractiveOptions } from "./interactive.js";
-import { standingIn, standingInWords } from "./list.js";
+import { minutesLeft, standingIn, standingInWords } from "./list.js";
 import type { Menu, MenuEntry, MenuGroup } from "./menu-frame.js";
 import type { MenuScreen } from "./menu-prompt.js";
 import { playableIn, playableNext, playLabs } from "./play.js";
@@ -81,7 +81,11 @@ export function menuOf({ library, say, language, context }: MenuMaker, progress:
   const isDone = (lab: LabSummary) => standingIn(lab, progress).state === "done";
   const entry = (lab: LabSummary): MenuEntry => {
     const missing = missingFor(lab);
-    const minutes = say("minutes", { count: lab.minutes });
+    const { state, done } = standingIn(lab, progress);
+    const minutes =
+      state === "begun"
+        ? say("minutesLeft", { count: minutesLeft(lab, done) })
+        : say("minutes", { count: lab.minutes });
     const standing = standingInWords(lab, progress, say);
     return {
       key: lab.number,
@@ -91,7 +95,7 @@ export function menuOf({ library, say, language, context }: MenuMaker, progress:
         missing === undefined
           ? say("menuDescription", { summary: lab.summary[language], minutes, standing })
           : say("menuDescriptionMissing", { summary: lab.summary[language], program: missing }),
-      state: standingIn(lab, progress).state,
+      state,
     };
   };
   const group = (kind: LabSummary["kind"], heading: string): MenuGroup[] => {

@@ -13,6 +13,7 @@ import { type LearnContext, labNamed } from "./context.js";
 import { begunOwnLab, findLabOrFolder } from "./own-lab.js";
 import { playableNext, showResult } from "./play.js";
 import { LabReporter } from "./reporter.js";
+import { resumeLines } from "./resume.js";
 import { labRunning, nameLabInBackground, nameTaken } from "./taken-lab.js";
 
 /** The detached lab, and the environment in the language of `--lang`, else in the one that it was started in. */
@@ -55,6 +56,8 @@ async function askIfRunning({ env, state }: Detached, operation: LabOperation): 
 async function resume(here: LearnContext, { env, state: { lab, speed, kubeVersion } }: Detached): Promise<void> {
   env.context.notice(env.say("takenUp", { id: lab }));
   const found = await findLabOrFolder(env, lab);
+  const before = await env.store.of(found.lab);
+  for (const line of resumeLines(found.lab, before, undefined, env.say)) env.context.notice(line);
   await startDetachedLab(found.env, found.lab, defined({ speed, kubeVersion }), () => status(here));
 }
 

@@ -7,6 +7,7 @@ import type { LearnContext } from "./context.js";
 import { embeddedOnly, type LearnFlags, realTarget } from "./flags.js";
 import { standingIn } from "./list.js";
 import { findLabOrFolder } from "./own-lab.js";
+import { resumeLines } from "./resume.js";
 import type { UnattendedOptions } from "./unattended.js";
 
 /** `kubelab learn start`: at a terminal step by step, with `--yes` to its end, else in the background. @throws LabError USAGE */
@@ -45,6 +46,7 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
   if (flags.detach === true || !canAsk(env)) {
     const { startDetachedLab } = await import("../../labs/detached/process.js");
     const { status } = await import("./operations.js");
+    for (const line of resumeLines(lab, await env.store.of(lab), kubeVersion, env.say)) env.context.notice(line);
     await startDetachedLab(env, lab, flags, () => status(env));
     return env.context.notice(env.say("inBackground", { id: lab.id }));
   }

@@ -6,6 +6,7 @@ import type { Say } from "../../i18n/catalogue.js";
 import type { Language } from "../../i18n/language.js";
 import { LocalizedError } from "../../i18n/message-error.js";
 import { LAB_TAINT } from "../../testbed/join-plan.js";
+import { nearestRelease } from "../../testbed/server-release.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { Disposables } from "../../util/disposables.js";
@@ -71,6 +72,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
       folder,
       server: config.server,
       kubeconfig,
+      kubeVersion: await releaseOf(cluster, definition.kubeVersion, context.signal),
       client,
       clock,
       nodes,
@@ -134,6 +136,16 @@ async function claimObjects(
   const objects = await OwnObjects.claim({ client: cluster.client, wall: clock, say }, claim, note, context.signal);
   objects.follow();
   return objects;
+}
+
+/** The release of the learner's cluster, or the nearest that is known; `otherwise` if it does not say. */
+async function releaseOf({ client }: OwnCluster, otherwise: string, signal: AbortSignal): Promise<string> {
+  const { status, body } = await client.request<{ readonly gitVersion?: string }>({
+    method: "GET",
+    path: "/version",
+    signal,
+  });
+  return status === 200 && body.gitVersion !== undefined ? nearestRelease(body.gitVersion) : otherwise;
 }
 
 async function removeObjects({ context, options: { say }, paths }: OwnSession, objects: OwnObjects): Promise<void> {

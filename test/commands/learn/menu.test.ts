@@ -65,8 +65,8 @@ describe("the menu counts the rows that do not fit", () => {
   const table: readonly (readonly [columns: number, rows: number, key: string, line: RegExp | undefined])[] = [
     [80, 24, "0", new RegExp(`^ ↓ below: Chapters \\d+, Incidents ${incidents}, Free play 5$`)],
     [80, 24, "journey", /^ ↑ above: Chapters \d+, Incidents \d+$/],
-    [80, 24, "3f", /^ ↑ above: Chapters \d+ {3}↓ below: (Chapters \d+, )?Incidents \d+, Free play 5$/],
-    [60, 15, "3f", new RegExp(`^ ↑ Chapters \\d+ {3}↓ Chapters \\d+, Incidents ${incidents}, Free play 5$`)],
+    [80, 24, "3e", /^ ↑ above: Chapters \d+ {3}↓ below: (Chapters \d+, )?Incidents \d+, Free play 5$/],
+    [60, 15, "3e", new RegExp(`^ ↑ Chapters \\d+ {3}↓ Chapters \\d+, Incidents ${incidents}, Free play 5$`)],
     [200, TALL, "0", undefined],
   ];
   for (const [columns, rows, key, wanted] of table) {
@@ -86,10 +86,40 @@ describe("the menu counts the rows that do not fit", () => {
 
 test("a locale without Unicode sees ASCII only", () => {
   const size = { columns: 40, rows: 20 };
-  const frame = menuFrame(EN, at("3f"), size, optionsIn("en", false));
+  const frame = menuFrame(EN, at("3e"), size, optionsIn("en", false));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
-  assert.match([...frame, chosenLine(EN, at("3d"), size, optionsIn("en", false))].join("\n"), /^[\u0000-\u007f]*$/);
+  assert.match([...frame, chosenLine(EN, at("3c"), size, optionsIn("en", false))].join("\n"), /^[\u0000-\u007f]*$/);
   assert.match(frame.join("\n"), /\.\.\.$/m);
+});
+
+test("a typed word that begins no entry is named, in place of the keys", () => {
+  for (const [language, want] of [
+    ["en", "nothing begins with z: up, down"],
+    ["zh", "没有以 z 开头的条目"],
+  ] as const) {
+    const size = { columns: 80, rows: 24 };
+    const last = (options: FrameOptions) => menuFrame(menuIn(language), 0, size, options).at(-1) ?? "";
+    const options = optionsIn(language);
+    assert.notEqual(last(options), last({ ...options, unknown: "z" }));
+    const line = last({ ...options, unknown: "z" });
+    assert.ok(line.startsWith(want) && stringWidth(line) < 80, line);
+  }
+});
+
+test("the numbers of chapters and of incidents have no gaps", () => {
+  const byNumber = new Map<string, string[]>();
+  for (const { number } of library.summaries) {
+    const [, digits = number, letter = ""] = /^(\d+)([a-z]?)$/.exec(number) ?? [];
+    byNumber.set(digits, [...(byNumber.get(digits) ?? []), letter]);
+  }
+  const chapters = [...byNumber.keys()].filter((number) => !number.startsWith("i"));
+  assert.deepEqual(
+    [...byNumber.keys()],
+    [...chapters.map((_, i) => String(i)), ...Array.from({ length: incidents }, (_, i) => `i${i + 1}`)],
+  );
+  for (const [number, letters] of byNumber) {
+    assert.equal(letters.map((letter) => letter || "a").join(""), "abcdefghij".slice(0, letters.length), number);
+  }
 });
 
 test("a row that is too long ends in …; a wide character is not halved", () => {
@@ -104,7 +134,7 @@ test("a row that is too long ends in …; a wide character is not halved", () =>
 
 const typed: readonly (readonly [string, string | undefined])[] = [
   ["1", "1"],
-  ["3F", "3f"],
+  ["3E", "3e"],
   ["i1", "i1"],
   ["i12", "i12"],
   ["3", "3a"],
@@ -148,6 +178,8 @@ describe("the learner sees how far he is", () => {
     assert.equal(title, `? Which lab?  █${"░".repeat(19)} 1 of ${library.summaries.length} done`);
     assert.equal(heading, " Chapters");
     assert.match(done, /^❯ ✓ 0 /);
+    const description = menu.groups[0]?.entries[1]?.description ?? "";
+    assert.match(description, new RegExp(`about \\d+ min left, 1 of ${second.steps.length} steps\\)$`));
     assert.match(begun, /^ {2}~ 1 /);
     assert.equal(open.startsWith(`    ${third?.number} `), true, open);
   });
@@ -163,7 +195,7 @@ describe("the learner sees how far he is", () => {
 });
 
 test("the chosen lab is printed on one line", () => {
-  const line = chosenLine(EN, at("3d"), { columns: 60, rows: 24 }, optionsIn("en"));
-  assert.match(line, /^✔ Which lab\? 3d {2}The pod manager.*…$/);
+  const line = chosenLine(EN, at("3c"), { columns: 60, rows: 24 }, optionsIn("en"));
+  assert.match(line, /^✔ Which lab\? 3c {2}The pod manager.*…$/);
   assert.ok(stringWidth(line) < 60);
 });
