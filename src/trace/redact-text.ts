@@ -8,7 +8,14 @@ export const MASK = "****";
  * Bootstrap tokens. The public ID half stays, because it names the Secret. The pattern excludes longer words such as
  * host names.
  */
-const BOOTSTRAP_TOKEN = /\b([a-z0-9]{6})\.[a-z0-9]{16}\b/g;
+const BOOTSTRAP_TOKEN = /\b([a-z0-9]{6})\.([a-z0-9]{16})\b/g;
+/**
+ * The second half of an Event's name: Unix nanoseconds in hex, of 2006 to 2043. `second.18f0a1b2c3d4e5f6` has the form of a token, so the
+ * place decides as well: behind `events/`, `events NAMESPACE/` or `Event`. A known token is masked there all the same, by its value.
+ */
+const EVENT_TIME = /^1[0-9a-f]{15}$/;
+const EVENT_PLACE = /(?<![\w-])(?:events?(?:[ /][a-z0-9-]{1,63})?\/|Event )$/;
+const MAX_EVENT_PLACE = 72;
 const PRIVATE_KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]{0,20000}?-----END \1-----/g;
 const BASE64_PRIVATE_KEY = /LS0tLS1CRUdJTiB[A-Za-z0-9+/=]*/g;
 /** It begins at the beginning of a run of its characters only, so that a long run is read once. */
@@ -39,7 +46,9 @@ const CANDIDATE = new RegExp(
 export function redactText(text: string): string {
   if (!CANDIDATE.test(text)) return text;
   return text
-    .replace(BOOTSTRAP_TOKEN, `$1.${MASK}`)
+    .replace(BOOTSTRAP_TOKEN, (match, id: string, half: string, at: number, whole: string) =>
+      isEventName(half, whole, at) ? match : `${id}.${MASK}`,
+    )
     .replace(PRIVATE_KEY, `-----BEGIN $1-----${MASK}-----END $1-----`)
     .replace(BASE64_PRIVATE_KEY, redactBase64Pem)
     .replace(JWT, MASK)
@@ -49,6 +58,10 @@ export function redactText(text: string): string {
     .replace(ENCODED_URL_PASSWORD, `$1${MASK}%40`)
     .replace(ASSIGNMENT, `$1${MASK}`)
     .replace(FLAG, (match, name: string, at: number, whole: string) => (isFlag(whole, at) ? `${name}${MASK}` : match));
+}
+
+function isEventName(half: string, text: string, at: number): boolean {
+  return EVENT_TIME.test(half) && EVENT_PLACE.test(text.slice(Math.max(0, at - MAX_EVENT_PLACE), at));
 }
 
 /** Whether the name at this place is the end of a flag: `--bootstrap-token`. */

@@ -13,6 +13,8 @@ const MAX_LENGTH = 4_096;
 const MAX_VALUES = 2_000;
 /** Lines and words of a value with several (a key, a kubeconfig) that are recognised by themselves. */
 const MAX_PARTS = 200;
+/** The resource whose objects are named after another object and a time. */
+const EVENTS = "events";
 /** Pairs of ASCII characters. */
 const PAIRS = 1 << 14;
 
@@ -93,6 +95,12 @@ export class Secrets {
     return this.#maskLearned(redactText(text));
   }
 
+  /** `NAMESPACE/NAME` of an Event, which may have the form of a token. */
+  #maskEvent(name: string): string {
+    const before = `${EVENTS} `;
+    return this.mask(before + name).slice(before.length);
+  }
+
   #maskLearned(text: string): string {
     if (this.#byBeginning.size === 0 || text.length < MIN_LENGTH) return text;
     let out = "";
@@ -127,7 +135,8 @@ export class Secrets {
     if (!isRecord(value)) return value;
     let copy: Record<string, unknown> | undefined;
     for (const [key, item] of Object.entries(value)) {
-      const masked = this.maskAll(item);
+      const isEvent = key === "object" && value["resource"] === EVENTS && typeof item === "string";
+      const masked = isEvent ? this.#maskEvent(item) : this.maskAll(item);
       if (masked === item) continue;
       copy ??= { ...value };
       copy[key] = masked;

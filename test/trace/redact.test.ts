@@ -6,8 +6,21 @@ import { redactArguments, redactText } from "../../src/trace/redact-text.js";
 const KEY = ["-----BEGIN EC PRIVATE KEY-----", "MHcCAQEE", "-----END EC PRIVATE KEY-----"].join("\n");
 const JWT = `${Buffer.from('{"alg":"RS256"}').toString("base64url")}.${Buffer.from('{"sub":"system"}').toString("base64url")}.c2ln`;
 
+const EVENT_OF = (before: string) => `${before}second.18f0a1b2c3d4e5f6 ok`;
+
 const texts = [
   ["a bootstrap token keeps its public half", "token abcdef.0123456789abcdef ok", "token abcdef.**** ok"],
+  ["an Event of six letters keeps its name", EVENT_OF("events default/"), EVENT_OF("events default/")],
+  ["also in a path", EVENT_OF("PATCH /api/v1/namespaces/a/events/"), EVENT_OF("PATCH /api/v1/namespaces/a/events/")],
+  ["also for kubectl", EVENT_OF("get event/"), EVENT_OF("get event/")],
+  ["also in a key of etcd", EVENT_OF("/registry/events/default/"), EVENT_OF("/registry/events/default/")],
+  ["also behind its kind", EVENT_OF("valid: Event "), EVENT_OF("valid: Event ")],
+  ["a token with such a half goes", EVENT_OF("token "), "token second.**** ok"],
+  ["also as a name of another resource", EVENT_OF("secrets kube-system/"), "secrets kube-system/second.**** ok"],
+  ["also behind a longer word", EVENT_OF("my-events default/"), "my-events default/second.**** ok"],
+  ["also behind a space", EVENT_OF("events default/ "), "events default/ second.**** ok"],
+  ["a token at an Event's place goes", "events default/abcdef.0123456789abcdef", "events default/abcdef.****"],
+  ["also one of letters", "events default/abcdef.1zyxwvutsrqponml", "events default/abcdef.****"],
   ["a private key goes", `x ${KEY} y`, "x -----BEGIN EC PRIVATE KEY-----****-----END EC PRIVATE KEY----- y"],
   ["a bearer header goes", "Authorization: Bearer s3cr3t.x-y", "Authorization: Bearer ****"],
   ["a JWT goes", `got ${JWT}`, "got ****"],

@@ -345,3 +345,21 @@ test("the search finds a value and its base64 at each alignment", () => {
   expect(formsFound(all.join("\n"), value).length).toBe(4);
   for (const text of all) expect(formsFound(text, value).length).toBe(1);
 });
+
+test("a token that this process knows is masked at an Event's place too", () => {
+  const secrets = new Secrets();
+  const text = "events default/second.18f0a1b2c3d4e5f6";
+  expect(secrets.mask(text)).toBe(text);
+  secrets.learn("second.18f0a1b2c3d4e5f6");
+  expect(secrets.mask(text)).toBe("events default/****");
+});
+
+test("the object of a watch keeps its name if it is an Event", () => {
+  const secrets = new Secrets();
+  const object = "default/second.18f0a1b2c3d4e5f6";
+  const seen = (resource: string) => secrets.maskAll({ kind: "watch", resource, object }).object;
+  expect(seen("events")).toBe(object);
+  expect(seen("secrets")).toBe("default/second.****");
+  secrets.learn("second.18f0a1b2c3d4e5f6");
+  expect(seen("events")).toBe("default/****");
+});
