@@ -1,8 +1,9 @@
 import { stat } from "node:fs/promises";
-import { dirname, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileErrorMessage } from "../../i18n/file-error.js";
 import { formatMessage, LocalizedError } from "../../i18n/message-error.js";
 import type { Compiled, LabProblem } from "../../labs/compile.js";
+import { defined } from "../../util/defined.js";
 import { pathFrom } from "../../util/paths.js";
 import type { LearnContext } from "./context.js";
 
@@ -12,13 +13,30 @@ import type { LearnContext } from "./context.js";
  */
 export async function checkLabs(env: LearnContext, folder: string): Promise<void> {
   const { context, say } = env;
-  const compiled = await compiledFrom(env, folder);
+  const compiled = await Promise.all((await compiledFrom(env, folder)).map((one) => withoutTakenId(env, one)));
   const problems = printProblems(env, compiled, "stdout");
   const good = compiled.filter(({ lab }) => lab !== undefined).length;
   if (problems.length > 0) {
     throw new LocalizedError("FAILED", say("labsMistakes", { count: problems.length, good }), say("labsMistakesHint"));
   }
   context.streams.stdout.write(`${say("labsGood", { good })}\n`);
+}
+
+/** The text of kubelab's labs, in their folder. */
+const MESSAGES = "messages.en.json";
+
+/** A lab with the id of one of kubelab's has a mistake, unless it is that one: in the folder of labs of a checkout. */
+async function withoutTakenId({ context, library, say }: LearnContext, one: Compiled): Promise<Compiled> {
+  const { value: id, line } = one.names.id ?? {};
+  if (id === undefined || !library.summaries.some((lab) => lab.id === id)) return one;
+  const isOfCheckout = await stat(join(resolve(context.cwd, one.folder), "..", MESSAGES)).then(
+    () => true,
+    () => false,
+  );
+  if (isOfCheckout) return one;
+  const message = `${say("ownIdTaken", { id })}. ${say("ownIdTakenHint")}`;
+  const taken = { file: join(one.folder, "lab.yaml"), ...defined({ line }), message };
+  return { names: one.names, folder: one.folder, problems: [taken, ...one.problems] };
 }
 
 /** Prints every mistake with file and line. @returns them */

@@ -10,11 +10,13 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A folder with `labs/01-heartbeats` as this program has it. */
+/** A checkout with `labs/01-heartbeats` as this program has it. */
 function workshop(): string {
   const cwd = mkdtempSync(join(tmpdir(), "kubelab-check-labs-"));
   folders.push(cwd);
-  cpSync(join("labs", "01-heartbeats"), join(cwd, "labs", "01-heartbeats"), { recursive: true });
+  for (const name of ["01-heartbeats", "messages.en.json"]) {
+    cpSync(join("labs", name), join(cwd, "labs", name), { recursive: true });
+  }
   return cwd;
 }
 
@@ -41,6 +43,24 @@ describe("learn check-labs", () => {
     for (const [from, folder] of given) {
       assert.deepEqual(await check(from, folder), { code: 0, stdout: "no mistakes; labs: 1\n", stderr: "" }, folder);
     }
+  });
+
+  test("a lab of the learner's own with the id of one of kubelab's: choose another", async () => {
+    const cwd = workshop();
+    const mine = join(cwd, "mine", "heartbeats");
+    cpSync(join(cwd, "labs", "01-heartbeats"), mine, { recursive: true });
+    for (const folder of ["mine", "mine/heartbeats"]) {
+      const { code, stdout, stderr } = await check(cwd, folder);
+      assert.equal(code, 1);
+      assert.match(
+        stdout,
+        /^mine\/heartbeats\/lab\.yaml:\d+: .* has the id heartbeats already\. Give yours another id.*\n$/,
+      );
+      assert.match(stderr, /mistakes: 1; labs without mistakes: 0/);
+    }
+    change(join(mine, "lab.yaml"), /^id: .*$/m, "id: my-beats");
+    cpSync(mine, join(cwd, "mine", "my-beats"), { recursive: true });
+    assert.equal((await check(cwd, "mine/my-beats")).code, 0);
   });
 
   test("all mistakes, by file and line, as the learner would name the file", async () => {
