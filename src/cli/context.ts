@@ -1,6 +1,13 @@
 import type { Command } from "commander";
 import type { Say } from "../i18n/sentences.js";
-import type { ProcessContext, ProcessStreams, Program, ProgressReporter, Questions } from "../testbed/context.js";
+import type {
+  ProcessContext,
+  ProcessStreams,
+  Program,
+  ProgressReporter,
+  Questions,
+  ResultLines,
+} from "../testbed/context.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
 import type { Trace } from "../trace/trace.js";
 import type { LiveServer } from "../ui/live-server.js";
@@ -15,6 +22,8 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   readonly showsProgress: boolean;
   /** the sentences of facts in the user's language; undefined: English. Known when the action begins. */
   readonly say: Say | undefined;
+  /** the same for results on stdout: a pipe gets English unless --lang asks for another language */
+  readonly resultSay: Say | undefined;
   /** the live page of --ui; undefined without the flag */
   readonly ui: Pick<LiveServer, "present" | "write" | "level"> | undefined;
   /** Writes a line to stderr. */
@@ -55,6 +64,8 @@ export interface CommandResult {
   readonly json: unknown;
   /** the text has sentences, which are wrapped for a terminal; default: text to paste or to parse, which stays as it is */
   readonly isProse?: boolean;
+  /** of a text in another language: its lines in English and as shown, none of them broken */
+  readonly lines?: ResultLines;
 }
 
 /** The prefix of an error message, the message after Ctrl-C, and what comes before an address. */

@@ -42,6 +42,8 @@ export class CliSession implements CliContext {
   #isPageAnnounced = false;
   #progress: ProgressLine | undefined;
   #say: Say | undefined;
+  #resultSay: Say | undefined;
+  readonly #onResultLines: ProgramEdge["onResultLines"];
   #exitCode = 0;
 
   constructor(
@@ -58,6 +60,8 @@ export class CliSession implements CliContext {
     this.clusterClock = edge.clusterClock;
     this.#sink = edge.sink;
     this.#say = edge.say;
+    this.#resultSay = edge.say;
+    this.#onResultLines = edge.onResultLines;
   }
 
   /** Aborts on Ctrl-C, and when the start has taken too long. */
@@ -98,7 +102,10 @@ export class CliSession implements CliContext {
     const { ui, lang } = this.#output;
     // What a pipe or a file gets is searched by programs.
     const own = this.streams.stderr.isTTY === true ? languageOf(this.env) : "en";
-    if (lang !== undefined || this.#say === undefined) this.#say = (await sentencesIn(lang ?? own))?.say;
+    const isOpen = this.#say === undefined;
+    if (lang !== undefined || isOpen) this.#say = (await sentencesIn(lang ?? own))?.say;
+    const ofResult = this.streams.stdout.isTTY === true ? languageOf(this.env) : "en";
+    if (lang !== undefined || isOpen) this.#resultSay = (await sentencesIn(lang ?? ofResult))?.say;
     if (ui === undefined) return;
     const { LiveServer } = await import("../ui/live-server.js");
     this.#ui = await LiveServer.open({ port: ui === true ? 0 : ui, clock: new SystemClock() });
@@ -133,6 +140,10 @@ export class CliSession implements CliContext {
     return this.#say;
   }
 
+  get resultSay(): Say | undefined {
+    return this.#resultSay;
+  }
+
   get words(): EdgeWords {
     return this.#words;
   }
@@ -145,7 +156,8 @@ export class CliSession implements CliContext {
     this.#progressLine().write(`${line}\n`);
   }
 
-  print({ text: plain, json, isProse = false }: CommandResult): void {
+  print({ text: plain, json, isProse = false, lines }: CommandResult): void {
+    if (lines !== undefined && this.#output.json !== true) this.#onResultLines?.(lines);
     this.#running?.calm?.flush();
     const { stdout } = this.streams;
     const wrapped = (line: string) => (isProse && stdout.isTTY ? wrapBelowLabel(line, columnsOf(stdout)) : [line]);

@@ -15,12 +15,14 @@ export function printedOn({ stdout, stderr }: CommandResult, stream: OutputStrea
 
 /**
  * Finds a pattern in what a command printed. A lab's patterns are English: what was printed in another language is searched in
- * the command's facts.
+ * the lines of the command's results, and in its facts.
  * @returns the match
  */
 export function findPrinted(result: CommandResult, stream: OutputStream, pattern: string): string | undefined {
   const found = findIn(printedOn(result, stream), pattern);
   if (found !== undefined || result.say === undefined) return found;
+  const line = stream === "stderr" ? undefined : resultLine(pattern, result);
+  if (line !== undefined) return line;
   const fact = factWith(pattern, result.facts?.() ?? []);
   return fact === undefined ? undefined : firstLine(fact, result);
 }
@@ -34,6 +36,8 @@ export function linesPrinted(
   const found = linesWith(printedOn(result, "both"), patterns).map((lines) => wholeLines(lines, facts, result));
   if (result.say === undefined) return found;
   return patterns.map((pattern, i) => {
+    const line = found[i] === undefined ? resultLine(pattern, result) : undefined;
+    if (line !== undefined) return [line];
     const fact = found[i] === undefined ? factWith(pattern, facts) : undefined;
     return fact === undefined ? found[i] : [firstLine(fact, result)];
   });
@@ -49,6 +53,12 @@ function wholeLines(
   const style = say === undefined ? WIDE : { ...WIDE, say };
   const unbroken = facts.flatMap((fact) => renderEvent(fact, 0, style)).map((line) => line.trim());
   return lines.map((line) => unbroken.find((one) => one.startsWith(`${line.trim()} `)) ?? line);
+}
+
+/** The line of a result as shown, by what it says in English. */
+function resultLine(pattern: string, { lines }: CommandResult): string | undefined {
+  const at = lines?.english.findIndex((line) => findIn(line, pattern) !== undefined) ?? -1;
+  return lines?.shown[at]?.trim();
 }
 
 /** The first fact whose English text has the pattern. */

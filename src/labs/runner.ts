@@ -1,4 +1,5 @@
 import type { Say } from "../i18n/sentences.js";
+import type { ResultLines } from "../testbed/context.js";
 import type { TraceEvent } from "../trace/events.js";
 
 /** The output of a command, up to now or complete. */
@@ -13,6 +14,8 @@ export interface CommandResult {
   readonly meanwhile?: () => readonly TraceEvent[];
   /** the language of the facts that it printed; undefined: English */
   readonly say?: Say;
+  /** the lines of its results in another language */
+  readonly lines?: ResultLines;
 }
 
 export type OutputListener = (stream: "stdout" | "stderr", text: string) => void;

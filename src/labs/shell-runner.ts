@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { PassThrough } from "node:stream";
 import type { Say } from "../i18n/sentences.js";
-import type { Program } from "../testbed/context.js";
+import type { Program, ResultLines } from "../testbed/context.js";
 import { RecentFacts } from "../trace/recent-facts.js";
 import type { TraceSink } from "../trace/trace.js";
 import { onAbort } from "../util/abort.js";
@@ -105,6 +105,7 @@ export class LabRunner implements CommandRunner {
         signal: stop.signal,
         clusterClock: clock,
         sink,
+        onResultLines: (lines) => record.addLines(lines),
         ...defined({ say }),
       })
       .then((code) => record.end(code));
@@ -189,6 +190,7 @@ async function end(pid: number, ended: Promise<unknown>, graceMs: number): Promi
 class Recording {
   #stdout = "";
   #stderr = "";
+  #lines: ResultLines | undefined;
   #code: number | undefined;
   /** output after the stop does not interest the learner */
   isHushed = false;
@@ -198,6 +200,11 @@ class Recording {
     /** what else is known of the command */
     readonly known: Pick<CommandResult, "facts" | "meanwhile" | "say">,
   ) {}
+
+  addLines({ english, shown }: ResultLines): void {
+    const { english: before, shown: shownBefore } = this.#lines ?? { english: [], shown: [] };
+    this.#lines = { english: [...before, ...english], shown: [...shownBefore, ...shown] };
+  }
 
   add(stream: "stdout" | "stderr", text: string): void {
     if (stream === "stdout") this.#stdout += plain(text);
@@ -211,7 +218,13 @@ class Recording {
   }
 
   get result(): CommandResult {
-    return { code: this.#code, stdout: this.#stdout, stderr: this.#stderr, ...this.known };
+    return {
+      code: this.#code,
+      stdout: this.#stdout,
+      stderr: this.#stderr,
+      ...this.known,
+      ...defined({ lines: this.#lines }),
+    };
   }
 }
 

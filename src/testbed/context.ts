@@ -36,6 +36,14 @@ export interface ProgramEdge extends ProcessContext {
   readonly sink?: TraceSink;
   /** the sentences of facts in the language of who reads the output; default: English, at a terminal the terminal's language */
   readonly say?: ((sentence: string) => string) | undefined;
+  /** is told the lines of each result in another language than English */
+  readonly onResultLines?: ((lines: ResultLines) => void) | undefined;
+}
+
+/** The lines of a result in English, and the same lines in the language of its reader. */
+export interface ResultLines {
+  readonly english: readonly string[];
+  readonly shown: readonly string[];
 }
 
 /** This program, handed down from its top: labs and the small kubectl run its commands in this process. */

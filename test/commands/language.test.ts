@@ -57,6 +57,22 @@ test("an unknown language is a usage error that names the known ones", async () 
   assert.match(stderr, /en, zh/);
 });
 
+test("the steps of a request are a result: in a pipe English, but for --lang; JSON is English", async () => {
+  const of = (...flags: string[]) =>
+    runInProcess(["request", "get", "/version", ...flags], { env: { LANG: "zh_CN.UTF-8" } });
+  const [pipe, chinese, json] = [await of(), await of("--lang", "zh"), await of("--lang", "zh", "--json")];
+  assert.deepEqual(
+    [pipe, chinese, json].map(({ code }) => code),
+    [0, 0, 0],
+  );
+  assert.match(pipe.stdout, /^GET \/version: 200 in [\d.]+ s, \d+ steps\n/);
+  assert.match(chinese.stdout, /^GET \/version: 200 用时 [\d.]+ s，\d+ 步\n[\s\S]* filter +身份是 /);
+  assert.deepEqual(
+    [pipe, json].map(({ stdout }) => CHINESE.test(stdout)),
+    [false, false],
+  );
+});
+
 const BEFORE: readonly (readonly [line: string, stream: "stdout" | "stderr", isChinese: boolean])[] = [
   ["--lang zh token create", "stderr", true],
   ["--lang=zh token create", "stderr", true],

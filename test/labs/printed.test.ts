@@ -37,3 +37,15 @@ test("the lines to look at are shown in the learner's language", () => {
     undefined,
   ]);
 });
+
+test("a result in another language is searched in its English lines, and the line is shown as it was printed", () => {
+  const lines = {
+    english: ["  1 codec default Pod", "      why: unset"],
+    shown: ["  1 codec 填上默认值", "      why: 没有设置"],
+  };
+  const result = { ...chinese, lines };
+  assert.equal(findPrinted(result, "stdout", "codec +default Pod"), "1 codec 填上默认值");
+  assert.equal(findPrinted(result, "stderr", "codec +default Pod"), undefined);
+  assert.deepEqual(linesPrinted(result, ["why: unset", "nothing"]), [["why: 没有设置"], undefined]);
+  assert.equal(findPrinted({ ...english, lines }, "stdout", "codec +default Pod"), undefined);
+});

@@ -1,6 +1,7 @@
 import type { CommandResult } from "../../cli/context.js";
+import type { Say } from "../../i18n/sentences.js";
 import type { RequestFact } from "../../trace/events.js";
-import { upstreamLine } from "../../trace/terminal.js";
+import { asItIs, upstreamLine } from "../../trace/terminal.js";
 import { counted } from "../../util/counted.js";
 import { numberedLines, widthBelow } from "../numbered-steps.js";
 import type { WayStep } from "./way.js";
@@ -10,6 +11,8 @@ const MAX_LINES = 2;
 
 interface Style {
   readonly columns: number;
+  /** of what stands around the steps; default: English */
+  readonly say?: Say | undefined;
   /** false: ASCII only */
   readonly unicode: boolean;
 }
@@ -19,16 +22,16 @@ export function requestResult(
   fact: RequestFact,
   message: string | undefined,
   steps: readonly WayStep[],
-  { columns, unicode }: Style,
+  { columns, unicode, say = asItIs }: Style,
 ): CommandResult {
   const { method, path, status, durationMs, auditId } = fact;
   const took = `${(durationMs / 1000).toFixed(3)} s`;
-  const head = `${method} ${path}: ${status} in ${took}, ${counted(steps.length, "step")}`;
+  const head = `${method} ${path}: ${status} ${say(`in ${took}, ${counted(steps.length, "step")}`)}`;
   const inAscii = (text: string) => (unicode ? text : text.replaceAll("→", "->"));
   const shown = steps.map((step) => ({ ...step, actor: step.part, text: inAscii(step.text) }));
   const width = widthBelow(shown, columns);
   const numbered = shown.map((step) => ({ ...step, more: detailsOf(step, width, unicode ? "…" : "...") }));
-  const lines = [head, ...numberedLines(numbered, columns, unicode), ...(message === undefined ? [] : [message])];
+  const lines = [head, ...numberedLines(numbered, columns, unicode), ...(message === undefined ? [] : [say(message)])];
   return { text: lines.join("\n"), json: { request: { method, path, status, auditId, durationMs, message }, steps } };
 }
 

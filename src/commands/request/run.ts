@@ -5,6 +5,7 @@ import type { OutputOptions } from "../../cli/options.js";
 import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
 import type { KubeClient, KubeResponse, RestConfig } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
+import type { Say } from "../../i18n/sentences.js";
 import { parseKubeVersion } from "../../release/facts.js";
 import { startEmbeddedControlPlane } from "../../testbed/embedded-control-plane.js";
 import { type EtcdOptions, etcdConfig } from "../../testbed/etcd-options.js";
@@ -14,7 +15,7 @@ import type { TraceEvent } from "../../trace/events.js";
 import { ChildAbort } from "../../util/abort.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import { resultColumns } from "../numbered-steps.js";
+import { inLanguage } from "../result-language.js";
 import { type Asked, type AskedOptions, addressOf, createBefore, planOf } from "./plan.js";
 import { requestResult } from "./result.js";
 import { isDispatch, wayOf } from "./way.js";
@@ -67,8 +68,11 @@ export async function runRequest(context: CliContext, asked: Asked, options: Req
   // Without watches there is no event to wait for.
   const events = watchers === 0 ? 0 : stored.length;
   await until(() => wayOf(facts, request).filter(isDispatch).length >= events, signal);
-  const style = { columns: resultColumns(context.streams), unicode: hasUnicode(context.env) };
-  context.print(requestResult(request, problemOf(response), wayOf(facts, request), style));
+  const problem = problemOf(response);
+  const unicode = hasUnicode(context.env);
+  const resultIn = (columns: number, say?: Say) =>
+    requestResult(request, problem, wayOf(facts, request, say), { columns, unicode, say });
+  context.print(inLanguage(context, resultIn));
   if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);
 }
 

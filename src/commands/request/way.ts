@@ -1,5 +1,7 @@
+import type { Say } from "../../i18n/sentences.js";
 import type { Change, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, TraceGraph } from "../../trace/graph.js";
+import { translated } from "../../trace/translated.js";
 import { defined } from "../../util/defined.js";
 
 /** One stage of a request's way through the API server. */
@@ -29,8 +31,9 @@ const PARTS: readonly (readonly [RegExp, string])[] = [
 /**
  * What the API server reported of a request, and of the watch event of the version that it stored, in order. A request that was
  * not answered has the stages that were reached.
+ * @param say the language of the texts; default: English
  */
-export function wayOf(facts: readonly TraceEvent[], request: TraceEvent): readonly WayStep[] {
+export function wayOf(facts: readonly TraceEvent[], request: TraceEvent, say?: Say): readonly WayStep[] {
   const graph = TraceGraph.of(facts);
   const direct = graph.effectsOf(request).filter(({ actor }) => actor === "apiserver");
   const stored = direct.filter((event) => event.kind === "state");
@@ -41,7 +44,7 @@ export function wayOf(facts: readonly TraceEvent[], request: TraceEvent): readon
   const beganMs = startMs(request);
   return facts
     .filter((event) => all.has(event))
-    .flatMap((event) => stageOf(event) ?? [])
+    .flatMap((event) => stageOf(say === undefined ? event : translated(event, say)) ?? [])
     .map(({ atMs, ...stage }, i) => ({ number: i + 1, atMs: Math.max(0, atMs - beganMs), ...stage }));
 }
 
