@@ -1,5 +1,7 @@
 import type { CommandResult } from "../../cli/context.js";
+import type { Say } from "../../i18n/sentences.js";
 import type { Target } from "../../testbed/target.js";
+import { asItIs } from "../../trace/terminal.js";
 import { counted } from "../../util/counted.js";
 import { type NumberedStep, numberedLines } from "../numbered-steps.js";
 import type { JourneyManifest } from "./manifest.js";
@@ -20,6 +22,8 @@ interface ResultOptions {
   readonly target: Target;
   readonly explains: boolean;
   readonly columns: number;
+  /** of what stands around the steps; default: English */
+  readonly say?: Say | undefined;
   /** false: ASCII only */
   readonly unicode: boolean;
 }
@@ -44,9 +48,10 @@ export function journeyResult(
 function wayLines(
   what: string,
   { title, steps, tookMs, isWhole }: Journey,
-  { target, explains, columns, unicode }: ResultOptions,
+  { target, explains, columns, unicode, say = asItIs }: ResultOptions,
 ): string[] {
-  const head = `${what}: ${title} in ${(tookMs / 1000).toFixed(3)} s, ${counted(steps.length, "step")}`;
+  const took = `in ${(tookMs / 1000).toFixed(3)} s, ${counted(steps.length, "step")}`;
+  const head = `${what}: ${say(title)} ${say(took)}`;
   const inAscii = (text: string) => (unicode ? text : text.replaceAll("→", "->"));
   const numbered = steps.map((step) => ({ ...asNumbered(step, explains), text: inAscii(step.text) }));
   const lines = numberedLines(numbered, columns, unicode);
@@ -55,7 +60,7 @@ function wayLines(
     target.kind === "joined"
       ? "the cluster's own process traces them: `kubelab cluster up --trace FILE.ndjson`"
       : "its servers do not trace";
-  return [head, ...lines, `Not seen here: what API server, scheduler, kubelet and runtime did; ${where}.`];
+  return [head, ...lines, say(`Not seen here: what API server, scheduler, kubelet and runtime did; ${where}.`)];
 }
 
 function asNumbered({ upstream, why, ...step }: JourneyStep, explains: boolean): NumberedStep {

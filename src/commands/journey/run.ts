@@ -5,6 +5,7 @@ import type { OutputOptions } from "../../cli/options.js";
 import type { KubeClient } from "../../client-go/rest/client.js";
 import { createClient } from "../../client-go/rest/create-client.js";
 import { collectionPath, DEPLOYMENTS, objectPath, PODS, type ResourceRef } from "../../client-go/rest/paths.js";
+import type { Say } from "../../i18n/sentences.js";
 import { RequestTrace } from "../../testbed/request-trace.js";
 import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { TraceEvent } from "../../trace/events.js";
@@ -13,7 +14,7 @@ import { versionOf } from "../../trace/scope.js";
 import { ChildAbort } from "../../util/abort.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
-import { resultColumns } from "../numbered-steps.js";
+import { inLanguage } from "../result-language.js";
 import { availableDeployment, type Goal, gonePod, gonePods, runningPod } from "./goals.js";
 import { type JourneyManifest, manifestFromFile, manifestFromWord } from "./manifest.js";
 import { type Journey, journeyResult } from "./result.js";
@@ -59,20 +60,27 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
     const isPod = manifest.kind === "Pod";
     const wait = (goal: Goal) => follow(client, manifest, goal, options.timeout, context.signal);
     const running = await wait(isPod ? runningPod(manifest) : availableDeployment(manifest));
-    const ways = [journeyOf(`from the request to ${isPod ? "Running" : "Available"}`, facts, created, running)];
+    const first = [...facts];
+    const ways = [
+      (say?: Say) => journeyOf(`from the request to ${isPod ? "Running" : "Available"}`, first, created, running, say),
+    ];
     if (options.delete === true) {
       facts.length = 0;
-      const gone = wait(isPod ? gonePod(manifest) : gonePods(manifest, created));
+      const going = wait(isPod ? gonePod(manifest) : gonePods(manifest, created));
       await client.expect({
         method: "DELETE",
         path: objectPath(refOf(manifest), manifest.name),
         signal: context.signal,
       });
-      ways.push(journeyOf("from the request until it is gone", facts, undefined, await gone));
+      const gone = await going;
+      ways.push((say) => journeyOf("from the request until it is gone", facts, undefined, gone, say));
     }
-    const explains = options.explain === true;
-    const style = { columns: resultColumns(context.streams), unicode: hasUnicode(context.env) };
-    context.print(journeyResult(manifest, ways, { target, explains, ...style }));
+    const common = { target, explains: options.explain === true, unicode: hasUnicode(context.env) };
+    const resultIn = (columns: number, say?: Say) => {
+      const shown = ways.map((way) => way(say));
+      return journeyResult(manifest, shown, { ...common, columns, say });
+    };
+    context.print(inLanguage(context, resultIn));
   });
 }
 
@@ -149,6 +157,7 @@ function journeyOf(
   facts: readonly TraceEvent[],
   first: KubeObject | undefined,
   last: KubeObject,
+  say: Say | undefined,
 ): Journey {
   const graph = TraceGraph.of(facts);
   const begins = first === undefined ? undefined : versionOf(first);
@@ -162,6 +171,6 @@ function journeyOf(
   const version = versionOf(last);
   const stored = facts.find((event) => event.kind === "state" && event.version === version);
   const until = stored ?? facts.find((event) => event.kind === "watch" && event.causedBy === version);
-  const steps = journeySteps(graph, root, until);
+  const steps = journeySteps(graph, root, until, say);
   return { title, steps, tookMs: (until ?? root).atMs - startMs(root), isWhole: stored !== undefined };
 }

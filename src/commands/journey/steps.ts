@@ -1,6 +1,8 @@
+import type { Say } from "../../i18n/sentences.js";
 import type { Actor, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph.js";
 import { factText, plainText } from "../../trace/terminal.js";
+import { defined } from "../../util/defined.js";
 import { CHANNEL, upstreamOf, whyOf } from "./explain.js";
 
 /** One step of an object's life. */
@@ -26,8 +28,14 @@ const TEXT = plainText({ width: () => 1_000, verbosity: 1, startMs: 0 });
 /**
  * The steps that a request caused, in the order in which they began.
  * @param until the last step; undefined: all of them
+ * @param say the language of the texts; default: English
  */
-export function journeySteps(graph: TraceGraph, root: TraceEvent, until: TraceEvent | undefined): JourneyStep[] {
+export function journeySteps(
+  graph: TraceGraph,
+  root: TraceEvent,
+  until: TraceEvent | undefined,
+  say?: Say,
+): JourneyStep[] {
   const places = placesOf(graph, root);
   const isInTime = (event: TraceEvent) => until === undefined || inOrder(places, event, until) <= 0;
   const told = [...places.keys()].filter((event) => event === root || (isTold(event) && isInTime(event)));
@@ -35,7 +43,8 @@ export function journeySteps(graph: TraceGraph, root: TraceEvent, until: TraceEv
   const numbers = new Map(told.map((event, i) => [event, i + 1]));
   return told.map((event, i) => {
     const cause = graph.chainOf(event).findLast((one) => one !== event && numbers.has(one));
-    const why = whyOf(event);
+    const english = whyOf(event);
+    const why = english === undefined || say === undefined ? english : say(english);
     const upstream = upstreamOf(event);
     return {
       number: i + 1,
@@ -43,7 +52,7 @@ export function journeySteps(graph: TraceGraph, root: TraceEvent, until: TraceEv
       atMs: (places.get(event)?.atMs ?? 0) - startMs(root),
       actor: event.actor,
       ...(event.instance === undefined ? {} : { instance: event.instance }),
-      text: factText(event, TEXT).text,
+      text: factText(event, { ...TEXT, ...defined({ say }) }).text,
       ...(why === undefined ? {} : { why }),
       ...(upstream === undefined ? {} : { upstream }),
     };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { journeySteps } from "../../../src/commands/journey/steps.js";
+import { sentencesIn } from "../../../src/i18n/sentences.js";
 import type { Fact, TraceEvent } from "../../../src/trace/events.js";
 import { TraceGraph } from "../../../src/trace/graph.js";
 import type { EmitOptions } from "../../../src/trace/trace.js";
@@ -83,4 +84,16 @@ test("each step has its reason and its source", async () => {
       ["Each watch of this resource gets an event with this version.", undefined],
     ],
   );
+});
+
+test("a journey in another language: the same steps, and their reasons", async () => {
+  const { graph, root, until } = await life();
+  const say = (await sentencesIn("zh"))?.say;
+  const [english, chinese] = [journeySteps(graph, root, until), journeySteps(graph, root, until, say)];
+  assert.deepEqual(
+    chinese.map(({ number, because }) => [number, because]),
+    english.map(({ number, because }) => [number, because]),
+  );
+  for (const { why = "。" } of chinese) assert.match(why, /。$/u);
+  assert.ok(chinese.some(({ why = "" }) => /^worker 让 Pod/u.test(why)));
 });
