@@ -1,6 +1,7 @@
 import { LocalizedError } from "../../i18n/message-error.js";
 import type { Lab } from "../../labs/lab.js";
 import { hasPrograms } from "../../labs/programs.js";
+import { makeLearnFolder } from "../../labs/progress-store.js";
 import { parseKubeVersion } from "../../release/facts.js";
 import { defined } from "../../util/defined.js";
 import type { LearnContext } from "./context.js";
@@ -46,6 +47,8 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
   if (flags.detach === true || !canAsk(env)) {
     const { startDetachedLab } = await import("../../labs/detached/process.js");
     const { status } = await import("./operations.js");
+    // A state folder that cannot be made is reported before a file in it that cannot be read.
+    await makeLearnFolder(env.context.env);
     for (const line of resumeLines(lab, await env.store.of(lab), kubeVersion, env.say)) env.context.notice(line);
     await startDetachedLab(env, lab, flags, () => status(env));
     return env.context.notice(env.say("inBackground", { id: lab.id }));
