@@ -3,7 +3,7 @@ import { selectorText } from "../apimachinery/selector.js";
 import type { Wire } from "../apimachinery/wire.js";
 import { collectionPath, objectPath, PODS } from "../client-go/rest/paths.js";
 import { MessageError } from "../i18n/message-error.js";
-import { unknown } from "./flags.js";
+import { unknown } from "./line-error.js";
 import { findResource, refOf } from "./resources.js";
 import type { Session } from "./session.js";
 
@@ -11,9 +11,8 @@ import type { Session } from "./session.js";
  * The pod that `web`, `pod/web` or `deployment/web` names: of a workload, one that runs, the oldest first.
  * Mirrors staging/src/k8s.io/kubectl/pkg/polymorphichelpers/attachablepodforobject.go, and ActivePods of the controllers.
  */
-export async function podFor(session: Session, word: string | undefined): Promise<string> {
+export async function podFor(session: Session, word: string): Promise<string> {
   const { client, namespace, signal } = session;
-  if (word === undefined) throw unknown("exec", "kubectlNeedsName");
   const [kind = "", name] = word.split("/");
   if (name === undefined) return word;
   const known = await findResource(client, kind, signal);
@@ -38,5 +37,8 @@ export async function podFor(session: Session, word: string | undefined): Promis
   const active = pods.items.filter(isActive);
   const chosen = active.find(isReady) ?? active[0];
   if (chosen !== undefined) return chosen.metadata.name ?? "";
-  throw new MessageError("FAILED", { verbatim: `no pods found for ${word}` }, ["seeAbove"]);
+  throw new MessageError("FAILED", { verbatim: `no pods found for ${word}` }, [
+    "kubectlDescribeHint",
+    { what: word.replace("/", " ") },
+  ]);
 }

@@ -4,7 +4,8 @@ import { objectPath } from "../client-go/rest/paths.js";
 import { LabError } from "../util/errors.js";
 import { isNotFound, reportRefusal } from "./errors.js";
 import { readObjects } from "./files.js";
-import { isOn, type KubectlLine, text, texts, unknown } from "./flags.js";
+import { isOn, type KubectlLine, text, texts } from "./flags.js";
+import { lineError, NO_RESOURCES } from "./line-error.js";
 import { findResource, type KnownResource, pathOf, refOf, resourceOf } from "./resources.js";
 import type { Session } from "./session.js";
 
@@ -25,10 +26,31 @@ export interface Info {
   readonly object: KubeObject;
 }
 
+const NAME_AND_SELECTOR = "name cannot be provided when a selector is specified";
+const ALL_AND_SELECTOR = "setting 'all' parameter but found a non empty selector. ";
+const KIND_APART =
+  "there is no need to specify a resource type as a separate argument when passing arguments in resource/name form (e.g. 'kubectl get resource/<resource_name>' instead of 'kubectl get resource resource/<resource_name>'";
+
+const NO_TARGET = "one or more resources must be specified as <resource> <name> or <resource>/<name>";
+const NO_ROLLOUT = "required resource not specified";
+/** What verbs say that have words of their own for a line without resources. */
+const NO_KIND: Readonly<Record<string, string>> = {
+  get: "You must specify the type of resource to get.",
+  describe: "You must specify the type of resource to describe.",
+  label: NO_TARGET,
+  annotate: NO_TARGET,
+  "set env": NO_TARGET,
+  taint: "one or more resources must be specified as <resource> <name>",
+  "rollout status": NO_ROLLOUT,
+  "rollout history": NO_ROLLOUT,
+  "rollout undo": NO_ROLLOUT,
+  "rollout restart": NO_ROLLOUT,
+};
+
 /**
  * The kinds and names of `pods`, `pod web`, `pods,nodes`, `pod/web csr/x`, or of the objects in the files of `-f`.
  * Mirrors k8s.io/cli-runtime/pkg/resource/builder.go (ResourceTypeOrNameArgs).
- * @throws LabError USAGE
+ * @throws LabError FAILED
  */
 export async function namedBy(session: Session, line: KubectlLine, words = line.words): Promise<readonly Named[]> {
   const { client, signal } = session;
@@ -40,10 +62,18 @@ export async function namedBy(session: Session, line: KubectlLine, words = line.
     found.push({ known, names: [object.metadata?.name ?? ""], namespace: object.metadata?.namespace ?? namespace });
   }
   const [kinds = "", ...names] = words;
-  if (words.length === 0 && files.length === 0) throw unknown(line.verb, "kubectlNeedsKind");
-  if (kinds.includes("/")) {
+  if (words.length === 0 && files.length === 0) throw lineError(line.verb, NO_KIND[line.verb] ?? NO_RESOURCES);
+  if (isOn(line, "all") && text(line, "selector") !== undefined) throw lineError(line.verb, ALL_AND_SELECTOR);
+  const hasSlashes = words.some((word) => word.includes("/"));
+  if (selectsAll(line) && (names.length > 0 || hasSlashes)) throw lineError(line.verb, NAME_AND_SELECTOR);
+  if (hasSlashes) {
     for (const word of words) {
-      const [kind = "", name = ""] = word.split("/");
+      const [kind = "", name = "", ...more] = word.split("/");
+      if (!word.includes("/")) throw lineError(line.verb, KIND_APART);
+      if (more.length > 0)
+        throw lineError(line.verb, "arguments in resource/name form may not have more than one slash");
+      if (kind === "" || name === "")
+        throw lineError(line.verb, "arguments in resource/name form must have a single resource and name");
       found.push({ known: await findResource(client, kind, signal), names: [name], namespace });
     }
   } else {
@@ -62,7 +92,7 @@ export function selectorsOf(line: KubectlLine): NonNullable<KubeRequest["query"]
 /**
  * Does something with each object of a line, and goes on with the next one after a refusal.
  * @returns how many objects the line names, or its selectors found
- * @throws LabError USAGE if the line names no object, and has neither `--all` nor a selector
+ * @throws LabError FAILED if the line names no object, and has neither `--all` nor a selector
  */
 export async function visit(
   session: Session,
@@ -80,7 +110,7 @@ export async function visit(
       return { known, name, object, path: objectPath(refOf(known, object.metadata.namespace), name) };
     };
     if (names.length === 0) {
-      if (!selectsMany(line)) throw unknown(line.verb, "kubectlNeedsName");
+      if (!selectsMany(line)) throw lineError(line.verb, "resource(s) were provided, but no name was specified");
       const request = { method: "GET", path: pathOf(known, namespace), query: selectorsOf(line), signal } as const;
       const { items } = await client.expect<{ items: readonly KubeObject[] }>(request);
       count += items.length;
@@ -98,8 +128,11 @@ export async function visit(
 
 /** Whether a line without names means several objects. */
 function selectsMany(line: KubectlLine): boolean {
-  const { labelSelector, fieldSelector } = selectorsOf(line);
-  return line.verb === "describe" || isOn(line, "all") || labelSelector !== undefined || fieldSelector !== undefined;
+  return line.verb === "describe" || selectsAll(line) || text(line, "field-selector") !== undefined;
+}
+
+function selectsAll(line: KubectlLine): boolean {
+  return isOn(line, "all") || text(line, "selector") !== undefined;
 }
 
 /** @returns undefined if there is no such object, and the line has `--ignore-not-found` */

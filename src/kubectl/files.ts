@@ -10,7 +10,7 @@ import type { KubectlContext } from "./session.js";
 
 type Reading = Pick<KubectlContext, "streams" | "cwd" | "signal">;
 
-/** The objects in YAML files, also those in a List; `-` is stdin. @throws LabError BAD_FILE */
+/** The objects in YAML files, also those in a List; `-` is stdin. @throws LabError FAILED */
 export async function readObjects(context: Reading, files: readonly string[]): Promise<readonly KubeObject[]> {
   const objects: KubeObject[] = [];
   for (const file of files) {
@@ -21,11 +21,11 @@ export async function readObjects(context: Reading, files: readonly string[]): P
     }
   }
   if (objects.length === 0)
-    throw new MessageError("BAD_FILE", ["noObjects", { files: files.join(", ") }], ["noObjectsHint"]);
+    throw new MessageError("FAILED", ["noObjects", { files: files.join(", ") }], ["noObjectsHint"]);
   return objects;
 }
 
-/** The first document of a file, of any form: a patch. @throws LabError BAD_FILE */
+/** The first document of a file, of any form: a patch. @throws LabError FAILED */
 export async function readDocument(context: Reading, file: string): Promise<unknown> {
   return documentsOf(await readText(context, file), file)[0];
 }
@@ -49,5 +49,5 @@ function documentsOf(content: string, file: string): readonly unknown[] {
 }
 
 function unreadable(file: string, why: Message, cause: unknown): MessageError {
-  return new MessageError("BAD_FILE", ["pathUnreadable", { file, why }], ["nameAFile"], { cause });
+  return new MessageError("FAILED", ["pathUnreadable", { file, why }], ["nameAFile"], { cause });
 }

@@ -1,8 +1,9 @@
 import type { KubeObject } from "../apimachinery/api/meta.js";
 import { goFormat } from "../apimachinery/scheme/go-text.js";
 import { stringify } from "../util/yaml.js";
-import { unknown } from "./flags.js";
+import { type KubectlLine, text } from "./flags.js";
 import { executeJsonPath, findValues } from "./jsonpath.js";
+import { lineError, unknown } from "./line-error.js";
 import { alignTabs, TABLE_TABS } from "./tab-writer.js";
 
 /** The server's response to `as=Table`. */
@@ -47,14 +48,42 @@ export function labelsText(labels: Readonly<Record<string, string>> | undefined)
   return pairs.length === 0 ? "<none>" : pairs.sort().join(",");
 }
 
-/** Formats objects as `-o` requests. @throws LabError USAGE */
+/** The formats of objects, and those that only kubectl has. Mirrors k8s.io/cli-runtime/pkg/genericclioptions/print_flags.go. */
+const FORMATS: readonly string[] = ["custom-columns", "json", "jsonpath", "name", "yaml"];
+const LACKING_FORMATS: readonly string[] =
+  "custom-columns-file go-template go-template-file jsonpath-as-json jsonpath-file template templatefile".split(" ");
+/** What is said of a format that needs more than its name. */
+const WITH_TEMPLATE: Readonly<Record<string, string>> = {
+  "custom-columns": "custom-columns format specified but no custom columns given",
+  jsonpath: "template format specified but no template given",
+};
+
+/**
+ * Checks the format of `-o` before anything is requested.
+ * @param isTable whether `-o wide` makes a table
+ * @throws LabError FAILED for a format that no kubectl has, USAGE for one that only kubectl has
+ */
+export function checkFormat(line: KubectlLine, isTable = false): void {
+  const format = text(line, "output");
+  const [name = "", ...template] = format?.split("=") ?? [];
+  const known = isTable ? [...FORMATS, "wide"].sort() : FORMATS;
+  if (format === undefined) return;
+  if (LACKING_FORMATS.includes(name)) throw unknown(`-o ${name}`);
+  if (!known.includes(name)) {
+    const allowed = `allowed formats are: ${known.join(",")}`;
+    throw lineError(line.verb, `unable to match a printer suitable for the output format "${format}", ${allowed}`);
+  }
+  if (WITH_TEMPLATE[name] !== undefined && template.join("=") === "") throw lineError(line.verb, WITH_TEMPLATE[name]);
+}
+
+/** Formats objects as `-o` requests, which `checkFormat` has checked. */
 export function objectText(value: unknown, format: string, names: readonly string[]): string {
   if (format === "name") return names.map((name) => `${name}\n`).join("");
   if (format === "json") return `${JSON.stringify(sorted(value), null, 4)}\n`;
   if (format === "yaml") return stringify(sorted(value), { indentSeq: false, lineWidth: 0 });
   if (format.startsWith("jsonpath=")) return executeJsonPath(format.slice("jsonpath=".length), value);
   if (format.startsWith("custom-columns=")) return customColumns(value, format.slice("custom-columns=".length));
-  throw unknown(`-o ${format}`);
+  throw new Error(`unchecked format ${format}`);
 }
 
 /** Sorts fields by name, as kubectl prints them. */

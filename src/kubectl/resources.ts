@@ -1,6 +1,7 @@
 import type { KubeClient } from "../client-go/rest/client.js";
 import { collectionPath, type ResourceRef } from "../client-go/rest/paths.js";
-import { MessageError } from "../i18n/message-error.js";
+import { type Message, MessageError } from "../i18n/message-error.js";
+import { similar } from "./unknown-words.js";
 
 /** A kind that the server supports. */
 export interface KnownResource {
@@ -24,20 +25,28 @@ interface ResourceList {
 
 /**
  * Finds the kind for a word such as `pods`, `po`, `csr`, `leases.coordination.k8s.io`, by discovery.
- * @throws LabError USAGE if the server has no such kind
+ * @throws LabError FAILED if the server has no such kind
  */
 export async function findResource(client: KubeClient, word: string, signal: AbortSignal): Promise<KnownResource> {
   const [wanted = "", ...group] = word.toLowerCase().split(".");
+  const names: string[] = [];
   for await (const { groupVersion, resources = [] } of lists(client, signal)) {
     if (group.length > 0 && groupVersion.split("/")[0] !== group.join(".").replace(/^v\d\w*\./, "")) continue;
     for (const { name, singularName, namespaced, kind, shortNames = [] } of resources) {
       if (name.includes("/")) continue;
+      names.push(name);
       if ([name, singularName, kind.toLowerCase(), ...shortNames].includes(wanted)) {
         return { apiVersion: groupVersion, resource: name, kind, isNamespaced: namespaced };
       }
     }
   }
-  throw new MessageError("USAGE", { verbatim: `the server doesn't have a resource type "${word}"` }, ["nameAKind"]);
+  throw noSuchKind(word, names);
+}
+
+function noSuchKind(word: string, names: readonly string[]): MessageError {
+  const like = similar(names, word);
+  const hint: Message = like === undefined ? ["nameAKind"] : ["kubectlDidYouMean", { nearest: like }];
+  return new MessageError("FAILED", { verbatim: `the server doesn't have a resource type "${word}"` }, hint);
 }
 
 /** The core group first, because most words belong to it. */
@@ -53,7 +62,7 @@ async function* lists(client: KubeClient, signal: AbortSignal): AsyncGenerator<R
   }
 }
 
-/** Finds the kind of an object in a manifest. @throws LabError USAGE */
+/** Finds the kind of an object in a manifest. @throws LabError FAILED */
 export async function resourceOf(
   client: KubeClient,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
@@ -63,7 +72,7 @@ export async function resourceOf(
   const { resources = [] } = await client.expect<ResourceList>({ method: "GET", path, signal });
   const found = resources.find((one) => one.kind === kind && !one.name.includes("/"));
   if (found !== undefined) return { apiVersion, resource: found.name, kind, isNamespaced: found.namespaced };
-  throw new MessageError("USAGE", { verbatim: `no matches for kind "${kind}" in version "${apiVersion}"` }, [
+  throw new MessageError("FAILED", { verbatim: `no matches for kind "${kind}" in version "${apiVersion}"` }, [
     "lookAtManifest",
   ]);
 }

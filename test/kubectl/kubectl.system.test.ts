@@ -75,6 +75,9 @@ describe("lines are taken apart as kubectl does it", () => {
   const flags = {
     get: "output|o= selector|l= all-namespaces|A",
     delete: "cascade=background wait=true now",
+    create: "filename|f=",
+    "create configmap": "",
+    "create secret generic": "",
     "set env": "",
     exec: "stdin|i tty|t",
   };
@@ -98,22 +101,28 @@ describe("lines are taken apart as kubectl does it", () => {
   test("the words after -- are the command's", () => {
     assert.deepEqual(parseLine(["exec", "x", "--", "-n", "1"], flags).rest, ["-n", "1"]);
   });
-  const refused: readonly (readonly [string, RegExp])[] = [
-    ["get pods --sort-by x", /does not know --sort-by of kubectl get, only -o --output -l .*--kubeconfig/],
-    ["get pods -o", /-o needs a value/],
-    ["set nonsense", /does not know set nonsense/],
-    ["drain n1", /does not know drain$/],
-    ["", /needs a command/],
+  const INSTALL = /install kubectl for everything else/;
+  const refused: readonly (readonly [string, string, RegExp, RegExp])[] = [
+    ["get pods --sort-by x", "USAGE", /does not know --sort-by of kubectl get, only -o\/--output .* -v$/, INSTALL],
+    ["get pods --request-timeout 1s", "USAGE", /does not know --request-timeout of/, INSTALL],
+    ["drain n1", "USAGE", /does not know drain$/, INSTALL],
+    ["set subject x", "USAGE", /does not know set subject$/, INSTALL],
+    ["create deployment x", "USAGE", /does not know create deployment$/, INSTALL],
+    ["get pods -o", "FAILED", /^flag needs an argument: 'o' in -o$/, /^See kubectl get --help$/],
+    ["get pods --output", "FAILED", /^flag needs an argument: --output$/, /^See kubectl get --help$/],
+    ["get pods --namesapce x", "FAILED", /^unknown flag: --namesapce$/, /^Did you mean --namespace\?$/],
+    ["get pods --sort-bi x", "FAILED", /^unknown flag: --sort-bi$/, /^Did you mean --sort-by\?$/],
+    ["get pods -zx", "FAILED", /^unknown shorthand flag: 'z' in -zx$/, /^See kubectl get --help$/],
+    ["gett pods", "FAILED", /^unknown command "gett" for "kubectl"$/, /^Did you mean get\?$/],
+    ["drian n1", "FAILED", /^unknown command "drian" for "kubectl"$/, /^Did you mean drain\?$/],
+    ["q", "FAILED", /^unknown command "q" for "kubectl"$/, /^See kubectl --help$/],
+    ["set envv x", "FAILED", /^unknown command "envv"$/, /^Did you mean env\?$/],
+    ["set", "FAILED", /^kubectl set needs one of these after it: env$/, /^See kubectl set --help$/],
+    ["create confgmap x -n y", "FAILED", /^Unexpected args: \[confgmap x\]$/, /^Did you mean configmap\?$/],
+    ["create secret", "FAILED", /^kubectl create secret needs one of these after it: generic$/, /secret --help$/],
   ];
-  test.each(refused)("%s is refused", (line, message) => {
-    assert.throws(
-      () =>
-        parseLine(
-          line.split(" ").filter((word) => word !== ""),
-          flags,
-        ),
-      { code: "USAGE", message },
-    );
+  test.each(refused)("%s is refused", (line, code, message, hint) => {
+    assert.throws(() => parseLine(line.split(" "), flags), { code, message, hint });
   });
 });
 
@@ -231,8 +240,19 @@ describe("the built-in kubectl on a cluster", () => {
     ["apply --server-side --field-manager=b --force-conflicts -f rival.yaml", 0, /serverside-applied/],
     ["get configmaps --show-labels", 0, /^NAME +DATA +AGE +LABELS\n[\s\S]*map +1 +\w+ +<none>\n/],
     ["delete configmaps --field-selector metadata.name=map", 0, /^configmap "map" deleted\n$/],
+    ["set env deployment/web", 1, /at least one environment variable must be provided/],
+    ["set image deployment/web nobody=nginx", 1, /unable to find container named "nobody"\nIt has: main\.\n$/],
+    [
+      "rollout undo deployment/web --to-revision=99",
+      1,
+      /See the revisions: kubectl rollout history deployment\/web\n$/,
+    ],
     ["delete deployment web --cascade=orphan --wait=false", 0, /^deployment.apps "web" deleted\n$/],
-    ["get gizmos", 2, /doesn't have a resource type "gizmos"/],
+    ["get gizmos", 1, /doesn't have a resource type "gizmos"\nName one, such as pods/],
+    ["get podz", 1, /doesn't have a resource type "podz"\nDid you mean pods\?/],
+    ["get pods -o foo", 1, /allowed formats are: custom-columns,json,jsonpath,name,wide,yaml\n/],
+    ["get pods -o go-template", 2, /does not know -o go-template\n/],
+    ["config use-context", 1, /kubectl config use-context needs a name/],
     ["drain n1", 2, /built-in kubectl does not know drain/],
     ["get nodes --sort-by x", 2, /does not know --sort-by of kubectl get, only/],
     ["delete node n1", 0, /deleted/],

@@ -8,7 +8,8 @@ import { isRecord } from "../../util/records.js";
 import { eachOf } from "../builder.js";
 import { isNotFound } from "../errors.js";
 import { readObjects } from "../files.js";
-import { isOn, type KubectlLine, text, texts, unknown } from "../flags.js";
+import { isOn, type KubectlLine, text, texts } from "../flags.js";
+import { lineError, NO_FILES, unknown } from "../line-error.js";
 import { nameOf, refOf, resourceOf } from "../resources.js";
 import type { Session } from "../session.js";
 import { createObject } from "./create.js";
@@ -30,9 +31,14 @@ interface Applied {
 export async function apply(session: Session, line: KubectlLine): Promise<void> {
   const { client, signal, context } = session;
   const dryRun = text(line, "dry-run") ?? "none";
+  if (!["none", "server", "client"].includes(dryRun)) {
+    throw lineError(line.verb, `Invalid dry-run value (${dryRun}). Must be "none", "server", or "client".`);
+  }
+  const files = texts(line, "filename");
+  if (files.length === 0) throw lineError(line.verb, NO_FILES);
   // On the client side, the difference of three versions would have to be applied here.
   if (dryRun !== "none" && (dryRun !== "server" || !isOn(line, "server-side"))) throw unknown(`--dry-run=${dryRun}`);
-  await eachOf(session, await readObjects(context, texts(line, "filename")), async (given) => {
+  await eachOf(session, await readObjects(context, files), async (given) => {
     const known = await resourceOf(client, given, signal);
     const namespace = given.metadata?.namespace ?? session.namespace;
     const name = given.metadata?.name ?? "";

@@ -2,7 +2,8 @@ import { MessageError } from "../../i18n/message-error.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { type KubectlLine, text } from "../flags.js";
-import { objectText } from "../output.js";
+import { lineError } from "../line-error.js";
+import { checkFormat, objectText } from "../output.js";
 import { findResource } from "../resources.js";
 import type { Session } from "../session.js";
 
@@ -12,7 +13,10 @@ import type { Session } from "../session.js";
  * @throws LabError FAILED for "no", because kubectl exits with 1
  */
 export async function canI(session: Session, line: KubectlLine): Promise<void> {
-  const [verb = "", resource = "", name] = line.words;
+  const [verb, resource, name] = line.words;
+  if (verb === undefined || resource === undefined) {
+    throw lineError(line.verb, "you must specify two arguments: verb resource or verb resource/resourceName.");
+  }
   const [word = "", subresource] = resource.split("/");
   const known = await findResource(session.client, word, session.signal).catch((error: unknown) => {
     // Without any rights, discovery may be forbidden too.
@@ -55,6 +59,7 @@ export async function canI(session: Session, line: KubectlLine): Promise<void> {
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/auth/whoami.go (Run). Differs: prints YAML without `-o`.
  */
 export async function whoAmI({ client, signal, print }: Session, line: KubectlLine): Promise<void> {
+  checkFormat(line);
   const { apiVersion, kind } = await findResource(client, "selfsubjectreviews", signal);
   const path = `/apis/${apiVersion}/selfsubjectreviews`;
   const review = await client.expect({ method: "POST", path, body: { apiVersion, kind }, signal });

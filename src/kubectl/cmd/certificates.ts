@@ -3,6 +3,7 @@ import { rfc3339 } from "../../apimachinery/time.js";
 import { CSRS, objectPath } from "../../client-go/rest/paths.js";
 import { eachOf } from "../builder.js";
 import type { KubectlLine } from "../flags.js";
+import { lineError } from "../line-error.js";
 import type { Session } from "../session.js";
 
 /**
@@ -12,6 +13,9 @@ import type { Session } from "../session.js";
 export async function certificate(session: Session, line: KubectlLine): Promise<void> {
   const { client, clock, signal } = session;
   const verdict = line.verb === "certificate approve" ? "approve" : "deny";
+  if (line.words.length === 0) {
+    throw lineError(line.verb, "one or more CSRs must be specified as <name> or -f <filename>");
+  }
   await eachOf(session, line.words, async (word) => {
     const name = word.replace(/^[^/]*\//, "");
     const csr = await client.expect<KubeObject & { status?: { conditions?: readonly unknown[] } }>({

@@ -4,7 +4,8 @@ import { readIfThere, writeFileAtomic } from "../../util/files.js";
 import { readFileAtMost } from "../../util/read-at-most.js";
 import { stringify } from "../../util/yaml.js";
 import { isOn, type KubectlLine, text } from "../flags.js";
-import { objectText } from "../output.js";
+import { lineError } from "../line-error.js";
+import { checkFormat, objectText } from "../output.js";
 import type { KubectlContext, Session } from "../session.js";
 
 interface Entry {
@@ -21,11 +22,16 @@ type Document = Record<string, unknown> & { "current-context"?: string };
 export async function editConfig(context: KubectlContext, line: KubectlLine, path: string): Promise<string> {
   const [name = ""] = line.words;
   const what = line.verb.slice("config ".length);
+  if (name === "" && !isOn(line, "current")) throw lineError(line.verb, ["kubectlNeedsName", { what: line.verb }]);
   const content = (await readIfThere(path, context.signal)) ?? "";
   const document = (parseYaml(content) ?? { apiVersion: "v1", kind: "Config" }) as Document;
   const current = document["current-context"] ?? "";
   let said: string;
   if (what === "use-context") {
+    const contexts = (document["contexts"] ?? []) as Entry[];
+    if (!contexts.some((one) => one.name === name)) {
+      throw lineError(line.verb, `no context exists with the name: "${name}"`);
+    }
     document["current-context"] = name;
     said = `Switched to context "${name}".`;
   } else if (what === "set-cluster") {
@@ -74,6 +80,7 @@ async function fileField(context: KubectlContext, line: KubectlLine, name: strin
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/config/view.go (Run). Differs: `--minify` is accepted and changes nothing.
  */
 export async function viewConfig(session: Session, line: KubectlLine): Promise<void> {
+  checkFormat(line);
   const document = parseYaml((await readFileAtMost(session.kubeconfig, session.signal)).toString()) as Record<
     string,
     unknown

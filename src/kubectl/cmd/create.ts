@@ -1,7 +1,8 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { eachOf } from "../builder.js";
 import { readObjects } from "../files.js";
-import { type KubectlLine, text, texts, unknown } from "../flags.js";
+import { type KubectlLine, text, texts } from "../flags.js";
+import { lineError, NO_FILES } from "../line-error.js";
 import { nameOf, pathOf, resourceOf } from "../resources.js";
 import type { Session } from "../session.js";
 
@@ -12,7 +13,7 @@ import type { Session } from "../session.js";
 export async function create(session: Session, line: KubectlLine): Promise<void> {
   const { client, signal, context } = session;
   const files = texts(line, "filename");
-  if (files.length === 0 || line.words.length > 0) throw unknown(`create ${line.words[0] ?? ""}`.trim());
+  if (files.length === 0) throw lineError(line.verb, NO_FILES);
   const raw = text(line, "raw");
   await eachOf(session, await readObjects(context, files), async (object) => {
     if (raw === undefined) return createObject(session, object);
@@ -38,7 +39,9 @@ export async function createObject(
 /** `kubectl create namespace|configmap|quota NAME`, `create secret generic|docker-registry NAME`. */
 export async function createNamed(session: Session, line: KubectlLine): Promise<void> {
   const [name] = line.words;
-  if (name === undefined || line.words.length > 1) throw unknown(line.verb, "kubectlNeedsName");
+  if (name === undefined || line.words.length > 1) {
+    throw lineError(line.verb, `exactly one NAME is required, got ${line.words.length}`);
+  }
   const metadata = { name };
   await createObject(session, { ...GENERATORS[line.verb]?.(line), metadata } as KubeObject);
 }
@@ -50,9 +53,7 @@ type Generator = (
 /** Mirrors create_namespace.go, create_configmap.go, create_secret.go, create_secret_docker.go and create_quota.go. */
 const GENERATORS: Readonly<Record<string, Generator>> = {
   "create namespace": () => ({ apiVersion: "v1", kind: "Namespace" }),
-  "create ns": () => ({ apiVersion: "v1", kind: "Namespace" }),
   "create configmap": (line) => ({ apiVersion: "v1", kind: "ConfigMap", ...dataOf(literals(line)) }),
-  "create cm": (line) => ({ apiVersion: "v1", kind: "ConfigMap", ...dataOf(literals(line)) }),
   "create secret generic": (line) => {
     const data = literals(line).map(([key, value]): Pair => [key, base64(value)]);
     return { apiVersion: "v1", kind: "Secret", type: text(line, "type") ?? "Opaque", ...dataOf(data) };
@@ -85,7 +86,7 @@ const base64 = (value: string): string => Buffer.from(value).toString("base64");
 export function pairsOf(words: readonly string[], flag: string): readonly Pair[] {
   return words.map((word): Pair => {
     const at = word.indexOf("=");
-    if (at < 1) throw unknown(`${flag} ${word}`);
+    if (at < 1) throw lineError("", ["kubectlNeedsPair", { what: flag, word }]);
     return [word.slice(0, at), word.slice(at + 1)];
   });
 }

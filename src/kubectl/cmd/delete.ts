@@ -1,5 +1,6 @@
 import { type Info, visit } from "../builder.js";
-import { isOn, type KubectlLine, text, unknown } from "../flags.js";
+import { integerOf, isOn, type KubectlLine, text } from "../flags.js";
+import { lineError } from "../line-error.js";
 import { nameOf } from "../resources.js";
 import type { Session } from "../session.js";
 
@@ -19,14 +20,17 @@ const LOOK_AGAIN_MS = 100;
  */
 export async function remove(session: Session, line: KubectlLine): Promise<void> {
   const { client, signal } = session;
-  const propagationPolicy = PROPAGATION[text(line, "cascade") ?? "background"];
-  if (propagationPolicy === undefined) throw unknown(`--cascade ${text(line, "cascade")}`);
+  const cascade = text(line, "cascade") ?? "background";
+  const propagationPolicy = PROPAGATION[cascade];
+  if (propagationPolicy === undefined) {
+    const text = `invalid cascade value (${cascade}). Must be "background", "foreground", or "orphan"`;
+    throw lineError(line.verb, text);
+  }
   const isForced = isOn(line, "force");
   const grace = isOn(line, "now") ? "1" : (text(line, "grace-period") ?? (isForced ? "0" : undefined));
   // kubectl turns 0 without --force into 1: the API server would not wait for the kubelet.
-  const gracePeriodSeconds = grace === undefined ? undefined : Math.max(Number(grace), isForced ? 0 : 1);
-  if (gracePeriodSeconds !== undefined && !Number.isInteger(gracePeriodSeconds))
-    throw unknown(`--grace-period ${grace}`);
+  const gracePeriodSeconds =
+    grace === undefined ? undefined : Math.max(integerOf(line, "grace-period", grace), isForced ? 0 : 1);
   if (isForced && gracePeriodSeconds === 0) session.warn(FORCE_WARNING);
   const query = { propagationPolicy, gracePeriodSeconds };
   const deleted: Info[] = [];

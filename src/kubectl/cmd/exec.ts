@@ -1,5 +1,6 @@
 import { podFor } from "../attachable-pod.js";
 import { isOn, type KubectlLine, text } from "../flags.js";
+import { lineError } from "../line-error.js";
 import type { Session } from "../session.js";
 
 /**
@@ -14,8 +15,11 @@ export async function exec(session: Session, line: KubectlLine): Promise<void> {
     ...(isOn(line, "stdin") ? ["-i"] : []),
     ...(isOn(line, "tty") ? ["-t"] : []),
   ];
-  const pod = await podFor(session, line.words[0]);
+  const [word] = line.words;
+  if (word === undefined) throw lineError(line.verb, "pod, type/name or --filename must be specified");
   const command = line.rest.length > 0 ? line.rest : line.words.slice(1);
+  if (command.length === 0) throw lineError(line.verb, "you must specify at least one command for the container");
+  const pod = await podFor(session, word);
   const argv = ["exec", "-v", "0", "-n", session.namespace, ...flags, pod, "--", ...command];
   const code = await program.run(argv, "kubectl", { env, cwd, streams, random, self, signal });
   if (code === 0) return;

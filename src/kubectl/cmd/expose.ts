@@ -3,7 +3,8 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { defined } from "../../util/defined.js";
 import { visit } from "../builder.js";
-import { type KubectlLine, text, unknown } from "../flags.js";
+import { integerOf, type KubectlLine, text } from "../flags.js";
+import { lineError, unknown } from "../line-error.js";
 import type { Session } from "../session.js";
 import { createObject } from "./create.js";
 
@@ -17,8 +18,9 @@ export async function expose(session: Session, line: KubectlLine): Promise<void>
     const protocol = text(line, "protocol");
     const given = text(line, "port");
     const target = text(line, "target-port");
-    const numbers = given === undefined ? containerPorts : given.split(",").map(Number);
-    if (numbers.length === 0) throw unknown("--port", "kubectlNeedsValue");
+    const numbers =
+      given === undefined ? containerPorts : given.split(",").map((port) => integerOf(line, "port", port));
+    if (numbers.length === 0) throw lineError(line.verb, "couldn't find port via --port flag or introspection");
     const ports = numbers.map((port) => ({
       port,
       targetPort: target === undefined ? port : /^\d+$/.test(target) ? Number(target) : target,

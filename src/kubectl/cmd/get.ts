@@ -1,8 +1,9 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { objectPath } from "../../client-go/rest/paths.js";
 import { eachOf, getOne, type Named, namedBy, selectorsOf } from "../builder.js";
-import { isOn, type KubectlLine, text, unknown } from "../flags.js";
-import { objectText, type Table, tableText } from "../output.js";
+import { isOn, type KubectlLine, text } from "../flags.js";
+import { unknown } from "../line-error.js";
+import { checkFormat, objectText, type Table, tableText } from "../output.js";
 import { type KnownResource, nameOf, pathOf, refOf } from "../resources.js";
 import type { Session } from "../session.js";
 
@@ -22,6 +23,7 @@ export async function get(session: Session, line: KubectlLine): Promise<void> {
     const answer = await session.client.expect({ method: "GET", path: raw, signal: session.signal });
     return session.print(typeof answer === "string" ? answer : `${JSON.stringify(answer)}\n`);
   }
+  checkFormat(line, true);
   const all = await namedBy(session, line);
   if (isOn(line, "watch")) return eachOf(session, all, (named) => watch(session, line, named));
   const found: Found[] = [];
@@ -95,7 +97,7 @@ function printObjects(session: Session, line: KubectlLine, found: readonly Found
 /** `get --watch`: prints the existing objects, then each change, until it is interrupted. */
 async function watch(session: Session, line: KubectlLine, { known, names, namespace }: Named): Promise<void> {
   const format = text(line, "output");
-  if (format === undefined || format === "wide") throw unknown("get --watch", "kubectlNeedsOutput");
+  if (format === undefined || format === "wide") throw unknown("get --watch without -o");
   const { client, signal } = session;
   const path = pathOf(known, namespace);
   const selectors = selectorsOf(line);

@@ -2,7 +2,8 @@ import { MessageError } from "../../i18n/message-error.js";
 import { visit } from "../builder.js";
 import { readObjects } from "../files.js";
 import { isOn, type KubectlLine, text, texts } from "../flags.js";
-import { objectText } from "../output.js";
+import { lineError } from "../line-error.js";
+import { checkFormat, objectText } from "../output.js";
 import type { Session } from "../session.js";
 import { sendPatch } from "./patch.js";
 
@@ -19,7 +20,11 @@ export async function mark(session: Session, line: KubectlLine, field: "labels" 
     return at < 0 ? [word.slice(0, -1), null] : [word.slice(0, at), word.slice(at + 1)];
   });
   const words = line.words.filter((word) => !isPair(word));
+  if (words.length > 0 && pairs.length === 0) {
+    throw lineError(line.verb, `at least one ${field.slice(0, -1)} update is required`);
+  }
   const given = Object.fromEntries(pairs);
+  checkFormat(line);
   if (isOn(line, "local")) {
     const [object] = await readObjects(session.context, texts(line, "filename"));
     const metadata = { ...object?.metadata, [field]: { ...object?.metadata?.[field], ...given } };

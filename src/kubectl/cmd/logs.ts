@@ -1,18 +1,24 @@
 import { objectPath, PODS } from "../../client-go/rest/paths.js";
 import { podFor } from "../attachable-pod.js";
 import { isOn, type KubectlLine, text } from "../flags.js";
+import { lineError } from "../line-error.js";
 import type { Session } from "../session.js";
+
+const NO_POD = `expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.
+POD or TYPE/NAME is a required argument for the logs command`;
 
 /**
  * `logs POD [-c CONTAINER] [--tail N] [--previous]`.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/logs/logs.go (RunLogs). Differs: it does not follow.
  */
 export async function logs(session: Session, line: KubectlLine): Promise<void> {
+  const [word] = line.words;
+  if (word === undefined) throw lineError(line.verb, NO_POD);
   const query = {
     container: text(line, "container"),
     tailLines: text(line, "tail"),
     previous: isOn(line, "previous") ? true : undefined,
   };
-  const path = objectPath({ ...PODS, namespace: session.namespace }, await podFor(session, line.words[0]), "log");
+  const path = objectPath({ ...PODS, namespace: session.namespace }, await podFor(session, word), "log");
   session.print(String(await session.client.expect({ method: "GET", path, query, signal: session.signal })));
 }

@@ -4,7 +4,8 @@ import { parseYaml } from "../../apimachinery/yaml.js";
 import type { PatchType } from "../../client-go/rest/client.js";
 import { type Info, visit } from "../builder.js";
 import { readDocument } from "../files.js";
-import { type KubectlLine, text, unknown } from "../flags.js";
+import { type KubectlLine, text } from "../flags.js";
+import { lineError } from "../line-error.js";
 import { nameOf } from "../resources.js";
 import type { Session } from "../session.js";
 
@@ -22,8 +23,12 @@ export async function patch(session: Session, line: KubectlLine): Promise<void> 
   const contentType = TYPES[text(line, "type") ?? "strategic"];
   const file = text(line, "patch-file");
   const given = text(line, "patch");
-  if (contentType === undefined) throw unknown(`--type ${text(line, "type")}`);
-  if (given === undefined && file === undefined) throw unknown("--patch, --patch-file", "kubectlNeedsValue");
+  if (contentType === undefined) {
+    throw lineError(line.verb, `--type must be one of [json merge strategic], not "${text(line, "type")}"`);
+  }
+  if (given === undefined && file === undefined) {
+    throw lineError(line.verb, "must specify --patch or --patch-file containing the contents of the patch");
+  }
   const body = file === undefined ? parseYaml(given ?? "") : await readDocument(session.context, file);
   const subresource = text(line, "subresource");
   await visit(session, line, line.words, async (info) => {

@@ -2,6 +2,7 @@ import { objectPath } from "../../client-go/rest/paths.js";
 import { eachOf } from "../builder.js";
 import { readObjects } from "../files.js";
 import { type KubectlLine, texts } from "../flags.js";
+import { lineError, NO_FILES } from "../line-error.js";
 import { nameOf, refOf, resourceOf } from "../resources.js";
 import type { Session } from "../session.js";
 
@@ -11,7 +12,9 @@ import type { Session } from "../session.js";
  */
 export async function replace(session: Session, line: KubectlLine): Promise<void> {
   const { client, signal, context } = session;
-  await eachOf(session, await readObjects(context, texts(line, "filename")), async (object) => {
+  const files = texts(line, "filename");
+  if (files.length === 0) throw lineError(line.verb, NO_FILES);
+  await eachOf(session, await readObjects(context, files), async (object) => {
     const known = await resourceOf(client, object, signal);
     const name = object.metadata?.name ?? "";
     const path = objectPath(refOf(known, object.metadata?.namespace ?? session.namespace), name);

@@ -3,7 +3,8 @@ import { rfc3339 } from "../../apimachinery/time.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { MessageError } from "../../i18n/message-error.js";
 import { type Info, visit } from "../builder.js";
-import { type KubectlLine, text, unknown } from "../flags.js";
+import { type KubectlLine, text } from "../flags.js";
+import { unknown } from "../line-error.js";
 import { replicaSetsOf, revisionOf } from "../replica-sets.js";
 import { nameOf } from "../resources.js";
 import type { Session } from "../session.js";
@@ -55,7 +56,10 @@ function statusOf({ metadata, spec, status }: Deployment): { readonly message: s
   }
   const progressing = status?.conditions?.find(({ type }) => type === "Progressing");
   if (progressing?.reason === "ProgressDeadlineExceeded") {
-    throw new MessageError("FAILED", { verbatim: `deployment ${name} exceeded its progress deadline` }, ["seeAbove"]);
+    throw new MessageError("FAILED", { verbatim: `deployment ${name} exceeded its progress deadline` }, [
+      "kubectlDescribeHint",
+      { what: `deployment ${metadata.name}` },
+    ]);
   }
   const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status ?? {};
   const waiting = (why: string) => ({
@@ -103,7 +107,10 @@ export async function rolloutUndo(session: Session, line: KubectlLine): Promise<
         wanted === 0
           ? `no rollout history found for deployment ${JSON.stringify(info.name)}`
           : `unable to find specified revision ${wanted} in history`;
-      throw new MessageError("FAILED", { verbatim: problem }, ["seeAbove"]);
+      throw new MessageError("FAILED", { verbatim: problem }, [
+        "kubectlHistoryHint",
+        { what: `deployment/${info.name}` },
+      ]);
     }
     const { "pod-template-hash": _, ...labels } = set.spec?.template?.metadata?.labels ?? {};
     const template = { ...set.spec?.template, metadata: { ...set.spec?.template?.metadata, labels } };

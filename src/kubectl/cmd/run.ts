@@ -3,7 +3,8 @@ import { applyStrategicMergePatch } from "../../apimachinery/patch/strategic-mer
 import { parseYaml } from "../../apimachinery/yaml.js";
 import { defined } from "../../util/defined.js";
 import { isRecord } from "../../util/records.js";
-import { type KubectlLine, text, texts, unknown } from "../flags.js";
+import { type KubectlLine, text, texts } from "../flags.js";
+import { lineError } from "../line-error.js";
 import type { Session } from "../session.js";
 import { createObject, pairsOf } from "./create.js";
 
@@ -15,7 +16,8 @@ import { createObject, pairsOf } from "./create.js";
 export async function run(session: Session, line: KubectlLine): Promise<void> {
   const [name] = line.words;
   const image = text(line, "image");
-  if (image === undefined || name === undefined) throw unknown("run", "kubectlRunNeeds");
+  if (image === undefined) throw lineError(line.verb, 'required flag(s) "image" not set');
+  if (name === undefined) throw lineError(line.verb, "NAME is required for run");
   const env = pairsOf(texts(line, "env"), "--env").map(([name, value]) => ({ name, value }));
   const container = {
     name,
@@ -31,7 +33,7 @@ export async function run(session: Session, line: KubectlLine): Promise<void> {
     spec: { containers: [container], restartPolicy: text(line, "restart") ?? "Always" },
   };
   const overrides = parseYaml(text(line, "overrides") ?? "{}");
-  if (!isRecord(overrides)) throw unknown("--overrides", "kubectlNeedsValue");
+  if (!isRecord(overrides)) throw lineError(line.verb, ["kubectlNeedsObject", { what: "--overrides" }]);
   const body = applyStrategicMergePatch(pod, overrides, "Pod") as unknown as KubeObject;
   await createObject(session, body, { fieldManager: "kubectl-run" });
 }

@@ -4,8 +4,9 @@ import { threeWayMergePatch } from "../../apimachinery/patch/three-way-merge-pat
 import { typeNameOf } from "../../apimachinery/scheme/scheme.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { MessageError } from "../../i18n/message-error.js";
-import { visit } from "../builder.js";
-import { type KubectlLine, text, unknown } from "../flags.js";
+import { namedBy, visit } from "../builder.js";
+import { type KubectlLine, text } from "../flags.js";
+import { lineError, unknown } from "../line-error.js";
 import type { Session } from "../session.js";
 import { pairsOf } from "./create.js";
 import { sendPatch } from "./patch.js";
@@ -13,16 +14,23 @@ import { sendPatch } from "./patch.js";
 type PodSpec = Wire<V1PodSpec>;
 type Container = Wire<V1Container>;
 
+const NO_IMAGE = "at least one image update is required";
+/** kubectl prints nothing then. */
+const NO_ENV = "at least one environment variable must be provided";
+const NO_AMOUNT = "you must specify an update to requests or limits (in the form of --requests/--limits)";
+
 /**
  * `kubectl set image deployment/web main=nginx:1.25`; `*` is every container.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/set/set_image.go (Run).
  */
 export async function setImage(session: Session, line: KubectlLine): Promise<void> {
   const images = new Map(pairsOf(line.words.filter(isPair), "set image"));
-  await setInTemplate(session, line, "image updated", (spec) => {
+  await setInTemplate(session, line, "image updated", images.size > 0 || NO_IMAGE, (spec) => {
     const all = [...spec.containers, ...(spec.initContainers ?? [])];
     const missing = [...images.keys()].find((name) => name !== "*" && !all.some((one) => one.name === name));
-    if (missing !== undefined) throw failed(`unable to find container named "${missing}"`);
+    if (missing !== undefined) {
+      throw failed(`unable to find container named "${missing}"`, all);
+    }
     const changed = (one: Container): Container => {
       const image = images.get(one.name) ?? images.get("*");
       return image === undefined ? one : { ...one, image };
@@ -43,7 +51,8 @@ export async function setImage(session: Session, line: KubectlLine): Promise<voi
 export async function setEnv(session: Session, line: KubectlLine): Promise<void> {
   const removed = line.words.filter((word) => word.endsWith("-")).map((word) => word.slice(0, -1));
   const given = pairsOf(line.words.filter(isPair), "set env").map(([name, value]) => ({ name, value }));
-  await setInContainers(session, line, "env updated", (container) => {
+  const isGiven = removed.length + given.length > 0;
+  await setInContainers(session, line, "env updated", isGiven || NO_ENV, (container) => {
     const before: readonly Wire<V1EnvVar>[] = container.env ?? [];
     const kept = before.filter(({ name }) => !removed.includes(name));
     const added = given.filter(({ name }) => !kept.some((one) => one.name === name));
@@ -59,7 +68,8 @@ export async function setResources(session: Session, line: KubectlLine): Promise
   const amounts = (flag: "limits" | "requests") =>
     Object.fromEntries(pairsOf(text(line, flag)?.split(",") ?? [], `--${flag}`));
   const [limits, requests] = [amounts("limits"), amounts("requests")];
-  await setInContainers(session, line, "resource requirements updated", (container) => {
+  const isGiven = Object.keys({ ...limits, ...requests }).length > 0;
+  await setInContainers(session, line, "resource requirements updated", isGiven || NO_AMOUNT, (container) => {
     const { resources } = container;
     const merged = {
       ...resources,
@@ -75,10 +85,12 @@ export async function setResources(session: Session, line: KubectlLine): Promise
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/set/set_selector.go (RunSelector).
  */
 export async function setSelector(session: Session, line: KubectlLine): Promise<void> {
-  const selector = Object.fromEntries(pairsOf((line.words.at(-1) ?? "").split(","), "set selector"));
+  const last = line.words.at(-1) ?? "";
+  if (!isPair(last)) throw lineError(line.verb, "one selector is required");
+  const selector = Object.fromEntries(pairsOf(last.split(","), "set selector"));
   const body = [{ op: "add", path: "/spec/selector", value: selector }];
   await visit(session, line, line.words.slice(0, -1), async (info) => {
-    if (info.known.kind !== "Service") throw unknown(`set selector ${info.known.resource}`);
+    if (info.known.kind !== "Service") throw lineError(line.verb, "setting a selector is only supported for Services");
     await sendPatch(session, line, info, body, "application/json-patch+json", () => "selector updated");
   });
 }
@@ -88,28 +100,33 @@ function setInContainers(
   session: Session,
   line: KubectlLine,
   done: string,
+  update: true | string,
   change: (container: Container) => Container,
 ): Promise<void> {
   const wanted = text(line, "containers") ?? "*";
-  return setInTemplate(session, line, done, (spec) => {
+  return setInTemplate(session, line, done, update, (spec) => {
     const isMeant = ({ name }: Container) => wanted === "*" || name === wanted;
-    if (!spec.containers.some(isMeant)) throw failed(`no containers match ${wanted}`);
+    if (!spec.containers.some(isMeant)) throw failed(`no containers match ${wanted}`, spec.containers);
     return { ...spec, containers: spec.containers.map((one) => (isMeant(one) ? change(one) : one)) };
   });
 }
 
 /**
  * Changes the pod, or the pod's template, of each object of the line, and sends the difference.
+ * @param update true, or what the line lacks
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/set/helper.go (CalculatePatches) and UpdatePodSpecForObject.
  */
 async function setInTemplate(
   session: Session,
   line: KubectlLine,
   done: string,
+  update: true | string,
   change: (spec: PodSpec) => PodSpec,
 ): Promise<void> {
   // What it sets comes after the objects: NAME=VALUE, NAME-.
   const words = line.words.filter((word) => !isPair(word) && !word.endsWith("-"));
+  // What is wrong with the resources is reported first, as kubectl does.
+  if (update !== true && (await namedBy(session, line, words)).length > 0) throw lineError(line.verb, update);
   await visit(session, line, words, async (info) => {
     const current = info.object;
     const modified = withPodSpec(current, change);
@@ -131,6 +148,7 @@ function withPodSpec(object: KubeObject, change: (spec: PodSpec) => PodSpec): Ku
   return { ...object, spec: { ...spec, template: { ...spec.template, spec: change(spec.template.spec) } } };
 }
 
-function failed(problem: string): MessageError {
-  return new MessageError("FAILED", { verbatim: problem }, ["seeAbove"]);
+function failed(problem: string, containers: readonly Container[]): MessageError {
+  const names = containers.map(({ name }) => name).join(", ");
+  return new MessageError("FAILED", { verbatim: problem }, ["itHas", { names }]);
 }

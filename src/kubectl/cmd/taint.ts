@@ -3,7 +3,8 @@ import type { Wire } from "../../apimachinery/wire.js";
 import { MessageError } from "../../i18n/message-error.js";
 import { defined } from "../../util/defined.js";
 import { visit } from "../builder.js";
-import { isOn, type KubectlLine, unknown } from "../flags.js";
+import { isOn, type KubectlLine } from "../flags.js";
+import { lineError } from "../line-error.js";
 import type { Session } from "../session.js";
 import { sendPatch } from "./patch.js";
 
@@ -25,6 +26,7 @@ export async function taint(session: Session, line: KubectlLine): Promise<void> 
   const specs = line.words.filter(isSpec).map(parseTaint);
   const words = line.words.filter((word) => !isSpec(word));
   const removals = specs.filter(({ removes }) => removes).length;
+  if (line.words.length > 0 && specs.length === 0) throw lineError(line.verb, "at least one taint update is required");
   const done = removals === 0 ? "tainted" : removals === specs.length ? "untainted" : "modified";
   await visit(session, line, words, async (info) => {
     const before = (info.object as Wire<V1Node>).spec?.taints ?? [];
@@ -36,7 +38,8 @@ export async function taint(session: Session, line: KubectlLine): Promise<void> 
 function parseTaint(spec: string): TaintSpec {
   const match = /^([^=:]+?)(?:=([^:]*?))?(?::(\w+))?(-)?$/.exec(spec);
   const [, key = "", value, effect, dash] = match ?? [];
-  if (match === null || (dash === undefined && effect === undefined)) throw unknown(spec, "kubectlTaintUnknown");
+  if (match === null || (dash === undefined && effect === undefined))
+    throw lineError("taint", ["kubectlTaintUnknown", { what: spec }]);
   return { key, effect, removes: dash !== undefined, ...defined({ value }) };
 }
 

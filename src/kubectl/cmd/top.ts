@@ -83,7 +83,7 @@ async function metricsOf(session: Session, line: KubectlLine, path: string): Pro
   const query = { labelSelector: text(line, "selector") };
   const { items } = await client.expect<{ items: readonly Metrics[] }>({ method: "GET", path, query, signal });
   if (items.length === 0 && line.verb.startsWith("top no")) {
-    throw new MessageError("FAILED", { verbatim: "metrics not available yet" }, ["seeAbove"]);
+    throw new MessageError("FAILED", { verbatim: "metrics not available yet" }, ["kubectlTryAgainHint"]);
   }
   return [...items].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
