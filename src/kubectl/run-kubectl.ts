@@ -10,6 +10,7 @@ import { defined } from "../util/defined.js";
 import { editConfig } from "./cmd/config.js";
 import { reportRefusal } from "./errors.js";
 import { parseLine, text } from "./flags.js";
+import { helpOf } from "./help.js";
 import { requestLines } from "./request-lines.js";
 import type { KubectlContext, Session } from "./session.js";
 import { VERBS } from "./verbs.js";
@@ -33,6 +34,8 @@ export async function runKubectl(context: KubectlContext, argv: readonly string[
 }
 
 async function runLine(context: KubectlContext, argv: readonly string[]): Promise<void> {
+  const help = helpOf(argv, sayIn(languageOf(context.env)));
+  if (help !== undefined) return void context.streams.stdout.write(help);
   const line = parseLine(argv, FLAGS);
   const verb = VERBS[line.verb]?.run;
   const named = text(line, "kubeconfig");

@@ -60,7 +60,7 @@ function shownFlag({ name, short }: Flag): string {
 }
 
 /** An error with the most similar word as its hint. @param verb whose `--help` is the hint if there is none */
-export function withNearest(verb: string, text: string, names: readonly string[], word: string): MessageError {
+function withNearest(verb: string, text: string, names: readonly string[], word: string): MessageError {
   const like = similar(names, word);
   return like === undefined ? lineError(verb, text) : lineError(verb, text, ["kubectlDidYouMean", { nearest: like }]);
 }
