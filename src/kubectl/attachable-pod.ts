@@ -11,12 +11,14 @@ import type { Session } from "./session.js";
  * The pod that `web`, `pod/web` or `deployment/web` names: of a workload, one that runs, the oldest first.
  * Mirrors staging/src/k8s.io/kubectl/pkg/polymorphichelpers/attachablepodforobject.go, and ActivePods of the controllers.
  */
-export async function podFor(session: Session, word: string): Promise<string> {
+export async function podFor(session: Session, word: string): Promise<Wire<V1Pod>> {
   const { client, namespace, signal } = session;
   const [kind = "", name] = word.split("/");
-  if (name === undefined) return word;
+  const get = (name: string) =>
+    client.expect<Wire<V1Pod>>({ method: "GET", path: objectPath({ ...PODS, namespace }, name), signal });
+  if (name === undefined) return get(word);
   const known = await findResource(client, kind, signal);
-  if (known.kind === "Pod") return name;
+  if (known.kind === "Pod") return get(name);
   const path = objectPath(refOf(known, namespace), name);
   const { spec } = await client.expect<{ spec?: { selector?: Wire<V1LabelSelector> } }>({
     method: "GET",
@@ -36,7 +38,7 @@ export async function podFor(session: Session, word: string): Promise<string> {
     status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;
   const active = pods.items.filter(isActive);
   const chosen = active.find(isReady) ?? active[0];
-  if (chosen !== undefined) return chosen.metadata.name ?? "";
+  if (chosen !== undefined) return chosen;
   throw new MessageError("FAILED", { verbatim: `no pods found for ${word}` }, [
     "kubectlDescribeHint",
     { what: word.replace("/", " ") },

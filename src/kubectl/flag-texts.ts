@@ -58,6 +58,7 @@ export const FLAG_TEXTS: Readonly<Record<string, string>> = {
   subresource: "status, or scale",
   tail: "so many lines from the end",
   "target-port": "port of the pods",
+  timeout: "how long to wait, such as 30s; 0: for ever",
   "to-revision": "revision to return to; default: the last one",
   token: "bearer token for the API server",
   tty: "run the command in a terminal",

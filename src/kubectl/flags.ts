@@ -1,3 +1,5 @@
+import { parseGoDuration } from "../apimachinery/time.js";
+import { messageOf } from "../util/errors.js";
 import { type Flag, type FlagNotation, flagsOf, GLOBAL_FLAGS } from "./flag-notation.js";
 import { lineError } from "./line-error.js";
 import { isGroup, unknownFlag, unknownVerb } from "./unknown-words.js";
@@ -115,6 +117,15 @@ export function integerOf({ verb }: KubectlLine, flag: string, value: string): n
     verb,
     `invalid argument ${text} for "--${flag}" flag: strconv.ParseInt: parsing ${text}: invalid syntax`,
   );
+}
+
+/** The value of a flag as a duration, in ms. @throws LabError FAILED, as Go's pflag reports it */
+export function durationOf({ verb }: KubectlLine, flag: string, value: string): number {
+  try {
+    return parseGoDuration(value);
+  } catch (error) {
+    throw lineError(verb, `invalid argument ${JSON.stringify(value)} for "--${flag}" flag: ${messageOf(error)}`);
+  }
 }
 
 /** Every value of a flag. */

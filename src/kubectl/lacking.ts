@@ -65,7 +65,7 @@ export const LACKING_FLAGS: Readonly<Record<string, FlagNotation>> = {
   "set env": `${SETS} env|e= from= keys= list overwrite prefix= resolve`,
   "set resources": SETS,
   "set selector": `${SETS} all filename|f= resource-version=`,
-  "rollout status": `${FOLDERS} revision= timeout=`,
+  "rollout status": `${FOLDERS} revision=`,
   "rollout history": `${TEMPLATES} ${FOLDERS} output|o= revision=`,
   "rollout undo": `${TEMPLATES} ${FOLDERS} dry-run= output|o=`,
   "rollout restart": `${WRITES} ${FOLDERS}`,

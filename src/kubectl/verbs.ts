@@ -190,7 +190,7 @@ export const VERBS: Readonly<Record<string, VerbRow>> = {
   "rollout status": {
     about: "Show the status of the rollout",
     args: OBJECT,
-    flags: `${SELECT} watch|w`,
+    flags: `${SELECT} watch|w timeout=`,
     run: rolloutStatus,
   },
   "rollout history": {

@@ -256,6 +256,8 @@ describe("the built-in kubectl on a cluster", () => {
     ["apply --server-side --field-manager=b --force-conflicts -f rival.yaml", 0, /serverside-applied/],
     ["get configmaps --show-labels", 0, /^NAME +DATA +AGE +LABELS\n[\s\S]*map +1 +\w+ +<none>\n/],
     ["delete configmaps --field-selector metadata.name=map", 0, /^configmap "map" deleted\n$/],
+    ["rollout status deployment/web --timeout=5", 1, /for "--timeout" flag: time: missing unit in duration "5"\n/],
+    ["logs deployment/web --tail=many", 1, /for "--tail" flag: strconv.ParseInt: parsing "many": invalid syntax\n/],
     ["set env deployment/web", 1, /at least one environment variable must be provided/],
     ["set image deployment/web nobody=nginx", 1, /unable to find container named "nobody"\nIt has: main\.\n$/],
     [

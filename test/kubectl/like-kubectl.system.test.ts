@@ -81,6 +81,9 @@ const LINES = [
   "get pods none nothing",
   "get deployment web none --ignore-not-found -o name",
   "rollout status deployment/web",
+  "logs deployment/web",
+  "logs deployment/web -c main",
+  "logs deployment/web -c none",
   "get deployments,services web",
   "describe deployment web",
   "describe replicaset -l app=web",
@@ -206,6 +209,8 @@ const LINES = [
   "expose deployment web",
   "certificate approve",
   "auth can-i get",
+  'patch deployment web -p \'{"spec":{"template":{"spec":{"nodeName":"nowhere"}}}}\'',
+  "rollout status deployment/web --timeout=0.3s",
   "delete deployment web --cascade=orphan",
   "delete services --all --wait=false",
 ];

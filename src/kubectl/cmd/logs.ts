@@ -1,6 +1,7 @@
 import { objectPath, PODS } from "../../client-go/rest/paths.js";
 import { podFor } from "../attachable-pod.js";
-import { isOn, type KubectlLine, text } from "../flags.js";
+import { containerOf } from "../default-container.js";
+import { integerOf, isOn, type KubectlLine, text } from "../flags.js";
 import { lineError } from "../line-error.js";
 import type { Session } from "../session.js";
 
@@ -14,11 +15,14 @@ POD or TYPE/NAME is a required argument for the logs command`;
 export async function logs(session: Session, line: KubectlLine): Promise<void> {
   const [word] = line.words;
   if (word === undefined) throw lineError(line.verb, NO_POD);
+  const lines = integerOf(line, "tail", text(line, "tail") ?? "-1");
+  const pod = await podFor(session, word);
   const query = {
-    container: text(line, "container"),
-    tailLines: text(line, "tail"),
+    container: containerOf(session, pod, text(line, "container")),
+    // All lines by default, which is -1.
+    tailLines: lines < 0 ? undefined : lines,
     previous: isOn(line, "previous") ? true : undefined,
   };
-  const path = objectPath({ ...PODS, namespace: session.namespace }, await podFor(session, word), "log");
+  const path = objectPath({ ...PODS, namespace: session.namespace }, pod.metadata.name ?? "", "log");
   session.print(String(await session.client.expect({ method: "GET", path, query, signal: session.signal })));
 }

@@ -1,9 +1,9 @@
 import type { V1Deployment } from "@kubernetes/client-node";
 import { rfc3339 } from "../../apimachinery/time.js";
 import type { Wire } from "../../apimachinery/wire.js";
-import { MessageError } from "../../i18n/message-error.js";
+import { type Message, MessageError } from "../../i18n/message-error.js";
 import { type Info, visit } from "../builder.js";
-import { type KubectlLine, text } from "../flags.js";
+import { durationOf, type KubectlLine, text } from "../flags.js";
 import { unknown } from "../line-error.js";
 import { replicaSetsOf, revisionOf } from "../replica-sets.js";
 import { nameOf } from "../resources.js";
@@ -28,19 +28,26 @@ async function visitDeployments(
 }
 
 /**
- * `kubectl rollout status`: prints what it waits for, until all replicas are updated and available.
+ * `kubectl rollout status [--timeout 30s]`: prints what it waits for, until all replicas are updated and available.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/rollout/rollout_status.go (Run).
  */
 export async function rolloutStatus(session: Session, line: KubectlLine): Promise<void> {
   const { client, clock, signal } = session;
-  await visitDeployments(session, line, async ({ path }, first) => {
+  const timeoutMs = durationOf(line, "timeout", text(line, "timeout") ?? "0");
+  const untilMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : clock.now() + timeoutMs;
+  await visitDeployments(session, line, async ({ path, name }, first) => {
     let before: string | undefined;
     for (let deployment = first; ; deployment = await client.expect({ method: "GET", path, signal })) {
       const { message, isDone } = statusOf(deployment);
       if (message !== before) session.print(`${message}\n`);
       if (isDone || text(line, "watch") === "false") return;
       before = message;
-      await clock.sleep(LOOK_AGAIN_MS, signal);
+      const leftMs = untilMs - clock.now();
+      if (leftMs <= 0) {
+        const hint: Message = ["kubectlDescribeHint", { what: `deployment ${name}` }];
+        throw new MessageError("FAILED", { verbatim: "timed out waiting for the condition" }, hint);
+      }
+      await clock.sleep(Math.min(LOOK_AGAIN_MS, leftMs), signal);
     }
   });
 }
