@@ -1,14 +1,16 @@
 import type { KubeObject } from "../apimachinery/api/meta.js";
 import { goFormat } from "../apimachinery/scheme/go-text.js";
 import { stringify } from "../util/yaml.js";
-import { type KubectlLine, text } from "./flags.js";
+import { isOn, type KubectlLine, text } from "./flags.js";
 import { executeJsonPath, findValues } from "./jsonpath.js";
 import { lineError, unknown } from "./line-error.js";
+import type { KnownResource } from "./resources.js";
 import { alignTabs, TABLE_TABS } from "./tab-writer.js";
 
 /** The server's response to `as=Table`. */
 export interface Table {
   readonly columnDefinitions: readonly { readonly name: string; readonly priority: number }[];
+  readonly metadata?: { readonly resourceVersion?: string };
   readonly rows: readonly { readonly cells: readonly unknown[]; readonly object?: KubeObject }[];
 }
 
@@ -23,8 +25,23 @@ export interface TableOptions {
   readonly prefix?: string;
 }
 
-/** Formats a table. Mirrors k8s.io/cli-runtime/pkg/printers/tableprinter.go (printTable). */
-export function tableText({ columnDefinitions, rows }: Table, options: TableOptions): string {
+/** Whether a line asks for a table, which the server makes. */
+export function isTable(line: KubectlLine): boolean {
+  return [undefined, "wide"].includes(text(line, "output"));
+}
+
+/** How a line's flags want a table of this kind. */
+export function tableOptions(line: KubectlLine, { isNamespaced }: Pick<KnownResource, "isNamespaced">): TableOptions {
+  return {
+    wide: text(line, "output") === "wide",
+    headers: !isOn(line, "no-headers"),
+    labels: isOn(line, "show-labels"),
+    namespaces: isNamespaced && isOn(line, "all-namespaces"),
+  };
+}
+
+/** The rows of a table, with tabs between their cells. Mirrors k8s.io/cli-runtime/pkg/printers/tableprinter.go (printTable). */
+export function tableRows({ columnDefinitions, rows }: Table, options: TableOptions): readonly string[] {
   const { wide = false, headers = true, namespaces = false, labels = false, prefix = "" } = options;
   const shown = columnDefinitions.flatMap(({ priority }, i) => (priority === 0 || wide ? [i] : []));
   const line = (namespace: string, cell: (column: number) => string, last: string) =>
@@ -34,7 +51,7 @@ export function tableText({ columnDefinitions, rows }: Table, options: TableOpti
     return line(object?.metadata?.namespace ?? "", name, labelsText(object?.metadata?.labels));
   });
   const head = line("NAMESPACE", (i) => columnDefinitions[i]?.name.toUpperCase() ?? "", "LABELS");
-  return rowsText(headers ? [head, ...lines] : lines);
+  return headers ? [head, ...lines] : lines;
 }
 
 /** Formats rows whose cells are separated by tabs. */

@@ -11,6 +11,31 @@ export const TABLE_TABS: TabOptions = { minWidth: 6, padding: 3 };
 export const DESCRIBE_TABS: TabOptions = { minWidth: 0, padding: 2 };
 
 /**
+ * Aligns rows that come one after the other: a column is as wide as the longest cell so far.
+ * Mirrors RememberWidths of github.com/liggitt/tabwriter, which `get --watch` prints with.
+ */
+export class GrowingColumns {
+  readonly #widths: number[] = [];
+
+  align(row: string): string {
+    const cells = row.split("\t");
+    const last = cells.pop() ?? "";
+    const padded = cells.map((cell, i) => {
+      const width = Math.max(this.#widths[i] ?? TABLE_TABS.minWidth, cell.length + TABLE_TABS.padding);
+      this.#widths[i] = width;
+      return cell.padEnd(width);
+    });
+    return padded.join("") + last;
+  }
+
+  /** Several rows, which are aligned with one another too. */
+  alignAll(rows: readonly string[]): string {
+    for (const row of rows) this.align(row);
+    return rows.map((row) => `${this.align(row)}\n`).join("");
+  }
+}
+
+/**
  * Replaces tabs by spaces: a column is a block of consecutive lines that have a tab after this cell.
  * Mirrors Go's text/tabwriter (format), without flags.
  */

@@ -11,6 +11,7 @@ import { executeJsonPath } from "../../src/kubectl/jsonpath.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
+import { untilTrue } from "../support/fake-clock.js";
 import { runInProcess } from "../support/run-cli.js";
 
 const object = {
@@ -282,5 +283,49 @@ describe("the built-in kubectl on a cluster", () => {
       assert.match(stdout + stderr, printed, line);
     }
     assert.match(readFileSync(join(root, "new.conf"), "utf8"), /current-context: lab/);
+  });
+
+  test("get --watch prints the table, and a row for each change", async () => {
+    const stop = new AbortController();
+    const options = { env: { KUBECONFIG: kubeconfig }, cwd: root, signal: stop.signal };
+    let printed = "";
+    const onStdout = (text: string) => {
+      printed = text;
+    };
+    const argv = ["learn", "kubectl", "--", "get", "configmaps", "-l", "kind=watched", "-w"];
+    await kubectl("create configmap first");
+    await kubectl("label configmap first kind=watched");
+    const watching = runInProcess(argv, { ...options, onStdout });
+    await untilTrue(() => printed.includes("first"));
+    await kubectl("create configmap second-and-longer --from-literal=a=b");
+    await kubectl("label configmap second-and-longer kind=watched");
+    await kubectl("delete configmap first");
+    await untilTrue(() => printed.split("\n").length > 4);
+    stop.abort();
+    await watching;
+    const rows = [
+      "NAME    DATA   AGE",
+      "first   0      AGE",
+      "second-and-longer   1      AGE",
+      "first               0      AGE",
+    ];
+    assert.deepEqual(
+      printed
+        .replace(/\b\d+s$/gm, "AGE")
+        .trimEnd()
+        .split("\n"),
+      rows,
+    );
+  });
+
+  const unwatchable: readonly (readonly [string, RegExp])[] = [
+    ["get configmaps,secrets -w", /you may only specify a single resource type/],
+    ["get configmaps a b -w", /watch is only supported on individual resources and resource collections/],
+    ["get configmap none -w", /configmaps "none" not found/],
+  ];
+  test.each(unwatchable)("%s is refused", async (line, message) => {
+    const { code, stderr } = await kubectl(line);
+    assert.equal(code, 1);
+    assert.match(stderr, message);
   });
 });

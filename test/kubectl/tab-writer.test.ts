@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { alignTabs, DESCRIBE_TABS, TABLE_TABS } from "../../src/kubectl/tab-writer.js";
+import { alignTabs, DESCRIBE_TABS, GrowingColumns, TABLE_TABS } from "../../src/kubectl/tab-writer.js";
 
 /** Go's text/tabwriter prints the same. */
 const table: readonly (readonly [string, string, typeof TABLE_TABS, string])[] = [
@@ -13,4 +13,12 @@ const table: readonly (readonly [string, string, typeof TABLE_TABS, string])[] =
 
 test.each(table)("tabs: %s", (_, text, options, aligned) => {
   assert.equal(alignTabs(text, options), aligned);
+});
+
+test("columns of rows that come later keep their widths, and grow", () => {
+  const columns = new GrowingColumns();
+  assert.equal(columns.alignAll(["A\tB\tC", "long\tb\tc"]), "A      B     C\nlong   b     c\n");
+  assert.equal(columns.alignAll(["a\tb\tc"]), "a      b     c\n");
+  assert.equal(columns.alignAll(["much longer\tb\tc"]), "much longer   b     c\n");
+  assert.equal(columns.alignAll(["a\tb\tc"]), "a             b     c\n");
 });

@@ -2,10 +2,10 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { objectPath } from "../../client-go/rest/paths.js";
 import { eachOf, getOne, type Named, namedBy, selectorsOf } from "../builder.js";
 import { isOn, type KubectlLine, text } from "../flags.js";
-import { unknown } from "../line-error.js";
-import { checkFormat, objectText, type Table, tableText } from "../output.js";
+import { checkFormat, isTable, objectText, rowsText, type Table, tableOptions, tableRows } from "../output.js";
 import { type KnownResource, nameOf, pathOf, refOf } from "../resources.js";
 import type { Session } from "../session.js";
+import { watch } from "./watch.js";
 
 /** What was found of one kind: tables or objects, one per name or list. */
 interface Found {
@@ -25,7 +25,7 @@ export async function get(session: Session, line: KubectlLine): Promise<void> {
   }
   checkFormat(line, true);
   const all = await namedBy(session, line);
-  if (isOn(line, "watch")) return eachOf(session, all, (named) => watch(session, line, named));
+  if (isOn(line, "watch")) return watch(session, line, all);
   const found: Found[] = [];
   try {
     await eachOf(session, all, (named) => fetch(session, line, named, found));
@@ -33,10 +33,6 @@ export async function get(session: Session, line: KubectlLine): Promise<void> {
     if (isTable(line)) printTables(session, line, found);
     else if (found.length > 0) printObjects(session, line, found);
   }
-}
-
-function isTable(line: KubectlLine): boolean {
-  return [undefined, "wide"].includes(text(line, "output"));
 }
 
 async function fetch(session: Session, line: KubectlLine, named: Named, found: Found[]): Promise<void> {
@@ -68,13 +64,7 @@ function printTables(session: Session, line: KubectlLine, found: readonly Found[
     session.warn(isNamespaced ? `No resources found in ${session.namespace} namespace.` : "No resources found");
   }
   const texts = tables.map(({ known, table }) =>
-    tableText(table, {
-      wide: text(line, "output") === "wide",
-      headers: !isOn(line, "no-headers"),
-      labels: isOn(line, "show-labels"),
-      namespaces: known.isNamespaced && isAll,
-      prefix: found.length > 1 ? nameOf(known, "") : "",
-    }),
+    rowsText(tableRows(table, { ...tableOptions(line, known), prefix: found.length > 1 ? nameOf(known, "") : "" })),
   );
   session.print(texts.join("\n"));
 }
@@ -92,19 +82,4 @@ function printObjects(session: Session, line: KubectlLine, found: readonly Found
     : { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items: found.flatMap(itemsOf) };
   const names = found.flatMap((one) => itemsOf(one).map(({ metadata }) => nameOf(one.known, metadata.name ?? "")));
   session.print(objectText(value, text(line, "output") ?? "", names));
-}
-
-/** `get --watch`: prints the existing objects, then each change, until it is interrupted. */
-async function watch(session: Session, line: KubectlLine, { known, names, namespace }: Named): Promise<void> {
-  const format = text(line, "output");
-  if (format === undefined || format === "wide") throw unknown("get --watch without -o");
-  const { client, signal } = session;
-  const path = pathOf(known, namespace);
-  const selectors = selectorsOf(line);
-  const query = names.length === 0 ? selectors : { ...selectors, fieldSelector: `metadata.name=${names[0]}` };
-  // Without a resourceVersion, a watch starts with the existing objects.
-  for await (const { type, object } of client.watch(path, query, signal)) {
-    if (type === "BOOKMARK" || type === "ERROR") continue;
-    session.print(objectText(object, format, [nameOf(known, object.metadata?.name ?? "")]));
-  }
 }
