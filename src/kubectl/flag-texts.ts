@@ -21,6 +21,7 @@ export const FLAG_TEXTS: Readonly<Record<string, string>> = {
   "field-manager": "name of the manager of the applied fields",
   "field-selector": "objects with these fields: status.phase=Running",
   filename: "manifest; - is stdin; may be repeated",
+  follow: "print the log as it grows",
   force: "with --grace-period=0, do not wait for the kubelet",
   "force-conflicts": "take over fields of other managers",
   "from-literal": "KEY=VALUE of the data; may be repeated",

@@ -71,7 +71,7 @@ export const LACKING_FLAGS: Readonly<Record<string, FlagNotation>> = {
   "rollout restart": `${WRITES} ${FOLDERS}`,
   "top pod": "containers field-selector= sort-by= sum use-protocol-buffers",
   "top node": "show-capacity sort-by= use-protocol-buffers",
-  logs: "all-containers all-pods follow|f ignore-errors insecure-skip-tls-verify-backend limit-bytes= max-log-requests= pod-running-timeout= prefix selector|l= since= since-time= timestamps",
+  logs: "all-containers all-pods ignore-errors insecure-skip-tls-verify-backend limit-bytes= max-log-requests= pod-running-timeout= prefix selector|l= since= since-time= timestamps",
   exec: "filename|f= pod-running-timeout= quiet|q",
   "certificate approve": APPROVES,
   "certificate deny": APPROVES,

@@ -69,6 +69,8 @@ async function runLine(context: KubectlContext, argv: readonly string[]): Promis
     client,
     tables,
     clock,
+    trace,
+    userAgent: USER_AGENT,
     kubeconfig,
     namespace: text(line, "namespace") ?? "default",
     signal: context.signal,

@@ -1,5 +1,6 @@
 import type { KubeClient } from "../client-go/rest/client.js";
 import type { ProcessContext, ProcessStreams, Program } from "../testbed/context.js";
+import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { KubectlLine } from "./flags.js";
 
@@ -20,6 +21,9 @@ export interface Session {
   /** a client of the same cluster that requests tables */
   readonly tables: KubeClient;
   readonly clock: Clock;
+  /** reports the requests, for `-v=6` */
+  readonly trace: Trace;
+  readonly userAgent: string;
   readonly namespace: string;
   /** path of the kubeconfig */
   readonly kubeconfig: string;

@@ -226,7 +226,7 @@ export const VERBS: Readonly<Record<string, VerbRow>> = {
   logs: {
     about: "Print the logs for a container in a pod",
     args: "(POD | TYPE/NAME) [-c CONTAINER]",
-    flags: "container|c= tail= previous|p",
+    flags: "container|c= follow|f tail= previous|p",
     run: logs,
   },
   exec: {

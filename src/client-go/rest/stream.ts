@@ -32,7 +32,7 @@ export async function streamLog(
   const startMs = clock.now();
   const { id, cause, header } = requestCause(trace);
   try {
-    const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": "kubelab", ...header };
+    const headers: AskingHeaders = { "Audit-ID": auditId, "User-Agent": client.userAgent ?? "kubelab", ...header };
     await addIdentity(headers, config);
     const response = await transport.send({ method: "GET", path, headers, body: undefined }, signal);
     const status = response.statusCode ?? 0;

@@ -18,6 +18,8 @@ export interface StreamClient {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
+  /** default: `kubelab` */
+  readonly userAgent?: string;
   /** learns the audit IDs of the requests; undefined if the servers run in other processes */
   readonly story?: { follow(auditIds: readonly string[]): void } | undefined;
 }

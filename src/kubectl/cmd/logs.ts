@@ -1,4 +1,5 @@
-import { objectPath, PODS } from "../../client-go/rest/paths.js";
+import { objectPath, PODS, withQuery } from "../../client-go/rest/paths.js";
+import { streamLog } from "../../client-go/rest/stream.js";
 import { podFor } from "../attachable-pod.js";
 import { containerOf } from "../default-container.js";
 import { integerOf, isOn, type KubectlLine, text } from "../flags.js";
@@ -9,8 +10,8 @@ const NO_POD = `expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'.
 POD or TYPE/NAME is a required argument for the logs command`;
 
 /**
- * `logs POD [-c CONTAINER] [--tail N] [--previous]`.
- * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/logs/logs.go (RunLogs). Differs: it does not follow.
+ * `logs POD [-c CONTAINER] [--tail N] [--previous] [-f]`.
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/logs/logs.go (RunLogs).
  */
 export async function logs(session: Session, line: KubectlLine): Promise<void> {
   const [word] = line.words;
@@ -24,5 +25,11 @@ export async function logs(session: Session, line: KubectlLine): Promise<void> {
     previous: isOn(line, "previous") ? true : undefined,
   };
   const path = objectPath({ ...PODS, namespace: session.namespace }, pod.metadata.name ?? "", "log");
+  if (isOn(line, "follow")) {
+    const { client, clock, trace, userAgent, context } = session;
+    const source = { config: client.config, random: context.random, clock, trace, userAgent };
+    await streamLog(source, withQuery(path, { ...query, follow: true }), context.streams.stdout, session.signal);
+    return;
+  }
   session.print(String(await session.client.expect({ method: "GET", path, query, signal: session.signal })));
 }
