@@ -5,6 +5,7 @@ import { createClient } from "../client-go/rest/create-client.js";
 import { sayIn } from "../i18n/catalogue.js";
 import { languageOf } from "../i18n/language.js";
 import { localized, MessageError } from "../i18n/message-error.js";
+import { clockOfServer } from "../testbed/cluster-clock.js";
 import { Trace } from "../trace/trace.js";
 import { defined } from "../util/defined.js";
 import { editConfig } from "./cmd/config.js";
@@ -69,6 +70,7 @@ async function runLine(context: KubectlContext, argv: readonly string[]): Promis
     client,
     tables,
     clock,
+    serverNow: async () => ((await clockOfServer(context.env, found.server)) ?? clock).now(),
     trace,
     userAgent: USER_AGENT,
     kubeconfig,

@@ -21,6 +21,8 @@ export interface Session {
   /** a client of the same cluster that requests tables */
   readonly tables: KubeClient;
   readonly clock: Clock;
+  /** Unix ms on the cluster's clock, which can be faster than the machine's: for ages */
+  serverNow(): Promise<number>;
   /** reports the requests, for `-v=6` */
   readonly trace: Trace;
   readonly userAgent: string;

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { clusterKubeconfig } from "../../src/testbed/cluster-state.js";
+import { clusterKubeconfig, readClusterState, writeClusterState } from "../../src/testbed/cluster-state.js";
 import { untilTrue } from "../support/fake-clock.js";
 import { runInProcess } from "../support/run-cli.js";
 import { StreamCluster } from "../support/stream-cluster.js";
+
+const DAY_MS = 86_400_000;
 
 describe("the built-in kubectl on a cluster with a node", () => {
   let cluster: StreamCluster;
@@ -26,6 +28,16 @@ describe("the built-in kubectl on a cluster with a node", () => {
     const { code, stdout } = await following;
     assert.equal(code, 130);
     assert.equal(stdout.split("\n").length, 2);
+  });
+
+  test("describe reckons ages by the cluster's clock", async () => {
+    const state = await readClusterState(cluster.env, "kubelab");
+    assert.ok(state?.clock !== undefined);
+    const ahead = { ...state.clock, clockMs: state.clock.clockMs + 10 * DAY_MS };
+    await writeClusterState(cluster.env, { ...state, clock: ahead });
+    const { stdout } = await runInProcess(["learn", "kubectl", "--", "describe", "nodes"], { env: env() });
+    assert.match(stdout, / nginx +.*\b10d\n/);
+    await writeClusterState(cluster.env, state);
   });
 
   const refused: readonly (readonly [string, RegExp])[] = [

@@ -50,7 +50,7 @@ async function describeFields(_: Session, object: KubeObject): Promise<string> {
 }
 
 /** Mirrors DescribeEvents in staging/src/k8s.io/kubectl/pkg/describe/describe.go. */
-async function eventLines({ client, clock, signal }: Session, { kind, metadata }: KubeObject): Promise<string> {
+async function eventLines({ client, serverNow, signal }: Session, { kind, metadata }: KubeObject): Promise<string> {
   const terms = [`involvedObject.name=${metadata.name}`, `involvedObject.kind=${kind}`];
   // The events of a node have its name as their UID.
   if (kind !== "Node") terms.push(`involvedObject.uid=${metadata.uid}`);
@@ -61,7 +61,7 @@ async function eventLines({ client, clock, signal }: Session, { kind, metadata }
     signal,
   });
   if (items.length === 0) return "Events:\t<none>\n";
-  const nowMs = clock.now();
+  const nowMs = await serverNow();
   const timeOf = (event: Wire<CoreV1Event>) => event.lastTimestamp ?? event.eventTime ?? "";
   const rows = [...items]
     .sort((a, b) => (timeOf(a) < timeOf(b) ? -1 : timeOf(a) > timeOf(b) ? 1 : 0))

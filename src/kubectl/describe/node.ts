@@ -88,7 +88,7 @@ function systemLines(info: NonNullable<Node["status"]>["nodeInfo"]): string {
 }
 
 /** Mirrors describeNodeResource: what the pods that have not ended request. */
-async function podLines({ client, clock, signal }: Session, { metadata, status }: Node): Promise<string> {
+async function podLines({ client, serverNow, signal }: Session, { metadata, status }: Node): Promise<string> {
   const terms = [`spec.nodeName=${metadata.name}`, "status.phase!=Succeeded", "status.phase!=Failed"];
   const query = { fieldSelector: terms.join(",") };
   const { items } = await client.expect<{ items: readonly Pod[] }>({
@@ -97,6 +97,7 @@ async function podLines({ client, clock, signal }: Session, { metadata, status }
     query,
     signal,
   });
+  const nowMs = await serverNow();
   const allocatable = resourceFrom(status?.allocatable ?? status?.capacity);
   const cell = (amounts: Amounts, name: string) => {
     const amount = amounts.get(name) ?? 0;
@@ -110,13 +111,7 @@ async function podLines({ client, clock, signal }: Session, { metadata, status }
     addTo(total.requests, requests);
     addTo(total.limits, limits);
     const cells = ["cpu", "memory"].flatMap((name) => [cell(requests, name), cell(limits, name)]);
-    return [
-      pod.metadata.namespace,
-      pod.metadata.name,
-      "",
-      ...cells,
-      ageText(pod.metadata.creationTimestamp, clock.now()),
-    ];
+    return [pod.metadata.namespace, pod.metadata.name, "", ...cells, ageText(pod.metadata.creationTimestamp, nowMs)];
   });
   const head = ["Namespace", "Name", "", "CPU Requests", "CPU Limits", "Memory Requests", "Memory Limits", "Age"];
   const names = [...allocatable.keys()].filter(

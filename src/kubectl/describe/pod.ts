@@ -11,7 +11,7 @@ import { volumesLines } from "./volumes.js";
 type Pod = Wire<V1Pod>;
 
 /** Mirrors describePod in staging/src/k8s.io/kubectl/pkg/describe/describe.go. */
-export async function describePod({ clock }: Session, object: KubeObject): Promise<string> {
+export async function describePod({ serverNow }: Session, object: KubeObject): Promise<string> {
   const pod = object as Pod;
   const { spec, status } = pod;
   if (spec === undefined) return "";
@@ -30,7 +30,7 @@ export async function describePod({ clock }: Session, object: KubeObject): Promi
           statuses: status?.initContainerStatuses ?? [],
         });
   return (
-    headLines(pod, clock.now()) +
+    headLines(pod, await serverNow()) +
     inits +
     containersLines("Containers", spec.containers, { ...containers, statuses: status?.containerStatuses ?? [] }) +
     conditionLines(pod) +
