@@ -97,6 +97,10 @@ export function authorizedClient(client: LocalClient, deps: AuthorizedDeps): Loc
         );
       return write(request, modify, { ...request, verb: "patch" });
     },
+    patch(resource, namespace, name, type, body) {
+      const request = { verb: "patch", resource, namespace, name } as const;
+      return write(request, () => client.patch(resource, namespace, name, type, body));
+    },
     delete(resource, namespace, name, options) {
       const request = { verb: "delete", resource, namespace, name } as const;
       return write(request, () => client.delete(resource, namespace, name, options));

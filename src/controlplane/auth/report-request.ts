@@ -10,7 +10,7 @@ import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
 import type { Registry } from "../registry/registry.js";
 
-const METHODS = { create: "POST", update: "PUT", delete: "DELETE" } as const;
+const METHODS = { create: "POST", update: "PUT", patch: "PATCH", delete: "DELETE" } as const;
 
 /** What a local client wants to do: `create pods/binding default/web`. */
 export interface LocalRequest {

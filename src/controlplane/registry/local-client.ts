@@ -1,6 +1,9 @@
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { StatusError } from "../../apimachinery/errors.js";
+import { applyMergePatch } from "../../apimachinery/patch/merge-patch.js";
+import { applyStrategicMergePatch } from "../../apimachinery/patch/strategic-merge-patch.js";
 import type { UserInfo } from "../../server/authentication/user.js";
+import { defined } from "../../util/defined.js";
 import {
   FROM_CACHE,
   type LocalClient,
@@ -48,6 +51,8 @@ export function createLocalClient(registry: Registry, user: UserInfo): LocalClie
     },
     modify: <T extends KubeObject>(...[resource, namespace, name, change, subresource]: ModifyParameters<T>) =>
       orUndefined(modify<T>(registry, context(), [resource, namespace, name, change, subresource])),
+    patch: <T extends KubeObject>(...parameters: Parameters<LocalClient["patch"]>) =>
+      orUndefined(patch<T>(registry, context(), parameters)),
     async delete(resource, namespace, name, options) {
       const outcome = await orUndefined(registry.store(resource).delete(context(), namespace, name, options));
       return outcome !== undefined;
@@ -117,6 +122,32 @@ async function modify<T extends KubeObject>(
     if (error instanceof Unchanged) return error.object as T;
     throw error;
   }
+}
+
+/** Changes the stored object: what a controller created has no defaults, and decoding would add them. */
+async function patch<T extends KubeObject>(
+  registry: Registry,
+  context: RequestContext,
+  [resource, namespace, name, type, body]: Parameters<LocalClient["patch"]>,
+): Promise<T> {
+  const store = registry.store(resource);
+  const { uid } = body.metadata;
+  const isStrategic = type === "application/strategic-merge-patch+json";
+  const transform = (current: KubeObject | undefined) => {
+    if (current === undefined) throw new StatusError(missing(name));
+    // Applying takes the directives out of a patch, and a conflict applies it again.
+    const patched = isStrategic
+      ? applyStrategicMergePatch({ ...current }, structuredClone({ ...body }), store.definition.schema)
+      : applyMergePatch(current, body);
+    return withoutEmptyLists(patched as KubeObject);
+  };
+  return (await store.update(context, namespace, name, undefined, transform, defined({ uid }))).object as T;
+}
+
+/** As Go leaves them out of the metadata (omitempty). */
+function withoutEmptyLists(object: KubeObject): KubeObject {
+  const kept = Object.entries(object.metadata).filter(([, value]) => !Array.isArray(value) || value.length > 0);
+  return { ...object, metadata: Object.fromEntries(kept) };
 }
 
 /** Does not create a missing object, even if an update could. */

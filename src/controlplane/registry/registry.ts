@@ -121,6 +121,14 @@ export type WatchItem<T extends KubeObject = KubeObject> = Cause &
     | { readonly type: "deleted"; readonly object: T }
   );
 
+/** The kinds of patches that upstream's controllers send. */
+export type LocalPatchType = "application/merge-patch+json" | "application/strategic-merge-patch+json";
+
+/** A patch of a local client. */
+export interface PatchBody {
+  readonly metadata: { readonly uid?: string | undefined } & Readonly<Record<string, unknown>>;
+}
+
 /**
  * A controller's client: the same stores as over HTTPS, with admission, without sockets.
  * Mirrors the loopback client of the API server. Not-found is `undefined`; other failures throw StatusError.
@@ -154,6 +162,17 @@ export interface LocalClient {
     name: string,
     change: (current: T) => KubeObject,
     subresource?: string,
+  ): Promise<T | undefined>;
+  /**
+   * A PATCH. With `metadata.uid` it is refused for another object of this name, with `metadata.resourceVersion` for another version.
+   * @returns undefined if gone
+   */
+  patch<T extends KubeObject = KubeObject>(
+    resource: string,
+    namespace: string | undefined,
+    name: string,
+    type: LocalPatchType,
+    body: PatchBody,
   ): Promise<T | undefined>;
   delete(resource: string, namespace: string | undefined, name: string, options?: DeleteOptions): Promise<boolean>;
   /**

@@ -63,6 +63,18 @@ const table: readonly [who: string, what: string, act: (client: LocalClient) => 
     ["replicaset-controller", "create configmaps", (c) => c.create("configmaps", "default", configMap("a")), false],
     ["replicaset-controller", "patch pods/status", (c) => c.modify("pods", "default", "p", unchanged, "status"), false],
     ["deployment-controller", "create pods", (c) => c.create("pods", "default", pod("q")), false],
+    [
+      "replicaset-controller",
+      "send a patch of pods",
+      (c) => c.patch("pods", "default", "p", "application/merge-patch+json", { metadata: {} }),
+      true,
+    ],
+    [
+      "deployment-controller",
+      "send a patch of configmaps",
+      (c) => c.patch("configmaps", "kube-public", "cluster-info", "application/merge-patch+json", { metadata: {} }),
+      false,
+    ],
     ["deployment-controller", "update pods", (c) => c.modify("pods", "default", "p", unchanged), true],
     ["deployment-controller", "delete pods", (c) => c.delete("pods", "default", "p"), false],
     ["bootstrap-signer", "update it", (c) => c.modify("configmaps", "kube-public", "cluster-info", unchanged), true],

@@ -252,10 +252,10 @@ test("Foreground deletion of one of three objects that own each other deletes al
   expect(errorsOf(on.facts)).toEqual([]);
 });
 
-for (const [policy, dependentStays, ownerGoesFirst] of [
-  ["Background", false, true],
-  ["Foreground", false, false],
-  ["Orphan", true, true],
+for (const [policy, dependentStays, ownerGoesFirst, sent] of [
+  ["Background", false, true, ["DELETE leaf"]],
+  ["Foreground", false, false, ["DELETE leaf", "PATCH top"]],
+  ["Orphan", true, true, ["PATCH leaf", "PATCH top"]],
 ] as const) {
   test(`${policy} deletion: the dependent ${dependentStays ? "stays without its owner" : "is deleted"}`, async () => {
     await using on = await startOnStore();
@@ -279,6 +279,12 @@ for (const [policy, dependentStays, ownerGoesFirst] of [
     const leaf = await on.admin.get("configmaps", "default", "leaf");
     expect(leaf?.metadata.ownerReferences).toBeUndefined();
     expect(leaf !== undefined).toBe(dependentStays);
+    const writes = on.facts.flatMap((fact) =>
+      fact.kind === "request" && fact.identity.endsWith("generic-garbage-collector")
+        ? `${fact.method} ${fact.path}`
+        : [],
+    );
+    expect(writes.map((write) => write.replace("/api/v1/namespaces/default/configmaps/", ""))).toEqual(sent);
     expect(errorsOf(on.facts)).toEqual([]);
   });
 }

@@ -26,6 +26,26 @@ test("local client: a missing object is undefined or false, a refusal throws", a
   assert.equal(await client.delete("pods", "default", "p"), true);
 });
 
+test("local client: a patch of another uid, or of another version, is refused", async () => {
+  const { client } = open();
+  const { metadata } = await client.create("configmaps", "default", configMap("a", { n: 0 }));
+  const { uid, resourceVersion } = metadata;
+  const patch = (of: object) => {
+    const body = { metadata: { ...of, labels: { a: "b" } } };
+    return client.patch("configmaps", "default", "a", "application/merge-patch+json", body);
+  };
+  assert.deepEqual((await patch({ uid, resourceVersion }))?.metadata.labels, { a: "b" });
+  assert.equal((await refusal(patch({ uid: "other", labels: {} }))).reason, "Conflict");
+  const stale = { metadata: { resourceVersion, labels: { c: "d" } } };
+  const writing = client.patch("configmaps", "default", "a", "application/merge-patch+json", stale);
+  assert.equal((await refusal(writing)).reason, "Conflict");
+  const strategic = { metadata: { uid, labels: { e: "f" } } };
+  const patched = await client.patch("configmaps", "default", "a", "application/strategic-merge-patch+json", strategic);
+  assert.deepEqual(patched?.metadata.labels, { a: "b", e: "f" });
+  const none = await client.patch("configmaps", "default", "none", "application/merge-patch+json", { metadata: {} });
+  assert.equal(none, undefined);
+});
+
 test("local client: update needs the current version, modify retries, and an unchanged object is not written", async () => {
   const { client, storage } = open();
   const created = await client.create("configmaps", "default", configMap("a", { n: 0 }));

@@ -13,13 +13,15 @@ import { isTerminating, nameOf } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, ownersOf } from "./graph.js";
 
+const STRATEGIC_MERGE = "application/strategic-merge-patch+json";
+const MERGE = "application/merge-patch+json";
 const FILE = "pkg/controller/garbagecollector/garbagecollector.go";
 
 /**
  * Deletes objects whose owners are gone: the lease and the mirror pods of a deleted node. Also completes foreground and
  * orphan deletions, which the API server only marks with finalizers.
  *
- * Mirrors pkg/controller/garbagecollector/garbagecollector.go and graph_builder.go.
+ * Mirrors pkg/controller/garbagecollector/garbagecollector.go, graph_builder.go, patch.go and operations.go.
  */
 export class GarbageCollector implements Controller {
   readonly name = "garbagecollector";
@@ -244,38 +246,44 @@ class CollectorRun {
     await this.#removeFinalizer(node, ORPHAN);
   }
 
-  async #dropOwners({ row, object }: GraphNode, owners: readonly OwnerReference[]): Promise<void> {
+  /** The uid keeps the patch from an object that has replaced the dependent. Mirrors GenerateDeleteOwnerRefStrategicMergeBytes. */
+  async #dropOwners(node: GraphNode, owners: readonly OwnerReference[]): Promise<void> {
     if (owners.length === 0) return;
-    const uids = new Set(owners.map(({ uid }) => uid));
-    await this.#deps.client.modify(resourceKey(row), object.metadata.namespace, nameOf(object), (current) => {
-      const before = current.metadata.ownerReferences ?? [];
-      const ownerReferences = before.filter(({ uid }) => !uids.has(uid));
-      if (ownerReferences.length === before.length || current.metadata.uid !== object.metadata.uid) return current;
-      const { ownerReferences: _, ...metadata } = current.metadata;
-      return { ...current, metadata: ownerReferences.length === 0 ? metadata : { ...metadata, ownerReferences } };
-    });
+    await this.#patchOwners(
+      node,
+      owners.map(({ uid }) => ({ $patch: "delete", uid })),
+    );
   }
 
-  /** Mirrors unblockOwnerReferencesStrategicMergePatch. */
-  async #unblockOwners({ row, object }: GraphNode): Promise<void> {
-    await this.#deps.client.modify(resourceKey(row), object.metadata.namespace, nameOf(object), (current) => {
-      const before = current.metadata.ownerReferences ?? [];
-      if (current.metadata.uid !== object.metadata.uid) return current;
-      const ownerReferences = before.map((one) =>
-        one.blockOwnerDeletion ? { ...one, blockOwnerDeletion: false } : one,
-      );
-      return { ...current, metadata: { ...current.metadata, ownerReferences } };
-    });
+  /** Mirrors unblockOwnerReferencesStrategicMergePatch in patch.go. */
+  async #unblockOwners(node: GraphNode): Promise<void> {
+    const blocking = ownersOf(node).filter(({ blockOwnerDeletion }) => blockOwnerDeletion === true);
+    await this.#patchOwners(
+      node,
+      blocking.map((owner) => ({ ...owner, blockOwnerDeletion: false })),
+    );
   }
 
+  /** Merges by the owners' uid. Differs: every kind here has merge keys, so that no JSON merge patch follows. */
+  async #patchOwners({ row, object }: GraphNode, ownerReferences: readonly object[]): Promise<void> {
+    const { namespace, uid } = object.metadata;
+    const body = { metadata: { uid, ownerReferences } };
+    await this.#deps.client.patch(resourceKey(row), namespace, nameOf(object), STRATEGIC_MERGE, body);
+  }
+
+  /**
+   * A list of texts has no merge key: the patch has what is left of it, and the version it was read from.
+   * Mirrors operations.go (removeFinalizer). Differs: after a conflict the queue tries again, as upstream's does after four tries.
+   */
   async #removeFinalizer({ row, object }: GraphNode, finalizer: string): Promise<void> {
-    await this.#deps.client.modify(resourceKey(row), object.metadata.namespace, nameOf(object), (current) => {
-      const before = current.metadata.finalizers ?? [];
-      if (!before.includes(finalizer) || current.metadata.uid !== object.metadata.uid) return current;
-      const finalizers = before.filter((one) => one !== finalizer);
-      const { finalizers: _, ...metadata } = current.metadata;
-      return { ...current, metadata: finalizers.length === 0 ? metadata : { ...metadata, finalizers } };
-    });
+    const { client } = this.#deps;
+    const { namespace, uid } = object.metadata;
+    const latest = await client.get(resourceKey(row), namespace, nameOf(object));
+    const { finalizers: before = [], resourceVersion } = latest?.metadata ?? {};
+    if (latest?.metadata.uid !== uid || !before.includes(finalizer)) return;
+    const left = before.filter((one) => one !== finalizer);
+    const body = { metadata: { resourceVersion, finalizers: left.length === 0 ? null : left } };
+    await client.patch(resourceKey(row), namespace, nameOf(object), MERGE, body);
   }
 
   async #delete({ row, object }: GraphNode, propagationPolicy: string, why: string): Promise<void> {

@@ -53,6 +53,10 @@ export class FakeClient implements LocalClient {
     throw new Error("these controllers only modify");
   }
 
+  async patch(): Promise<never> {
+    throw new Error("these controllers only modify");
+  }
+
   async modify<T extends KubeObject>(
     resource: string,
     _namespace: string | undefined,

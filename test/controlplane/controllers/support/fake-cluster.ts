@@ -54,6 +54,9 @@ export class FakeCluster {
         const next = change(generic(current));
         return generic(next === current ? current : this.#update(resource, next));
       },
+      patch: async () => {
+        throw new Error("these controllers only modify");
+      },
       delete: async (resource, namespace, name, options) => {
         this.#mayFail("delete", resource);
         return this.delete(resource, namespace, name, options);
