@@ -2,14 +2,15 @@ import type { Say } from "../i18n/catalogue.js";
 import { type Flag, flagsOf, GLOBAL_FLAGS } from "./flag-notation.js";
 import { FLAG_TEXTS } from "./flag-texts.js";
 import { longestVerb, verbAt } from "./flags.js";
-import { isGroup, subcommandsOf } from "./unknown-words.js";
+import { isGroup, subcommandsOf, unknownVerb } from "./unknown-words.js";
 import { VERBS } from "./verbs.js";
 
 const KNOWN: readonly string[] = Object.keys(VERBS);
 
 /**
  * The help that a line asks for: of kubectl, of a verb, or of a group such as `set`.
- * @returns undefined if the line asks for none, or for that of a verb that is not known
+ * @returns undefined if the line asks for none, or for that of a verb that is not known: its parser reports that
+ * @throws LabError as `unknownVerb`, for `help VERB`
  */
 export function helpOf(argv: readonly string[], say: Say): string | undefined {
   const dashes = argv.indexOf("--");
@@ -17,7 +18,11 @@ export function helpOf(argv: readonly string[], say: Say): string | undefined {
   const words = line.slice(verbAt(line)).filter((word) => !isHelpFlag(word));
   const [first, ...others] = words;
   if (first === undefined) return overview(say);
-  if (first === "help") return about(others, say);
+  if (first === "help") {
+    const found = about(others, say);
+    if (found === undefined) throw unknownVerb(others, KNOWN);
+    return found;
+  }
   return line.some(isHelpFlag) ? about(words, say) : undefined;
 }
 

@@ -177,6 +177,8 @@ describe("the built-in kubectl on a cluster", () => {
     ["set --help", 0, /^Commands:\n {2}set image .*\n {2}set env .*\n[\s\S]*kubectl set VERB --help\n$/],
     ["create --help", 0, /Usage:\n {2}kubectl create -f FILE \[flags\]\n[\s\S]*\n {2}create secret generic /],
     ["gett --help", 1, /^error: unknown command "gett" for "kubectl"\nDid you mean get\?\n/],
+    ["help gett", 1, /^error: unknown command "gett" for "kubectl"\nDid you mean get\?\n/],
+    ["help drain", 2, /does not know drain\n.*install kubectl/],
     ["-n x", 0, /^The built-in kubectl/],
     ["get nodes", 0, /^No resources found/],
     ["create -f node.yaml", 0, /^node\/n1 created\n$/],

@@ -4,9 +4,9 @@ import type { Wire } from "../../apimachinery/wire.js";
 import { type Message, MessageError } from "../../i18n/message-error.js";
 import { type Info, visit } from "../builder.js";
 import { durationOf, type KubectlLine, text } from "../flags.js";
-import { unknown } from "../line-error.js";
+import { lineError, unknown } from "../line-error.js";
 import { replicaSetsOf, revisionOf } from "../replica-sets.js";
-import { nameOf } from "../resources.js";
+import { type KnownResource, nameOf } from "../resources.js";
 import type { Session } from "../session.js";
 import { alignTabs, DESCRIBE_TABS } from "../tab-writer.js";
 import { sendPatch } from "./patch.js";
@@ -15,6 +15,21 @@ type Deployment = Wire<V1Deployment>;
 
 const LOOK_AGAIN_MS = 200;
 
+const LACKING_KINDS: readonly string[] = ["DaemonSet", "StatefulSet"];
+/** kubectl's words for a kind that has no rollouts. */
+const REFUSALS: Readonly<Record<string, (known: KnownResource, name: string) => string>> = {
+  "rollout status": ({ kind }) => `no status viewer has been implemented for ${kind}`,
+  "rollout history": (known) => withoutVisitor("history", known),
+  "rollout undo": (known) => withoutVisitor("rollbacker", known),
+  "rollout restart": ({ resource }, name) => `${resource} ${JSON.stringify(name)} restarting is not supported`,
+};
+
+/** Mirrors ElemType.Accept in staging/src/k8s.io/kubectl/pkg/apps/kind_visitor.go. */
+function withoutVisitor(what: string, { apiVersion, kind }: KnownResource): string {
+  const group = apiVersion.includes("/") ? apiVersion.split("/")[0] : "";
+  return `error retrieving ${what} for ${JSON.stringify(kind)}, no visitor method exists for {${group} ${kind}}`;
+}
+
 /** Does something with each Deployment of the line. Differs: DaemonSets and StatefulSets are not supported. */
 async function visitDeployments(
   session: Session,
@@ -22,7 +37,9 @@ async function visitDeployments(
   act: (info: Info, deployment: Deployment) => Promise<void>,
 ): Promise<void> {
   await visit(session, line, line.words, async (info) => {
-    if (info.known.kind !== "Deployment") throw unknown(`${line.verb} ${info.known.resource}`);
+    const { known, name } = info;
+    if (LACKING_KINDS.includes(known.kind)) throw unknown(`${line.verb} ${known.resource}`);
+    if (known.kind !== "Deployment") throw lineError(line.verb, REFUSALS[line.verb]?.(known, name) ?? "");
     await act(info, info.object as Deployment);
   });
 }

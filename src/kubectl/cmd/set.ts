@@ -4,9 +4,9 @@ import { threeWayMergePatch } from "../../apimachinery/patch/three-way-merge-pat
 import { typeNameOf } from "../../apimachinery/scheme/scheme.js";
 import type { Wire } from "../../apimachinery/wire.js";
 import { MessageError } from "../../i18n/message-error.js";
-import { namedBy, visit } from "../builder.js";
+import { type Info, namedBy, visit } from "../builder.js";
 import { type KubectlLine, text } from "../flags.js";
-import { lineError, unknown } from "../line-error.js";
+import { lineError } from "../line-error.js";
 import type { Session } from "../session.js";
 import { pairsOf } from "./create.js";
 import { sendPatch } from "./patch.js";
@@ -129,7 +129,7 @@ async function setInTemplate(
   if (update !== true && (await namedBy(session, line, words)).length > 0) throw lineError(line.verb, update);
   await visit(session, line, words, async (info) => {
     const current = info.object;
-    const modified = withPodSpec(current, change);
+    const modified = withPodSpec(info, change);
     const body = threeWayMergePatch(
       { original: current, modified, current },
       typeNameOf(current.apiVersion, current.kind),
@@ -141,10 +141,13 @@ async function setInTemplate(
 
 const isPair = (word: string): boolean => word.includes("=");
 
-function withPodSpec(object: KubeObject, change: (spec: PodSpec) => PodSpec): KubeObject {
+function withPodSpec({ object, known, name }: Info, change: (spec: PodSpec) => PodSpec): KubeObject {
   if (object.kind === "Pod") return { ...object, spec: change(object["spec"] as PodSpec) };
   const spec = object["spec"] as { template?: { spec?: PodSpec } } | undefined;
-  if (spec?.template?.spec === undefined) throw unknown(`set on ${object.kind}`);
+  if (spec?.template?.spec === undefined) {
+    const shown = `${known.resource}/${name} the object is not a pod or does not have a pod template`;
+    throw lineError("set", `${shown}: *${known.apiVersion.split("/").at(-1)}.${known.kind}`);
+  }
   return { ...object, spec: { ...spec, template: { ...spec.template, spec: change(spec.template.spec) } } };
 }
 
