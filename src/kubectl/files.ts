@@ -10,44 +10,50 @@ import type { KubectlContext } from "./session.js";
 
 type Reading = Pick<KubectlContext, "streams" | "cwd" | "signal">;
 
-/** The objects in YAML files, also those in a List; `-` is stdin. @throws LabError FAILED */
-export async function readObjects(context: Reading, files: readonly string[]): Promise<readonly KubeObject[]> {
+/** kubectl fails with 1 for a file that it cannot read; for kubelab's own commands that is a wrong argument. */
+type Code = "FAILED" | "USAGE";
+
+/** The objects in YAML files, also those in a List; `-` is stdin. @throws LabError with the code */
+export async function readObjects(
+  context: Reading,
+  files: readonly string[],
+  code: Code = "FAILED",
+): Promise<readonly KubeObject[]> {
   const objects: KubeObject[] = [];
   for (const file of files) {
-    for (const value of documentsOf(await readText(context, file), file)) {
+    for (const value of documentsOf(await readText(context, file, code), file, code)) {
       if (!isRecord(value)) continue;
       const isList = value["kind"] === "List" && Array.isArray(value["items"]);
       objects.push(...((isList ? value["items"] : [value]) as KubeObject[]));
     }
   }
-  if (objects.length === 0)
-    throw new MessageError("FAILED", ["noObjects", { files: files.join(", ") }], ["noObjectsHint"]);
+  if (objects.length === 0) throw new MessageError(code, ["noObjects", { files: files.join(", ") }], ["noObjectsHint"]);
   return objects;
 }
 
 /** The first document of a file, of any form: a patch. @throws LabError FAILED */
 export async function readDocument(context: Reading, file: string): Promise<unknown> {
-  return documentsOf(await readText(context, file), file)[0];
+  return documentsOf(await readText(context, file, "FAILED"), file, "FAILED")[0];
 }
 
-async function readText({ streams, cwd, signal }: Reading, file: string): Promise<string> {
+async function readText({ streams, cwd, signal }: Reading, file: string, code: Code): Promise<string> {
   try {
     const bytes = file === "-" ? readAtMost(streams.stdin) : readFileAtMost(pathFrom(cwd, file), signal);
     return (await bytes).toString();
   } catch (cause) {
     signal.throwIfAborted();
-    throw unreadable(file, fileErrorMessage(cause), cause);
+    throw unreadable(code, file, fileErrorMessage(cause), cause);
   }
 }
 
-function documentsOf(content: string, file: string): readonly unknown[] {
+function documentsOf(content: string, file: string, code: Code): readonly unknown[] {
   try {
     return parseYamlDocuments(content);
   } catch (cause) {
-    throw unreadable(file, { verbatim: messageOf(cause) }, cause);
+    throw unreadable(code, file, { verbatim: messageOf(cause) }, cause);
   }
 }
 
-function unreadable(file: string, why: Message, cause: unknown): MessageError {
-  return new MessageError("FAILED", ["pathUnreadable", { file, why }], ["nameAFile"], { cause });
+function unreadable(code: Code, file: string, why: Message, cause: unknown): MessageError {
+  return new MessageError(code, ["pathUnreadable", { file, why }], ["nameAFile"], { cause });
 }

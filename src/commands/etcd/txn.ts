@@ -93,7 +93,7 @@ async function wantedOf(context: CliContext, word: string | undefined, options: 
     if (word === undefined) throw new LabError("USAGE", "--delete needs a key", HINT);
     return { key: keyFrom(word), object: undefined };
   }
-  const [object, ...others] = await readObjects(context, [filename]);
+  const [object, ...others] = await readObjects(context, [filename], "USAGE");
   if (object === undefined || others.length > 0) {
     throw new LabError("BAD_FILE", `${filename} has ${others.length + 1} objects, and a transaction puts one`, HINT);
   }

@@ -66,7 +66,7 @@ export async function planOf(context: Reading, { verb, object }: Asked, options:
 
 async function bodyOf(context: Reading, verb: string, word: string | undefined, file: string | undefined) {
   if (file !== undefined) {
-    const objects = await readObjects(context, [file]);
+    const objects = await readObjects(context, [file], "USAGE");
     if (objects.length > 1) {
       throw new LabError("BAD_FILE", `${file} has ${objects.length} objects, and one request has one`, HINT);
     }
@@ -139,7 +139,7 @@ export async function createBefore(
 ): Promise<void> {
   const objects = SAMPLE.test(what)
     ? [manifestFromWord(what).body as unknown as KubeObject]
-    : await readObjects(context, [what]);
+    : await readObjects(context, [what], "USAGE");
   for (const object of objects) {
     const body = checked(object, what) as KubeObject & { readonly kind: string; readonly apiVersion: string };
     const known = await kindOf(client, body, context.signal);

@@ -179,7 +179,7 @@ describe("the learner sees how far he is", () => {
     assert.equal(heading, " Chapters");
     assert.match(done, /^❯ ✓ 0 /);
     const description = menu.groups[0]?.entries[1]?.description ?? "";
-    assert.match(description, new RegExp(`about \\d+ min left, 1 of ${second.steps.length} steps\\)$`));
+    assert.match(description, new RegExp(`about \\d+ min left, 1/${second.steps.length} steps\\)$`));
     assert.match(begun, /^ {2}~ 1 /);
     assert.equal(open.startsWith(`    ${third?.number} `), true, open);
   });
