@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => lab.stop());
 
-const WORK = "i=0; while [ $i -lt 32000 ]; do i=$((i+1)); done";
+const WORK = "for i in $(seq 64000); do :; done";
 const WRITE = "head -c 5000 /dev/zero > /tmp/written";
 
 /** Each metric with a script that changes it. */
