@@ -134,7 +134,7 @@ const SITUATIONS: readonly (readonly [line: string, files?: Files])[] = [
     "check-labs labs",
     lab(TINY_YAML.replace("steps:", "steps:\n  - id: odd\n  - { id: a, check: { all: [] }, solve: [] }")),
   ],
-  ["kubectl -- frobnicate"],
+  ["kubectl -- drain n1"],
   ["kubectl -- get"],
 ];
 

@@ -76,7 +76,7 @@ const SPOKEN: readonly (readonly [line: string, env: Record<string, string>, pat
   ["learn start --help --lang en", { LANG: "zh_CN.UTF-8" }, /id or number of a lab/],
   ["learn check-labs missing --lang zh", {}, /无法读取 missing/],
   ["learn --lang xx", { LANG: "zh_CN.UTF-8" }, /应为 en 或 zh/],
-  ["learn kubectl -- frobnicate", { LANG: "zh_CN.UTF-8" }, /内置的 kubectl 不支持 frobnicate/],
+  ["learn kubectl -- drain n1", { LANG: "zh_CN.UTF-8" }, /内置的 kubectl 不支持 drain/],
   ["learn kubectl -- get nodes", { LANG: "zh_CN.UTF-8", KUBECONFIG: "" }, /KUBECONFIG 没有指定文件/],
 ];
 for (const [line, env, pattern] of SPOKEN) {
