@@ -6,7 +6,7 @@ import { isNotFound, reportRefusal } from "./errors.js";
 import { readObjects } from "./files.js";
 import { isOn, type KubectlLine, text, texts } from "./flags.js";
 import { lineError, NO_RESOURCES } from "./line-error.js";
-import { findResource, type KnownResource, pathOf, refOf, resourceOf } from "./resources.js";
+import { findResource, findResources, type KnownResource, pathOf, refOf, resourceOf } from "./resources.js";
 import type { Session } from "./session.js";
 
 /** A kind on a command line, and the names of some of its objects. */
@@ -78,7 +78,7 @@ export async function namedBy(session: Session, line: KubectlLine, words = line.
     }
   } else {
     for (const kind of kinds.split(",").filter((one) => one !== "")) {
-      found.push({ known: await findResource(client, kind, signal), names, namespace });
+      for (const known of await findResources(client, kind, signal)) found.push({ known, names, namespace });
     }
   }
   return found;

@@ -3,6 +3,9 @@ import { collectionPath, type ResourceRef } from "../client-go/rest/paths.js";
 import { type Message, MessageError } from "../i18n/message-error.js";
 import { similar } from "./unknown-words.js";
 
+/** The category that kubectl's users know. A word that is no kind costs a read of every group, so others are not looked for. */
+const ALL = "all";
+
 /** A kind that the server supports. */
 export interface KnownResource {
   readonly apiVersion: string;
@@ -20,6 +23,7 @@ interface ResourceList {
     readonly namespaced: boolean;
     readonly kind: string;
     readonly shortNames?: readonly string[];
+    readonly categories?: readonly string[];
   }[];
 }
 
@@ -47,6 +51,26 @@ function noSuchKind(word: string, names: readonly string[]): MessageError {
   const like = similar(names, word);
   const hint: Message = like === undefined ? ["nameAKind"] : ["kubectlDidYouMean", { nearest: like }];
   return new MessageError("FAILED", { verbatim: `the server doesn't have a resource type "${word}"` }, hint);
+}
+
+/**
+ * The kinds of a category such as `all`, or the one kind that a word names.
+ * @throws LabError FAILED if the server has no such kind
+ */
+export async function findResources(
+  client: KubeClient,
+  word: string,
+  signal: AbortSignal,
+): Promise<readonly KnownResource[]> {
+  if (word !== ALL) return [await findResource(client, word, signal)];
+  const found: KnownResource[] = [];
+  for await (const { groupVersion, resources = [] } of lists(client, signal)) {
+    for (const { name, namespaced, kind, categories = [] } of resources) {
+      if (categories.includes(word))
+        found.push({ apiVersion: groupVersion, resource: name, kind, isNamespaced: namespaced });
+    }
+  }
+  return found;
 }
 
 /** The core group first, because most words belong to it. */

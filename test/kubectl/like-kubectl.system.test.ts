@@ -79,6 +79,7 @@ const LINES = [
   "apply -f web.yaml",
   "get deploy/web svc/web -o name",
   "get pods none nothing",
+  "get all -o name",
   "get deployment web none --ignore-not-found -o name",
   "rollout status deployment/web",
   "logs deployment/web",
