@@ -7,8 +7,8 @@ export interface Evidence {
   readonly facts: readonly TraceEvent[];
   /** when each of them began, in ms after the first */
   readonly afterMs: readonly number[];
-  /** of those that decided: what the check read, such as `status.phase = Running`; undefined for what led to them */
-  readonly shows: readonly (readonly string[] | undefined)[];
+  /** of those that decided: what the check read, such as `status.phase = Running`; null for what led to them: JSON has no undefined */
+  readonly shows: readonly (readonly string[] | null)[];
   /** all facts that are known, of which some may not be shown */
   readonly count: number;
 }
@@ -84,7 +84,7 @@ function evidenceOf(
   return {
     facts,
     afterMs: facts.map((one) => Math.max(0, startMs(one) - firstMs)),
-    shows: facts.map((one) => shows.get(one)),
+    shows: facts.map((one) => shows.get(one) ?? null),
     count: chain.length + apart.length,
   };
 }

@@ -54,6 +54,9 @@ export async function evaluateLeaf(check: LeafCheck, view: CheckView, signal: Ab
   return fileVerdict(check, view);
 }
 
+/** What kubectl says of a command in a container that failed. */
+const EXEC_FAILED = /^command terminated with exit code \d+$/m;
+
 async function commandVerdict(
   { command, exit, matches, answer }: Extract<LeafCheck, { command: string }>,
   { run, say, folder }: CheckView,
@@ -77,7 +80,7 @@ async function commandVerdict(
     return { ok: false, seen: await answerIn({ folder, say }, answer), want, isRawWant: true, tables };
   }
   // A command that should fail, and does not, says nothing about what is wrong.
-  const failure = code === exit || code === 0 ? "" : firstLine(stderr) || firstLine(stdout);
+  const failure = code === exit || code === 0 ? "" : firstLine(stderr.replace(EXEC_FAILED, "")) || firstLine(stdout);
   if (failure !== "") return { ok: false, seen: failure, want, isRawWant: true, tables };
   const shown = code === exit ? said(say, command, stdout + stderr) : seen;
   return { ok: false, seen: shown, want, isRaw: true, isRawWant: true, tables };
@@ -104,12 +107,8 @@ export function outputVerdict(
     return { ok: false, seen: said(say, name, printedOn(result, stream)), want, isRaw: true, isRawWant: true };
   }
   const lines = linesPrinted(result, [pattern])[0] ?? [found];
-  return {
-    ok: true,
-    seen: shortened(lines.join(" ").trim().replace(/\s+/g, " "), found.replace(/\s+/g, " ")),
-    isPrinted: true,
-    sights: sightOfCommand(result, pattern),
-  };
+  const seen = shortened(lines.join(" ").trim().replace(/\s+/g, " "), found.replace(/\s+/g, " "));
+  return { ok: true, seen, isPrinted: true, sights: sightOfCommand(result, pattern, seen) };
 }
 
 function exitVerdict({ exit: name, is }: Extract<LeafCheck, { exit: string }>, { output, say }: CheckView): Verdict {

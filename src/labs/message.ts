@@ -40,7 +40,13 @@ export type LabMessage =
   | { readonly kind: "question"; readonly choices: readonly { readonly key: string; readonly text: string }[] }
   /** the step needs one of these */
   | { readonly kind: "needs-answer"; readonly choices: readonly string[] }
-  | { readonly kind: "answer"; readonly given: string; readonly right: string; readonly text: string }
+  | {
+      readonly kind: "answer";
+      readonly given: string;
+      readonly right: string;
+      readonly text: string;
+      readonly expected: string;
+    }
   | { readonly kind: "look"; readonly line: string }
   /** `pkg/kubelet/pleg/generic.go relist` */
   | { readonly kind: "upstream"; readonly path: string }

@@ -91,7 +91,7 @@ export class LabSession implements AsyncDisposable {
     const { id, number, minutes } = this.definition;
     this.#emit({ kind: "lab", id, number, title, summary, minutes, speed: this.environment.speed });
     let count = 0;
-    for (const action of this.definition.setup) await this.#actOne(action, `setup-${++count}`, signal);
+    for (const action of this.definition.setup) await this.#actOne(action, `setup-${++count}`, signal, undefined, true);
     for (const check of this.definition.begin) {
       const verdict = await this.runs.check(check, signal);
       if (verdict.ok) continue;
@@ -226,7 +226,8 @@ export class LabSession implements AsyncDisposable {
       const names = [...right.keys()].join(", ") || "-";
       throw new LabBroken(this.#words.say("brokenOutcomes", { id: this.definition.id, step: step.id, names }));
     }
-    this.#emit({ kind: "answer", given: choice, right: answer, text: this.stepText.choices[answer] ?? answer });
+    const textOf = (key: string) => this.stepText.choices[key] ?? key;
+    this.#emit({ kind: "answer", given: choice, right: answer, text: textOf(answer), expected: textOf(choice) });
     this.#showEvidence(verdict, true);
     return true;
   }
@@ -241,11 +242,19 @@ export class LabSession implements AsyncDisposable {
     }
   }
 
-  async #actOne(action: Action, name: string, signal: AbortSignal, onOutput?: OutputListener): Promise<void> {
+  /** @param isSetup what is waited for could be the answer to a step: it stays untold */
+  async #actOne(
+    action: Action,
+    name: string,
+    signal: AbortSignal,
+    onOutput?: OutputListener,
+    isSetup = false,
+  ): Promise<void> {
     let hasWaited = false;
     const onWaiting: Waiting = ({ seen, want }, leftMs) => {
       hasWaited = true;
-      this.#emit({ kind: "waiting", seen, want, leftMs, mayStop: false });
+      const told = isSetup && "wait" in action ? { seen: "", want: this.#words.say("preparing") } : { seen, want };
+      this.#emit({ kind: "waiting", ...told, leftMs, mayStop: false });
     };
     await this.runs.act(action, name, signal, onOutput, onWaiting);
     if (hasWaited) this.#emit({ kind: "waited" });
@@ -332,19 +341,23 @@ export class LabSession implements AsyncDisposable {
     return step !== undefined && ("solve" in step || ("do" in step && step.where === "elsewhere"));
   }
 
-  /** Does the current step for the learner. @returns false if the step cannot be solved */
+  /**
+   * Does the current step for the learner.
+   * @returns false if the step cannot be solved
+   * @throws LabBroken if a command of the solution fails, because of what the learner has done before
+   */
   async solve(signal: AbortSignal): Promise<boolean> {
     const { step } = this;
     if (step === undefined || !this.isSolvable) return false;
     this.#activate(step);
-    if ("solve" in step) {
-      this.#shownStep = step.id;
-      this.#emit({ kind: "shown", step: step.id });
-    }
     await this.#whileShown(async () => {
       if ("solve" in step) await this.#act(step.solve, `${step.id}-solution`, signal);
       else if ("do" in step) await this.#runHere(step, signal);
     });
+    if ("solve" in step) {
+      this.#shownStep = step.id;
+      this.#emit({ kind: "shown", step: step.id });
+    }
     return true;
   }
 

@@ -16,10 +16,15 @@ export type Sight =
   | { readonly goneFrom: string }
   /** a pattern in what a command printed */
   | { readonly pattern: string; readonly facts: () => readonly TraceEvent[] }
-  /** what the cluster reported while a user's program ran, and what the program printed */
-  | { readonly meanwhile: () => readonly TraceEvent[]; readonly shows: string }
+  | Meanwhile
   /** the lab's author names the fact */
   | { readonly because: string };
+
+/** What the cluster reported while a user's program ran, and the line that the program printed of it. */
+interface Meanwhile {
+  readonly meanwhile: () => readonly TraceEvent[];
+  readonly shows: string;
+}
 
 /** A longer value would hide the fact. */
 const MAX_VALUE = 80;
@@ -70,17 +75,17 @@ export function factOf(sight: Sight, graph: TraceGraph): TraceEvent | undefined 
   if ("version" in sight) return graph.causeOf({ causedBy: sight.version });
   if ("gone" in sight) return lastDeletion(graph, (subject) => subject === sight.gone);
   if ("goneFrom" in sight) return lastDeletion(graph, (subject) => subject.startsWith(sight.goneFrom));
-  if ("meanwhile" in sight) return answered(graph, sight.meanwhile());
+  if ("meanwhile" in sight) return answered(graph, sight);
   if ("because" in sight) return lastFactWith(sight.because, graph.events);
   return factWith(sight.pattern, sight.facts());
 }
 
 /**
  * What the API server's answers to kubectl rest on: what it decided about the last request, the last change of what it let
- * kubectl read, or else the request.
+ * kubectl read (of the objects that the shown line names, if it names any), or else the request.
  */
-function answered(graph: TraceGraph, meanwhile: readonly TraceEvent[]): TraceEvent | undefined {
-  const requests = meanwhile.flatMap((one) => (one.kind === "request" && isOfKubectl(one) ? [one] : []));
+function answered(graph: TraceGraph, { meanwhile, shows }: Meanwhile): TraceEvent | undefined {
+  const requests = meanwhile().flatMap((one) => (one.kind === "request" && isOfKubectl(one) ? [one] : []));
   const request = requests.at(-1);
   if (request === undefined) return undefined;
   const decided = graph
@@ -88,18 +93,26 @@ function answered(graph: TraceGraph, meanwhile: readonly TraceEvent[]): TraceEve
     .findLast((one) => one.kind === "decision" && (one.upstream === undefined || DECIDING.has(one.upstream.func)));
   if (decided !== undefined && !isAllowed(decided)) return decided;
   if ((request.status ?? 0) >= 400 || request.method !== "GET") return request;
-  const versions = requests.flatMap(({ method, responseBody }) => (method === "GET" ? versionsIn(responseBody) : []));
-  const writes = versions.flatMap((version) => graph.causeOf({ causedBy: version }) ?? []);
+  const read = requests.flatMap(({ method, responseBody }) => (method === "GET" ? objectsIn(responseBody) : []));
+  const named = read.filter(
+    ({ metadata }) => metadata?.name !== undefined && shows.split(/[\s/]+/).includes(metadata.name),
+  );
+  const writes = (named.length > 0 ? named : read).flatMap(
+    (object) => graph.causeOf({ causedBy: versionOf(object) ?? "" }) ?? [],
+  );
   return writes.toSorted((a, b) => b.atMs - a.atMs)[0] ?? request;
 }
 
-/** The versions of an object, of the items of a list, or of the rows of a table. */
-function versionsIn(body: unknown): readonly string[] {
+interface Read {
+  readonly metadata?: { readonly name?: string };
+}
+
+/** An object, the items of a list, or the objects of a table's rows. */
+function objectsIn(body: unknown): readonly Read[] {
   if (!isRecord(body)) return [];
   const { items, rows } = body;
-  if (Array.isArray(items)) return items.flatMap((item) => versionOf(item) ?? []);
-  if (Array.isArray(rows)) return rows.flatMap((row) => versionOf(isRecord(row) ? row["object"] : undefined) ?? []);
-  return [versionOf(body) ?? []].flat();
+  if (Array.isArray(items)) return items;
+  return Array.isArray(rows) ? rows.flatMap((row) => (isRecord(row) ? ((row["object"] as Read) ?? []) : [])) : [body];
 }
 
 /** Every request that is answered was allowed: that explains nothing. */

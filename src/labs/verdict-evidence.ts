@@ -23,7 +23,7 @@ export function verdictEvidence(
   const shown: LabMessage[] = tables.map((table) => ({ kind: "table", ...table }));
   const evidence = evidenceFor(sights, facts.since());
   if (evidence !== undefined) return [...shown, { kind: "evidence", ...inWords(evidence) }];
-  if (!isDecided || tables.length > 0) return shown;
+  if (tables.length > 0 || !(isDecided || isPrinted)) return shown;
   // The line that decided says more than what else the commands have caused.
   const hasLine = isPrinted || prints !== "";
   const ofStep = hasLine ? undefined : evidenceOfStep(facts.since(factsBefore), facts.since());

@@ -10,8 +10,9 @@ type VerdictWords = Omit<LabMessage & { kind: "verdict" }, "kind">;
  * @param goal "": the author has written no sentence
  */
 export function verdictInWords(verdict: Verdict, goal: string, say: Say): VerdictWords {
-  const { ok, isRaw = false } = verdict;
-  const seen = isRaw ? "" : verdict.seen;
+  const { ok, isRaw = false, isPrinted = false } = verdict;
+  // A line that a command has printed is shown as evidence.
+  const seen = isRaw || isPrinted ? "" : verdict.seen;
   if (ok) return { ok, seen: goal === "" ? seen : goal };
   const { want, isRawWant = false } = verdict;
   const raw = `wants ${want}, sees ${verdict.seen}`;

@@ -150,7 +150,7 @@ describe("the fact behind what a check saw", () => {
       return [last?.kind === "state" ? last.subject : last?.kind, evidence?.shows];
     };
     const [a, b] = [pod("a", "1"), pod("b", "2")];
-    const shows = [undefined, ["restartCount = 2"]];
+    const shows = [null, ["restartCount = 2"]];
     assert.deepEqual(await read(a), ["pods default/a", shows]);
     assert.deepEqual(await read({ items: [b, a] }), ["pods default/b", shows]);
     assert.deepEqual(await read({ kind: "Table", rows: [{ object: a }, { object: b }] }), ["pods default/b", shows]);
@@ -180,7 +180,7 @@ describe("the fact behind what a check saw", () => {
     );
     assert.deepEqual(evidence?.shows, [
       ['spec.taints = [{"key":"k"}]'],
-      undefined,
+      null,
       ["status.phase = Running", "spec.nodeName = n1"],
     ]);
     assert.equal(evidence?.count, 3);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
+import { LabBroken } from "../../src/labs/actions.js";
 import type { LabMessage } from "../../src/labs/message.js";
 import { LabSession } from "../../src/labs/session.js";
 import { Trace } from "../../src/trace/trace.js";
@@ -52,7 +53,7 @@ test("a walk through a lab tells each thing in its order", async () => {
   assert.deepEqual(kinds(), ["step", "text", "question"]);
   assert.equal(await session.perform("stays", signal), true);
   const answer = take().find(({ kind }) => kind === "answer");
-  assert.deepEqual(answer, { kind: "answer", given: "stays", right: "goes", text: "it goes" });
+  assert.deepEqual(answer, { kind: "answer", given: "stays", right: "goes", text: "it goes", expected: "it stays" });
   assert.equal(await session.solve(signal), true);
   assert.equal(await session.perform(undefined, signal), true);
   assert.equal(take().at(-1)?.kind, "finished");
@@ -296,6 +297,13 @@ test("the verdict of a task that kubelab has solved says so", async () => {
     assert.equal(verdict?.kind === "verdict" && verdict.ok, true);
     assert.equal(verdict?.kind === "verdict" && verdict.isShown === true, isShown);
   }
+});
+
+test("a solution that what the learner did stands in the way of is not counted as shown", async () => {
+  const yaml = TINY_YAML.replace(/(solve:\n\s+- run: ).*/, "$1kubelab nonsense");
+  const { session, take } = await begin({ done: ["look", "join", "lines", "guess"], yaml });
+  await assert.rejects(session.solve(signal), LabBroken);
+  assert.ok(!take().some(({ kind }) => kind === "shown"));
 });
 
 test("only what asks for something can be solved", async () => {

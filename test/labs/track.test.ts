@@ -13,7 +13,7 @@ import { tinyLab } from "../support/tiny-lab.js";
 const lab = summaryOf(await tinyLab());
 const done: readonly LabMessage[] = lab.steps.map((step) => ({ kind: "done", step, hints: 0 }));
 const hint: LabMessage = { kind: "hint", index: 1, count: 2, text: "" };
-const answer = (given: string): LabMessage => ({ kind: "answer", given, right: "goes", text: "" });
+const answer = (given: string): LabMessage => ({ kind: "answer", given, right: "goes", text: "", expected: "" });
 const shown: LabMessage = { kind: "shown", step: "back" };
 
 /** Plays a lab from its beginning, with these messages. */

@@ -33,8 +33,8 @@ export function evidenceLines(
     const seconds = `+${((afterMs[i] ?? 0) / 1000).toFixed(3)} s`;
     const actor = fact.instance === undefined ? fact.actor : `${fact.actor} ${fact.instance}`;
     const { sign, text, details: reasons } = factText(withoutPlace(inShort(fact, unicode ? "…" : "...")), style);
-    const read = shows[i];
-    const below = read === undefined ? [] : [...(fact.kind === "table" ? [] : reasons), ...read].slice(-MAX_DETAILS);
+    const read = shows[i] ?? null;
+    const below = read === null ? [] : [...(fact.kind === "table" ? [] : reasons), ...read].slice(-MAX_DETAILS);
     const [first = "", ...more] = wrap(`${actor} ${sign} ${withoutEnd(fact, text)}`, width() - TIME_WIDTH);
     const details = below.flatMap((one) => wrap(printable(one), width() - TIME_WIDTH - 2));
     return [

@@ -1,6 +1,7 @@
 import { withKeys } from "../../cli/terminal-keys.js";
 import type { MessageKey } from "../../i18n/catalogue.js";
 import { localized } from "../../i18n/message-error.js";
+import { LabBroken } from "../../labs/actions.js";
 import type { LabOptions } from "../../labs/context.js";
 import { type LabSummary, wordFor } from "../../labs/library.js";
 import type { LabMessage } from "../../labs/message.js";
@@ -135,7 +136,7 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
         hasTried = true;
         break;
       case SOLVE:
-        if (await attempt(env, open, (signal) => solveAndPerform(session, signal))) return true;
+        if (await attempt(env, open, (signal) => solveAndPerform(env, session, signal))) return true;
         hasTried = true;
         break;
       default:
@@ -145,8 +146,16 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
   }
 }
 
-async function solveAndPerform(session: LabSession, signal: AbortSignal): Promise<boolean> {
-  return (await session.solve(signal)) && session.perform(undefined, signal);
+/** A solution begins where the step began: what the learner has done since can be in its way. */
+async function solveAndPerform(env: LearnContext, session: LabSession, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await session.solve(signal)) && (await session.perform(undefined, signal));
+  } catch (error) {
+    if (!(error instanceof LabBroken)) throw error;
+    const { id } = session.definition;
+    env.context.streams.stderr.write(`\n${error.message}\n${env.say("solutionInTheWay", { id })}\n`);
+    return false;
+  }
 }
 
 /** Runs `body`, which may wait. Meanwhile keys change the speed of time or end the wait. */
@@ -206,20 +215,8 @@ const WAIT = ".wait";
 const ESC = "\u001b";
 
 function predictions(env: LearnContext, { session, environment, exam }: Stage): Choice[] {
-  const answers = session.choices().map(({ key, text }) => ({ value: key, name: choiceName(key, text) }));
+  const answers = session.choices().map(({ key, text }) => ({ value: key, name: text.replaceAll("`", "") }));
   return [...answers, ...always(env, environment.canSetSpeed, exam)];
-}
-
-/** An answer with its key, unless its text begins with the same word. Pure. */
-export function choiceName(key: string, text: string): string {
-  const plain = text.replaceAll("`", "");
-  const words = (some: string) =>
-    ` ${some
-      .toLowerCase()
-      .split(/[^\p{L}\p{N}]+/u)
-      .filter(Boolean)
-      .join(" ")} `;
-  return words(plain).startsWith(words(key)) ? plain : `${key}: ${plain}`;
 }
 
 /** @param hasTried a check has failed and may still succeed */

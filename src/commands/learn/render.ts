@@ -104,7 +104,8 @@ export class LabRenderer {
       case "answer": {
         const isRight = message.given === message.right;
         const shown = renderCode(printable(message.text), chalk);
-        const text = say(isRight ? "predictionRight" : "predictionWrong", { text: shown });
+        const expected = renderCode(printable(message.expected), chalk);
+        const text = say(isRight ? "predictionRight" : "predictionWrong", { text: shown, expected });
         return ["", ...this.#marked(isRight, text)];
       }
       case "look":

@@ -29,15 +29,25 @@ export async function askHost(
     call.end(JSON.stringify(operation));
   });
   if (response === undefined) return undefined;
+  let ofListener: unknown;
+  const tell = (message: LabMessage) => {
+    try {
+      onMessage(message);
+    } catch (error) {
+      ofListener = error;
+      throw error;
+    }
+  };
   try {
     for await (const line of createInterface({ input: response })) {
       const message = JSON.parse(line) as LabMessage | LabOutcome;
       if (message.kind === "outcome") return message;
       if (message.kind === "failed") throw new LocalizedError(message.code, message.message, message.hint);
-      onMessage(message);
+      tell(message);
     }
   } catch (error) {
-    if (error instanceof LabError || signal.aborted) throw error;
+    // The lab's end breaks the connection; what the listener throws is its own.
+    if (error instanceof LabError || error === ofListener || signal.aborted) throw error;
   }
   signal.throwIfAborted();
   return undefined;

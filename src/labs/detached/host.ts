@@ -136,6 +136,9 @@ async function operate(
     if (error instanceof LabError) {
       return { kind: "failed", code: error.code, message: error.message, hint: error.hint };
     }
+    if (error instanceof LabBroken && operation.op === "solve") {
+      return { kind: "failed", code: "FAILED", message: error.message, hint: say("solutionInTheWay", { id }) };
+    }
     if (error instanceof LabBroken) {
       const message = `${say("labBroken")}: ${error.message}`;
       return { kind: "failed", code: "FAILED", message, hint: say("resetHint", { id }) };

@@ -25,14 +25,14 @@ describe("marks, where a terminal shows all signs and where it shows ASCII", () 
     [{ kind: "verdict", ok: true, isShown: true, seen: "" }, "✓ kubelab did it", "+ kubelab did it"],
     [{ kind: "verdict", ok: false, seen: "none", want: "one" }, "✗ not yet", "x not yet"],
     [
-      { kind: "answer", given: "a", right: "a", text: "it is" },
+      { kind: "answer", given: "a", right: "a", text: "it is", expected: "it is" },
       "✓ That is what happened: it is",
       "+ That is what happened: it is",
     ],
     [
-      { kind: "answer", given: "a", right: "b", text: "it is" },
-      "✗ You expected something else. What happened: it is",
-      "x You expected something else. What happened: it is",
+      { kind: "answer", given: "a", right: "b", text: "it is", expected: "it was" },
+      "✗ You expected: it was",
+      "x You expected: it was",
     ],
     [{ kind: "look", line: "0.001 user" }, "▸ 0.001 user", "> 0.001 user"],
   ];
@@ -97,7 +97,7 @@ describe("the facts that decided a verdict", () => {
     { ...stamp, kind: "state", subject: "x".repeat(100), what: "", to: "b", actor: "apiserver", atMs: 0 },
   ];
   const evidence = { kind: "evidence", facts, afterMs: [0, 500, 2_000, 3_000], count: 4 } as const;
-  const shows = [undefined, undefined, [], ["status.phase = Running"]];
+  const shows = [null, null, [], ["status.phase = Running"]];
   test("fit the terminal and have no control characters; those that decided say why, and what was read", () => {
     const upstream = { file: "pkg/a.go", func: "A" };
     const more = facts.map((one) => (one.kind === "decision" ? { ...one, upstream } : one));
@@ -113,6 +113,8 @@ describe("the facts that decided a verdict", () => {
       `             ${"x".repeat(33)}: b`,
       "               status.phase = Running",
     ]);
+    const sent = { ...evidence, shows } as const;
+    assert.deepEqual(lines(JSON.parse(JSON.stringify(sent)), false), lines(sent, false), "of a lab in the background");
     assert.ok(
       !lines({ ...evidence, shows: [] }, false)
         .join("\n")
@@ -181,7 +183,7 @@ test("facts use the whole width of a wide terminal", () => {
     kind: "evidence",
     facts: [fact],
     afterMs: [0],
-    shows: [undefined],
+    shows: [null],
     count: 1,
   });
   assert.ok(text.includes(path), text);
@@ -191,6 +193,6 @@ test("code in the answer to a question is coloured like that of a text", () => {
   let text = "";
   const options = { chalk: new Chalk({ level: 1 }), width: () => 80, say: sayIn("en"), unicode: true };
   const renderer = new LabRenderer(options, { write: (piece) => (text += piece) });
-  renderer.write({ kind: "answer", given: "a", right: "a", text: "`urgent` runs" });
+  renderer.write({ kind: "answer", given: "a", right: "a", text: "`urgent` runs", expected: "" });
   assert.ok(text.includes("urgent") && !text.includes("`"), text);
 });
