@@ -12,6 +12,7 @@ import { HINT_PRICE } from "../../labs/result.js";
 import type { LabSession } from "../../labs/session.js";
 import { parseFactor, speedByKey } from "../../labs/speed.js";
 import { isAbortError, LabError } from "../../util/errors.js";
+import { wrap } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 import { ExamTime, endExam } from "./exam.js";
 import { presentLab } from "./live.js";
@@ -153,7 +154,11 @@ async function solveAndPerform(env: LearnContext, session: LabSession, signal: A
   } catch (error) {
     if (!(error instanceof LabBroken)) throw error;
     const { id } = session.definition;
-    env.context.streams.stderr.write(`\n${error.message}\n${env.say("solutionInTheWay", { id })}\n`);
+    const { stderr } = env.context.streams;
+    // Its output stands above.
+    const [what = ""] = error.message.split("\n");
+    const lines = [what, env.say("solutionInTheWay", { id })].flatMap((text) => wrap(text, env.columns));
+    stderr.write(`\n${lines.join("\n")}\n`);
     return false;
   }
 }
