@@ -4,11 +4,20 @@ import type { Topic } from "./topic.js";
 
 /** Names that are part of a message count from this length on: `exec` or `Job` occur in many. */
 const SHORTEST_IN_MESSAGE = 5;
+/** A word of a name with more words than this is no name of it: `seen` occurs in "pleg was last seen active". */
+const MOST_WORDS_OF_NAME = 2;
+/** Reasons that are words of ordinary sentences: a message has such a reason only where it stands as a value. */
+const ORDINARY = new Set(
+  "Approved Available Complete Completed Conflict Created Denied Error Expired Failed Healthy Invalid Killing Progressing Pulled Pulling Ready Resumed Scheduled Started Starting Suspended Terminated".split(
+    " ",
+  ),
+);
 const MOST_SHOWN = 12;
 const HINT = "List them: kubelab explain";
 
 /**
- * The topic of a word, of the beginning of one, or of a message that quotes one. Capitals do not matter. Pure.
+ * The topic of a word, of the beginning of one, of a part of a message, or of a message that quotes one. A whole
+ * phrase wins over a word in it. Capitals matter only for a reason that is an ordinary word in a message. Pure.
  * @throws LabError USAGE for none, with the most similar one, and for the beginning of several
  */
 export function findTopic(topics: readonly Topic[], asked: string): Topic {
@@ -18,12 +27,13 @@ export function findTopic(topics: readonly Topic[], asked: string): Topic {
     rows.find(({ name }) => plain(name) === wanted) ??
     only(
       asked,
-      rows.filter(({ name }) => plain(name).startsWith(wanted) && wanted !== ""),
+      rows.filter(({ name }) => begins(plain(name), wanted)),
     ) ??
-    longest(rows.filter(({ name }) => isQuoted(plain(name), wanted))) ??
+    (wanted.includes(" ") ? longest(rows.filter(({ name }) => hasWords(plain(name), wanted))) : undefined) ??
+    longest(rows.filter(({ name }) => isQuoted(name, asked))) ??
     only(
       asked,
-      rows.filter(({ name }) => wanted.length > 2 && plain(name).includes(wanted)),
+      rows.filter(({ name }) => isPartOf(plain(name), wanted)),
     );
   if (found !== undefined) return found.topic;
   const names = rows.map(({ name }) => name);
@@ -51,13 +61,31 @@ function longest(rows: readonly Row[]): Row | undefined {
   return [...rows].sort((a, b) => b.name.length - a.name.length)[0];
 }
 
-/** Whether a message has the name, between other characters than letters. */
+/** Whether a name begins so; a sentence, with whole words: `attempt` is not "Attempting to reclaim". */
+function begins(name: string, wanted: string): boolean {
+  return wanted !== "" && name.startsWith(wanted) && (!name.includes(" ") || hasWords(name, wanted));
+}
+
+/** Whether a message has the name. */
 function isQuoted(name: string, message: string): boolean {
-  if (name.length < SHORTEST_IN_MESSAGE) return false;
-  const at = ` ${message} `.indexOf(name);
-  if (at < 0) return false;
-  const around = ` ${message} `;
-  return !/[a-z0-9]/.test(around[at - 1] ?? " ") && !/[a-z0-9]/.test(around[at + name.length] ?? " ");
+  if (ORDINARY.has(name)) return new RegExp(`(^|[:=(]|\\s{2})\\s*${name}($|[),:]|\\s{2})`).test(message);
+  return name.length >= SHORTEST_IN_MESSAGE && hasWords(plain(message), plain(name));
+}
+
+/** Whether a name has the text: anywhere in one word, as whole words in a short name. */
+function isPartOf(name: string, wanted: string): boolean {
+  if (wanted.length <= 2) return false;
+  const words = name.split(" ").length;
+  return words === 1 ? name.includes(wanted) : words <= MOST_WORDS_OF_NAME && hasWords(name, wanted);
+}
+
+/** Whether a text has another one, between other characters than letters and digits. */
+function hasWords(text: string, wanted: string): boolean {
+  const around = ` ${text} `;
+  for (let at = around.indexOf(wanted); at > 0; at = around.indexOf(wanted, at + 1)) {
+    if (!/[a-z0-9]/.test(around[at - 1] ?? " ") && !/[a-z0-9]/.test(around[at + wanted.length] ?? " ")) return true;
+  }
+  return false;
 }
 
 /** A hyphen counts as a space (`static-pod`), `40 s` is `40s`, and `API server` is one word as in `kube-apiserver`. */

@@ -65,6 +65,21 @@ const FOUND = [
   ["NodeLost", "Unknown"],
   ["pause", "sandbox"],
   ["no space left on device", "DiskPressure"],
+  ...["certificate has expired", "error: x509: certificate has expired or is not yet valid: current time ..."].map(
+    (asked) => [asked, "x509: certificate has expired or is not yet valid"] as const,
+  ),
+  ...[
+    "Authorization error",
+    "Authorization error (user=kube-apiserver-kubelet-client, verb=get, resource=nodes, subresource=proxy)",
+  ].map((asked) => [asked, "Authorization error"] as const),
+  ...["Error", "error", "Reason:       Error", "web   0/1   Error   3"].map((asked) => [asked, "Error"] as const),
+  ["attempt", "attempt"],
+  ["Attempting to reclaim memory", "EvictionThresholdMet"],
+  ["node.kubernetes.io/unreachable:NoExecute", "NodeStatusUnknown"],
+  ["node.kubernetes.io/not-ready", "KubeletNotReady"],
+  ["node.kubernetes.io/disk-pressure", "DiskPressure"],
+  ["node.kubernetes.io/memory-pressure", "MemoryPressure"],
+  ["deletionTimestamp", "Terminating"],
   ["spec.selector: Invalid value: field is immutable", "Invalid"],
 ] as const;
 for (const [asked, want] of FOUND) {
@@ -78,6 +93,9 @@ const REFUSED = [
   ["", /no topic ""/],
   ["601", /^there is no topic "601"$/],
   ["x509", /beginning of several topics: .*unknown authority, .*has expired/],
+  ["Error from server: etcdserver: no leader", /no topic/],
+  ["the license has expired", /no topic/],
+  ["seen", /no topic "seen"/],
   ["OOMKiled", /did you mean OOMKilled\?/],
   ["expirationSecond5", /did you mean expirationSeconds\?/],
 ] as const;

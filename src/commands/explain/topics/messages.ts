@@ -21,6 +21,13 @@ export const MESSAGES: readonly Topic[] = [
     labs: ["exec-x509", "exec"],
   },
   {
+    name: "Authorization error",
+    text: "The kubelet could not ask the API server whether the request is allowed (a SubjectAccessReview), so it answers 500 and does nothing. It is no refusal: that says Forbidden. Look whether the API server answers the kubelet, and whether the kubelet's own credentials are valid.",
+    see: "kubectl auth can-i get nodes/proxy",
+    file: "pkg/kubelet/server/server.go",
+    labs: ["exec", "without-api-server"],
+  },
+  {
     name: "x509: certificate has expired or is not yet valid",
     text: "The clock of one side is outside the certificate's time. Check the clock first, then the dates: a kubelet that was off for long could not rotate its certificate, and has to bootstrap again.",
     facts: ["rotationDeadlineMin", "rotationDeadlineMax", "signerBackdate"],

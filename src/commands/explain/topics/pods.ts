@@ -48,7 +48,8 @@ export const PODS: readonly Topic[] = [
   },
   {
     name: "Terminating",
-    text: "Not a phase: kubectl shows it for an object with a deletionTimestamp. The API server has accepted the deletion, and the kubelet stops the containers, waits for the grace period, cleans up and removes the object. An object with finalizers stays until each is removed.",
+    also: ["deletionTimestamp", "deletionGracePeriodSeconds"],
+    text: "Not a phase: kubectl shows it for an object with a deletionTimestamp, the time of the DELETE plus the grace period. The API server has accepted the deletion, and the kubelet stops the containers, waits for the grace period, cleans up and removes the object. An object with finalizers stays until each is removed.",
     facts: ["minimumGracePeriod", "deletedPodsEnd"],
     see: "kubelab journey --delete",
     file: "pkg/printers/internalversion/printers.go",
@@ -124,7 +125,7 @@ export const PODS: readonly Topic[] = [
     facts: ["evictionMonitoringPeriod", "evictionMessageDetails", "immediateEvictionGracePeriod"],
     see: PHASES,
     file: "pkg/kubelet/eviction/eviction_manager.go",
-    labs: ["eviction"],
+    labs: ["eviction", "disk-full", "repeated-evictions"],
   },
   {
     name: "DeadlineExceeded",

@@ -95,6 +95,13 @@ export const NODE_WORDS: readonly Topic[] = [
     labs: ["pleg", "pod-life", "cni-not-ready"],
   },
   {
+    name: "attempt",
+    text: "A number in the CRI: 0 for the first sandbox of a pod or the first start of a container, and one more for each that follows. The kubelet counts from the newest that the runtime still has, so the number tells two of the same name apart.",
+    see: "kubelab pleg --duration 5s",
+    file: "pkg/kubelet/kuberuntime/kuberuntime_container.go",
+    labs: ["sandbox-changed", "crash-loop"],
+  },
+  {
     name: "CRI",
     also: [
       "Container Runtime Interface",
