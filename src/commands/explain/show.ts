@@ -1,6 +1,6 @@
 import type { CommandResult } from "../../cli/context.js";
 import type { Language } from "../../i18n/language.js";
-import { constantFor, type FactName, laterText, type QuotedFact } from "../../release/facts.js";
+import { constantFor, type FactName, laterText, OLDEST_RELEASE, type QuotedFact } from "../../release/facts.js";
 import { tableLines } from "../../trace/table.js";
 import { wrap } from "../../util/text-width.js";
 import type { Topic } from "./topic.js";
@@ -11,7 +11,9 @@ const MOST_COLUMNS = 100;
 const WORDS = {
   en: {
     decidedBy: (release: string) => `Decided by, in v${release}:`,
+    orBefore: " or before",
     see: "See it here:",
+    seeOn: "See it here, in a lab or on kubelab cluster up:",
     upstream: "Upstream: ",
     labs: "Labs: ",
     also: "Also for: ",
@@ -19,7 +21,9 @@ const WORDS = {
   },
   zh: {
     decidedBy: (release: string) => `v${release} 中由这些常量决定：`,
+    orBefore: " 或更早",
     see: "在这里看：",
+    seeOn: "在这里看（在实验中，或在 kubelab cluster up 上）：",
     upstream: "上游：",
     labs: "实验：",
     also: "也解释：",
@@ -41,7 +45,7 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
   const width = Math.min(columns, MOST_COLUMNS);
   const indented = (text: string) => wrap(text, width - 2).map((line) => `  ${line}`);
   const constants = facts.map((fact) => withLater(fact, kubeVersion));
-  const rows = constants.map((one) => [one.name, one.value, one.release]);
+  const rows = constants.map((one) => [one.name, one.value, sinceOf(one.release, words.orBefore)]);
   // A table that is too wide has become sentences.
   const table = tableLines({ columns: ["constant", "value", "since"], rows }, width - 2).flatMap((line) =>
     line.length > width - 2 ? indented(line) : [`  ${line}`],
@@ -52,7 +56,8 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
     ...indented(text),
     ...(rows.length === 0 ? [] : ["", words.decidedBy(kubeVersion), ...table]),
     "",
-    words.see,
+    // Without a lab, kubectl takes the cluster of the learner's own.
+    see.some((command) => command.startsWith("kubectl ")) ? words.seeOn : words.see,
     ...see.map((command) => `  ${command}`),
     "",
     `${words.upstream}${file}`,
@@ -71,6 +76,12 @@ function withLater(name: FactName, kubeVersion: string): QuotedFact {
     ? `${constant.release.slice(0, -1)}; ${later})`
     : `${constant.release} (${later})`;
   return { ...constant, release };
+}
+
+/** The oldest release of the table of facts: what it has may be older. */
+function sinceOf(release: string, orBefore: string): string {
+  const oldest = `v${OLDEST_RELEASE}`;
+  return release.startsWith(oldest) ? `${oldest}${orBefore}${release.slice(oldest.length)}` : release;
 }
 
 /** The commands of a topic: those that it names, else the events of that reason. */

@@ -107,8 +107,8 @@ for (const [asked, message] of REFUSED) {
 
 test("explain: values come from the table of facts, for the release that is asked for", async () => {
   const of = async (...words: string[]) => (await runInProcess(["explain", "NodeStatusUnknown", ...words])).stdout;
-  assert.match(await of(), /Decided by, in v1\.25:\n(.*\n)* +nodeMonitorGracePeriod +40 s +v1\.25/);
-  assert.match(await of(), /nodeMonitorGracePeriod +40 s +v1\.25 \(50 s from v1\.32\)/);
+  assert.match(await of(), /Decided by, in v1\.25:\n(.*\n)* +nodeMonitorGracePeriod +40 s +v1\.25 or before/);
+  assert.match(await of(), /nodeMonitorGracePeriod +40 s +v1\.25 or before \(50 s from v1\.32\)/);
   assert.match(await of("--kube-version", "1.32"), /nodeMonitorGracePeriod +50 s +v1\.32 \(40 s before\)/);
 });
 
@@ -168,6 +168,16 @@ for (const language of LANGUAGES) {
 test("explain: an event without a command of its own shows how to list such events", async () => {
   const { stdout } = await runInProcess(["explain", "DNSConfigForming"]);
   assert.match(stdout, /kubectl get events -A --field-selector reason=DNSConfigForming/);
+});
+
+test("explain: a command of kubectl's names the cluster that it is meant for", async () => {
+  const head = async (...words: string[]) => (await runInProcess(["explain", ...words])).stdout;
+  assert.match(await head("Evicted"), /See it here, in a lab or on kubelab cluster up:\n {2}kubectl /);
+  assert.match(
+    await head("Evicted", "--lang", "zh"),
+    /在这里看（在实验中，或在 kubelab cluster up 上）：\n {2}kubectl /,
+  );
+  assert.match(await head("PLEG"), /See it here:\n {2}kubelab /);
 });
 
 test("explain: JSON of a topic and of the list", async () => {
