@@ -59,7 +59,7 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
       other(["status"], "").stdout,
       /Step 1 of 9: A node joins[\s\S]*\$ kubelab lease --node[\s\S]*at a prompt/,
     );
-    assert.match(other(["next"], "").stderr, /lab heartbeats is played in another terminal/);
+    assert.match(other(["next"], "").stderr, /^error: played in another terminal: heartbeats\n/);
     const shell = other(["shell"], "pwd; kubectl get nodes; exit 7\n");
     assert.match(shell.stdout, /kubelab-lab-[\s\S]*witness +Ready/);
     assert.equal(shell.status, 7);
@@ -76,6 +76,14 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
     assert.match(other(["check"], "").stderr, /^lab tokens, in the background; .*: heartbeats\n/);
     assert.match(other(["shell"], "exit 0\n").stderr, /^lab tokens; also running: heartbeats \(kubelab learn shell ID/);
     assert.equal(other(["shell", "heartbeats"], "exit 0\n").stderr, "");
+    // A command in the shell of a lab is about that lab, although another one is newer, or runs in the background.
+    const inside = other(["shell", "1"], "kubelab learn status; kubelab learn check; exit 0\n");
+    assert.match(inside.stdout, /\$ kubelab lease --node[\s\S]*Lab heartbeats waits at a prompt/);
+    assert.equal(
+      inside.stderr,
+      "error: played in another terminal: heartbeats\nAnswer there. Its present step: kubelab learn status\n",
+    );
+    assert.match(other(["status", "1"], "").stdout, /Lab heartbeats waits at a prompt/);
     other(["stop"], "");
     const script = join(home, "shell.sh");
     writeFileSync(script, "#!/bin/sh\necho inside\nwhile test ! -e $HOME/leave; do sleep 0.1; done\n", { mode: 0o755 });

@@ -14,7 +14,7 @@ import { begunOwnLab, findLabOrFolder } from "./own-lab.js";
 import { playableNext, showResult } from "./play.js";
 import { LabReporter } from "./reporter.js";
 import { resumeLines } from "./resume.js";
-import { labRunning, nameLabInBackground, nameTaken } from "./taken-lab.js";
+import { labOfShell, labRunning, nameLabInBackground, nameTaken, requireLabOfShell } from "./taken-lab.js";
 
 /** The detached lab, and the environment in the language of `--lang`, else in the one that it was started in. */
 interface Detached {
@@ -23,9 +23,10 @@ interface Detached {
 }
 
 async function openDetached(here: LearnContext): Promise<Detached> {
+  await requireLabOfShell(here);
   const state = await requireDetached(here);
   const env = here.inLanguageOfLab(state.language);
-  await nameLabInBackground(env, state);
+  if (labOfShell(here) === "") await nameLabInBackground(env, state);
   return { env, state };
 }
 
@@ -128,15 +129,19 @@ export async function solution(here: LearnContext): Promise<void> {
 }
 
 /**
- * Shows the present step of the lab in the background, else of the newest that waits at the prompt of another terminal.
- * @param word id of the lab; "": that one
+ * Shows the present step of the lab in whose shell this is, else of the lab in the background, else of the newest that
+ * waits at the prompt of another terminal.
+ * @param given id or number of the lab; "": that one
  * @throws LabError FAILED if no such lab runs
  */
-export async function status(here: LearnContext, word = ""): Promise<void> {
+export async function status(here: LearnContext, given = ""): Promise<void> {
+  const word = given || labOfShell(here);
   const inBackground = await detachedLab(here);
   const running = await runningLabs(here.context.env);
   const isOfBackground = ({ pid }: RunningLab) => pid === inBackground?.pid;
-  const found = word === "" ? (running.find(isOfBackground) ?? running[0]) : labRunning(here, running, word);
+  const isKilled = inBackground?.lab === word && !running.some(isOfBackground);
+  const chosen = () => (isKilled ? undefined : labRunning(here, running, word));
+  const found = word === "" ? (running.find(isOfBackground) ?? running[0]) : chosen();
   if (found === undefined || isOfBackground(found)) {
     if (found !== undefined && word === "") nameTaken(here, running, found, "status");
     // A lab whose process was killed is still the one in the background.

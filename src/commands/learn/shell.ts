@@ -6,7 +6,7 @@ import { type RunningLab, runningLabs } from "../../labs/running.js";
 import { ChildAbort } from "../../util/abort.js";
 import { isAbortError } from "../../util/errors.js";
 import type { LearnContext } from "./context.js";
-import { labRunning, nameTaken } from "./taken-lab.js";
+import { LAB_OF_SHELL, labOfShell, labRunning, nameTaken } from "./taken-lab.js";
 
 /** A shell's exit code for an unknown program. */
 const EXIT_NOT_FOUND = 127;
@@ -14,17 +14,18 @@ const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Opens a shell in the folder of a running lab, with its cluster and programs: a second terminal in one command.
- * @param word id of the lab; "": the lab that was started last
+ * @param given id or number of the lab; "": the lab in whose shell this is, else the one that was started last
  * @throws LabError FAILED if no such lab runs, or if the shell cannot be started
  */
-export async function openShell(env: LearnContext, word: string): Promise<void> {
+export async function openShell(env: LearnContext, given: string): Promise<void> {
   const { context, say } = env;
-  const { lab, place } = await runningLab(env, word);
+  const { lab, place } = await runningLab(env, given || labOfShell(env));
   const { folder, programs, variables } = place;
   const shell = context.env["SHELL"] || "/bin/sh";
   if (context.streams.stdin.isTTY === true) context.notice(say("shellOpened", { id: lab, folder }));
   const path = `${programs}${delimiter}${context.env["PATH"] ?? ""}`;
-  const child = spawn(shell, [], { cwd: folder, stdio: "inherit", env: { ...context.env, ...variables, PATH: path } });
+  const shellEnv = { ...context.env, ...variables, PATH: path, [LAB_OF_SHELL]: lab };
+  const child = spawn(shell, [], { cwd: folder, stdio: "inherit", env: shellEnv });
   using shellEnd = new ChildAbort(context.signal);
   const lookout = noticeEnd(env, lab, folder, shellEnd.signal);
   try {
@@ -53,7 +54,7 @@ async function noticeEnd(env: LearnContext, lab: string, folder: string, signal:
   }
 }
 
-/** The lab of this id, or the newest. @throws LabError FAILED */
+/** The lab of this id or number, or the newest. @throws LabError FAILED */
 async function runningLab(env: LearnContext, word: string): Promise<RunningLab> {
   const running = await runningLabs(env.context.env);
   const [newest] = running;

@@ -1,14 +1,25 @@
 import { LocalizedError } from "../../i18n/message-error.js";
 import type { HostState } from "../../labs/detached/state.js";
+import { detachedLab } from "../../labs/detached/state.js";
+import { findLab } from "../../labs/library.js";
 import { type RunningLab, runningLabs } from "../../labs/running.js";
 import type { LearnContext } from "./context.js";
 
-/** The running lab of this id. @throws LabError FAILED with those that run */
-export function labRunning({ say }: LearnContext, running: readonly RunningLab[], word: string): RunningLab {
-  const found = running.find(({ lab }) => lab === word);
+/** The environment variable by which a command in the shell of a lab knows that lab. */
+export const LAB_OF_SHELL = "KUBELAB_LAB";
+
+/** The id of the lab in whose shell the command was typed; "" elsewhere. */
+export function labOfShell({ context }: LearnContext): string {
+  return context.env[LAB_OF_SHELL] ?? "";
+}
+
+/** The running lab of this id or number. @throws LabError FAILED with those that run */
+export function labRunning({ library, say }: LearnContext, running: readonly RunningLab[], word: string): RunningLab {
+  const id = findLab(library.summaries, word)?.id ?? word;
+  const found = running.find(({ lab }) => lab === id);
   if (found !== undefined) return found;
   if (running.length === 0) throw new LocalizedError("FAILED", say("noneStarted"), say("noneStartedHint"));
-  throw new LocalizedError("FAILED", say("notRunning", { id: word }), say("notRunningHint", { labs: ids(running) }));
+  throw new LocalizedError("FAILED", say("notRunning", { id }), say("notRunningHint", { labs: ids(running) }));
 }
 
 /** Names on stderr the lab that a command takes, and how to choose another; nothing if only one runs. */
@@ -26,6 +37,20 @@ export function nameTaken(
 export async function nameLabInBackground({ context, say }: LearnContext, { lab, pid }: HostState): Promise<void> {
   const others = (await runningLabs(context.env)).filter((one) => one.pid !== pid);
   if (others.length > 0) context.notice(say("labTakenInBackground", { id: lab, others: ids(others) }));
+}
+
+/**
+ * Refuses to do a step of the lab in the background when the command was typed in the shell of another one.
+ * @throws LabError FAILED
+ */
+export async function requireLabOfShell(env: LearnContext): Promise<void> {
+  const own = labOfShell(env);
+  if (own === "") return;
+  const [running, state] = [await runningLabs(env.context.env), await detachedLab(env)];
+  // A lab whose process was killed no longer runs, and is still the one in the background.
+  if (state?.lab === own || running.some(({ lab, pid }) => lab === own && pid === state?.pid)) return;
+  const { lab: id } = labRunning(env, running, own);
+  throw new LocalizedError("FAILED", env.say("atOtherPrompt", { id }), env.say("atOtherPromptHint"));
 }
 
 function ids(labs: readonly RunningLab[]): string {
