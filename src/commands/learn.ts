@@ -120,9 +120,12 @@ function addPlayCommands(room: LearnRoom): void {
   help.option(start, "--kube-version <release>", "helpKubeVersion");
   start.action(open(room, async (env, flags, id) => (await import("./learn/start.js")).startLab(env, flags, id), true));
   const incident = add(room, "incident", "helpIncident");
+  help.argument(incident, "[id]", "helpIncidentId");
   help.option(incident, "--random", "helpRandom");
   addExamOption(room, incident);
-  incident.action(open(room, async (env, flags) => (await import("./learn/start.js")).startIncident(env, flags), true));
+  incident.action(
+    open(room, async (env, flags, id) => (await import("./learn/start.js")).startIncident(env, flags, id), true),
+  );
   const serve: Run = async (here, flags, id) => {
     const { env, lab } = await (await import("./learn/own-lab.js")).findLabOrFolder(here, id);
     await (await import("../labs/detached/serve.js")).serveLab(env, lab, embeddedOnly(flags));

@@ -4,7 +4,7 @@ import { hasPrograms } from "../../labs/programs.js";
 import { makeLearnFolder } from "../../labs/progress-store.js";
 import { parseKubeVersion } from "../../release/facts.js";
 import { defined } from "../../util/defined.js";
-import type { LearnContext } from "./context.js";
+import { type LearnContext, labNamed } from "./context.js";
 import { embeddedOnly, type LearnFlags, realTarget } from "./flags.js";
 import { standingIn } from "./list.js";
 import { findLabOrFolder } from "./own-lab.js";
@@ -68,11 +68,20 @@ async function mayBeReal({ library, say, language }: LearnContext, id: string): 
   throw (await import("../../labs/own/environment.js")).embeddedOnly(lab.definition, language, say);
 }
 
-/** Starts an incident that is not done yet, without saying which before. @throws LabError USAGE without `--random` */
-export async function startIncident(env: LearnContext, flags: LearnFlags): Promise<void> {
+/**
+ * Starts an incident: the one that is named, or with `--random` one that is not done yet, without saying which before.
+ * @param word id or number of an incident; "": none
+ * @throws LabError USAGE for neither and for both, and for a lab that is no incident
+ */
+export async function startIncident(env: LearnContext, flags: LearnFlags, word: string): Promise<void> {
   const { library, store, say, context } = env;
-  if (flags.random !== true)
+  if ((word !== "") === (flags.random === true))
     throw new LocalizedError("USAGE", say("incidentNeedsRandom"), say("incidentNeedsRandomHint"));
+  if (word !== "") {
+    const { id, kind } = labNamed(env, word);
+    if (kind !== "incident") throw new LocalizedError("USAGE", say("noIncident", { id }), `kubelab learn start ${id}`);
+    return await startLab(env, flags, id);
+  }
   const progress = await store.load();
   const incidents = library.summaries.filter((lab) => lab.kind === "incident" && hasPrograms(lab, context));
   const open = incidents.filter((lab) => standingIn(lab, progress).state !== "done");
