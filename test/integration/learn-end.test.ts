@@ -64,6 +64,14 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
     assert.match(shell.stdout, /kubelab-lab-[\s\S]*witness +Ready/);
     assert.equal(shell.status, 7);
     assert.match(other(["shell", "tokens"], "").stderr, /lab tokens is not running\nRunning: heartbeats/);
+    for (const how of ["--detach", "--yes"]) {
+      const second = other(["start", "1", how], "");
+      assert.deepEqual([second.status, second.stdout], [1, ""]);
+      assert.match(
+        second.stderr,
+        /^error: lab heartbeats is already played in another terminal \(process \d+\)\nAnswer there/,
+      );
+    }
     other(["start", "tokens", "--detach"], "");
     assert.match(
       other(["status"], "").stderr,

@@ -7,6 +7,7 @@ import type { InteractiveOptions } from "./interactive.js";
 import { nextLab } from "./list.js";
 import { choose } from "./prompt.js";
 import { pointsInWords, resultLines } from "./result-text.js";
+import { requireNotPlayed } from "./taken-lab.js";
 
 /** Where the learner goes: to the menu, out, or nowhere, because the last lab is not finished. */
 export type Way = "menu" | "quit" | "left";
@@ -24,6 +25,7 @@ export async function playLabs(
   const { runLab } = await import("./interactive.js");
   const { seed: _ofFirst, exam: _once, ...others } = options;
   for (let last = first; ; ) {
+    await requireNotPlayed(env, last.id);
     if (options.exam === undefined && !(await isWanted(env, last))) return { way: "left", last };
     if (!(await runLab(env, last, last === first ? options : others))) return { way: "left", last };
     await showResult(env, last, "stderr");

@@ -9,11 +9,13 @@ import { embeddedOnly, type LearnFlags, realTarget } from "./flags.js";
 import { standingIn } from "./list.js";
 import { findLabOrFolder } from "./own-lab.js";
 import { resumeLines } from "./resume.js";
+import { requireNotPlayed } from "./taken-lab.js";
 import type { UnattendedOptions } from "./unattended.js";
 
 /** `kubelab learn start`: at a terminal step by step, with `--yes` to its end, else in the background. @throws LabError USAGE */
 export async function startLab(here: LearnContext, given: LearnFlags, word: string): Promise<void> {
   const { env, lab } = await findLabOrFolder(here, word);
+  await requireNotPlayed(env, lab.id);
   const kubeVersion = given.kubeVersion === undefined ? undefined : parseKubeVersion(given.kubeVersion);
   const others = { ...embeddedOnly(given), ...defined({ kubeVersion }) };
   const target = realTarget(given);

@@ -40,6 +40,22 @@ export async function nameLabInBackground({ context, say }: LearnContext, { lab,
 }
 
 /**
+ * Refuses a second run of a lab that is played at a prompt: both would write the same progress. The lab in the background
+ * is started again instead.
+ * @throws LabError FAILED
+ */
+export async function requireNotPlayed(env: LearnContext, id: string): Promise<void> {
+  const [running, inBackground] = [await runningLabs(env.context.env), await detachedLab(env)];
+  const found = running.find(({ lab, pid }) => lab === id && pid !== inBackground?.pid);
+  if (found === undefined) return;
+  throw new LocalizedError(
+    "FAILED",
+    env.say("playedAlready", { id, pid: found.pid }),
+    env.say("playedAlreadyHint", { id }),
+  );
+}
+
+/**
  * Refuses to do a step of the lab in the background when the command was typed in the shell of another one.
  * @throws LabError FAILED
  */
