@@ -96,15 +96,19 @@ function isLabProgress(value: unknown): value is LabProgress {
     [one.revision, one.seed, one.hints, one.rightPredictions, one.wrongPredictions, one.startedAtMs].every(
       (number) => typeof number === "number" && Number.isFinite(number),
     ) &&
-    Array.isArray(one.done) &&
-    one.done.every((step) => typeof step === "string") &&
-    (one.shown === undefined || (Array.isArray(one.shown) && one.shown.every((step) => typeof step === "string"))) &&
+    isStrings(one.done) &&
+    (one.shown === undefined || isStrings(one.shown)) &&
+    (one.wrong === undefined || isStrings(one.wrong)) &&
     (one.best === undefined || isLabResult(one.best)) &&
     (one.exam === undefined || isExamResult(one.exam)) &&
     (one.folder === undefined || typeof one.folder === "string") &&
     (one.kubeVersion === undefined || typeof one.kubeVersion === "string") &&
     (one.finishedAtMs === undefined || typeof one.finishedAtMs === "number")
   );
+}
+
+function isStrings(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
 }
 
 /** @throws LabError BAD_FILE */

@@ -10,6 +10,8 @@ export interface LabRun {
   readonly wrongPredictions: number;
   /** ids of the tasks that kubelab solved, at the learner's wish or with --yes */
   readonly shown?: readonly string[];
+  /** ids of the predictions that were answered wrongly */
+  readonly wrong?: readonly string[];
   /** Unix ms; undefined: not finished */
   readonly finishedAtMs?: number;
   /** the best result of all runs that were finished */

@@ -17,6 +17,8 @@ export function trackProgress(
 } {
   const { id } = lab;
   let writing: Promise<void> = Promise.resolve();
+  // An answer does not name its step; the step is done right after it.
+  let isWrong = false;
   const change = (...args: Parameters<ProgressStore["change"]>) => {
     writing = writing.then(() => store.change(...args));
   };
@@ -29,19 +31,24 @@ export function trackProgress(
         change(id, (before) => before && { ...before, shown: [...new Set([...(before.shown ?? []), message.step])] });
         break;
       case "answer": {
-        const key = message.given === message.right ? "rightPredictions" : "wrongPredictions";
+        isWrong = message.given !== message.right;
+        const key = isWrong ? "wrongPredictions" : "rightPredictions";
         change(id, (before) => before && { ...before, [key]: before[key] + 1 });
         break;
       }
-      case "done":
-        change(id, (before) => {
-          if (before === undefined || before.done.includes(message.step)) return before;
+      case "done": {
+        const wrong = isWrong ? [message.step] : [];
+        isWrong = false;
+        change(id, (saved) => {
+          if (saved === undefined || saved.done.includes(message.step)) return saved;
+          const before = wrong.length === 0 ? saved : { ...saved, wrong: [...(saved.wrong ?? []), ...wrong] };
           const done = [...before.done, message.step];
           if (!lab.steps.every((step) => done.includes(step))) return { ...before, done };
           const finished = { ...before, done, finishedAtMs: store.wall.now() };
           return { ...finished, ...defined({ best: bestResult(lab, finished) }) };
         });
         break;
+      }
       default:
     }
   };

@@ -41,6 +41,7 @@ test("no file is no progress yet", async () => {
 const LAB = '"revision":1,"seed":1,"done":[],"hints":0,"rightPredictions":0,"wrongPredictions":0,"startedAtMs":1';
 const BROKEN = [
   `{"version":1,"labs":{"a":{${LAB},"shown":"all"}}}`,
+  `{"version":1,"labs":{"a":{${LAB},"wrong":[1]}}}`,
   `{"version":1,"labs":{"a":{${LAB},"exam":{"points":1}}}}`,
   `{"version":1,"labs":{"a":{${LAB},"best":{"hints":1}}}}`,
   "",

@@ -35,6 +35,13 @@ test("what was shown is kept apart from what was solved", async () => {
   assert.deepEqual(best, { rightPredictions: 1, wrongPredictions: 0, hints: 0, solved: 0, shown: 1 });
 });
 
+test("a prediction that was answered wrongly is kept by its step", async () => {
+  const [first = hint, ...others] = done;
+  assert.equal((await play(newStore(), [answer("goes"), ...done]))?.wrong, undefined);
+  const played = await play(newStore(), [answer("stays"), first, answer("goes"), ...others]);
+  assert.deepEqual([played?.wrong, played?.wrongPredictions], [["look"], 1]);
+});
+
 test("a second run begins at nothing, and keeps the best result", async () => {
   const store = newStore();
   const first = await play(store, [answer("goes"), ...done]);

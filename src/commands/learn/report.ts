@@ -100,16 +100,20 @@ export function jsonReport(labs: readonly LabSummary[], progress: Progress): unk
   };
 }
 
-/** As JUnit's XML: a lab is a suite, a step a test case; what is not done is skipped. */
+/** As JUnit's XML: a lab is a suite, a step a test case; what is not done is skipped, and a wrong prediction a failure. */
 export function junitReport(labs: readonly LabSummary[], progress: Progress): string {
   const suites = labs.map((lab) => {
-    const done = new Set(standingIn(lab, progress).state === "not-begun" ? [] : progress.labs[lab.id]?.done);
+    const run = progressIn(lab, progress);
+    const done = new Set(run?.done);
     const skipped = lab.steps.filter((step) => !done.has(step)).length;
+    const wrong = new Set(run?.wrong);
+    const failures = lab.steps.filter((step) => wrong.has(step)).length;
     const cases = lab.steps.map((step) => {
       const open = `    <testcase classname="${attribute(lab.id)}" name="${attribute(step)}"`;
+      if (wrong.has(step)) return `${open}><failure message="wrong prediction"/></testcase>`;
       return done.has(step) ? `${open}/>` : `${open}><skipped/></testcase>`;
     });
-    const head = `  <testsuite name="${attribute(`${lab.number} ${lab.title.en}`)}" tests="${lab.steps.length}" skipped="${skipped}" failures="0">`;
+    const head = `  <testsuite name="${attribute(`${lab.number} ${lab.title.en}`)}" tests="${lab.steps.length}" skipped="${skipped}" failures="${failures}">`;
     return [head, ...cases, "  </testsuite>"].join("\n");
   });
   return ['<?xml version="1.0" encoding="UTF-8"?>', '<testsuites name="kubelab">', ...suites, "</testsuites>"].join(

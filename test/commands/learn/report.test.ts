@@ -198,6 +198,16 @@ describe("the report as JUnit's XML", () => {
   });
 });
 
+test("JUnit's XML: a prediction that was answered wrongly is a failure", () => {
+  const elements = parseXml(junitReport(labs, { version: 1, labs: { one: begun({ done: ["a"], wrong: ["a"] }) } }));
+  const [suite, first, failure, second, skipped] = elements.slice(1);
+  const { failures, skipped: count } = suite?.attributes ?? {};
+  assert.deepEqual([failures, count], ["1", "1"]);
+  assert.deepEqual([first?.attributes["name"], failure?.name], ["a", "failure"]);
+  assert.equal(failure?.attributes["message"], "wrong prediction");
+  assert.deepEqual([second?.attributes["name"], skipped?.name], ["b", "skipped"]);
+});
+
 test("the table counts wide characters as two columns", () => {
   const lines = labTable(labs, progress, { language: "zh", say: sayIn("zh") }).split("\n");
   assert.equal(lines.length, 4);
