@@ -68,7 +68,7 @@ export class ProgressStore {
   }
 
   /**
-   * Begins a lab anew. The best of its earlier results stays, and the last exam.
+   * Begins a lab anew. The best of its earlier results stays, and the best exam.
    * @param kubeVersion the release that the learner has chosen
    */
   async begin(lab: LabSummary, seed: number, kubeVersion?: string): Promise<LabProgress> {

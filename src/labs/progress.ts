@@ -5,7 +5,7 @@ import { defined } from "../util/defined.js";
 import type { LabError } from "../util/errors.js";
 import { writeFileAtomic } from "../util/files.js";
 import type { LabSummary } from "./library.js";
-import { betterOf, type ExamResult, isExamResult, isLabResult, type LabRun } from "./result.js";
+import { betterExam, betterOf, type ExamResult, isExamResult, isLabResult, type LabRun } from "./result.js";
 
 /** A learner's progress in one lab. */
 export interface LabProgress extends LabRun {
@@ -15,7 +15,7 @@ export interface LabProgress extends LabRun {
   readonly seed: number;
   /** Unix ms */
   readonly startedAtMs: number;
-  /** the last exam */
+  /** the best exam */
   readonly exam?: ExamResult;
   /** of a lab of the learner's own */
   readonly folder?: string;
@@ -116,14 +116,16 @@ export async function saveProgress(file: string, progress: Progress): Promise<vo
   await writeFileAtomic(file, `${JSON.stringify(progress, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Merges two progress files: for each lab, the further progress, and the better of the best results. */
+/** Merges two progress files: for each lab, the further progress, and the better of the best results and of the exams. */
 export function mergeProgress(ours: Progress, theirs: Progress): Progress {
   const labs: Record<string, LabProgress> = { ...ours.labs };
   for (const [id, other] of Object.entries(theirs.labs)) {
     const own = labs[id];
     const further = own === undefined || isFurther(other, own) ? other : own;
-    const best = own?.revision === other.revision ? betterOf(own.best, other.best) : further.best;
-    labs[id] = { ...further, ...defined({ best }) };
+    const isSameLab = own?.revision === other.revision;
+    const best = isSameLab ? betterOf(own.best, other.best) : further.best;
+    const exam = isSameLab ? betterExam(own.exam, other.exam) : further.exam;
+    labs[id] = { ...further, ...defined({ best, exam }) };
   }
   return { version: 1, labs };
 }

@@ -69,6 +69,12 @@ export function betterOf(first: LabResult | undefined, second: LabResult | undef
   return pointsOf(second) > pointsOf(first) ? second : first;
 }
 
+/** The exam with more points; of two equal ones the first. Pure. */
+export function betterExam(first: ExamResult | undefined, second: ExamResult | undefined): ExamResult | undefined {
+  if (first === undefined || second === undefined) return first ?? second;
+  return second.points > first.points ? second : first;
+}
+
 export function pointsOf({ rightPredictions, solved, hints }: LabResult): number {
   return Math.max(0, (rightPredictions + solved) * POINTS - hints * HINT_PRICE);
 }

@@ -97,6 +97,14 @@ describe("of two progresses the one that is further stays", () => {
     const theirs = progress({ x: lab({ done: ["a", "b"], ...best(1) }) });
     assert.deepEqual(mergeProgress(ours, theirs).labs["x"], lab({ done: ["a", "b"], ...best(2) }));
   });
+  test("the better exam stays, whoever is further", () => {
+    const exam = (points: number) => ({
+      exam: { atMs: 1, minutes: 12, usedMs: 1, points, mostPoints: 80, isFinished: false },
+    });
+    const ours = progress({ x: lab({ done: ["a"], ...exam(40) }) });
+    const theirs = progress({ x: lab({ done: ["a", "b"], ...exam(10) }) });
+    assert.deepEqual(mergeProgress(ours, theirs).labs["x"], lab({ done: ["a", "b"], ...exam(40) }));
+  });
   test("what only one has stays", () => {
     const merged = mergeProgress(progress({ x: lab() }), progress({ y: lab() }));
     assert.deepEqual(Object.keys(merged.labs).sort(), ["x", "y"]);

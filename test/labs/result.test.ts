@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { bestResult, betterOf, type LabRun, mostPointsOf, pointsOf, resultOf } from "../../src/labs/result.js";
+import {
+  bestResult,
+  betterExam,
+  betterOf,
+  type LabRun,
+  mostPointsOf,
+  pointsOf,
+  resultOf,
+} from "../../src/labs/result.js";
 
 const lab = { tasks: ["task", "other"], predictions: ["guess"] };
 const run = (over: Partial<LabRun> = {}): LabRun => ({
@@ -44,4 +52,25 @@ describe("the best of several runs", () => {
     assert.equal(betterOf(good, { ...good, finishedAtMs: 99 }), good);
     assert.equal(betterOf(undefined, poor), poor);
   });
+});
+
+describe("the best of several exams", () => {
+  const exam = (points: number, atMs = 1) => ({
+    atMs,
+    minutes: 12,
+    usedMs: 1,
+    points,
+    mostPoints: 80,
+    isFinished: true,
+  });
+  const [good, poor] = [exam(40), exam(10)];
+  const table = [
+    ["the first one", undefined, poor, poor],
+    ["a better one replaces it", poor, good, good],
+    ["a poorer one does not", good, poor, good],
+    ["nor does an equal one", good, exam(40, 2), good],
+  ] as const;
+  for (const [name, first, second, want] of table) {
+    test(name, () => assert.equal(betterExam(first, second), want));
+  }
 });

@@ -52,7 +52,7 @@ test("a second run begins at nothing, and keeps the best result", async () => {
   assert.deepEqual(third?.best, first?.best);
 });
 
-test("the last exam stays when the lab is begun again", async () => {
+test("the best exam stays when the lab is begun again", async () => {
   const store = newStore();
   await play(store, done);
   const exam = { atMs: 9, minutes: 12, usedMs: 1, points: 10, mostPoints: 20, isFinished: true };

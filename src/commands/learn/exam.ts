@@ -1,6 +1,7 @@
 import type { LabSummary } from "../../labs/library.js";
-import { type ExamResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
+import { betterExam, type ExamResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import type { LearnContext } from "./context.js";
 
 const MINUTE_MS = 60_000;
@@ -41,7 +42,7 @@ export class ExamTime implements Disposable {
   }
 }
 
-/** Saves and reports the result of an exam that is over. An exam that is not finished ends with exit code 1. */
+/** Reports the result of an exam that is over, and saves it unless an earlier one was as good. An exam that is not finished ends with exit code 1. */
 export async function endExam(env: LearnContext, lab: LabSummary, time: ExamTime): Promise<void> {
   const { store, say, context } = env;
   const run = await store.of(lab);
@@ -55,7 +56,7 @@ export async function endExam(env: LearnContext, lab: LabSummary, time: ExamTime
     mostPoints: mostPointsOf(lab),
     isFinished,
   };
-  await store.change(lab.id, (before) => before && { ...before, exam });
+  await store.change(lab.id, (before) => before && { ...before, ...defined({ exam: betterExam(before.exam, exam) }) });
   context.streams.stderr.write(`\n${examInWords(exam, env.say)}\n`);
   if (!isFinished) {
     const open = lab.steps.length - run.done.length;
