@@ -97,9 +97,9 @@ export function authorizedClient(client: LocalClient, deps: AuthorizedDeps): Loc
         );
       return write(request, modify, { ...request, verb: "patch" });
     },
-    patch(resource, namespace, name, type, body) {
-      const request = { verb: "patch", resource, namespace, name } as const;
-      return write(request, () => client.patch(resource, namespace, name, type, body));
+    patch(resource, namespace, name, type, body, subresource) {
+      const request = { verb: "patch", resource, subresource, namespace, name } as const;
+      return write(request, () => client.patch(resource, namespace, name, type, body, subresource));
     },
     delete(resource, namespace, name, options) {
       const request = { verb: "delete", resource, namespace, name } as const;

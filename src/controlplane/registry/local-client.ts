@@ -128,7 +128,7 @@ async function modify<T extends KubeObject>(
 async function patch<T extends KubeObject>(
   registry: Registry,
   context: RequestContext,
-  [resource, namespace, name, type, body]: Parameters<LocalClient["patch"]>,
+  [resource, namespace, name, type, body, subresource]: Parameters<LocalClient["patch"]>,
 ): Promise<T> {
   const store = registry.store(resource);
   const { uid } = body.metadata;
@@ -141,7 +141,7 @@ async function patch<T extends KubeObject>(
       : applyMergePatch(current, body);
     return withoutEmptyLists(patched as KubeObject);
   };
-  return (await store.update(context, namespace, name, undefined, transform, defined({ uid }))).object as T;
+  return (await store.update(context, namespace, name, subresource, transform, defined({ uid }))).object as T;
 }
 
 /** As Go leaves them out of the metadata (omitempty). */

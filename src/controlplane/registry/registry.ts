@@ -125,7 +125,7 @@ export type WatchItem<T extends KubeObject = KubeObject> = Cause &
 export type LocalPatchType = "application/merge-patch+json" | "application/strategic-merge-patch+json";
 
 /** A patch of a local client. */
-export interface PatchBody {
+export interface PatchBody extends Readonly<Record<string, unknown>> {
   readonly metadata: { readonly uid?: string | undefined } & Readonly<Record<string, unknown>>;
 }
 
@@ -173,6 +173,7 @@ export interface LocalClient {
     name: string,
     type: LocalPatchType,
     body: PatchBody,
+    subresource?: string,
   ): Promise<T | undefined>;
   delete(resource: string, namespace: string | undefined, name: string, options?: DeleteOptions): Promise<boolean>;
   /**

@@ -1,7 +1,8 @@
 import { findCondition, withCondition } from "../../apimachinery/api/pod.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import type { PodCondition } from "../controllers/support/objects.js";
-import type { SchedulablePod } from "./objects.js";
+import type { PatchBody } from "../registry/registry.js";
+import { type SchedulablePod, uidOf } from "./objects.js";
 
 /** What the scheduler writes into a pod's status. */
 export interface StatusChange {
@@ -53,4 +54,35 @@ export function withDisruptionTarget(pod: SchedulablePod, schedulerName: string,
   };
   const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== condition.type);
   return { ...pod, status: { ...pod.status, conditions: [...others, condition] } };
+}
+
+/** A pod that is nominated to no node any more. Mirrors ClearNominatedNodeName in pkg/scheduler/util/utils.go. Pure. */
+export function withoutNomination(pod: SchedulablePod): SchedulablePod {
+  const { nominatedNodeName, ...status } = { ...pod.status } as Readonly<Record<string, unknown>>;
+  return nominatedNodeName === undefined ? pod : { ...pod, status };
+}
+
+/**
+ * The strategic merge patch from one status to the other: the changed fields of conditions, and the nomination.
+ * Mirrors PatchPodStatus in pkg/scheduler/util/utils.go. Pure.
+ * Differs: it has the uid, so that a new pod of the same name is left alone, and no order of the conditions.
+ * @returns undefined if nothing changes; then upstream sends nothing either
+ */
+export function statusPatch(before: SchedulablePod, after: SchedulablePod): PatchBody | undefined {
+  const conditions = (after.status?.conditions ?? []).flatMap((condition) => {
+    const old = findCondition(before.status?.conditions, condition.type);
+    const changed = old === undefined ? condition : changedFields(old, condition);
+    return Object.keys(changed).length === 0 ? [] : [{ ...changed, type: condition.type }];
+  });
+  const [nominatedBefore, nominated] = [before, after].map(({ status }) => status?.["nominatedNodeName"] ?? null);
+  const status = {
+    ...(conditions.length === 0 ? {} : { conditions }),
+    ...(nominated === nominatedBefore ? {} : { nominatedNodeName: nominated }),
+  };
+  return Object.keys(status).length === 0 ? undefined : { metadata: { uid: uidOf(before) }, status };
+}
+
+function changedFields(before: PodCondition, after: PodCondition): object {
+  const old = before as unknown as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(Object.entries(after).filter(([key, value]) => (old[key] ?? null) !== (value ?? null)));
 }

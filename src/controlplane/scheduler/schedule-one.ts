@@ -17,7 +17,13 @@ import type { PodInfo } from "./node-info.js";
 import type { Nominator } from "./nominator.js";
 import { nodeNameOf, priorityOf, type SchedulablePod, uidOf } from "./objects.js";
 import { preempt } from "./plugins/default-preemption.js";
-import { type StatusChange, withDisruptionTarget, withSchedulingFailure } from "./pod-status.js";
+import {
+  type StatusChange,
+  statusPatch,
+  withDisruptionTarget,
+  withoutNomination,
+  withSchedulingFailure,
+} from "./pod-status.js";
 import type { Profile } from "./profile.js";
 import type { QueuedPod, SchedulingQueue } from "./queue.js";
 import { Algorithm } from "./schedule-pod.js";
@@ -25,6 +31,7 @@ import { Algorithm } from "./schedule-pod.js";
 /** The schedulerName of pods that name no other scheduler. */
 export const DEFAULT_SCHEDULER = "default-scheduler";
 
+const STRATEGIC_MERGE = "application/strategic-merge-patch+json";
 const AS_SCHEDULER = { actor: "scheduler" } as const;
 
 export interface CycleDeps {
@@ -157,18 +164,15 @@ export class SchedulingCycle {
 
   /** Puts the pod back first, so that events during the writes find it in the queue. */
   async #fail(queued: QueuedPod, failure: Failure): Promise<void> {
-    const { queue, nominator, client, clock, trace } = this.#deps;
+    const { queue, nominator, clock, trace } = this.#deps;
     const { info, attempts } = queued;
-    const { namespace, name = "" } = info.pod.metadata;
     queue.putBack(queued, failure.plugins, failure.isError);
     if (failure.nominatedNodeName === "") nominator.remove(info.key);
     else if (failure.nominatedNodeName !== undefined) nominator.nominate(info, failure.nominatedNodeName);
     if (attempts === 1) this.#explainWait(info, failure);
     this.#warn(info.pod, failure.message);
-    const change = (pod: SchedulablePod) =>
-      uidOf(pod) === info.uid ? withSchedulingFailure(pod, failure, clock.now()) : pod;
     try {
-      await client.modify<SchedulablePod>("pods", namespace, name, change, "status");
+      await this.#patchStatus(info, (pod) => withSchedulingFailure(pod, failure, clock.now()));
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       const message = `the status of ${info.key} was not written: ${messageOf(error)}`;
@@ -215,13 +219,13 @@ export class SchedulingCycle {
   }
 
   /** @returns false if the pod is gone already or cannot be deleted */
-  async #evict({ key, pod }: PodInfo): Promise<boolean> {
+  async #evict(victim: PodInfo): Promise<boolean> {
     const { client, clock, trace, kubeVersion } = this.#deps;
+    const { key, pod } = victim;
     const { namespace, uid } = pod.metadata;
     try {
       if (factFor("podDisruptionConditions", kubeVersion)) {
-        const mark = (now: SchedulablePod) => withDisruptionTarget(now, DEFAULT_SCHEDULER, clock.now());
-        await client.modify<SchedulablePod>("pods", namespace, nameOf(pod), mark, "status");
+        await this.#patchStatus(victim, (now) => withDisruptionTarget(now, DEFAULT_SCHEDULER, clock.now()));
       }
       const preconditions = uid === undefined ? {} : { uid };
       return await client.delete("pods", namespace, nameOf(pod), { preconditions });
@@ -233,14 +237,17 @@ export class SchedulingCycle {
   }
 
   async #clearNomination(info: PodInfo): Promise<void> {
-    const { client, nominator } = this.#deps;
-    nominator.remove(info.key);
-    const { namespace } = info.pod.metadata;
-    await client.modify<SchedulablePod>("pods", namespace, nameOf(info.pod), withoutNomination, "status");
+    this.#deps.nominator.remove(info.key);
+    await this.#patchStatus(info, withoutNomination);
   }
-}
 
-function withoutNomination(pod: SchedulablePod): SchedulablePod {
-  const { nominatedNodeName, ...status } = { ...pod.status } as Readonly<Record<string, unknown>>;
-  return nominatedNodeName === undefined ? pod : { ...pod, status };
+  /** A patch overwrites nothing that the kubelet or a controller writes meanwhile. Mirrors PatchPodStatus in util/utils.go. */
+  async #patchStatus({ key, uid, pod }: PodInfo, change: (pod: SchedulablePod) => SchedulablePod): Promise<void> {
+    const { client, latest } = this.#deps;
+    const before = latest(key) ?? pod;
+    if (uidOf(before) !== uid) return;
+    const body = statusPatch(before, change(before));
+    if (body === undefined) return;
+    await client.patch("pods", pod.metadata.namespace, nameOf(pod), STRATEGIC_MERGE, body, "status");
+  }
 }

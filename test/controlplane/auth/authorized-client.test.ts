@@ -75,6 +75,12 @@ const table: readonly [who: string, what: string, act: (client: LocalClient) => 
       (c) => c.patch("configmaps", "kube-public", "cluster-info", "application/merge-patch+json", { metadata: {} }),
       false,
     ],
+    [
+      "replicaset-controller",
+      "send a patch of pods/status",
+      (c) => c.patch("pods", "default", "p", "application/merge-patch+json", { metadata: {} }, "status"),
+      false,
+    ],
     ["deployment-controller", "update pods", (c) => c.modify("pods", "default", "p", unchanged), true],
     ["deployment-controller", "delete pods", (c) => c.delete("pods", "default", "p"), false],
     ["bootstrap-signer", "update it", (c) => c.modify("configmaps", "kube-public", "cluster-info", unchanged), true],

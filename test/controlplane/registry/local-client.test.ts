@@ -42,6 +42,20 @@ test("local client: a patch of another uid, or of another version, is refused", 
   const strategic = { metadata: { uid, labels: { e: "f" } } };
   const patched = await client.patch("configmaps", "default", "a", "application/strategic-merge-patch+json", strategic);
   assert.deepEqual(patched?.metadata.labels, { a: "b", e: "f" });
+  await client.create("pods", "default", pod("p"));
+  const status = { metadata: {}, spec: { nodeName: "n" }, status: { phase: "Running" } };
+  const ofStatus = await client.patch(
+    "pods",
+    "default",
+    "p",
+    "application/strategic-merge-patch+json",
+    status,
+    "status",
+  );
+  assert.deepEqual(
+    [ofStatus?.["status"], (ofStatus?.["spec"] as { nodeName?: string } | undefined)?.nodeName],
+    [{ phase: "Running" }, undefined],
+  );
   const none = await client.patch("configmaps", "default", "none", "application/merge-patch+json", { metadata: {} });
   assert.equal(none, undefined);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import type { SchedulablePod } from "../../../src/controlplane/scheduler/objects.js";
+import { only } from "../../support/trace.js";
 import { makeNode, makePod, requesting } from "./fixtures.js";
 import { Lab } from "./lab.js";
 
@@ -13,6 +14,12 @@ function important(name: string, priority: number, cpu = "2", more: object = {})
 
 async function nominationOf(lab: Lab, name: string): Promise<unknown> {
   return (await lab.pod(name)).status?.["nominatedNodeName"];
+}
+
+/** The requests of the scheduler that change a pod's status. */
+function statusWrites(lab: Lab): readonly string[] {
+  const requests = only(lab.facts, "request").filter(({ path }) => path.endsWith("/status"));
+  return requests.map(({ method, path, status }) => `${method} ${path} ${status}`);
 }
 
 /** The pods that are being deleted. */
@@ -32,6 +39,7 @@ test("pods of lower priority are deleted with an event each, and the node is res
   assert.equal(await leaving(lab, "low"), "low");
   assert.equal(await nominationOf(lab, "high"), "n1");
   assert.equal(await lab.whyNot("high"), "0/1 nodes are available: 1 Insufficient cpu.");
+  assert.deepEqual(statusWrites(lab), ["PATCH /api/v1/namespaces/default/pods/high/status 200"]);
   const [preempted] = (await lab.events("low")).filter(({ reason }) => reason === "Preempted");
   assert.deepEqual(
     [preempted?.["message"], preempted?.["action"], preempted?.["type"]],
@@ -137,6 +145,8 @@ for (const [kubeVersion, isMarked, want] of notes) {
     const [preempted] = (await lab.events("low")).filter(({ reason }) => reason === "Preempted");
     assert.match(String(preempted?.["message"]), want);
     const target = (await lab.pod("low")).status?.conditions?.find(({ type }) => type === "DisruptionTarget");
+    const marks = isMarked ? ["PATCH /api/v1/namespaces/default/pods/low/status 200"] : [];
+    assert.deepEqual(statusWrites(lab), ["PATCH /api/v1/namespaces/default/pods/high/status 200", ...marks]);
     assert.deepEqual(
       [target?.reason, target?.message],
       isMarked
