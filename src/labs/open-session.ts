@@ -10,7 +10,7 @@ import type { LabContext, LabOptions, LabProcess } from "./context.js";
 import { type EmbeddedEnvironmentOptions, openEmbeddedEnvironment } from "./embedded-environment.js";
 import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
-import type { LabSummary } from "./library.js";
+import { type LabSummary, wordFor } from "./library.js";
 import type { LabMessage } from "./message.js";
 import { stopOrphanedProcesses } from "./orphaned-processes.js";
 import type { RealTarget } from "./own/cluster.js";
@@ -115,7 +115,7 @@ export async function openSession(
     await close();
     if (!(error instanceof LabBroken)) throw error;
     const message = `${env.say("labBroken")}: ${error.message}`;
-    throw new LocalizedError("FAILED", message, `kubelab learn reset ${summary.id}`, { cause: error });
+    throw new LocalizedError("FAILED", message, env.say("startAgainHint", { id: wordFor(summary) }), { cause: error });
   }
 }
 

@@ -141,7 +141,7 @@ async function operate(
     }
     if (error instanceof LabBroken) {
       const message = `${say("labBroken")}: ${error.message}`;
-      return { kind: "failed", code: "FAILED", message, hint: say("resetHint", { id }) };
+      return { kind: "failed", code: "FAILED", message, hint: say("startAgainHint", { id }) };
     }
     throw thrown;
   }

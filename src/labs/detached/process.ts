@@ -97,5 +97,5 @@ async function lockStart(env: LabContext, id: string, folder: string): Promise<A
 }
 
 function didNotStart({ say }: LabContext, id: string, why: string, hint = ""): LocalizedError {
-  return new LocalizedError("FAILED", say("labDidNotStart", { id, why }), hint || say("resetHint", { id }));
+  return new LocalizedError("FAILED", say("labDidNotStart", { id, why }), hint || say("startAgainHint", { id }));
 }

@@ -12,6 +12,7 @@ import type { LabLibrary } from "../../../src/labs/library.js";
 import { openLibrary } from "../../../src/labs/open-library.js";
 import { ProgressStore } from "../../../src/labs/progress-store.js";
 import { FakeClock } from "../../support/fake-clock.js";
+import { runInProcess } from "../../support/run-cli.js";
 
 /** What the functions use of a learner's environment, in a new folder. */
 async function environment() {
@@ -79,5 +80,18 @@ describe("a lab of one's own", () => {
     await assert.rejects(findLabOrFolder(env, "mine"), { message: /mistakes: 1/ });
     assert.match(printed(), /mine\/lab\.yaml:6: minutes/);
     await assert.rejects(findLabOrFolder(env, "./nowhere"), { message: /no such file or folder/ });
+  });
+
+  test("a lab that cannot be set up is to be started again, which keeps its best result", async () => {
+    const { env, cwd } = await environment();
+    await newLab(env, "mine");
+    const file = join(cwd, "mine/lab.yaml");
+    writeFileSync(file, `setup: [{ run: "false" }]\n${readFileSync(file, "utf8").replace(/^setup:.*\n/m, "")}`);
+    writeFileSync(join(cwd, "answers.yaml"), "phase: active");
+    const line = ["learn", "start", "./mine", "--yes", "--answers", "answers.yaml"];
+    const { code, stderr } = await runInProcess(line, { cwd });
+    assert.equal(code, 1);
+    assert.match(stderr, /the lab itself has an error[\s\S]*Start it again: kubelab learn start \S*mine/);
+    assert.doesNotMatch(stderr, /learn reset/);
   });
 });
