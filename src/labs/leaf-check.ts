@@ -91,8 +91,12 @@ async function answerIn({ folder, say }: Pick<CheckView, "folder" | "say">, file
   const content = await readFile(join(folder, file), "utf8").catch(() => undefined);
   if (content === undefined) return say("answerNone", { file, folder });
   const line = shortened(content.trim().replace(/\s*\n\s*/g, ", "));
-  return line === "" ? say("outputEmpty", { name: file }) : say("answerIs", { file, line });
+  if (line === "") return say("outputEmpty", { name: file });
+  return say(HAS_WORDS.test(content.trim()) ? "answerAlone" : "answerIs", { file, line });
 }
+
+/** A line with more than one word, or with Chinese, which has no spaces between words: `about 9 s` for 9. */
+const HAS_WORDS = /\S[^\S\n]+\S|\p{Script=Han}/u;
 
 /** Checks a command's output. @param output the lab's `output`, whose pattern is `matches` */
 export function outputVerdict(

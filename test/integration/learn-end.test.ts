@@ -87,10 +87,10 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
     assert.match(other(["shell"], "exit 0\n").stderr, /^lab tokens; also running: heartbeats \(kubelab learn shell ID/);
     assert.equal(other(["shell", "heartbeats"], "exit 0\n").stderr, "");
     // A command in the shell of a lab is about that lab, although another one is newer, or runs in the background.
-    const inside = other(["shell", "1"], "kubelab learn status; kubelab learn check; exit 0\n");
-    assert.match(inside.stdout, /\$ kubelab lease --node[\s\S]*Lab heartbeats waits at a prompt/);
+    const own = other(["shell", "1"], "kubelab learn status; kubelab learn check; exit 0\n");
+    assert.match(own.stdout, /\$ kubelab lease --node[\s\S]*Lab heartbeats waits at a prompt/);
     assert.equal(
-      inside.stderr,
+      own.stderr,
       "error: played in another terminal: heartbeats\nAnswer there. Its present step: kubelab learn status\n",
     );
     assert.match(other(["status", "1"], "").stdout, /Lab heartbeats waits at a prompt/);

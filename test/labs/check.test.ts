@@ -16,6 +16,9 @@ const node = { metadata: { name: "n1" }, status: { phase: "Ready", count: 3 } };
 environment.objects.set("/api/v1/nodes/n1", node);
 environment.objects.set("/api/v1/nodes/n2", { ...node, status: { phase: "Lost", count: 5 } });
 writeFileSync(join(environment.folder, "key"), "first line\nsecret 42\n");
+writeFileSync(join(environment.folder, "seconds"), "大约9秒\n");
+writeFileSync(join(environment.folder, "number"), " 9\n");
+writeFileSync(join(environment.folder, "list"), "one\ntwo\n");
 chmodSync(join(environment.folder, "key"), 0o600);
 
 const view: CheckView = {
@@ -70,7 +73,10 @@ const table: readonly (readonly [unknown, boolean, RegExp, RegExp?])[] = [
   [{ command: "kubectl delete node n7", matches: "deleted" }, true, /exit code 0/],
   [{ command: "kubectl delete node n7", matches: "kept" }, false, /last line of .*deleted/, /\/kept\//],
   [{ command: "nothing here" }, false, /exit code 127/, /exit code 0/],
-  [{ command: "nothing here", answer: "key" }, false, /^key says: first line, secret 42$/, /exit code 0/],
+  [{ command: "nothing here", answer: "key" }, false, /^key says: first line, secret 42 \(only the answer itself/],
+  [{ command: "nothing here", answer: "seconds" }, false, /^seconds says: 大约9秒 \(only the answer itself/],
+  [{ command: "nothing here", answer: "number" }, false, /^number says: 9$/, /exit code 0/],
+  [{ command: "nothing here", answer: "list" }, false, /^list says: one, two$/, /exit code 0/],
   [{ command: "nothing here", answer: "other" }, false, /^other is not there; it belongs in .*\w$/, /exit code 0/],
   [{ command: "nothing here", exit: 127 }, true, /exit code 127/],
   [{ all: [{ object: "/api/v1/nodes/n1" }, { exit: "join", is: 3 }] }, true, /^node n1 exists$/],
