@@ -77,8 +77,12 @@ export async function namedBy(session: Session, line: KubectlLine, words = line.
       found.push({ known: await findResource(client, kind, signal), names: [name], namespace });
     }
   } else {
+    // Names belong to one kind, and `all` stands for several; with names, a list is of kinds only.
+    if (kinds === "all" && names.length > 0) throw lineError(line.verb, "you must specify only one resource");
     for (const kind of kinds.split(",").filter((one) => one !== "")) {
-      for (const known of await findResources(client, kind, signal)) found.push({ known, names, namespace });
+      const hasNames = names.length > 0;
+      const these = hasNames ? [await findResource(client, kind, signal)] : await findResources(client, kind, signal);
+      for (const known of these) found.push({ known, names, namespace });
     }
   }
   return found;

@@ -5,7 +5,7 @@ import type { Session } from "./session.js";
 
 /**
  * Prints a refusal as kubectl does, which then ends with 1.
- * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/util/helpers.go (StandardErrorMessage, checkErr).
+ * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/util/helpers.go (StandardErrorMessage, checkErr, statusCausesToAggrError).
  * @returns false for any other failure
  */
 export function reportRefusal({ context, warn }: Pick<Session, "context" | "warn">, error: unknown): boolean {
@@ -21,7 +21,9 @@ function statusText({ reason, message = "", details }: Status): string {
   if (reason !== "Invalid" || details?.kind === undefined || details.kind === "") {
     return `Error from server${reason === undefined || reason === "" ? "" : ` (${reason})`}: ${message}`;
   }
-  const causes = (details.causes ?? []).map(({ field, message }) => (field ? `${field}: ${message}` : `${message}`));
+  const all = (details.causes ?? []).map(({ field, message }) => (field ? `${field}: ${message}` : `${message}`));
+  // The API server may check a field twice.
+  const causes = [...new Set(all)];
   const said = `The ${details.kind} ${JSON.stringify(details.name ?? "")} is invalid`;
   if (causes.length === 0) return said;
   return causes.length === 1 ? `${said}: ${causes[0]}` : `${said}: \n${causes.map((one) => `* ${one}`).join("\n")}`;

@@ -35,11 +35,18 @@ export async function taint(session: Session, line: KubectlLine): Promise<void> 
   });
 }
 
+const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/** Mirrors parseTaint and validateTaintEffect in utils.go. */
 function parseTaint(spec: string): TaintSpec {
   const match = /^([^=:]+?)(?:=([^:]*?))?(?::(\w+))?(-)?$/.exec(spec);
   const [, key = "", value, effect, dash] = match ?? [];
-  if (match === null || (dash === undefined && effect === undefined))
-    throw lineError("taint", ["kubectlTaintUnknown", { what: spec }]);
+  if (match === null || (dash === undefined && effect === undefined)) {
+    throw lineError("taint", `invalid taint spec: ${spec}`);
+  }
+  if (effect !== undefined && !EFFECTS.includes(effect)) {
+    throw lineError("taint", `invalid taint effect: ${effect}, unsupported taint effect`);
+  }
   return { key, effect, removes: dash !== undefined, ...defined({ value }) };
 }
 
