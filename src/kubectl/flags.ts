@@ -50,6 +50,8 @@ export function verbAt(line: readonly string[]): number {
 }
 
 const ALIASES: Readonly<Record<string, string>> = {
+  "create deploy": "create deployment",
+  "create dep": "create deployment",
   "create ns": "create namespace",
   "create cm": "create configmap",
   "create resourcequota": "create quota",

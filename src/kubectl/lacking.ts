@@ -8,8 +8,8 @@ import type { FlagNotation } from "./flag-notation.js";
 /** Verbs, also aliases that stand in many texts. */
 export const LACKING_VERBS: readonly string[] = [
   ..."api-resources api-versions attach autoscale cluster-info completion cp debug diff drain edit events".split(" "),
-  ..."explain kustomize options plugin port-forward proxy version wait".split(" "),
-  ..."clusterrole clusterrolebinding cronjob deployment deploy ingress job poddisruptionbudget pdb priorityclass"
+  ..."explain kustomize options plugin port-forward proxy wait".split(" "),
+  ..."clusterrole clusterrolebinding cronjob ingress job poddisruptionbudget pdb priorityclass"
     .split(" ")
     .map((kind) => `create ${kind}`),
   ..."role rolebinding service serviceaccount sa token".split(" ").map((kind) => `create ${kind}`),
@@ -45,12 +45,13 @@ export const LACKING_FLAGS: Readonly<Record<string, FlagNotation>> = {
   describe: `${FOLDERS} chunk-size= show-events`,
   create: `${CREATES} ${FOLDERS} edit selector|l= windows-line-endings`,
   "create namespace": CREATES,
+  "create deployment": CREATES,
   "create configmap": SECRETS,
   "create quota": `${CREATES} scopes=`,
   "create secret generic": SECRETS,
   "create secret docker-registry": `${SECRETS} docker-email=`,
   apply: `${TEMPLATES} ${FOLDERS} ${DELETES} all openapi-patch output|o= overwrite prune prune-allowlist= selector|l= subresource= validate=`,
-  replace: `${CREATES} ${FOLDERS} ${DELETES} raw= subresource=`,
+  replace: `${CREATES} ${FOLDERS} raw= subresource= timeout= wait`,
   patch: `${WRITES} ${FOLDERS} local`,
   run: `${CREATES} ${FOLDERS} ${DELETES} ${RUNS} filename|f= quiet|q rm stdin|i tty|t`,
   delete: `${FOLDERS} all-namespaces|A dry-run= interactive|i output|o= raw= timeout=`,

@@ -3,6 +3,7 @@ import { canI, whoAmI } from "./cmd/auth.js";
 import { certificate } from "./cmd/certificates.js";
 import { viewConfig } from "./cmd/config.js";
 import { create, createNamed } from "./cmd/create.js";
+import { createDeployment } from "./cmd/create-deployment.js";
 import { remove } from "./cmd/delete.js";
 import { cordon } from "./cmd/drain.js";
 import { exec } from "./cmd/exec.js";
@@ -18,6 +19,7 @@ import { scale } from "./cmd/scale.js";
 import { setEnv, setImage, setResources, setSelector } from "./cmd/set.js";
 import { taint } from "./cmd/taint.js";
 import { topNode, topPod } from "./cmd/top.js";
+import { version } from "./cmd/version.js";
 import { describe } from "./describe/describe.js";
 import type { FlagNotation } from "./flag-notation.js";
 import type { Verb } from "./session.js";
@@ -67,6 +69,12 @@ export const VERBS: Readonly<Record<string, VerbRow>> = {
     flags: "",
     run: createNamed,
   },
+  "create deployment": {
+    about: "Create a deployment with the specified name",
+    args: "NAME --image=IMAGE [-- COMMAND ...]",
+    flags: "image= replicas|r= port=",
+    run: createDeployment,
+  },
   "create configmap": {
     about: "Create a config map from literal values",
     args: "NAME [--from-literal=KEY=VALUE]",
@@ -100,7 +108,7 @@ export const VERBS: Readonly<Record<string, VerbRow>> = {
   replace: {
     about: "Replace a resource by file name or stdin",
     args: "-f FILE",
-    flags: FILES,
+    flags: `${FILES} force cascade=background grace-period=`,
     run: replace,
   },
   patch: {
@@ -258,6 +266,12 @@ export const VERBS: Readonly<Record<string, VerbRow>> = {
     args: "",
     flags: "output|o=",
     run: whoAmI,
+  },
+  version: {
+    about: "Print the client and server version information",
+    args: "",
+    flags: "client output|o=",
+    run: version,
   },
   "config view": {
     about: "Display the kubeconfig",

@@ -20,12 +20,7 @@ const LOOK_AGAIN_MS = 100;
  */
 export async function remove(session: Session, line: KubectlLine): Promise<void> {
   const { client, signal } = session;
-  const cascade = text(line, "cascade") ?? "background";
-  const propagationPolicy = PROPAGATION[cascade];
-  if (propagationPolicy === undefined) {
-    const text = `invalid cascade value (${cascade}). Must be "background", "foreground", or "orphan"`;
-    throw lineError(line.verb, text);
-  }
+  const propagationPolicy = propagationOf(line);
   const isForced = isOn(line, "force");
   const grace = isOn(line, "now") ? "1" : (text(line, "grace-period") ?? (isForced ? "0" : undefined));
   // kubectl turns 0 without --force into 1: the API server would not wait for the kubelet.
@@ -45,8 +40,19 @@ export async function remove(session: Session, line: KubectlLine): Promise<void>
   for (const info of deleted) await untilGone(session, info);
 }
 
+/** What becomes of the objects that an object owns. @throws LabError FAILED */
+export function propagationOf(line: KubectlLine): string {
+  const cascade = text(line, "cascade") ?? "background";
+  const policy = PROPAGATION[cascade];
+  if (policy !== undefined) return policy;
+  throw lineError(line.verb, `invalid cascade value (${cascade}). Must be "background", "foreground", or "orphan"`);
+}
+
 /** A new object of the same name counts as gone. Mirrors k8s.io/kubectl/pkg/cmd/wait (IsDeleted). */
-async function untilGone({ client, clock, signal }: Session, { path, object }: Info): Promise<void> {
+export async function untilGone(
+  { client, clock, signal }: Session,
+  { path, object }: Pick<Info, "path" | "object">,
+): Promise<void> {
   const { uid } = object.metadata;
   for (;;) {
     const { status, body } = await client.request<Partial<Info["object"]>>({ method: "GET", path, signal });
