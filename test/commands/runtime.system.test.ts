@@ -54,7 +54,9 @@ test("runtime up: the control API runs a pod, and the trace shows it", async () 
 test("runtime images: lists the embedded registry, as text and as JSON", async () => {
   const text = await runInProcess(["runtime", "images"]);
   assert.match(text.stdout, /70\.5 MB +nginx: latest, .*1\.7\.\.1\.29\n +a web server/);
-  for (const line of text.stdout.split("\n")) assert.ok(line.length <= 80, line);
+  // A name that is longer than its column stays whole, to be copied.
+  const isName = (line: string) => line.split(" ").some((word) => word.length > 68);
+  for (const line of text.stdout.split("\n")) assert.ok(line.length <= 80 || isName(line), line);
   const json = await runInProcess(["runtime", "images", "--json"]);
   const images = JSON.parse(json.stdout) as { name: string; repositories: string[]; login?: object }[];
   assert.deepEqual(images.find(({ name }) => name === "registry.kubelab.example/team/web")?.login, {

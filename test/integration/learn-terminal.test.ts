@@ -116,7 +116,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
       await terminal.shows(new RegExp(`Step ${step} of[\\s\\S]*❯ (run it|continue)`), true);
       terminal.press("Enter");
     }
-    await terminal.shows(/Step 3 of[\s\S]*❯ sent/);
+    await terminal.shows(/Step 3 of[\s\S]*❯ [A-Z]/);
     terminal.press("Enter");
     await terminal.shows(/Step 4 of[\s\S]*❯ check/);
     terminal.press("Down", "Down");

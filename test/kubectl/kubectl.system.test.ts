@@ -108,7 +108,7 @@ describe("lines are taken apart as kubectl does it", () => {
     ["get pods --request-timeout 1s", "USAGE", /does not know --request-timeout of/, INSTALL],
     ["drain n1", "USAGE", /does not know drain$/, INSTALL],
     ["set subject x", "USAGE", /does not know set subject$/, INSTALL],
-    ["create deployment x", "USAGE", /does not know create deployment$/, INSTALL],
+    ["create ingress x", "USAGE", /does not know create ingress$/, INSTALL],
     ["get pods -o", "FAILED", /^flag needs an argument: 'o' in -o$/, /^See kubectl get --help$/],
     ["get pods --output", "FAILED", /^flag needs an argument: --output$/, /^See kubectl get --help$/],
     ["get pods --namesapce x", "FAILED", /^unknown flag: --namesapce$/, /^Did you mean --namespace\?$/],
