@@ -10,8 +10,8 @@ import type { KubectlContext } from "./session.js";
 
 type Reading = Pick<KubectlContext, "streams" | "cwd" | "signal">;
 
-/** kubectl fails with 1 for a file that it cannot read; for kubelab's own commands that is a wrong argument. */
-type Code = "FAILED" | "USAGE";
+/** kubectl fails with 1 for a file that it cannot read, or a kind that is unknown; for kubelab's own commands that is a wrong argument. */
+export type Code = "FAILED" | "USAGE";
 
 /** The objects in YAML files, also those in a List; `-` is stdin. @throws LabError with the code */
 export async function readObjects(

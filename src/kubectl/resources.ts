@@ -1,6 +1,7 @@
 import type { KubeClient } from "../client-go/rest/client.js";
 import { collectionPath, type ResourceRef } from "../client-go/rest/paths.js";
 import { type Message, MessageError } from "../i18n/message-error.js";
+import type { Code } from "./files.js";
 import { similar } from "./unknown-words.js";
 
 /** The category that kubectl's users know. A word that is no kind costs a read of every group, so others are not looked for. */
@@ -29,9 +30,14 @@ interface ResourceList {
 
 /**
  * Finds the kind for a word such as `pods`, `po`, `csr`, `leases.coordination.k8s.io`, by discovery.
- * @throws LabError FAILED if the server has no such kind
+ * @throws LabError with the code if the server has no such kind
  */
-export async function findResource(client: KubeClient, word: string, signal: AbortSignal): Promise<KnownResource> {
+export async function findResource(
+  client: KubeClient,
+  word: string,
+  signal: AbortSignal,
+  code: Code = "FAILED",
+): Promise<KnownResource> {
   const [wanted = "", ...group] = word.toLowerCase().split(".");
   const names: string[] = [];
   for await (const { groupVersion, resources = [] } of lists(client, signal)) {
@@ -44,13 +50,13 @@ export async function findResource(client: KubeClient, word: string, signal: Abo
       }
     }
   }
-  throw noSuchKind(word, names);
+  throw noSuchKind(code, word, names);
 }
 
-function noSuchKind(word: string, names: readonly string[]): MessageError {
+function noSuchKind(code: Code, word: string, names: readonly string[]): MessageError {
   const like = similar(names, word);
   const hint: Message = like === undefined ? ["nameAKind"] : ["kubectlDidYouMean", { nearest: like }];
-  return new MessageError("FAILED", { verbatim: `the server doesn't have a resource type "${word}"` }, hint);
+  return new MessageError(code, { verbatim: `the server doesn't have a resource type "${word}"` }, hint);
 }
 
 /**

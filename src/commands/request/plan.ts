@@ -119,7 +119,7 @@ export async function addressOf(
   if (object?.startsWith("/") === true) return { request: { ...plan, path: object }, collection: undefined };
   if (object !== undefined) {
     const [word = "", name] = object.split("/");
-    const ref = refOf(await findResource(client, word, signal), namespace);
+    const ref = refOf(await findResource(client, word, signal, "USAGE"), namespace);
     const path = name === undefined ? collectionPath(ref) : objectPath(ref, name);
     return { request: { ...plan, ...query, path }, collection: collectionPath(ref) };
   }
