@@ -38,7 +38,7 @@ suiteNeeding(["bash"], "bash", () => {
     [["learn", "start", "crash"], ["crash-loop"]],
     [
       ["explain", "imagep"],
-      ["ImagePullBackOff", "imagePullPolicy"],
+      ["ImagePullBackOff", "imagePullPolicy", "imagePullSecrets"],
     ],
     [["learn", "--lang", "=", "z"], ["zh"]],
     [["trace", "view", "run"], ["run one.ndjson"]],
