@@ -27,7 +27,7 @@ interface Meanwhile {
 }
 
 /** A longer value would hide the fact. */
-const MAX_VALUE = 80;
+const MAX_VALUE = 160;
 
 /** @param field what the check read in the object, and found */
 export function sightOf(object: unknown, field?: string, value?: unknown): readonly Sight[] {

@@ -184,8 +184,8 @@ describe("the fact behind what a check saw", () => {
       ["status.phase = Running", "spec.nodeName = n1"],
     ]);
     assert.equal(evidence?.count, 3);
-    const long = evidenceFor(sightOf(web, "data.text", "x".repeat(100)), facts.since());
-    assert.deepEqual(long?.shows.at(-1), [`data.text = ${"x".repeat(80)}...`]);
+    const long = evidenceFor(sightOf(web, "data.text", "x".repeat(200)), facts.since());
+    assert.deepEqual(long?.shows.at(-1), [`data.text = ${"x".repeat(160)}...`]);
   });
 
   test("of a list each counted object; of an empty one what emptied it", async () => {
