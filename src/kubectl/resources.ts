@@ -40,15 +40,10 @@ export async function findResource(
 ): Promise<KnownResource> {
   const [wanted = "", ...group] = word.toLowerCase().split(".");
   const names: string[] = [];
-  for await (const { groupVersion, resources = [] } of lists(client, signal)) {
-    if (group.length > 0 && groupVersion.split("/")[0] !== group.join(".").replace(/^v\d\w*\./, "")) continue;
-    for (const { name, singularName, namespaced, kind, shortNames = [] } of resources) {
-      if (name.includes("/")) continue;
-      names.push(name);
-      if ([name, singularName, kind.toLowerCase(), ...shortNames].includes(wanted)) {
-        return { apiVersion: groupVersion, resource: name, kind, isNamespaced: namespaced };
-      }
-    }
+  for await (const { known, words } of kinds(client, signal)) {
+    if (group.length > 0 && known.apiVersion.split("/")[0] !== group.join(".").replace(/^v\d\w*\./, "")) continue;
+    names.push(known.resource);
+    if (words.includes(wanted)) return known;
   }
   throw noSuchKind(code, word, names);
 }
@@ -70,13 +65,19 @@ export async function findResources(
 ): Promise<readonly KnownResource[]> {
   if (word !== ALL) return [await findResource(client, word, signal)];
   const found: KnownResource[] = [];
+  for await (const { known, categories } of kinds(client, signal)) if (categories.includes(word)) found.push(known);
+  return found;
+}
+
+/** Every kind, with the words that mean it and its categories. */
+async function* kinds(client: KubeClient, signal: AbortSignal) {
   for await (const { groupVersion, resources = [] } of lists(client, signal)) {
-    for (const { name, namespaced, kind, categories = [] } of resources) {
-      if (categories.includes(word))
-        found.push({ apiVersion: groupVersion, resource: name, kind, isNamespaced: namespaced });
+    for (const { name, singularName, namespaced, kind, shortNames = [], categories = [] } of resources) {
+      if (name.includes("/")) continue;
+      const known: KnownResource = { apiVersion: groupVersion, resource: name, kind, isNamespaced: namespaced };
+      yield { known, words: [name, singularName, kind.toLowerCase(), ...shortNames], categories };
     }
   }
-  return found;
 }
 
 /** The core group first, because most words belong to it. */

@@ -16,7 +16,7 @@ export function fieldOf(root: unknown, path: string): unknown {
   return isMany ? values : values[0];
 }
 
-/** Where a field is in each object of its kind: of no use to a reader. */
+/** The beginnings of paths, which are the same for every field and tell a learner nothing. */
 const PLACE = /^(?:spec|status|metadata)\.(?:template\.(?:spec|metadata)\.)?/;
 const IN_LIST = /^(\w+)\[(?:[\w.-]+=([^\]]*)|0)\](?:\.([^[]+))?$/;
 const IN_MAP = /^(label|annotation)s(?:\.([\w-]+)|\['([^']+)'\])$/;

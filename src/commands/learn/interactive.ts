@@ -128,7 +128,7 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
         await showPicture(env, session);
         break;
       case HINT:
-        // Behind the question, the prompt repeats that there is none.
+        // After the last hint this prints nothing: the row of the prompt says that there is none.
         session.hint();
         break;
       case LOOK:
