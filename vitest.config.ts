@@ -10,6 +10,7 @@ const { BROWSER_BUNDLE } = (await import(new URL("scripts/browser-bundle.mjs", i
 const SYSTEM = ["test/integration/**/*.test.ts", "test/**/*.system.test.ts"];
 /** Whatever takes long: all labs, soak, storms, comparison with recordings. */
 const PROOF = ["test/parity/**/*.test.ts", "test/**/*.proof.test.ts"];
+const WATCHED = ["test/support/watch-for-hangs.ts"];
 
 export default defineConfig({
   plugins: [BROWSER_BUNDLE],
@@ -40,8 +41,11 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { extends: true, test: { name: "system", include: SYSTEM, exclude: ["test/**/*.proof.test.ts"] } },
-      { extends: true, test: { name: "proof", include: PROOF } },
+      {
+        extends: true,
+        test: { name: "system", setupFiles: WATCHED, include: SYSTEM, exclude: ["test/**/*.proof.test.ts"] },
+      },
+      { extends: true, test: { name: "proof", setupFiles: WATCHED, include: PROOF } },
     ],
   },
 });

@@ -156,6 +156,7 @@ async function run(seed: number): Promise<void> {
   const etcd = await TestEtcd.start();
   const raw = new EtcdClient(await openEndpoints({ servers: [etcd.url] }));
   const watching = new AbortController();
+  let isOver = false;
   try {
     await using first = new ClusterServer(etcd, await freePort());
     await using second = new ClusterServer(etcd, await freePort());
@@ -173,7 +174,6 @@ async function run(seed: number): Promise<void> {
       runWatcher(new Caller(world.servers, i), segments, randoms(), watching.signal),
     );
     const lister = runLister(world, watching.signal);
-    let isOver = false;
     const clients = Array.from({ length: CLIENTS }, (_, i) => runClient(world, i, randoms(), () => isOver));
     const drawn = Array.from(
       { length: DRAWN },
@@ -204,6 +204,7 @@ async function run(seed: number): Promise<void> {
     expect(acknowledged.length, what).toBeGreaterThan(100);
     for (const client of world.servers) await client.close();
   } finally {
+    isOver = true;
     watching.abort();
     etcd.continue();
     raw.close();

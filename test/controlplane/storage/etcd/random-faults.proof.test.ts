@@ -139,6 +139,7 @@ async function run(seed: number): Promise<void> {
   const randoms = () => new SeededRandom(Math.floor(random.float() * 1e9));
   const world: World = { servers: [storage, other.storage], writes: [], newestAcknowledged: 0 };
   const watching = new AbortController();
+  let isOver = false;
   try {
     const start = await storage.currentRevision();
     const history = new RawHistory(raw, PREFIX, (object) => object["id"], start);
@@ -147,7 +148,6 @@ async function run(seed: number): Promise<void> {
       runWatcher(world.servers[i % 2] as EtcdStorage, segments, randoms(), watching.signal),
     );
     const lister = runLister(world, watching.signal);
-    let isOver = false;
     const clients = Array.from({ length: CLIENTS }, (_, i) => runClient(world, i, randoms(), () => isOver));
     const faults: string[] = [];
     for (let i = 0; i < FAULTS; i++) faults.push(await fault(etcd, history, storage, random));
@@ -166,6 +166,7 @@ async function run(seed: number): Promise<void> {
     for (const list of await lister) checkList(list, history, what);
     expect(world.writes.filter(({ acknowledged }) => typeof acknowledged === "number").length).toBeGreaterThan(50);
   } finally {
+    isOver = true;
     watching.abort();
     etcd.continue();
     raw.close();
