@@ -69,6 +69,8 @@ export type LabMessage =
       /** "": the command and its output, which the learner sees above */
       readonly seen: string;
       readonly want?: string;
+      /** the author's sentence about the mistake that was made */
+      readonly mistake?: string;
       /** for the lab's author: the command or pattern behind it */
       readonly raw?: string;
     }

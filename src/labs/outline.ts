@@ -27,6 +27,8 @@ export interface StepOutline {
   /** choices of a prediction, if readable */
   readonly choices?: readonly string[];
   readonly outcomes?: readonly string[];
+  /** mistakes that a check knows */
+  readonly mistakes?: readonly string[];
 }
 
 const MOST_NODES = 5;
@@ -50,13 +52,14 @@ export function outlineOf(source: unknown): LabOutline | undefined {
 
 function stepOf(step: unknown): StepOutline[] {
   if (!isRecord(step) || typeof step["id"] !== "string" || !/^[a-z0-9-]+$/.test(step["id"])) return [];
-  const { id, predict, outcomes } = step;
+  const { id, predict, outcomes, mistakes } = step;
   return [
     {
       id,
       isCheck: "check" in step,
       ...(Array.isArray(predict) && predict.every((one) => typeof one === "string") ? { choices: predict } : {}),
       ...(isRecord(outcomes) ? { outcomes: Object.keys(outcomes) } : {}),
+      ...(isRecord(mistakes) ? { mistakes: Object.keys(mistakes) } : {}),
     },
   ];
 }

@@ -3,7 +3,7 @@ import type { LabDefinition, Step } from "./schema.js";
 import { isNoticed, typeOf } from "./steps.js";
 import type { LabText, StepText } from "./text.js";
 
-const NO_TEXT: StepText = { title: "", body: "", choices: {}, hints: [], goal: "", afterwards: "" };
+const NO_TEXT: StepText = { title: "", body: "", choices: {}, hints: [], goal: "", mistakes: {}, afterwards: "" };
 
 /** The text of a step; an empty one for a step that has none. Pure. */
 export function textOfStep(text: LabText, step: Step | undefined): StepText {

@@ -1,10 +1,13 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { Language } from "../i18n/language.js";
-import { LabBroken } from "./actions.js";
+import { LabBroken, type LabRuns } from "./actions.js";
 import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import type { LabMessage } from "./message.js";
+import { answerFileOf, literalMistakes } from "./mistakes.js";
 import { frameTextProblems, stepTextProblems } from "./prove-texts.js";
-import type { Step } from "./schema.js";
+import type { CheckStep, Step } from "./schema.js";
 import { LabSession } from "./session.js";
 import { checkOf } from "./steps.js";
 
@@ -24,8 +27,8 @@ export interface Proof {
 
 /**
  * Runs a lab without a learner, from its starting state to its end: each check fails before it is solved and succeeds
- * after, each prediction has exactly one right answer, both show what decided them, the lines to look at exist, and commands
- * end as specified. The texts of each step are shown in all languages.
+ * after, each prediction has exactly one right answer, both show what decided them, wrong answers that the author foresaw are
+ * wrong, the lines to look at exist, and commands end as specified. The texts of each step are shown in all languages.
  * @throws the signal's reason
  */
 export async function proveLab(
@@ -81,6 +84,24 @@ async function proveBefore(session: LabSession, problems: string[], signal: Abor
   if (check === undefined) return;
   const verdict = await session.runs.check({ ...check, within: undefined }, signal);
   if (verdict.ok) problems.push(`${step.id}: its check succeeds before the step is done: ${verdict.seen}`);
+  if ("check" in step) problems.push(...(await mistakeProblems(step, session.runs, signal)));
+}
+
+/** Each mistake that is an answer as it stands is made. */
+async function mistakeProblems(step: CheckStep, runs: LabRuns, signal: AbortSignal): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const { check } = step;
+  const file = answerFileOf(check);
+  if (file === undefined) return problems;
+  for (const [id, answer] of literalMistakes(step)) {
+    await runs.act({ write: file, text: `${answer}\n` }, step.id, signal);
+    const { ok } = await runs.check({ ...check, within: undefined }, signal);
+    const made = await runs.mistake(step);
+    if (ok) problems.push(`${step.id}: ${answer} is right, and no mistake`);
+    if (made !== id) problems.push(`${step.id}: ${answer} is mistake ${made}, not ${id}`);
+    await rm(join(runs.environment.folder, file));
+  }
+  return problems;
 }
 
 /** Messages that show what decided a verdict or an answer. */

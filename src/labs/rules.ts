@@ -85,15 +85,17 @@ function stepTextProblems(step: StepOutline, text: LabText, say: Say): RuleProbl
   const near = `## ${step.id}:`;
   const out: RuleProblem[] = [];
   if (said.body === "") out.push({ near, message: say("labNoText", { id: step.id }) });
-  if (step.choices !== undefined) {
-    const given = Object.keys(said.choices).sort().join(" ");
-    const wanted = [...step.choices].sort().join(" ");
-    if (given !== wanted) {
-      out.push({ near, message: say("labChoices", { id: step.id, wanted, given: given || "-" }) });
-    }
-    for (const [choice, words] of Object.entries(said.choices)) {
+  const named = [
+    ...(step.choices === undefined ? [] : [["labChoices", step.choices, said.choices] as const]),
+    ["labMistakes", step.mistakes ?? [], said.mistakes] as const,
+  ];
+  for (const [key, names, texts] of named) {
+    const given = Object.keys(texts).sort().join(" ") || "-";
+    const wanted = [...names].sort().join(" ") || "-";
+    if (given !== wanted) out.push({ near, message: say(key, { id: step.id, wanted, given }) });
+    for (const [name, words] of Object.entries(texts)) {
       if (words.trim() === "")
-        out.push({ near: `- ${choice}:`, message: say("labChoiceEmpty", { id: step.id, choice }) });
+        out.push({ near: `- ${name}:`, message: say("labChoiceEmpty", { id: step.id, choice: name }) });
     }
   }
   if (step.isCheck && said.hints.length < 2) {

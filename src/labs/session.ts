@@ -285,14 +285,16 @@ export class LabSession implements AsyncDisposable {
     };
     this.#patience = new AbortController();
     const verdict = await this.runs.check(check, signal, onWaiting, this.#patience.signal);
-    this.#tell(verdict);
+    const { step } = this;
+    const made = verdict.ok || step === undefined || !("check" in step) ? undefined : await this.runs.mistake(step);
+    this.#tell(verdict, made === undefined ? {} : { mistake: this.stepText.mistakes[made] ?? made });
     return verdict.ok;
   }
 
-  #tell(verdict: Verdict): void {
+  #tell(verdict: Verdict, more: { readonly mistake?: string } = {}): void {
     const words = verdictInWords(verdict, this.stepText.goal, this.#words.say);
     const isShown = verdict.ok && this.step?.id === this.#shownStep;
-    this.#emit({ kind: "verdict", ...words, ...(isShown ? { isShown } : {}) });
+    this.#emit({ kind: "verdict", ...words, ...more, ...(isShown ? { isShown } : {}) });
     if (verdict.ok) this.#showEvidence(verdict, this.step !== undefined && "check" in this.step);
     else this.#showTables(verdict.tables ?? []);
   }

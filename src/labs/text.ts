@@ -10,6 +10,8 @@ export interface StepText {
   readonly hints: readonly string[];
   /** what is true when the step is done, in one sentence: the verdict of its check. "": the check says what it saw */
   readonly goal: string;
+  /** why an answer is wrong, by the mistake's id */
+  readonly mistakes: Readonly<Record<string, string>>;
   /** shown when the step is done */
   readonly afterwards: string;
 }
@@ -60,6 +62,7 @@ interface Section {
  * ### choices      - a: text
  * ### hints        1. text
  * ### goal         text
+ * ### mistakes     - id: text
  * ### afterwards   text
  *
  * ## debrief
@@ -123,12 +126,23 @@ function parseTop(top: Section | undefined, problems: TextProblem[], say: Say) {
 
 function parseStep(title: string, section: Section, problems: TextProblem[], say: Say): StepText {
   const [body, ...parts] = split(section.body, "### ");
-  const step = { title, body: body?.body.trim() ?? "", choices: {}, hints: [] as string[], goal: "", afterwards: "" };
+  const step = {
+    title,
+    body: body?.body.trim() ?? "",
+    choices: {},
+    hints: [] as string[],
+    goal: "",
+    mistakes: {},
+    afterwards: "",
+  };
   for (const part of parts) {
     const line = section.line + part.line;
     switch (part.heading.trim()) {
       case "choices":
-        step.choices = Object.fromEntries(items(part.body, /^- ([a-z0-9-]+):(?:\s+|$)/));
+        step.choices = Object.fromEntries(items(part.body, NAMED));
+        break;
+      case "mistakes":
+        step.mistakes = Object.fromEntries(items(part.body, NAMED));
         break;
       case "hints":
         step.hints = items(part.body, /^(\d+)\.(?:\s+|$)/).map(([, hint]) => hint);
@@ -145,6 +159,8 @@ function parseStep(title: string, section: Section, problems: TextProblem[], say
   }
   return step;
 }
+
+const NAMED = /^- ([a-z0-9-]+):(?:\s+|$)/;
 
 /** A list's items, each with its marker; indented lines continue an item. */
 function items(body: string, mark: RegExp): [string, string][] {

@@ -141,6 +141,20 @@ describe("a mistake is found, with its file and line", () => {
     ["en.md", "### goal\n{{node}} is back", "", /step back has no `### goal`/, lineOf("en.md", "## back:")],
     [
       "en.md",
+      "### goal\n{{node}} is back",
+      "### goal\n{{node}} is back\n### mistakes\n- gone: it is not",
+      /step back: expected sentences about the mistakes -, found gone/,
+      lineOf("en.md", "## back:"),
+    ],
+    [
+      "lab.yaml",
+      "    solve:",
+      "    mistakes: { gone: never }\n    solve:",
+      /only for a check that reads an answer/,
+      undefined,
+    ],
+    [
+      "en.md",
       "That was all.",
       "That was all.\n\n## known\n- one\n- two",
       /known: expected a list of 3 lines/,
@@ -152,7 +166,7 @@ describe("a mistake is found, with its file and line", () => {
       "en.md",
       "### afterwards",
       "### later",
-      /unknown heading later: expected choices, hints, goal or afterwards/,
+      /unknown heading later: expected choices, hints, goal, mistakes or afterwards/,
       lineOf("en.md", "### afterwards"),
     ],
     [

@@ -4,7 +4,7 @@ import type { Lab } from "../../src/labs/lab.js";
 import { proveLab } from "../../src/labs/prove.js";
 import type { LabText, StepText } from "../../src/labs/text.js";
 import { MemoryPlace } from "../support/memory-place.js";
-import { TINY_YAML, tinyLab } from "../support/tiny-lab.js";
+import { TINY_EN, TINY_YAML, TINY_ZH, tinyLab } from "../support/tiny-lab.js";
 
 const signal = new AbortController().signal;
 const options = { language: "en", seed: 1 } as const;
@@ -75,6 +75,22 @@ describe("a lab that is broken on purpose is caught", () => {
       );
     });
   }
+});
+
+test("a wrong answer that is right, or is about another mistake", async () => {
+  const yaml = TINY_YAML.replace(
+    'check: { object: "/api/v1/nodes/{{node}}", within: 60s }\n    solve:\n      - run: kubelab join {{node}}',
+    'check: { file: answer.txt, matches: "^[34]$" }\n    mistakes: { any: "\\\\d", four: "4", five: "5" }\n    solve:\n      - { write: answer.txt, text: "3" }',
+  );
+  const said = (text: string) =>
+    text.replace(/(### goal\n.*)\n/, "$1\n### mistakes\n- any: 不\n- four: 不\n- five: 不\n");
+  const lab = await tinyLab(yaml, { "en.md": said(TINY_EN), "zh.md": said(TINY_ZH) });
+  const { problems } = await proveLab(lab, new MemoryPlace(), options, signal);
+  assert.deepEqual(problems, [
+    "back: 4 is right, and no mistake",
+    "back: 4 is mistake any, not four",
+    "back: 5 is mistake any, not five",
+  ]);
 });
 
 describe("the texts of each step are shown in both languages", () => {

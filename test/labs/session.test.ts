@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 import { LabBroken } from "../../src/labs/actions.js";
@@ -7,7 +7,7 @@ import type { LabMessage } from "../../src/labs/message.js";
 import { LabSession } from "../../src/labs/session.js";
 import { Trace } from "../../src/trace/trace.js";
 import { MemoryPlace } from "../support/memory-place.js";
-import { TINY_EN, TINY_YAML, tinyLab } from "../support/tiny-lab.js";
+import { TINY_EN, TINY_YAML, TINY_ZH, tinyLab } from "../support/tiny-lab.js";
 
 const signal = new AbortController().signal;
 
@@ -122,6 +122,33 @@ describe("what a step needs before it is done", () => {
     await session.look(false, signal);
     const raw = "wants `kubelab look` to end with exit code 0, sees `kubelab look` ended with exit code 127";
     assert.deepEqual(take(), [{ kind: "verdict", ok: false, seen: "", want: "draco is back", raw }]);
+  });
+
+  test("a wrong answer that the author foresaw: the verdict says why it is wrong", async () => {
+    const yaml = TINY_YAML.replace(
+      'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
+      'check: { file: answer.txt, matches: "^3$" }\n    mistakes: { sum: "6 ?s?", name: "{{node}}" }',
+    );
+    const sentences = "\n\n### mistakes\n- sum: That is all three.\n- name: {{node}} is a name.\n";
+    const texts = {
+      "en.md": TINY_EN.replace("{{node}} is back\n", `{{node}} is back${sentences}`),
+      "zh.md": TINY_ZH.replace(/(### goal\n.*)\n/, `$1${sentences}`),
+    };
+    const { session, take, environment } = await begin({ yaml, texts, done: ["look", "join", "lines", "guess"] });
+    const answers: readonly (readonly [string, string | undefined])[] = [
+      ["6 S\n", "That is all three."],
+      ["draco", "draco is a name."],
+      ["16", undefined],
+      ["", undefined],
+      ["3", undefined],
+    ];
+    for (const [answer, mistake] of answers) {
+      writeFileSync(join(environment.folder, "answer.txt"), answer);
+      take();
+      await session.ask(false, signal);
+      const verdict = take().find(({ kind }) => kind === "verdict");
+      assert.equal(verdict?.kind === "verdict" ? verdict.mistake : assert.fail(), mistake, answer);
+    }
   });
 
   test("without such a sentence, a learner reads no exit code and no pattern", async () => {

@@ -42,7 +42,7 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
   const onMessage = (message: LabMessage) => {
     preparing.stop();
     // The prompt shows the choices.
-    if (message.kind !== "question") reporter.tell(message);
+    if (message.kind !== "question") reporter.tell(options.exam === undefined ? message : withoutHelp(message));
     // After the heading and after each wait, the lab still replays steps that the learner has done.
     if (!isPrepared && message.kind !== "waiting") preparing = context.progress(say("preparing"));
   };
@@ -91,6 +91,13 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
   if (exam !== undefined) return false;
   context.streams.stderr.write(`\n${say("left", { done, count: lab.steps.length, id: wordFor(lab) })}\n`);
   return false;
+}
+
+/** An exam says that an answer is wrong, not why. */
+function withoutHelp(message: LabMessage): LabMessage {
+  if (message.kind !== "verdict") return message;
+  const { mistake: _, ...verdict } = message;
+  return verdict;
 }
 
 interface Stage extends Pick<OpenSession, "session" | "environment"> {

@@ -149,7 +149,7 @@ export class LabRenderer {
     return [`  ${this.options.chalk.bold(key)}`, `      ${first}`, ...rest.map((line) => `      ${line}`)];
   }
 
-  #verdict({ ok, isShown = false, seen, want }: LabMessage & { kind: "verdict" }): string[] {
+  #verdict({ ok, isShown = false, seen, mistake, want }: LabMessage & { kind: "verdict" }): string[] {
     const { chalk, say } = this.options;
     const shown = (text: string) => renderCode(printable(text), chalk);
     if (ok) {
@@ -162,6 +162,7 @@ export class LabRenderer {
       "",
       ...this.#marked(false, say("checkFailed")),
       ...(seen === "" ? [] : line("checkSees", seen)),
+      ...(mistake === undefined ? [] : line("checkMistake", mistake)),
       ...line("checkWants", want ?? ""),
     ];
   }
