@@ -10,8 +10,8 @@ test("windows: a peer that does not use them gets data without limits", async ()
   await stream.write(Buffer.alloc(300_000));
   await stream.end();
   let byteCount = 0;
-  for (let frame = await peer.next(); ; frame = await peer.next()) {
-    if (frame?.type !== "DATA") continue;
+  for (let frame = await peer.next(); frame !== undefined; frame = await peer.next()) {
+    if (frame.type !== "DATA") continue;
     byteCount += frame.bytes.length;
     if (frame.fin) break;
   }

@@ -79,7 +79,8 @@ export class Lab {
       // The first change is asked for before the state is looked at: none is missed.
       let next = changes.next();
       while (!holds()) {
-        await next;
+        if ((await next).done === true)
+          throw new Error("the runtime ended before it had the state that was waited for");
         next = changes.next();
       }
       next.catch(() => undefined);

@@ -6,6 +6,7 @@ import type { ForwardedConnection, PortForwardServerSession } from "../../../src
 import { acceptSpdyPortForward, serveSpdyPortForward } from "../../../src/streaming/port-forward/spdy-server.js";
 import { encodeDataHead } from "../../../src/streaming/spdy/frames.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
+import { nextOfType } from "../spdy-frames.js";
 import { memoryPair, RawPeer, socketPair, textOf } from "../spdy-support.js";
 import { startUpgradeServer } from "../support/upgrade-server.js";
 
@@ -194,7 +195,7 @@ test("clients without request IDs: a data stream belongs to the error stream bef
   const { session, peer, taken } = await raw();
   peer.send(synStream(1, { streamtype: "error", port: "80" }), synStream(3, { streamtype: "data", port: "80" }));
   peer.send(Buffer.concat([encodeDataHead(3, 2, true), Buffer.from("hi")]), { type: "PING", pingId: 1 });
-  for (let frame = await peer.next(); frame?.type !== "PING"; frame = await peer.next());
+  await nextOfType(peer, "PING");
   await settle();
   assert.equal(taken.length, 1);
   assert.equal(await textOf(taken[0]?.incoming ?? (async function* () {})()), "hi");
