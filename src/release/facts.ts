@@ -50,10 +50,23 @@ export function constantFor(name: FactName, kubeVersion: string): QuotedFact {
   return { name: FACTS[name].name, value: now.text, release };
 }
 
-/** `50 s from v1.32`: the value that the next change brings; undefined if no later release changes it. */
-export function laterText(name: FactName, kubeVersion: string): string | undefined {
-  const { next } = entryFor(name, kubeVersion);
-  return next === undefined ? undefined : `${next.text} from v${next.since}`;
+/** When a fact got its value, the one before, and the next change. */
+export interface FactHistory {
+  /** `v1.25` */
+  readonly since: string;
+  /** `40 s` */
+  readonly before?: string;
+  readonly next?: { readonly value: string; readonly since: string };
+}
+
+/** The changes around a release. */
+export function historyOf(name: FactName, kubeVersion: string): FactHistory {
+  const { now, before, next } = entryFor(name, kubeVersion);
+  return {
+    since: `v${now.since}`,
+    ...(before === undefined ? {} : { before: before.text }),
+    ...(next === undefined ? {} : { next: { value: next.text, since: `v${next.since}` } }),
+  };
 }
 
 /** Several facts, in the given order. */

@@ -1,6 +1,6 @@
 import type { CommandResult } from "../../cli/context.js";
 import type { Language } from "../../i18n/language.js";
-import { constantFor, type FactName, laterText, OLDEST_RELEASE, type QuotedFact } from "../../release/facts.js";
+import { constantFor, type FactHistory, historyOf, OLDEST_RELEASE } from "../../release/facts.js";
 import { tableLines } from "../../trace/table.js";
 import { wrap } from "../../util/text-width.js";
 import type { Topic } from "./topic.js";
@@ -11,7 +11,10 @@ const MOST_COLUMNS = 100;
 const WORDS = {
   en: {
     decidedBy: (release: string) => `Decided by, in v${release}:`,
+    columns: ["constant", "value", "since"],
     orBefore: " or before",
+    before: (value: string) => `${value} before`,
+    later: (value: string, release: string) => `${value} from ${release}`,
     see: "See it here:",
     seeOn: "See it here, in a lab or on kubelab cluster up:",
     upstream: "Upstream: ",
@@ -21,7 +24,10 @@ const WORDS = {
   },
   zh: {
     decidedBy: (release: string) => `v${release} 中由这些常量决定：`,
+    columns: ["常量", "值", "自"],
     orBefore: " 或更早",
+    before: (value: string) => `此前 ${value}`,
+    later: (value: string, release: string) => `${release} 起 ${value}`,
     see: "在这里看：",
     seeOn: "在这里看（在实验中，或在 kubelab cluster up 上）：",
     upstream: "上游：",
@@ -44,10 +50,10 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
   const { name, also = [], text, facts = [], file, labs = [] } = topic;
   const width = Math.min(columns, MOST_COLUMNS);
   const indented = (text: string) => wrap(text, width - 2).map((line) => `  ${line}`);
-  const constants = facts.map((fact) => withLater(fact, kubeVersion));
-  const rows = constants.map((one) => [one.name, one.value, sinceOf(one.release, words.orBefore)]);
+  const constants = facts.map((fact) => ({ ...constantFor(fact, kubeVersion), ...historyOf(fact, kubeVersion) }));
+  const rows = constants.map((one) => [one.name, one.value, sinceText(one, words)]);
   // A table that is too wide has become sentences.
-  const table = tableLines({ columns: ["constant", "value", "since"], rows }, width - 2).flatMap((line) =>
+  const table = tableLines({ columns: words.columns, rows }, width - 2).flatMap((line) =>
     line.length > width - 2 ? indented(line) : [`  ${line}`],
   );
   const see = seeOf(topic);
@@ -67,21 +73,15 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
   return { text: lines.join("\n"), json: { name, also, text, kubeVersion, constants, see, upstream: file, labs } };
 }
 
-/** A constant whose release names the next change as well: who asks about the oldest release learns what newer ones do. */
-function withLater(name: FactName, kubeVersion: string): QuotedFact {
-  const constant = constantFor(name, kubeVersion);
-  const later = laterText(name, kubeVersion);
-  if (later === undefined) return constant;
-  const release = constant.release.endsWith(")")
-    ? `${constant.release.slice(0, -1)}; ${later})`
-    : `${constant.release} (${later})`;
-  return { ...constant, release };
-}
-
-/** The oldest release of the table of facts: what it has may be older. */
-function sinceOf(release: string, orBefore: string): string {
-  const oldest = `v${OLDEST_RELEASE}`;
-  return release.startsWith(oldest) ? `${oldest}${orBefore}${release.slice(oldest.length)}` : release;
+/** `v1.25 or before (50 s from v1.32)`: who asks about one release learns what others have. */
+function sinceText({ since, before, next }: FactHistory, words: (typeof WORDS)[Language]): string {
+  // The oldest release of the table of facts: what it has may be older.
+  const first = since === `v${OLDEST_RELEASE}` ? `${since}${words.orBefore}` : since;
+  const others = [
+    ...(before === undefined ? [] : [words.before(before)]),
+    ...(next === undefined ? [] : [words.later(next.value, next.since)]),
+  ];
+  return others.length === 0 ? first : `${first} (${others.join("; ")})`;
 }
 
 /** The commands of a topic: those that it names, else the events of that reason. */

@@ -112,17 +112,29 @@ test("explain: values come from the table of facts, for the release that is aske
   assert.match(await of("--kube-version", "1.32"), /nodeMonitorGracePeriod +50 s +v1\.32 \(40 s before\)/);
 });
 
-test("explain: a constant that changes more than once names the change before and the next", () => {
+test("explain: a constant that changes more than once names the change before and the next, in either language", () => {
   const topic = { name: "WatchList", text: "", file: "", facts: ["watchList"] } as const;
-  const release = (kubeVersion: string) => {
-    const { json } = topicResult(topic, { kubeVersion, language: "en", columns: 80 });
-    return (json as { constants: { release: string }[] }).constants[0]?.release;
-  };
-  assert.deepEqual(["1.25", "1.32", "1.34"].map(release), [
-    "v1.25 (on from v1.32)",
-    "v1.32 (off before; off from v1.33)",
-    "v1.34 (off before)",
-  ]);
+  const table: readonly (readonly ["en" | "zh", kubeVersion: string, since: string])[] = [
+    ["en", "1.25", "v1.25 or before (on from v1.32)"],
+    ["en", "1.32", "v1.32 (off before; off from v1.33)"],
+    ["en", "1.34", "v1.34 (off before)"],
+    ["zh", "1.25", "v1.25 或更早 (v1.32 起 on)"],
+    ["zh", "1.32", "v1.32 (此前 off; v1.33 起 off)"],
+  ];
+  for (const [language, kubeVersion, since] of table) {
+    const { text } = topicResult(topic, { kubeVersion, language, columns: 80 });
+    assert.ok(text?.includes(`  ${since}\n`), text);
+  }
+  const { json } = topicResult(topic, { kubeVersion: "1.32", language: "en", columns: 80 });
+  const [constant] = (json as { constants: readonly object[] }).constants;
+  assert.deepEqual(constant, {
+    name: "WatchList",
+    value: "on",
+    release: "v1.32 (off before)",
+    since: "v1.32",
+    before: "off",
+    next: { value: "off", since: "v1.33" },
+  });
 });
 
 test("explain NotReady: both grace periods, for a Ready that is False or Unknown", async () => {
