@@ -1,6 +1,7 @@
 import type { TraceEvent } from "../trace/events.js";
 import { startMs, TraceGraph } from "../trace/graph.js";
-import { factOf, isAllowed, isOfKubectl, type Sight } from "./sight.js";
+import { isAllowed, isOfKubectl } from "./answered.js";
+import { factsOf, type Sight } from "./sight.js";
 
 /** The facts that decided a verdict: those behind what the check saw, and what led to the last of them. */
 export interface Evidence {
@@ -28,14 +29,8 @@ export function evidenceFor(sights: readonly Sight[], events: readonly TraceEven
   const graph = TraceGraph.of(events);
   const shows = new Map<TraceEvent, readonly string[]>();
   for (const sight of sights) {
-    const fact = factOf(sight, graph);
-    if (fact === undefined) continue;
-    const known = shows.get(fact) ?? [];
-    const more =
-      "shows" in sight && sight.shows !== undefined && sight.shows !== "" && !known.includes(sight.shows)
-        ? [sight.shows]
-        : [];
-    shows.set(fact, [...known, ...more]);
+    const more = "shows" in sight && sight.shows !== undefined ? [sight.shows] : [];
+    for (const fact of factsOf(sight, graph)) shows.set(fact, [...new Set([...(shows.get(fact) ?? []), ...more])]);
   }
   const decided = [...shows.keys()].sort((a, b) => a.atMs - b.atMs);
   const latest = decided.pop();

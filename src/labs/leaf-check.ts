@@ -69,7 +69,8 @@ async function commandVerdict(
   const tables = stateTables(command, stdout) ?? [];
   if (holds) {
     const [lines = []] = matches === undefined ? [] : linesPrinted(result, [matches]);
-    const prints = shortened(lines[0]?.trim() ?? "") || firstLine(stdout);
+    const [line = ""] = lines ?? [];
+    const prints = shortened(line.trim(), findIn(line, matches ?? "")) || firstLine(stdout);
     return { ok: true, seen, isRaw: true, prints, tables, sights: sightOfCommand(result, matches, prints) };
   }
   const want =
@@ -237,7 +238,7 @@ async function fileVerdict(check: Extract<LeafCheck, { file: string }>, { folder
   return { ok: false, seen: said(say, file, content), want, isRawWant: true };
 }
 
-const MAX_LINE = 200;
+const MAX_LINE = 300;
 
 /** Cuts a long line between words. @param match the part to keep, if it fits */
 function shortened(line: string, match = ""): string {

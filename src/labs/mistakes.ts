@@ -1,17 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Check, CheckStep } from "./schema.js";
+import { isRecord } from "../util/records.js";
+import type { CheckStep } from "./schema.js";
 
-/** The file of the lab's folder in which a check looks for the learner's answer. Pure. */
-export function answerFileOf(check: Check): string | undefined {
-  if ("file" in check) return check.file;
-  if ("command" in check) return check.answer;
-  const members = "all" in check ? check.all : "any" in check ? check.any : [];
-  for (const member of members) {
-    const file = answerFileOf(member);
-    if (file !== undefined) return file;
-  }
-  return undefined;
+/** The file of the lab's folder in which a check looks for the learner's answer; the check may break the schema. Pure. */
+export function answerFileOf(check: unknown): string | undefined {
+  if (!isRecord(check)) return undefined;
+  const { file, answer, all, any } = check;
+  for (const name of [file, answer]) if (typeof name === "string") return name;
+  const members = [all, any].flatMap((some) => (Array.isArray(some) ? some : []));
+  return members.map(answerFileOf).find((one) => one !== undefined);
 }
 
 /**

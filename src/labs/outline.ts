@@ -1,4 +1,5 @@
 import { isRecord } from "../util/records.js";
+import { answerFileOf } from "./mistakes.js";
 import type { LabDefinition } from "./schema.js";
 
 /**
@@ -29,6 +30,8 @@ export interface StepOutline {
   readonly outcomes?: readonly string[];
   /** mistakes that a check knows */
   readonly mistakes?: readonly string[];
+  /** the check looks for an answer in a file */
+  readonly hasAnswer: boolean;
 }
 
 const MOST_NODES = 5;
@@ -57,6 +60,7 @@ function stepOf(step: unknown): StepOutline[] {
     {
       id,
       isCheck: "check" in step,
+      hasAnswer: answerFileOf(step["check"]) !== undefined,
       ...(Array.isArray(predict) && predict.every((one) => typeof one === "string") ? { choices: predict } : {}),
       ...(isRecord(outcomes) ? { outcomes: Object.keys(outcomes) } : {}),
       ...(isRecord(mistakes) ? { mistakes: Object.keys(mistakes) } : {}),

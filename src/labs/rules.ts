@@ -19,8 +19,9 @@ export function referenceProblems(lab: LabOutline, say: Say): readonly RuleProbl
   const problems: RuleProblem[] = [];
   const add = (near: string, message: string) => problems.push({ near, message });
   const seen = new Set<string>();
-  for (const { id, choices, outcomes = [] } of lab.steps) {
+  for (const { id, choices, outcomes = [], mistakes, hasAnswer } of lab.steps) {
     const near = `id: ${id}`;
+    if (mistakes !== undefined && !hasAnswer) add(near, say("labMistakesOfNone", { id }));
     if (seen.has(id)) add(near, say("labTwoSteps", { id }));
     seen.add(id);
     if (choices === undefined) continue;

@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { MessageKey } from "../i18n/catalogue.js";
 import { isFieldPath } from "./field.js";
 import { issueWords } from "./issue-words.js";
-import { answerFileOf } from "./mistakes.js";
 import { worded } from "./worded.js";
 
 /**
@@ -209,12 +208,12 @@ const observeStep = z.strictObject({ id, observe: id, lines: z.array(pattern).mi
  * A goal that the learner reaches in any way. `solve` proves that it is reachable. `mistakes`: patterns of wrong answers in the file
  * that the check reads, about which the text says why they are wrong.
  */
-const checkStep = z
-  .strictObject({ id, check, solve: z.array(action).min(1), mistakes: z.record(id, pattern).optional() })
-  .refine(({ check, mistakes }) => mistakes === undefined || answerFileOf(check) !== undefined, {
-    message: worded("schemaMistakes"),
-    path: ["mistakes"],
-  });
+const checkStep = z.strictObject({
+  id,
+  check,
+  solve: z.array(action).min(1),
+  mistakes: z.record(id, pattern).optional(),
+});
 
 export type ReadStep = z.infer<typeof readStep>;
 export type DoStep = z.infer<typeof doStep>;

@@ -1,7 +1,7 @@
 import type { TraceEvent } from "../trace/events.js";
 import type { TraceGraph } from "../trace/graph.js";
 import { versionOf } from "../trace/scope.js";
-import { isRecord } from "../util/records.js";
+import { factsAnswered } from "./answered.js";
 import { objectOf, partsOf } from "./object-path.js";
 import { factWith, lastFactWith } from "./printed.js";
 import type { CommandResult } from "./runner.js";
@@ -23,7 +23,7 @@ export type Sight =
 /** What the cluster reported while a user's program ran, and the line that the program printed of it. */
 interface Meanwhile {
   readonly meanwhile: () => readonly TraceEvent[];
-  readonly shows: string;
+  readonly prints: string;
 }
 
 /** A longer value would hide the fact. */
@@ -63,75 +63,27 @@ export function sightOfList(path: string, counted: readonly unknown[], items: re
  */
 export function sightOfCommand({ facts, meanwhile }: CommandResult, pattern?: string, prints = ""): readonly Sight[] {
   if (facts !== undefined) return pattern === undefined ? [] : [{ pattern, facts }];
-  return meanwhile === undefined ? [] : [{ meanwhile, shows: inShort(prints) }];
+  return meanwhile === undefined ? [] : [{ meanwhile, prints }];
 }
 
 /**
- * The fact behind a sight: what stored the version that the check saw, the deletion, the first fact whose line has the text, the
+ * The facts behind a sight: what stored the version that the check saw, the deletion, the first fact whose line has the text, the
  * last one that the author means, or what the API server did for a program.
- * @returns undefined if it is not known
+ * @returns none if they are not known
  */
-export function factOf(sight: Sight, graph: TraceGraph): TraceEvent | undefined {
+export function factsOf(sight: Sight, graph: TraceGraph): readonly TraceEvent[] {
+  if ("meanwhile" in sight) return factsAnswered(graph, sight.meanwhile(), sight.prints);
+  const fact = factOf(sight, graph);
+  return fact === undefined ? [] : [fact];
+}
+
+function factOf(sight: Exclude<Sight, Meanwhile>, graph: TraceGraph): TraceEvent | undefined {
   if ("version" in sight) return graph.causeOf({ causedBy: sight.version });
   if ("gone" in sight) return lastDeletion(graph, (subject) => subject === sight.gone);
   if ("goneFrom" in sight) return lastDeletion(graph, (subject) => subject.startsWith(sight.goneFrom));
-  if ("meanwhile" in sight) return answered(graph, sight);
   if ("because" in sight) return lastFactWith(sight.because, graph.events);
   return factWith(sight.pattern, sight.facts());
 }
-
-/**
- * What the API server's answers to kubectl rest on: what it decided about the last request, the last change of what it let
- * kubectl read (of the objects that the shown line names, if it names any), or else the request.
- */
-function answered(graph: TraceGraph, { meanwhile, shows }: Meanwhile): TraceEvent | undefined {
-  const requests = meanwhile().flatMap((one) => (one.kind === "request" && isOfKubectl(one) ? [one] : []));
-  const request = requests.at(-1);
-  if (request === undefined) return undefined;
-  const decided = graph
-    .effectsOf(request)
-    .findLast((one) => one.kind === "decision" && (one.upstream === undefined || DECIDING.has(one.upstream.func)));
-  if (decided !== undefined && !isAllowed(decided)) return decided;
-  if ((request.status ?? 0) >= 400 || request.method !== "GET") return request;
-  const read = requests.flatMap(({ method, responseBody }) => (method === "GET" ? objectsIn(responseBody) : []));
-  const named = read.filter(
-    ({ metadata }) => metadata?.name !== undefined && shows.split(/[\s/]+/).includes(metadata.name),
-  );
-  const writes = (named.length > 0 ? named : read).flatMap(
-    (object) => graph.causeOf({ causedBy: versionOf(object) ?? "" }) ?? [],
-  );
-  return writes.toSorted((a, b) => b.atMs - a.atMs)[0] ?? request;
-}
-
-interface Read {
-  readonly metadata?: { readonly name?: string };
-}
-
-/** An object, the items of a list, or the objects of a table's rows. */
-function objectsIn(body: unknown): readonly Read[] {
-  if (!isRecord(body)) return [];
-  const { items, rows } = body;
-  if (Array.isArray(items)) return items;
-  return Array.isArray(rows) ? rows.flatMap((row) => (isRecord(row) ? ((row["object"] as Read) ?? []) : [])) : [body];
-}
-
-/** Every request that is answered was allowed: that explains nothing. */
-export function isAllowed(one: TraceEvent): boolean {
-  return one.kind === "decision" && one.upstream?.func === "WithAuthorization" && one.what.startsWith("allow ");
-}
-
-export function isOfKubectl(one: TraceEvent): boolean {
-  return one.kind === "request" && /\(kubectl\b/.test(one.identity ?? "");
-}
-
-/** Stages of a request that can refuse it. */
-const DECIDING = new Set([
-  "WithAuthentication",
-  "WithImpersonation",
-  "WithAuthorization",
-  "chainAdmissionHandler.Admit",
-  "chainAdmissionHandler.Validate",
-]);
 
 function lastDeletion(graph: TraceGraph, isMeant: (subject: string) => boolean): TraceEvent | undefined {
   return graph.events.findLast((one) => one.kind === "state" && one.what === "deleted" && isMeant(one.subject));

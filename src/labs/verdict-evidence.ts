@@ -22,7 +22,9 @@ export function verdictEvidence(
     sayFact === undefined ? evidence : { ...evidence, facts: evidence.facts.map((one) => translated(one, sayFact)) };
   const shown: LabMessage[] = tables.map((table) => ({ kind: "table", ...table }));
   const evidence = evidenceFor(sights, facts.since());
-  if (evidence !== undefined) return [...shown, { kind: "evidence", ...inWords(evidence) }];
+  const lines = new Set(sights.flatMap((sight) => ("meanwhile" in sight && sight.prints !== "" ? [sight.prints] : [])));
+  const looks = Array.from(lines, (line): LabMessage => ({ kind: "look", line }));
+  if (evidence !== undefined) return [...shown, { kind: "evidence", ...inWords(evidence) }, ...looks];
   if (tables.length > 0 || !(isDecided || isPrinted)) return shown;
   // The line that decided says more than what else the commands have caused.
   const hasLine = isPrinted || prints !== "";

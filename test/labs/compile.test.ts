@@ -150,8 +150,8 @@ describe("a mistake is found, with its file and line", () => {
       "lab.yaml",
       "    solve:",
       "    mistakes: { gone: never }\n    solve:",
-      /only for a check that reads an answer/,
-      undefined,
+      /mistakes are only for a check that reads an answer/,
+      lineOf("lab.yaml", "id: back"),
     ],
     [
       "en.md",

@@ -3,6 +3,7 @@ import { describe, test } from "vitest";
 import { evidenceFor, evidenceOfStep } from "../../src/labs/evidence.js";
 import { LabFacts } from "../../src/labs/facts.js";
 import { type Sight, sightOf, sightOfCommand, sightOfList, sightOfNothing } from "../../src/labs/sight.js";
+import { verdictEvidence } from "../../src/labs/verdict-evidence.js";
 import type { Actor, Fact, TraceEvent } from "../../src/trace/events.js";
 import { type EmitOptions, Trace } from "../../src/trace/trace.js";
 import { InstantClock } from "../support/memory-place.js";
@@ -133,28 +134,58 @@ describe("the fact behind what a check saw", () => {
     assert.deepEqual(texts(sightOfNothing(lease))?.[0], "lease");
   });
 
-  test("of what kubectl has read, the last change; with what the command printed of it", async () => {
-    const { facts, emit, decide, store } = cluster();
-    await store("pods default/a", "a@1", (await decide("user", "a")).id);
-    await store("pods default/b", "b@2", (await decide("kubelet", "b")).id);
-    const read = async (responseBody: unknown) => {
-      const from = facts.count;
-      const identity = "admin (kubectl/v1.32.0)";
-      const request = { kind: "request", method: "GET", path: "/", server: "https://h", identity } as const;
-      const options = { actor: "user", level: 3 } as const;
-      await emit({ ...request, status: 200, durationMs: 1, auditId: "a", responseBody }, options);
-      const meanwhile = () => facts.since(from);
-      const sights = sightOfCommand({ code: 0, stdout: "", stderr: "", meanwhile }, undefined, "restartCount = 2");
-      const evidence = evidenceFor(sights, facts.since());
-      const last = evidence?.facts.at(-1);
-      return [last?.kind === "state" ? last.subject : last?.kind, evidence?.shows];
-    };
+  describe("of what kubectl has read", () => {
+    const event = (uid: string, reason: string) => ({ ...pod(uid, "1"), reason, message: "Node n status is now" });
     const [a, b] = [pod("a", "1"), pod("b", "2")];
-    const shows = [null, ["restartCount = 2"]];
-    assert.deepEqual(await read(a), ["pods default/a", shows]);
-    assert.deepEqual(await read({ items: [b, a] }), ["pods default/b", shows]);
-    assert.deepEqual(await read({ kind: "Table", rows: [{ object: a }, { object: b }] }), ["pods default/b", shows]);
-    assert.deepEqual(await read({ kind: "APIVersions" }), ["request", [["restartCount = 2"]]]);
+    const [early, late] = [event("a", "NodeNotReady"), event("b", "NodeReady")];
+    const table = (...rows: readonly (readonly [string, object])[]) => ({
+      kind: "Table",
+      rows: rows.map(([cell, object]) => ({ cells: [cell], object })),
+    });
+    const cases: readonly (readonly [
+      what: string,
+      line: string,
+      answers: readonly unknown[],
+      facts: readonly string[],
+    ])[] = [
+      ["an object", "restartCount = 2", [a], ["pods a"]],
+      ["a list without the line's words: the last change", "2", [{ items: [b, a] }], ["pods b"]],
+      ["the object that the line is about", "NodeNotReady 1 Node n", [{ items: [early, late] }], ["pods a"]],
+      ["a row whose cells have the line", "old 5m", [table(["old", a], ["new", b])], ["pods a"]],
+      ["only the exit code counts: each object", "", [a, b], ["pods a", "pods b"]],
+      ["only the exit code counts: of each list the last change", "", [{ items: [a, b] }], ["pods b"]],
+      ["a log, which no object has", "line 0 of the log", [a, "line 0 of the log"], ["request"]],
+      ["an answer without objects", "v1", [{ kind: "APIVersions" }], ["request"]],
+    ];
+    for (const [what, line, answers, expected] of cases) {
+      test(what, async () => {
+        const { facts, emit, decide, store } = cluster();
+        await store("pods a", "a@1", (await decide("user", "a")).id);
+        await store("pods b", "b@2", (await decide("kubelet", "b")).id);
+        const from = facts.count;
+        for (const responseBody of answers) {
+          const identity = "admin (kubectl/v1.32.0)";
+          const request = { kind: "request", method: "GET", path: "/", server: "https://h", identity } as const;
+          const options = { actor: "user", level: 3 } as const;
+          await emit({ ...request, status: 200, durationMs: 1, auditId: "a", responseBody }, options);
+        }
+        const meanwhile = () => facts.since(from);
+        const sights = sightOfCommand({ code: 0, stdout: "", stderr: "", meanwhile }, undefined, line);
+        const evidence = evidenceFor(sights, facts.since());
+        const decided = evidence?.facts.filter((_, i) => evidence.shows[i] !== null);
+        assert.deepEqual(
+          decided?.map((one) => (one.kind === "state" ? one.subject : one.kind)),
+          expected,
+        );
+        const verdict = { ok: true, seen: "", sights, prints: line } as const;
+        const shown = verdictEvidence(verdict, facts, undefined, { isDecided: true, factsBefore: from });
+        // The line is the program's output; no fact says it.
+        assert.deepEqual(
+          shown.map((one) => (one.kind === "look" ? one.line : one.kind)),
+          ["evidence", ...(line === "" ? [] : [line])],
+        );
+      });
+    }
   });
 
   test("the last fact that the author names, but no command of a user", async () => {
