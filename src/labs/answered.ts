@@ -2,6 +2,7 @@ import type { TraceEvent } from "../trace/events.js";
 import type { TraceGraph } from "../trace/graph.js";
 import { versionOf } from "../trace/scope.js";
 import { isRecord } from "../util/records.js";
+import { setterOf } from "./setter.js";
 
 type Request = TraceEvent & { kind: "request" };
 
@@ -29,14 +30,15 @@ export function factsAnswered(graph: TraceGraph, happened: readonly TraceEvent[]
   return writes.length === 0 ? [request] : [...new Set(writes)].slice(-MAX_READ);
 }
 
-/** The last write of the objects that have most words of the line. A last answer that is no object, such as a log, is the line itself. */
+/** What gave the objects that have most words of the line these words. A last answer that is no object, such as a log, is the line itself. */
 function written(graph: TraceGraph, reads: readonly Request[], line: string): readonly TraceEvent[] {
   const words = new Set(line.split(/[^\w.-]+/).filter((word) => word.length >= 3));
   const scored = reads.flatMap(readIn).map((read) => ({ read, score: wordsIn(read, words) }));
   const most = Math.max(0, ...scored.map(({ score }) => score));
   if (most === 0 && readIn(reads.at(-1)).length === 0) return [];
   const meant = scored.filter(({ score }) => score === most).map(({ read }) => read);
-  return lastWrite(graph, meant) ?? [];
+  const hasWords = (object: unknown) => wordsIn({ object }, words) >= most;
+  return lastWrite(graph, meant, (version) => setterOf(graph, version, hasWords)) ?? [];
 }
 
 function wordsIn(read: Read, words: ReadonlySet<string>): number {
@@ -46,8 +48,12 @@ function wordsIn(read: Read, words: ReadonlySet<string>): number {
   return count;
 }
 
-function lastWrite(graph: TraceGraph, reads: readonly Read[]): readonly [TraceEvent] | undefined {
-  const writes = reads.flatMap(({ object }) => graph.causeOf({ causedBy: versionOf(object) ?? "" }) ?? []);
+function lastWrite(
+  graph: TraceGraph,
+  reads: readonly Read[],
+  writeOf = (version: string) => graph.causeOf({ causedBy: version }),
+): readonly [TraceEvent] | undefined {
+  const writes = reads.flatMap(({ object }) => writeOf(versionOf(object) ?? "") ?? []);
   const [last] = writes.toSorted((a, b) => b.atMs - a.atMs);
   return last === undefined ? undefined : [last];
 }

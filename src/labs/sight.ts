@@ -1,15 +1,19 @@
+import { isDeepStrictEqual } from "node:util";
 import type { TraceEvent } from "../trace/events.js";
 import type { TraceGraph } from "../trace/graph.js";
 import { versionOf } from "../trace/scope.js";
 import { factsAnswered } from "./answered.js";
+import { fieldOf } from "./field.js";
 import { objectOf, partsOf } from "./object-path.js";
 import { factWith, lastFactWith } from "./printed.js";
 import type { CommandResult } from "./runner.js";
+import { setterOf } from "./setter.js";
 
 /** What a check looked at, so that the fact behind it can be found. */
 export type Sight =
-  /** a version of an object, see `versionOf`, and what the check read in it: `status.phase = Running` */
-  | { readonly version: string; readonly shows?: string }
+  /** a version of an object, see `versionOf` */
+  | { readonly version: string }
+  | FieldSight
   /** an object that is gone: `pods default/web` */
   | { readonly gone: string }
   /** objects that may have gone: `pods default/` */
@@ -19,6 +23,15 @@ export type Sight =
   | Meanwhile
   /** the lab's author names the fact */
   | { readonly because: string };
+
+/** A field that the check read in a version of an object. */
+interface FieldSight {
+  readonly version: string;
+  readonly field: string;
+  readonly value: unknown;
+  /** `status.phase = Running` */
+  readonly shows: string;
+}
 
 /** What the cluster reported while a user's program ran, and the line that the program printed of it. */
 interface Meanwhile {
@@ -34,7 +47,8 @@ export function sightOf(object: unknown, field?: string, value?: unknown): reado
   const version = versionOf(object);
   if (version === undefined) return [];
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return [field === undefined || text === undefined ? { version } : { version, shows: `${field} = ${inShort(text)}` }];
+  if (field === undefined || text === undefined) return [{ version }];
+  return [{ version, field, value, shows: `${field} = ${inShort(text)}` }];
 }
 
 function inShort(text: string): string {
@@ -67,7 +81,7 @@ export function sightOfCommand({ facts, meanwhile }: CommandResult, pattern?: st
 }
 
 /**
- * The facts behind a sight: what stored the version that the check saw, the deletion, the first fact whose line has the text, the
+ * The facts behind a sight: what stored the version that the check saw, or gave its field this value, the deletion, the first fact whose line has the text, the
  * last one that the author means, or what the API server did for a program.
  * @returns none if they are not known
  */
@@ -78,6 +92,10 @@ export function factsOf(sight: Sight, graph: TraceGraph): readonly TraceEvent[] 
 }
 
 function factOf(sight: Exclude<Sight, Meanwhile>, graph: TraceGraph): TraceEvent | undefined {
+  if ("field" in sight) {
+    const { version, field, value } = sight;
+    return setterOf(graph, version, (object) => isDeepStrictEqual(fieldOf(object, field), value));
+  }
   if ("version" in sight) return graph.causeOf({ causedBy: sight.version });
   if ("gone" in sight) return lastDeletion(graph, (subject) => subject === sight.gone);
   if ("goneFrom" in sight) return lastDeletion(graph, (subject) => subject.startsWith(sight.goneFrom));

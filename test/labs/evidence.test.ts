@@ -134,6 +134,46 @@ describe("the fact behind what a check saw", () => {
     assert.deepEqual(texts(sightOfNothing(lease))?.[0], "lease");
   });
 
+  test("of a field, the write that gave it its value; one that is answered without the object says nothing", async () => {
+    const { facts, emit, store } = cluster();
+    const write = async (version: string, phase: string | undefined) => {
+      const responseBody = phase === undefined ? { kind: "Status" } : { ...pod("p", version), status: { phase } };
+      const request = {
+        kind: "request",
+        method: "PATCH",
+        path: "/",
+        server: "https://h",
+        identity: "kubelet",
+      } as const;
+      const answer = { status: 200, durationMs: 1, auditId: "a", responseBody };
+      const { id } = await emit({ ...request, ...answer }, { actor: "kubelet" });
+      await store(`pods ${version}`, `p@${version}`, id);
+    };
+    const phases = ["Running", "Pending", "Running", undefined, "Running", "Running"];
+    for (const [i, phase] of phases.entries()) await write(`${i + 1}`, phase);
+    const decided = (sights: readonly Sight[]) => {
+      const { facts: [...shown] = [], shows = [] } = evidenceFor(sights, facts.since()) ?? {};
+      const at = shows.findLastIndex((one) => one !== null);
+      const one = shown[at];
+      return [one?.kind === "state" && one.subject, shows[at]];
+    };
+    const seen = pod("p", "6");
+    assert.deepEqual(decided(sightOf(seen, "status.phase", "Running")), ["pods 3", ["status.phase = Running"]]);
+    assert.deepEqual(decided(sightOf(seen)), ["pods 6", []]);
+    const read = { ...seen, status: { phase: "Running" } };
+    const identity = "admin (kubectl/v1.32.0)";
+    const request = { kind: "request", method: "GET", path: "/", server: "https://h", identity } as const;
+    const from = facts.count;
+    await emit({ ...request, status: 200, durationMs: 1, auditId: "a", responseBody: read }, { actor: "user" });
+    const meanwhile = () => facts.since(from);
+    const sights = sightOfCommand({ code: 0, stdout: "", stderr: "", meanwhile }, undefined, "phase = Running");
+    assert.deepEqual(decided(sights), ["pods 3", []]);
+    assert.deepEqual(decided(sightOf(pod("p", "2"), "status.phase", "Pending")), [
+      "pods 2",
+      ["status.phase = Pending"],
+    ]);
+  });
+
   describe("of what kubectl has read", () => {
     const event = (uid: string, reason: string) => ({ ...pod(uid, "1"), reason, message: "Node n status is now" });
     const [a, b] = [pod("a", "1"), pod("b", "2")];
