@@ -48,7 +48,7 @@ export function sightOf(object: unknown, field?: string, value?: unknown): reado
   if (version === undefined) return [];
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (field === undefined || text === undefined) return [{ version }];
-  return [{ version, field, value, shows: `${field} = ${inShort(text)}` }];
+  return [{ version, field, value, shows: `${field} = ${inShort(text.trim())}` }];
 }
 
 function inShort(text: string): string {

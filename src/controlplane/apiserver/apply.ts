@@ -9,6 +9,7 @@
 import type { KubeObject, StatusCause } from "../../apimachinery/api/meta.js";
 import { cut, MAX_CAUSES, type StatusError, statusError } from "../../apimachinery/errors.js";
 import { setOwnValue } from "../../apimachinery/own.js";
+import { compareText } from "../../util/compare-text.js";
 import { isRecord } from "../../util/records.js";
 
 type Path = readonly string[];
@@ -60,14 +61,17 @@ export class Appliers {
     this.#owners.delete(uid);
   }
 
-  /** Removes these fields from all other managers, for `force`. */
-  takeOver(uid: string, applied: unknown, manager: string): void {
+  /** For `force`: other managers lose the fields that are in conflict. One who wants the same value keeps its share. */
+  takeOver(before: KubeObject, applied: unknown, manager: string): void {
+    const owners = this.#owners.get(before.metadata.uid ?? "");
+    if (owners === undefined) return;
     const wanted = fieldsOf(applied);
-    for (const [other, fields] of this.#owners.get(uid) ?? []) {
+    const lost = new Set(conflicts(owners, wanted, manager, before, applied).map(({ field }) => field));
+    for (const [other, fields] of owners) {
       if (other === manager) continue;
-      const left = new Map([...fields].filter(([text]) => !wanted.has(text)));
+      const left = new Map([...fields].filter(([text]) => !lost.has(text)));
       this.#fieldCount += left.size - fields.size;
-      this.#owners.get(uid)?.set(other, left);
+      owners.set(other, left);
     }
   }
 }
@@ -95,7 +99,7 @@ function conflicts(
   return found;
 }
 
-/** Mirrors k8s.io/apimachinery/pkg/util/managedfields/fieldmanager.go (NewConflictError). */
+/** Mirrors k8s.io/apimachinery/pkg/util/managedfields/internal/conflict.go (NewConflictError, getConflictMessage). */
 function throwConflicts(found: readonly Conflict[]): void {
   if (found.length === 0) return;
   throw conflictError(found);
@@ -114,17 +118,21 @@ function conflictError(found: readonly Conflict[]): StatusError {
 }
 
 function describe(found: readonly Conflict[]): string {
+  const [first] = found;
+  if (found.length === 1 && first !== undefined)
+    return `conflict with ${JSON.stringify(first.manager)}: ${first.field}`;
   const byManager = new Map<string, string[]>();
   for (const { manager, field } of found) {
     const fields = byManager.get(manager);
     if (fields === undefined) byManager.set(manager, [field]);
     else fields.push(field);
   }
-  const parts = [...byManager].map(([manager, fields]) =>
-    fields.length === 1
-      ? `conflict with ${JSON.stringify(manager)}: ${fields[0]}`
-      : `conflicts with ${JSON.stringify(manager)}:\n${fields.map((field) => `- ${field}`).join("\n")}`,
-  );
+  const parts = [...byManager]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([manager, fields]) => {
+      const lines = fields.map((field) => `- ${field}`);
+      return [`conflicts with ${JSON.stringify(manager)}:`, ...lines].join("\n");
+    });
   return parts.join("\n");
 }
 

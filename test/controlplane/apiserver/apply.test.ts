@@ -41,6 +41,21 @@ describe("server-side apply", () => {
     expect((await apply("c", "two", { x: "2" }, "&force=true")).body.data).toEqual({ x: "2" });
     expect((await apply("c", "two", { x: "3" })).status).toBe(200);
   });
+
+  test("several conflicts are named by manager", async () => {
+    await apply("d", "two", { y: "1" });
+    await apply("d", "one", { x: "1", z: "1" });
+    const { body } = await apply("d", "three", { x: "2", y: "2", z: "2" });
+    const parts = ['conflicts with "one":', "- .data.x", "- .data.z", 'conflicts with "two":', "- .data.y"];
+    expect(body.message).toBe(`Apply failed with 3 conflicts: ${parts.join("\n")}`);
+  });
+
+  test("force does not take a field from a manager that wants the same value", async () => {
+    await apply("e", "one", { x: "1", y: "1" });
+    await apply("e", "two", { x: "1", y: "2" }, "&force=true");
+    expect((await apply("e", "two", {})).body.data).toEqual({ x: "1" });
+    expect((await apply("e", "one", {})).body.data ?? {}).toEqual({});
+  });
 });
 
 describe("kubectl's last-applied annotation", () => {

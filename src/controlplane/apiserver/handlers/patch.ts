@@ -106,9 +106,11 @@ async function applying(
   const { json, strictErrors } = fromYaml(bytes.toString());
   const applied: unknown = JSON.parse(json);
   const sent = decodeRequestBody(json, definition, fieldValidation, strictErrors);
+  let before: KubeObject | undefined;
   return {
     options: { forceAllowCreate: true },
     transform(current) {
+      before = current;
       if (current === undefined) {
         warn(exchange, sent.warnings);
         return sent.object;
@@ -121,7 +123,7 @@ async function applying(
       return merged;
     },
     stored({ metadata: { uid = "" } }) {
-      if (force) appliers.takeOver(uid, applied, fieldManager);
+      if (force && before !== undefined) appliers.takeOver(before, applied, fieldManager);
       appliers.remember(uid, applied, fieldManager);
     },
   };
