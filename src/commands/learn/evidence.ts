@@ -35,7 +35,7 @@ export function evidenceLines(
     const { sign, text, details: reasons } = factText(withoutPlace(inShort(fact, unicode ? "…" : "...")), style);
     const read = shows[i] ?? null;
     const below = read === null ? [] : [...(fact.kind === "table" ? [] : reasons), ...read].slice(-MAX_DETAILS);
-    const [first = "", ...more] = wrap(`${actor} ${sign} ${withoutEnd(fact, text)}`, width() - TIME_WIDTH);
+    const [first = "", ...more] = wrap(`${actor} ${sign} ${withoutEnd(fact, text, say)}`, width() - TIME_WIDTH);
     const details = below.flatMap((one) => wrap(printable(one), width() - TIME_WIDTH - 2));
     return [
       `${seconds.padStart(TIME_WIDTH - 1)} ${first}`,
@@ -66,7 +66,9 @@ function withoutPlace(fact: TraceEvent): TraceEvent {
 }
 
 /** The time of a request says nothing about why; whose it is says the actor, except for a user's different identities. */
-function withoutEnd({ kind, actor }: TraceEvent, text: string): string {
+function withoutEnd({ kind, actor }: TraceEvent, text: string, say: Say): string {
   if (kind !== "request") return text;
-  return text.replace(/ \(\d+ ms, as ([^()]*?)(?: \(.*\))?\)$/, actor === "user" ? " (as $1)" : "");
+  return text.replace(/ \(\d+ ms, as ([^()]*?)(?: \(.*\))?\)$/, (_, name: string) =>
+    actor === "user" ? say("evidenceAs", { name }) : "",
+  );
 }
