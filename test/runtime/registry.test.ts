@@ -92,6 +92,14 @@ test("a private image without login, and with a wrong one, fails with 401", () =
   assert.match(pullError("wrong-login", reference).message, /failed to fetch oauth token: unexpected status: 401/);
 });
 
+test("an unreachable registry: the host looked up is that of the URL", () => {
+  const { message } = pullError("unreachable", parseReference("nginx"));
+  assert.match(
+    message,
+    /Head "https:\/\/registry-1\.docker\.io\/v2\/library\/nginx\/manifests\/latest": dial tcp: lookup registry-1\.docker\.io: no such host$/,
+  );
+});
+
 test("too many pulls: the manifest is refused at Docker's own host", () => {
   const { message } = pullError("rate-limited", parseReference("nginx:1.25"));
   assert.match(

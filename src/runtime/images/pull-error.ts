@@ -24,14 +24,13 @@ export function pullError(why: Refusal, reference: Reference): RpcError {
 }
 
 function causeOf(why: Exclude<Refusal, "rate-limited">, reference: Reference): string {
-  const { domain } = reference;
   switch (why) {
     case "not-found":
       return `${formatReference(reference)}: not found`;
     case "denied":
       return "pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed";
     case "unreachable":
-      return `failed to do request: Head "${manifestUrl(reference)}": dial tcp: lookup ${domain.replace(/:\d+$/, "")}: no such host`;
+      return `failed to do request: Head "${manifestUrl(reference)}": dial tcp: lookup ${hostOf(reference).replace(/:\d+$/, "")}: no such host`;
     case "refused":
       return `failed to do request: Head "${manifestUrl(reference)}": dial tcp ${addressOf(reference)}: connect: connection refused`;
     case "no-login":
@@ -46,13 +45,17 @@ function schemeOf({ domain }: Reference): "http" | "https" {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(domain) ? "http" : "https";
 }
 
+/** The host that serves images of this domain: that of Docker Hub has another name. Mirrors DefaultHost of containerd. */
+function hostOf({ domain }: Reference): string {
+  return domain === "docker.io" ? "registry-1.docker.io" : domain;
+}
+
 function addressOf(reference: Reference): string {
   const host = reference.domain.replace(/^localhost/, "127.0.0.1");
   return /:\d+$/.test(host) ? host : `${host}:${schemeOf(reference) === "http" ? 80 : 443}`;
 }
 
 function manifestUrl(reference: Reference): string {
-  const { domain, path, tag, digest } = reference;
-  const host = domain === "docker.io" ? "registry-1.docker.io" : domain;
-  return `${schemeOf(reference)}://${host}/v2/${path}/manifests/${digest ?? tag}`;
+  const { path, tag, digest } = reference;
+  return `${schemeOf(reference)}://${hostOf(reference)}/v2/${path}/manifests/${digest ?? tag}`;
 }
