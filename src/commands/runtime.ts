@@ -9,6 +9,7 @@ import { RpcError } from "../cri/status.js";
 import type { HostedRuntime } from "../runtime/host/host.js";
 import { parseReference } from "../runtime/images/reference.js";
 import { parseCidr } from "../runtime/state/cidr.js";
+import { clockOfNamedCluster } from "../testbed/cluster-clock.js";
 import { openDefaultEndpoint } from "../testbed/runtime/default-endpoint.js";
 import type { Trace } from "../trace/trace.js";
 import { SystemClock } from "../util/clock.js";
@@ -96,7 +97,10 @@ function parseSeed(text: string): number {
 }
 
 async function runUp(context: CliContext, options: UpOptions): Promise<void> {
-  const { clock, trace } = context.session(defined({ speed: options.speed }));
+  const { speed } = options;
+  const { clock, trace } = context.session(
+    speed === undefined ? ((await clockOfNamedCluster(context.env)) ?? {}) : { speed },
+  );
   const { hostRuntime } = await import("../runtime/host/host.js");
   const listen = options.listen ?? (await openDefaultEndpoint(context.env));
   await using runtime = await hostRuntime({

@@ -1,5 +1,6 @@
 import { SystemClock } from "../util/clock.js";
-import { clusterNames, isRunning, readClusterState } from "./cluster-state.js";
+import { type ClusterState, clusterNames, isRunning, readClusterState } from "./cluster-state.js";
+import { namedCluster } from "./target.js";
 
 /**
  * The clock of the API server at `url`, from what its process left in the state folder.
@@ -17,4 +18,16 @@ export async function clockOfServer(
     return clock;
   }
   return undefined;
+}
+
+/**
+ * What the clock of a process begins with that belongs to a cluster without joining it.
+ * @returns undefined unless `KUBELAB_CLUSTER`, which each program of a lab has, names a cluster that runs
+ */
+export async function clockOfNamedCluster(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Pick<ClusterState, "speed" | "clock"> | undefined> {
+  const name = namedCluster(env);
+  const state = name === undefined ? undefined : await readClusterState(env, name);
+  return state !== undefined && (await isRunning(state)) ? state : undefined;
 }
