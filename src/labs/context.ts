@@ -27,6 +27,8 @@ export interface LabContext {
   isColoured(stream: "stdout" | "stderr"): boolean;
   /** Writes a page that shows facts, for its owner alone. @throws LabError BAD_FILE */
   writePage(path: string, facts: readonly TraceEvent[]): Promise<void>;
+  /** Writes a line to stderr, between the lines of a progress. On a terminal, it is wrapped at its width. */
+  notice(line: string): void;
   /** Writes a text to a stream, wrapped at the stream's width. */
   print(stream: "stdout" | "stderr", text: string): void;
 }

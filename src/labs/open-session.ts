@@ -120,7 +120,11 @@ export async function openSession(
 }
 
 /** @throws LabError USAGE if there is no such lab, FAILED if a program that it needs is not installed */
-async function loadLab({ context, library, say }: LabContext, id: string, real: RealTarget | undefined): Promise<Lab> {
+async function loadLab(
+  { context, library, say, notice }: LabContext,
+  id: string,
+  real: RealTarget | undefined,
+): Promise<Lab> {
   const found = await library.load(id);
   if (found === undefined) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
   const lab = real === undefined ? found : withNodesNamed(found, OWN_NODE_PREFIX);
@@ -129,20 +133,20 @@ async function loadLab({ context, library, say }: LabContext, id: string, real: 
     throw new LocalizedError("FAILED", say("programMissing", { program }), say("noLabHint"));
   }
   if (!isOnPath("kubectl", context.env) && commandsOf(lab.definition).some((line) => /\bkubectl /.test(line))) {
-    context.notice(say("kubectlMissing"));
+    notice(say("kubectlMissing"));
   }
   return lab;
 }
 
 /** Removes the lab's objects, also after Ctrl-C, and reports those that it cannot remove. */
-async function cleanUp({ context, say }: LabContext, session: LabSession): Promise<void> {
+async function cleanUp({ notice, say }: LabContext, session: LabSession): Promise<void> {
   const never = new AbortController().signal;
   for (const action of session.definition.cleanup) {
     try {
       await session.runs.act(action, "cleanup", never);
     } catch (error) {
       if (!(error instanceof LabBroken)) throw error;
-      context.notice(say("notCleaned", { what: error.message }));
+      notice(say("notCleaned", { what: error.message }));
     }
   }
 }

@@ -106,6 +106,27 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
   });
 });
 
+suiteNeeding(["tmux"], "the shell of a lab in Chinese", () => {
+  test("what kubelab says there is Chinese as well, in lines that break between words; --lang decides otherwise", async () => {
+    const home = newHome();
+    homes.push(home);
+    await using lab = new Terminal(["learn", "start", "heartbeats", "--lang", "zh"], { home });
+    await lab.shows(/❯ [\s\S]*回车确定/);
+    const env = { SHELL: "/bin/sh", PS1: "in the lab> " };
+    await using english = new Terminal(["learn", "shell", "--lang", "en"], { home, env });
+    const opened = await english.shows(/in the lab>/);
+    assert.match(
+      opened.replaceAll("\n", " "),
+      /^A shell in lab heartbeats, in \S+; exit leaves it\. The command is kubelab here, without npx\. in/,
+    );
+    await using chinese = new Terminal(["learn", "shell"], { home, env });
+    await chinese.shows(/^进入实验 heartbeats 的 shell[\s\S]*in the lab>/);
+    lab.press("C-c");
+    await chinese.shows(/\n实验 heartbeats 已经结束/);
+    assert.match(await english.shows(/Lab heartbeats has ended/), /^Lab heartbeats has ended/m);
+  });
+});
+
 suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
   test("an exam has a time and no hints; who hands it in too early gets a result, and exit code 1", async () => {
     const home = homeWith({ done: steps.slice(0, 1) });

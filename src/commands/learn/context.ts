@@ -1,5 +1,6 @@
 import { chalkFor, hasUnicode } from "../../cli/colour.js";
 import type { CliContext } from "../../cli/context.js";
+import { columnsOf } from "../../cli/width.js";
 import { sayIn } from "../../i18n/catalogue.js";
 import { LANGUAGES, type Language, languageOf } from "../../i18n/language.js";
 import { LocalizedError } from "../../i18n/message-error.js";
@@ -60,6 +61,11 @@ function environmentIn(
     inLanguageOfLab: (other) => environmentIn(options.lang ?? other, shared, options),
     get columns() {
       return Math.min(context.streams.stderr.columns ?? PLAIN_WIDTH, MAX_LAB_COLUMNS);
+    },
+    notice: (line) => {
+      const { stderr } = context.streams;
+      // A pipe gets the sentence whole, because scripts search for it.
+      context.notice(stderr.isTTY === true ? wrap(line, columnsOf(stderr)).join("\n") : line);
     },
     print: (stream, text) => {
       const out = context.streams[stream];

@@ -55,10 +55,10 @@ async function askIfRunning({ env, state }: Detached, operation: LabOperation): 
 
 /** Starts a lab whose process was killed again, and shows its present step. @throws LabError FAILED */
 async function resume(here: LearnContext, { env, state: { lab, speed, kubeVersion } }: Detached): Promise<void> {
-  env.context.notice(env.say("takenUp", { id: lab }));
+  env.notice(env.say("takenUp", { id: lab }));
   const found = await findLabOrFolder(env, lab);
   const before = await env.store.of(found.lab);
-  for (const line of resumeLines(found.lab, before, undefined, env.say)) env.context.notice(line);
+  for (const line of resumeLines(found.lab, before, undefined, env.say)) env.notice(line);
   await startDetachedLab(found.env, found.lab, defined({ speed, kubeVersion }), () => status(here));
 }
 

@@ -14,15 +14,17 @@ const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Opens a shell in the folder of a running lab, with its cluster and programs: a second terminal in one command.
+ * What kubelab itself says there is in the lab's language, unless `--lang` chose one.
  * @param given id or number of the lab; "": the lab in whose shell this is, else the one that was started last
  * @throws LabError FAILED if no such lab runs, or if the shell cannot be started
  */
-export async function openShell(env: LearnContext, given: string): Promise<void> {
+export async function openShell(here: LearnContext, given: string): Promise<void> {
+  const { lab, place, language } = await runningLab(here, given || labOfShell(here));
+  const env = here.inLanguageOfLab(language);
   const { context, say } = env;
-  const { lab, place } = await runningLab(env, given || labOfShell(env));
   const { folder, programs, variables } = place;
   const shell = context.env["SHELL"] || "/bin/sh";
-  if (context.streams.stdin.isTTY === true) context.notice(say("shellOpened", { id: lab, folder }));
+  if (context.streams.stdin.isTTY === true) env.notice(say("shellOpened", { id: lab, folder }));
   const path = `${programs}${delimiter}${context.env["PATH"] ?? ""}`;
   const shellEnv = { ...context.env, ...variables, PATH: path, [LAB_OF_SHELL]: lab };
   const child = spawn(shell, [], { cwd: folder, stdio: "inherit", env: shellEnv });
@@ -44,10 +46,12 @@ export async function openShell(env: LearnContext, given: string): Promise<void>
 
 /** Reports the end of the lab in its shell: the cluster and `kubelab` itself are gone, and only programs of the learner go on. */
 async function noticeEnd(env: LearnContext, lab: string, folder: string, signal: AbortSignal): Promise<void> {
-  const { context, say, wall } = env;
+  const { context, notice, say, wall } = env;
   try {
     while (existsSync(folder)) await wall.sleep(LOOK_AGAIN_MS, signal);
-    context.notice(say("shellLabEnded", { id: lab }));
+    // The cursor is behind the shell's prompt.
+    const begin = context.streams.stdin.isTTY === true ? "\n" : "";
+    notice(`${begin}${say("shellLabEnded", { id: lab })}`);
   } catch (error) {
     // The shell was left before the lab.
     if (!isAbortError(error)) throw error;

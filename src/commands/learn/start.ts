@@ -51,9 +51,9 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
     const { status } = await import("./operations.js");
     // A state folder that cannot be made is reported before a file in it that cannot be read.
     await makeLearnFolder(env.context.env);
-    for (const line of resumeLines(lab, await env.store.of(lab), kubeVersion, env.say)) env.context.notice(line);
+    for (const line of resumeLines(lab, await env.store.of(lab), kubeVersion, env.say)) env.notice(line);
     await startDetachedLab(env, lab, flags, () => status(env));
-    return env.context.notice(env.say("inBackground", { id: lab.id }));
+    return env.notice(env.say("inBackground", { id: lab.id }));
   }
   const { playableNext, playLabs } = await import("./play.js");
   const { way, last } = await playLabs(env, lab, flags);

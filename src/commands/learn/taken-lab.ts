@@ -22,21 +22,25 @@ export function labRunning({ library, say }: LearnContext, running: readonly Run
   throw new LocalizedError("FAILED", say("notRunning", { id }), say("notRunningHint", { labs: ids(running) }));
 }
 
-/** Names on stderr the lab that a command takes, and how to choose another; nothing if only one runs. */
+/** Names on stderr the lab that a command takes, in its language, and how to choose another; nothing if only one runs. */
 export function nameTaken(
-  { context, say }: LearnContext,
+  here: LearnContext,
   running: readonly RunningLab[],
   taken: RunningLab,
   command: "status" | "shell",
 ): void {
   const others = running.filter((one) => one !== taken);
-  if (others.length > 0) context.notice(say("labTaken", { id: taken.lab, others: ids(others), command }));
+  const { notice, say } = here.inLanguageOfLab(taken.language);
+  if (others.length > 0) notice(say("labTaken", { id: taken.lab, others: ids(others), command }));
 }
 
 /** The same for a command that only the lab in the background can do: the others wait at the prompts of their terminals. */
-export async function nameLabInBackground({ context, say }: LearnContext, { lab, pid }: HostState): Promise<void> {
+export async function nameLabInBackground(
+  { context, notice, say }: LearnContext,
+  { lab, pid }: HostState,
+): Promise<void> {
   const others = (await runningLabs(context.env)).filter((one) => one.pid !== pid);
-  if (others.length > 0) context.notice(say("labTakenInBackground", { id: lab, others: ids(others) }));
+  if (others.length > 0) notice(say("labTakenInBackground", { id: lab, others: ids(others) }));
 }
 
 /**

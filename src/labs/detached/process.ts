@@ -63,7 +63,7 @@ export async function startDetachedLab(
   const folder = await makeLearnFolder(context.env);
   await using _turn = await lockStart(env, id, folder);
   const ended = await endDetached(env);
-  if (ended !== undefined) context.notice(say("underway", { id: ended }));
+  if (ended !== undefined) env.notice(say("underway", { id: ended }));
   const outcome = await startDetached(context, {
     args: [
       ...["learn", "serve", wordFor(lab), "--lang", language],
