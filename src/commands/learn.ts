@@ -6,7 +6,7 @@ import { LocalizedError, localized } from "../i18n/message-error.js";
 import { findLab } from "../labs/library.js";
 import { factorOf } from "../labs/speed.js";
 import { nearest } from "../util/nearest.js";
-import { type LearnContext, openLearn, parseLanguage } from "./learn/context.js";
+import { edgeWords, type LearnContext, openLearn, parseLanguage } from "./learn/context.js";
 import { embeddedOnly, type LearnFlags, realTarget } from "./learn/flags.js";
 import { LearnHelp } from "./learn/help.js";
 
@@ -84,8 +84,7 @@ function open({ context, learn }: LearnRoom, run: Run, plays = false): (...args:
     // The parent takes its options wherever they stand in the line.
     const flags: LearnFlags = { ...own, ...learn.opts<LearnFlags>() };
     const env = await openLearn(context, flags);
-    const [error, interrupted, livePage] = [env.say("edgeError"), env.say("edgeInterrupted"), env.say("edgeLivePage")];
-    context.useWords({ error, interrupted, livePage });
+    context.useWords(edgeWords(env.say));
     try {
       if (!plays) refuseFlagsOfPlay(env, flags);
       await run(env, flags, word);
@@ -93,7 +92,7 @@ function open({ context, learn }: LearnRoom, run: Run, plays = false): (...args:
       throw localized(error, env.say);
     } finally {
       const kept = env.store.keptAs;
-      if (kept !== undefined) context.notice(env.say("progressBroken", { kept }));
+      if (kept !== undefined) env.notice(env.say("progressBroken", { kept }));
     }
   };
 }

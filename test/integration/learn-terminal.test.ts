@@ -93,9 +93,21 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     assert.equal(labFolders().length, before.length + 1);
     terminal.press("C-c");
     const end = await terminal.shows(/ended with \d+\s+\S*icanon/);
-    assert.match(end, /interrupted\nended with 130/);
+    assert.match(end, /interrupted\n0 of 9 steps done\. Continue with: kubelab learn start heartbeats\nended with 130/);
     assert.doesNotMatch(end, /-icanon|-echo /);
     assert.deepEqual(labFolders(), before);
+  });
+
+  test("q leaves a lab at its prompt as the menu does, but is a letter of a text that is typed", async () => {
+    await using terminal = open(["learn", "start", "heartbeats"]);
+    const step = await terminal.shows(/❯ run it[\s\S]*q leaves/);
+    assert.match(step, /^up and down choose, .*; q leaves$/m);
+    terminal.press("Down", "Down", "Enter");
+    await terminal.shows(/Speed factor\?/);
+    terminal.press("q", "Enter");
+    await terminal.shows(/q is not a speed[\s\S]*❯ run it/);
+    terminal.press("q");
+    await terminal.shows(/0 of 9 steps done\. Continue with: kubelab learn start heartbeats\s+ended with 0/);
   });
 
   test("a terminal that is closed: the lab is taken away all the same", async () => {

@@ -1,7 +1,7 @@
 import { chalkFor, hasUnicode } from "../../cli/colour.js";
-import type { CliContext } from "../../cli/context.js";
+import type { CliContext, EdgeWords } from "../../cli/context.js";
 import { columnsOf } from "../../cli/width.js";
-import { sayIn } from "../../i18n/catalogue.js";
+import { type Say, sayIn } from "../../i18n/catalogue.js";
 import { LANGUAGES, type Language, languageOf } from "../../i18n/language.js";
 import { LocalizedError } from "../../i18n/message-error.js";
 import { sentencesIn } from "../../i18n/sentences.js";
@@ -31,6 +31,11 @@ export interface LearnContext extends LabContext {
   withLibrary(library: LabLibrary): LearnContext;
   /** the same in the language that a lab was started in, unless `--lang` chose one for this command */
   inLanguageOfLab(language: Language): LearnContext;
+}
+
+/** The process edge's texts in a language. */
+export function edgeWords(say: Say): EdgeWords {
+  return { error: say("edgeError"), interrupted: say("edgeInterrupted"), livePage: say("edgeLivePage") };
 }
 
 const PLAIN_WIDTH = 80;

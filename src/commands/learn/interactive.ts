@@ -13,11 +13,11 @@ import type { LabSession } from "../../labs/session.js";
 import { parseFactor, speedByKey } from "../../labs/speed.js";
 import { isAbortError, LabError } from "../../util/errors.js";
 import { wrap } from "../../util/text-width.js";
-import type { LearnContext } from "./context.js";
+import { edgeWords, type LearnContext } from "./context.js";
 import { ExamTime, endExam } from "./exam.js";
 import { presentLab } from "./live.js";
 import { showPage } from "./page.js";
-import { askText, type Choice, choose, isPlain } from "./prompt.js";
+import { askText, type Choice, choose, isPlain, quitKey } from "./prompt.js";
 import { LabReporter } from "./reporter.js";
 import { resumeLines } from "./resume.js";
 
@@ -33,8 +33,32 @@ export interface InteractiveOptions extends LabOptions {
  */
 export async function runLab(env: LearnContext, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
   const { context, say, store } = env;
+  const isExam = options.exam !== undefined;
+  try {
+    const isFinished = await playLab(env, lab, options);
+    if (!isFinished && !isExam) context.streams.stderr.write(`\n${await wordsOnLeaving(env, lab)}\n`);
+    return isFinished;
+  } catch (error) {
+    // Ctrl-C leaves the lab as its menu does. An exam has printed its result.
+    const isOpen = (await store.of(lab))?.finishedAtMs === undefined;
+    if (!isExam && isOpen) {
+      const words = edgeWords(say);
+      context.useWords({ ...words, interrupted: `${words.interrupted}\n${await wordsOnLeaving(env, lab)}` });
+    }
+    throw error;
+  }
+}
+
+/** How far the lab is, and the command that goes on with it. */
+async function wordsOnLeaving({ say, store, columns }: LearnContext, lab: LabSummary): Promise<string> {
+  const done = (await store.of(lab))?.done.length ?? 0;
+  return wrap(say("left", { done, count: lab.steps.length, id: wordFor(lab) }), columns).join("\n");
+}
+
+async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
+  const { context, say, store } = env;
   if (options.exam === undefined && options.real === undefined) {
-    for (const line of resumeLines(lab, await store.of(lab), options.kubeVersion, say)) context.notice(line);
+    for (const line of resumeLines(lab, await store.of(lab), options.kubeVersion, say)) env.notice(line);
   }
   let preparing = context.progress(say("preparing"));
   let isPrepared = false;
@@ -66,7 +90,7 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
   await using _page = presentLab(env, open);
   const minutes = options.exam === true ? lab.minutes : options.exam;
   using exam = minutes === undefined ? undefined : new ExamTime(env.wall, minutes);
-  if (exam !== undefined) context.notice(say("examBegins", { minutes: exam.minutes }));
+  if (exam !== undefined) env.notice(say("examBegins", { minutes: exam.minutes }));
   let interruption: unknown;
   try {
     while (open.session.step !== undefined) {
@@ -79,18 +103,14 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
     if (exam === undefined) throw error;
     // Ctrl-C hands an exam in: leaving it always leaves a result.
     if (!exam.signal.aborted || context.signal.aborted) interruption = error;
-    else context.notice(`\n${say("examOver")}`);
+    else env.notice(`\n${say("examOver")}`);
   } finally {
     reporter.stop();
     await open.written();
   }
   if (exam !== undefined) await endExam(env, lab, exam);
   if (interruption !== undefined) throw interruption;
-  const done = (await store.of(lab))?.done.length ?? 0;
-  if (open.session.step === undefined) return true;
-  if (exam !== undefined) return false;
-  context.streams.stderr.write(`\n${say("left", { done, count: lab.steps.length, id: wordFor(lab) })}\n`);
-  return false;
+  return open.session.step === undefined;
 }
 
 /** An exam says that an answer is wrong, not why. */
@@ -115,7 +135,11 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
     env.context.streams.stderr.write("\n");
     const isQuestion = "predict" in step;
     const choices = isQuestion ? predictions(env, open) : actions(env, open, hasTried);
-    const keys = [{ key: "p", value: PAGE, help: env.say("pageKey") }];
+    const keys = [
+      { key: "p", value: PAGE, help: env.say("pageKey") },
+      // One stray key must not end an exam.
+      ...(open.exam === undefined ? [quitKey(env, LEAVE)] : []),
+    ];
     const question = env.say(isQuestion ? "predictFirst" : "pressWhat");
     const left = open.exam && env.say("examLeft", { minutes: open.exam.leftMinutes });
     const answer = await choose(

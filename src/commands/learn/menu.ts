@@ -8,7 +8,7 @@ import { minutesLeft, standingIn, standingInWords } from "./list.js";
 import type { Menu, MenuEntry, MenuGroup } from "./menu-frame.js";
 import type { MenuScreen } from "./menu-prompt.js";
 import { playableIn, playableNext, playLabs } from "./play.js";
-import { type Choice, canAsk, choose, isPlain, promptContext } from "./prompt.js";
+import { type Choice, canAsk, choose, isPlain, promptContext, quitKey } from "./prompt.js";
 
 /** What `menuOf` needs. */
 export interface MenuMaker extends Pick<LearnContext, "library" | "say" | "language"> {
@@ -47,7 +47,7 @@ async function goOn(env: LearnContext): Promise<boolean> {
     { value: "go", name: say("goMenu") },
     { value: "", name: say("quit") },
   ];
-  return (await choose(env, say("pressWhat"), choices)) === "go";
+  return (await choose(env, say("pressWhat"), choices, [quitKey(env, "")])) === "go";
 }
 
 /** @param pointed the value of the entry that is pointed at first; "": the next lab */

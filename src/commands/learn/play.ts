@@ -5,7 +5,7 @@ import { resultOf } from "../../labs/result.js";
 import type { LearnContext } from "./context.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { nextLab } from "./list.js";
-import { choose } from "./prompt.js";
+import { choose, quitKey } from "./prompt.js";
 import { pointsInWords, resultLines } from "./result-text.js";
 import { requireNotPlayed } from "./taken-lab.js";
 
@@ -82,6 +82,6 @@ async function askWhere(env: LearnContext, next: LabSummary | undefined): Promis
     { value: "menu", name: say("goMenu") },
     { value: "quit", name: say("quit") },
   ];
-  const way = await choose(env, say("pressWhat"), choices);
+  const way = await choose(env, say("pressWhat"), choices, [quitKey(env, "quit")]);
   return way === "next" || way === "menu" ? way : "quit";
 }

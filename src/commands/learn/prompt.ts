@@ -8,11 +8,16 @@ export type Choice =
 
 /** A key that chooses without the arrow keys. */
 export interface ChoiceKey {
-  /** a letter that no choice begins with */
+  /** a letter that begins no choice with another value */
   readonly key: string;
   readonly value: string;
   /** with what separates it from the words before */
   readonly help: string;
+}
+
+/** `q`, which leaves as in the menu. @param value the choice that leaves */
+export function quitKey({ say }: LearnContext, value: string): ChoiceKey {
+  return { key: "q", value, help: say("quitKey") };
 }
 
 /** Whether there is a terminal for prompts. */

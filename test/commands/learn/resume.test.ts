@@ -17,7 +17,7 @@ const begun: LabProgress = {
   wrongPredictions: 0,
   startedAtMs: 1,
 };
-const some = `${half.length} of ${lab.steps.length} steps are done .* about ${Math.ceil(lab.minutes / 2)} min are left`;
+const some = `${half.length} of ${lab.steps.length} steps are done.*\\. The rest of the lab takes about ${Math.ceil(lab.minutes / 2)} min`;
 
 const ROWS: readonly (readonly [
   name: string,
