@@ -3,7 +3,7 @@ import { semanticallyEqual } from "../../../apimachinery/semantic-equality.js";
 import type { Wire } from "../../../apimachinery/wire.js";
 import type { Strategy } from "../definition.js";
 import { withMeta } from "../object-meta.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf, orNone } from "./cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf } from "./cells.js";
 import { validateEndpointSlice, validateEndpointSliceUpdate, validateEndpoints } from "./endpoints-validation.js";
 import { row } from "./rows.js";
 import { PLAIN } from "./stored.js";
@@ -12,8 +12,9 @@ import { PLAIN } from "./stored.js";
 
 const MAX_ENDPOINTS_SHOWN = 3;
 
-/** `10.0.0.1:80,10.0.0.2:80 + 3 more...`. Mirrors formatEndpoints. */
+/** `10.0.0.1:80,10.0.0.2:80 + 3 more...`; "" if there are addresses, but none is ready. Mirrors formatEndpoints. */
 function endpointsCell({ subsets }: Wire<V1Endpoints>): string {
+  if ((subsets ?? []).length === 0) return NONE;
   const all = (subsets ?? []).flatMap((subset) => {
     const ports = subset.ports ?? [];
     const addresses = (subset.addresses ?? []).map(({ ip }) => ip);
@@ -26,7 +27,7 @@ function endpointsCell({ subsets }: Wire<V1Endpoints>): string {
 function shortList(all: readonly string[]): string {
   const more = all.length - MAX_ENDPOINTS_SHOWN;
   const shown = all.slice(0, MAX_ENDPOINTS_SHOWN).join(",");
-  return orNone(more > 0 ? `${shown} + ${more} more...` : shown);
+  return more > 0 ? `${shown} + ${more} more...` : shown;
 }
 
 const endpointsStrategy: Strategy = {

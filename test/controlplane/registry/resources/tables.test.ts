@@ -190,6 +190,23 @@ for (const [types, certificate, cell] of CSRS) {
   });
 }
 
+const ENDPOINT = [{ ip: "10.0.0.1" }];
+for (const [subsets, cell] of [
+  [undefined, "<none>"],
+  [[], "<none>"],
+  [[{ notReadyAddresses: ENDPOINT, ports: [{ port: 80 }] }], ""],
+  [[{ addresses: ENDPOINT }], "10.0.0.1"],
+  [[{ addresses: ENDPOINT, ports: [{ port: 80 }, { port: 81 }] }], "10.0.0.1:80,10.0.0.1:81"],
+  [
+    [{ addresses: [...ENDPOINT, { ip: "fd00::1" }], ports: [{ port: 80 }, { port: 81 }] }],
+    "10.0.0.1:80,[fd00::1]:80,10.0.0.1:81 + 1 more...",
+  ],
+] as const) {
+  test(`endpoints with the subsets ${JSON.stringify(subsets)}: "${cell}"`, () => {
+    assert.equal(cellsOf("endpoints", { metadata: { name: "e" }, subsets } as never)[1], cell);
+  });
+}
+
 test("an event shows its series, its source and its object in lower case", () => {
   const at = (secondsAgo: number) => new Date(NOW_MS - secondsAgo * 1000).toISOString();
   const event = {
