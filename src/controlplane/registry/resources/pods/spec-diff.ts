@@ -1,3 +1,5 @@
+import { jsonFields } from "../../../../apimachinery/scheme/catalogue.js";
+import type { FieldType } from "../../../../apimachinery/scheme/schema.js";
 import { semanticallyEqual } from "../../../../apimachinery/semantic-equality.js";
 import { counted } from "../../../../util/counted.js";
 import { isRecord, isSet } from "../../../../util/records.js";
@@ -109,13 +111,27 @@ function goName(name: string): string {
 /** Roughly Go's syntax: fields with pointers get an ampersand. */
 function goLiteral(name: string, value: unknown): string {
   if (!isSet(value)) return STRING_FIELDS.has(name) ? '""' : "nil";
-  if (STRING_FIELDS.has(name) || Array.isArray(value)) return goValueText(value);
-  return name === "nodeSelector" ? goValueText(value) : `&${goValueText(value)}`;
+  const text = goValueText(value, typeOf("PodSpec", name));
+  return STRING_FIELDS.has(name) || Array.isArray(value) || name === "nodeSelector" ? text : `&${text}`;
 }
 
-function goValueText(value: unknown): string {
-  if (Array.isArray(value)) return `{${value.map(goValueText).join(", ")}}`;
+/** Writes a value with the fields of a struct in Go's order, so that two values differ in text only where they differ. */
+function goValueText(value: unknown, type: FieldType | undefined): string {
+  if (Array.isArray(value)) {
+    const items = type?.type === "array" ? type.items : undefined;
+    return `{${value.map((one) => goValueText(one, items)).join(", ")}}`;
+  }
   if (!isRecord(value)) return JSON.stringify(value ?? null);
-  const entries = Object.entries(value).filter(([, one]) => isSet(one));
-  return `{${entries.map(([key, one]) => `${goName(key)}: ${goValueText(one)}`).join(", ")}}`;
+  if (type?.type !== "object") {
+    const values = type?.type === "map" ? type.values : undefined;
+    // go-cmp sorts the keys of maps.
+    const keys = Object.keys(value).sort();
+    return `{${keys.map((key) => `${JSON.stringify(key)}: ${goValueText(value[key], values)}`).join(", ")}}`;
+  }
+  const fields = jsonFields(type.ref).filter(({ name }) => isSet(value[name]));
+  return `{${fields.map((field) => `${goName(field.name)}: ${goValueText(value[field.name], field.type)}`).join(", ")}}`;
+}
+
+function typeOf(struct: string, name: string): FieldType | undefined {
+  return jsonFields(struct).find((field) => field.name === name)?.type;
 }

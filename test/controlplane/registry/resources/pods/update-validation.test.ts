@@ -18,6 +18,33 @@ function toleration(key: string, tolerationSeconds?: number): Toleration {
   };
 }
 
+/** A pod whose only container has these fields, in this order. */
+function podOf(container: Readonly<Record<string, unknown>>) {
+  const { spec, ...rest } = pod([]);
+  return { ...rest, spec: { ...spec, containers: spec.containers.map((usual) => ({ ...container, ...usual })) } };
+}
+
+test("a refused update shows both versions with their fields in Go's order, whatever order a client sends", () => {
+  const before = podOf({
+    resources: { requests: { memory: "1Mi", cpu: "1" } },
+    env: [{ value: "1", name: "E" }],
+    tty: true,
+  });
+  const after = podOf({
+    tty: true,
+    env: [{ name: "E", value: "2" }],
+    resources: { requests: { cpu: "1", memory: "1Mi" } },
+  });
+  const [error, ...others] = validatePodUpdate(after, before);
+  expect(others).toEqual([]);
+  const lines = (error?.text ?? "").split("\n").filter((line) => line.includes("Containers: ") && /^[-+]/.test(line));
+  const shown = (value: number) =>
+    expect.stringMatching(
+      `\\{\\{Name: "a", Image: "b", Env: \\{\\{Name: "E", Value: "${value}"\\}\\}, Resources: \\{Requests: \\{"cpu": "1", "memory": "1Mi"\\}\\}, .*Tty: true`,
+    );
+  expect(lines).toEqual([shown(1), shown(2)]);
+});
+
 describe("tolerations of an update", () => {
   const table: readonly (readonly [what: string, before: Toleration[], after: Toleration[], isAllowed: boolean])[] = [
     ["another tolerationSeconds", [toleration("a", 1)], [toleration("a", 2)], true],
