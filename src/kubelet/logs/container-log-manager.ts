@@ -107,9 +107,10 @@ export class ContainerLogManager {
     const log = await this.#logOf(id, signal);
     if (log === undefined) return;
     const { path } = log;
+    const size = await this.#sizeOf(id, path, signal);
+    if (size === undefined || size < this.options.policy.maxSize) return;
     try {
-      const size = sizeOf(path) ?? (await this.#sizeAfterReopen(id, path, signal));
-      if (size >= this.options.policy.maxSize) await this.#rotate(id, log, size, signal);
+      await this.#rotate(id, log, size, signal);
     } catch (error) {
       signal.throwIfAborted();
       this.#failed(`Failed to rotate log for container ${id} (${path})`, messageOf(error));
@@ -135,10 +136,33 @@ export class ContainerLogManager {
     return log;
   }
 
-  /** Reopens a log whose file was deleted: the runtime writes into an unlinked file. */
-  async #sizeAfterReopen(id: string, path: string, signal: AbortSignal): Promise<number> {
-    await this.#reopen(id, signal);
-    return sizeOf(path) ?? 0;
+  /**
+   * The size of a log. Reopens a log whose file was deleted: the runtime writes into an unlinked file. That fails while an evicted
+   * pod ends, because the folder of its logs is removed at once.
+   * @returns undefined: not known, which is reported
+   */
+  async #sizeOf(id: string, path: string, signal: AbortSignal): Promise<number | undefined> {
+    const what = `of ${id} (${path})`;
+    try {
+      const size = sizeOf(path);
+      if (size !== undefined) return size;
+    } catch (error) {
+      this.#failed(`Failed to stat container log ${what}`, messageOf(error));
+      return undefined;
+    }
+    try {
+      await this.#reopen(id, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#failed(`Container log doesn't exist, reopen container log failed ${what}`, messageOf(error));
+      return undefined;
+    }
+    try {
+      return statSync(path).size;
+    } catch (error) {
+      this.#failed(`Failed to stat container log after reopen ${what}`, messageOf(error));
+      return undefined;
+    }
   }
 
   /** Mirrors rotateLog and rotateLatestLog. */

@@ -138,6 +138,35 @@ test("a deleted log is opened again", async () => {
   assert.match(readFileSync(log, "utf8"), /signal 3 received/);
 });
 
+test("a deleted log that cannot be opened again is reported as such, each round", async () => {
+  const { log } = await runNginx();
+  rmSync(log);
+  const manager = makeManager();
+  runtime.control.setFault("ReopenContainerLog", { fail: { code: "Unknown", message: "no such folder" } });
+  await manager.rotateLogs(signal);
+  await manager.rotateLogs(signal);
+  assert.equal(errors().length, 2);
+  for (const error of errors()) {
+    assert.match(
+      error,
+      /^Container log doesn't exist, reopen container log failed of \S+ \(\.\/0\.log\): .*no such folder/,
+    );
+  }
+});
+
+test("a log that is still missing after it was opened again is reported, and not taken as empty", async () => {
+  const { log } = await runNginx();
+  rmSync(log);
+  const { deps, options } = makeManager({ maxSize: 0 });
+  const runtimeService: typeof deps.runtimeService = {
+    listContainers: (...args) => client.runtime.listContainers(...args),
+    containerStatus: (...args) => client.runtime.containerStatus(...args),
+    reopenContainerLog: async () => ({ outcome: "ok", value: undefined }),
+  };
+  await new ContainerLogManager({ ...deps, runtimeService }, options).rotateLogs(signal);
+  assert.match(errors().join("\n"), /^Failed to stat container log after reopen of \S+ \(\.\/0\.log\): ENOENT/);
+});
+
 test("logs of dead containers, and logs in other folders, are left alone", async () => {
   const { id, log } = await runNginx();
   appendFileSync(log, PADDING);
