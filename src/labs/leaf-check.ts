@@ -170,7 +170,10 @@ async function listValue(
     return wanted === undefined ? value !== undefined : String(value) === wanted;
   });
   const named = pathInWords(list, say);
-  const what = where === undefined ? say("countOf", { list: named }) : say("countOfWhere", { list: named, where });
+  const what =
+    where === undefined
+      ? say("countOf", { list: named })
+      : say("countOfWhere", { list: named, where: where.replace(/\s*==\s*/, " = ") });
   const sights = sightOfList(list, items, all);
   return { what, isThing: false, value: items.length, sights };
 }

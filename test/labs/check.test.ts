@@ -51,7 +51,11 @@ const table: readonly (readonly [unknown, boolean, RegExp, RegExp?])[] = [
   [{ object: "/api/v1/nodes/n1", field: "status.count", is: 9 }, false, /^count of node n1 is 3$/],
   [{ object: "/api/v1/namespaces/a/pods/b" }, false, /^pod a\/b does not exist$/],
   [{ list: "/api/v1/nodes", is: 2 }, true, /^the number of nodes is 2$/],
-  [{ list: "/api/v1/nodes", where: "status.phase == Lost", is: 1 }, true, /with status.phase == Lost is 1/],
+  [
+    { list: "/api/v1/nodes", where: "status.phase == Lost", is: 1 },
+    true,
+    /^the number of nodes with status.phase = Lost is 1$/,
+  ],
   [{ list: "/api/v1/nodes", where: "status.gone", is: 0 }, true, /is 0/],
   [{ output: "join", matches: "two three" }, true, /^two three$/],
   [{ output: "join", matches: "wo" }, true, /^two three$/],

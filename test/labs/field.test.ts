@@ -59,3 +59,24 @@ describe("a field in a learner's words", () => {
   ];
   for (const [path, wanted] of words) test(path, () => assert.equal(fieldInWords(path, sayIn("en")), wanted));
 });
+
+describe("a field in Chinese words has spaces beside Latin text only", () => {
+  const say = sayIn("zh");
+  const words: readonly (readonly [object: string, path: string, string])[] = [
+    ["pod wiki", "spec.containers[0].image", "pod wiki 的第一个 container 的 image 为 nginx"],
+    ["pod wiki", "status.phase", "pod wiki 的 phase 为 nginx"],
+    ["pod wiki", "spec.containers[0]", "pod wiki 的第一个 container 为 nginx"],
+  ];
+  for (const [object, path, wanted] of words) {
+    test(wanted, () => {
+      const what = say("fieldOfObject", { field: fieldInWords(path, say), object });
+      assert.equal(say("seenIs", { what, value: "nginx" }), wanted);
+    });
+  }
+
+  test("a count", () => {
+    const list = say("listIn", { resource: "pods", namespace: "default" });
+    const what = say("countOfWhere", { list, where: "status.phase = Failed" });
+    assert.equal(say("seenIs", { what, value: 1 }), "default 中的 pods（status.phase = Failed）的数量为 1");
+  });
+});
