@@ -64,7 +64,7 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
     assert.match(shell.stdout, /kubelab-lab-[\s\S]*witness +Ready/);
     assert.equal(shell.status, 7);
     await using inside = new Terminal(["learn", "shell"], { home });
-    await inside.shows(/The command is kubelab here, without npx/);
+    await inside.shows(/The\s+command\s+is\s+kubelab\s+here,\s+without\s+npx/);
     assert.match(other(["shell", "tokens"], "").stderr, /lab tokens is not running\nRunning: heartbeats/);
     for (const how of ["--detach", "--yes"]) {
       const second = other(["start", "1", how], "");
