@@ -37,7 +37,12 @@ export type LabMessage =
   | { readonly kind: "running"; readonly line: string }
   | { readonly kind: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
   | { readonly kind: "exit"; readonly code: number }
-  | { readonly kind: "question"; readonly choices: readonly { readonly key: string; readonly text: string }[] }
+  | {
+      readonly kind: "question";
+      readonly choices: readonly { readonly key: string; readonly text: string }[];
+      /** the question can be about what has happened already */
+      readonly isIncident: boolean;
+    }
   /** the step needs one of these */
   | { readonly kind: "needs-answer"; readonly choices: readonly string[] }
   | {

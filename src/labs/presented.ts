@@ -33,6 +33,8 @@ export function presented(definition: LabDefinition, text: LabText, step: Step):
     ...("do" in step
       ? [{ kind: "command", line: step.do, where: step.where, isNoticed: isNoticed(step, definition) } as const]
       : []),
-    ...("predict" in step ? [{ kind: "question", choices: choicesOf(step, stepText) } as const] : []),
+    ...("predict" in step
+      ? [{ kind: "question", choices: choicesOf(step, stepText), isIncident: definition.kind === "incident" } as const]
+      : []),
   ];
 }

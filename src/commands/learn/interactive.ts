@@ -140,7 +140,8 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
       // One stray key must not end an exam.
       ...(open.exam === undefined ? [quitKey(env, LEAVE)] : []),
     ];
-    const question = env.say(isQuestion ? "predictFirst" : "pressWhat");
+    const isIncident = session.definition.kind === "incident";
+    const question = env.say(isQuestion ? (isIncident ? "predictIncident" : "predictFirst") : "pressWhat");
     const left = open.exam && env.say("examLeft", { minutes: open.exam.leftMinutes });
     const answer = await choose(
       env,

@@ -98,7 +98,11 @@ export class LabRenderer {
       case "exit":
         return message.code === 0 ? [] : [chalk.yellow(say("exitCode", { code: message.code }))];
       case "question":
-        return ["", chalk.bold(say("predictFirst")), ...message.choices.flatMap((one) => this.#choice(one))];
+        return [
+          "",
+          chalk.bold(say(message.isIncident ? "predictIncident" : "predictFirst")),
+          ...message.choices.flatMap((one) => this.#choice(one)),
+        ];
       case "needs-answer":
         return [chalk.yellow(say("needsAnswer", { choices: message.choices.join(", ") }))];
       case "answer": {

@@ -44,6 +44,12 @@ describe("marks, where a terminal shows all signs and where it shows ASCII", () 
   }
 });
 
+test("an incident asks about what has happened; a chapter about what comes", () => {
+  const choices = [{ key: "a", text: "it is" }];
+  const heading = (isIncident: boolean) => rendered({ kind: "question", choices, isIncident }, true);
+  assert.deepEqual([heading(true), heading(false)], ["What do you think?", "Before it runs: what do you expect?"]);
+});
+
 describe("a command as a shell shows it", () => {
   const shown = (line: string) => lines({ kind: "running", line }, true);
   test("a long line goes on in the next one, at a space that is not quoted", () => {
