@@ -20,6 +20,8 @@ interface Seen {
   readonly isPrinted?: boolean;
   /** what the check's command printed: its first line, or the one that has the pattern */
   readonly prints?: string;
+  /** `seen` without a remark on an answer of several words */
+  readonly answer?: string;
   /** the state that the check's command printed */
   readonly tables?: readonly StateTable[];
 }
@@ -78,7 +80,7 @@ async function commandVerdict(
       ? say("commandWant", { command, code: exit })
       : say("commandWantText", { command, code: exit, pattern: matches });
   if (answer !== undefined) {
-    return { ok: false, seen: await answerIn({ folder, say }, answer), want, isRawWant: true, tables };
+    return { ok: false, ...(await answerIn({ folder, say }, answer)), want, isRawWant: true, tables };
   }
   // A command that should fail, and does not, says nothing about what is wrong.
   const failure = code === exit || code === 0 ? "" : firstLine(stderr.replace(EXEC_FAILED, "")) || firstLine(stdout);
@@ -88,12 +90,13 @@ async function commandVerdict(
 }
 
 /** What the learner has answered: without it, a wrong answer looks like a file in a wrong place. */
-async function answerIn({ folder, say }: Pick<CheckView, "folder" | "say">, file: string): Promise<string> {
+async function answerIn({ folder, say }: Pick<CheckView, "folder" | "say">, file: string): Promise<Seen> {
   const content = await readFile(join(folder, file), "utf8").catch(() => undefined);
-  if (content === undefined) return say("answerNone", { file, folder });
+  if (content === undefined) return { seen: say("answerNone", { file, folder }) };
   const line = shortened(content.trim().replace(/\s*\n\s*/g, ", "));
-  if (line === "") return say("outputEmpty", { name: file });
-  return say(HAS_WORDS.test(content.trim()) ? "answerAlone" : "answerIs", { file, line });
+  if (line === "") return { seen: say("outputEmpty", { name: file }) };
+  const answer = say("answerIs", { file, line });
+  return HAS_WORDS.test(content.trim()) ? { seen: say("answerAlone", { file, line }), answer } : { seen: answer };
 }
 
 /** A line with more than one word, or with Chinese, which has no spaces between words: `about 9 s` for 9. */

@@ -287,7 +287,13 @@ export class LabSession implements AsyncDisposable {
     const verdict = await this.runs.check(check, signal, onWaiting, this.#patience.signal);
     const { step } = this;
     const made = verdict.ok || step === undefined || !("check" in step) ? undefined : await this.runs.mistake(step);
-    this.#tell(verdict, made === undefined ? {} : { mistake: this.stepText.mistakes[made] ?? made });
+    if (made === undefined) this.#tell(verdict);
+    // What was confused says more than a remark that the answer is too long, which it need not be.
+    else
+      this.#tell(
+        { ...verdict, seen: verdict.answer ?? verdict.seen },
+        { mistake: this.stepText.mistakes[made] ?? made },
+      );
     return verdict.ok;
   }
 

@@ -151,6 +151,29 @@ describe("what a step needs before it is done", () => {
     }
   });
 
+  test("an answer of several words: either a remark that only the answer belongs in the file, or why it is wrong", async () => {
+    const yaml = TINY_YAML.replace(
+      'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
+      'check: { command: kubelab look, answer: answer.txt }\n    mistakes: { sum: "1 2 3" }',
+    );
+    const sentences = "\n\n### mistakes\n- sum: That is all three.\n";
+    const texts = {
+      "en.md": TINY_EN.replace("{{node}} is back\n", `{{node}} is back${sentences}`),
+      "zh.md": TINY_ZH.replace(/(### goal\n.*)\n/, `$1${sentences}`),
+    };
+    const { session, take, environment } = await begin({ yaml, texts, done: ["look", "join", "lines", "guess"] });
+    for (const [answer, seen] of [
+      ["1 2 3", "answer.txt says: 1 2 3"],
+      ["1 2 4", "answer.txt says: 1 2 4 (only the answer itself belongs in the file)"],
+    ] as const) {
+      writeFileSync(join(environment.folder, "answer.txt"), answer);
+      take();
+      await session.ask(false, signal);
+      const verdict = take().find(({ kind }) => kind === "verdict");
+      assert.equal(verdict?.kind === "verdict" ? verdict.seen : assert.fail(), seen);
+    }
+  });
+
   test("without such a sentence, a learner reads no exit code and no pattern", async () => {
     const yaml = TINY_YAML.replace(
       '    expect: { object: "/api/v1/nodes/{{node}}" }',
