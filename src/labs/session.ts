@@ -253,7 +253,7 @@ export class LabSession implements AsyncDisposable {
     let hasWaited = false;
     const onWaiting: Waiting = ({ seen, want }, leftMs) => {
       hasWaited = true;
-      const told = isSetup && "wait" in action ? { seen: "", want: this.#words.say("preparing") } : { seen, want };
+      const told = isSetup && "wait" in action ? { seen: "", want: this.#words.say("startingState") } : { seen, want };
       this.#emit({ kind: "waiting", ...told, leftMs, mayStop: false });
     };
     await this.runs.act(action, name, signal, onOutput, onWaiting);
