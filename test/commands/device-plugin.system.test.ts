@@ -11,6 +11,8 @@ test("device-plugin: registers with a node that runs, and ends with Ctrl-C", asy
   const plugin = new CliProcess(home, ["device-plugin", "--count", "3", "--unhealthy", "gpu-1"]);
   await plugin.printed(/list 3 of example\.com\/gpu\s+unhealthy: gpu-1/);
   await node.printed(/devices of example\.com\/gpu: healthy 0 of 0 → 2\s+of 3: gpu-0\s+gpu-2/);
+  // Its result comes after the registration, which the node can report first.
+  await plugin.printed(/^\S+\/device-plugins\/gpu\.sock$/m);
   const { code, stdout } = await plugin.kill("SIGINT");
   assert.equal(code, 130);
   assert.match(stdout, /^\S+\/device-plugins\/gpu\.sock\n$/);
