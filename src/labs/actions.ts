@@ -6,10 +6,9 @@ import { makeFolder } from "../util/files.js";
 import { evaluateWithin, type Waiting } from "./check.js";
 import type { LabEnvironment } from "./environment.js";
 import type { CheckView, Verdict } from "./leaf-check.js";
-import { mistakeIn } from "./mistakes.js";
 import { findPrinted } from "./printed.js";
 import type { CommandResult, KeptCommand, OutputListener } from "./runner.js";
-import type { Action, Check, CheckStep } from "./schema.js";
+import type { Action, Check } from "./schema.js";
 import type { LabWords } from "./words.js";
 
 /** An action of the lab itself failed: the lab is broken, and the learner did nothing wrong. Localized. */
@@ -51,11 +50,6 @@ export class LabRuns implements AsyncDisposable {
   check(check: Check, signal: AbortSignal, onWaiting?: Waiting, patience?: AbortSignal): Promise<Verdict> {
     const { clock, wall, patienceMs } = this.environment;
     return evaluateWithin(check, this.view(), { clock, wall, patienceMs }, signal, onWaiting, patience);
-  }
-
-  /** The id of the mistake in the learner's answer, if its author foresaw it. */
-  mistake(step: CheckStep): Promise<string | undefined> {
-    return mistakeIn(step, this.environment.folder);
   }
 
   /** Runs a command to its end and keeps its output under `name`. */

@@ -5,7 +5,7 @@ import { LabBroken, type LabRuns } from "./actions.js";
 import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import type { LabMessage } from "./message.js";
-import { answerFileOf, literalMistakes } from "./mistakes.js";
+import { answerFileOf, literalMistakes, mistakeIn } from "./mistakes.js";
 import { frameTextProblems, stepTextProblems } from "./prove-texts.js";
 import type { CheckStep, Step } from "./schema.js";
 import { LabSession } from "./session.js";
@@ -91,15 +91,16 @@ async function proveBefore(session: LabSession, problems: string[], signal: Abor
 async function mistakeProblems(step: CheckStep, runs: LabRuns, signal: AbortSignal): Promise<readonly string[]> {
   const problems: string[] = [];
   const { check } = step;
+  const { folder } = runs.environment;
   const file = answerFileOf(check);
   if (file === undefined) return problems;
   for (const [id, answer] of literalMistakes(step)) {
     await runs.act({ write: file, text: `${answer}\n` }, step.id, signal);
     const { ok } = await runs.check({ ...check, within: undefined }, signal);
-    const made = await runs.mistake(step);
+    const made = await mistakeIn(step, folder);
     if (ok) problems.push(`${step.id}: ${answer} is right, and no mistake`);
     if (made !== id) problems.push(`${step.id}: ${answer} is mistake ${made}, not ${id}`);
-    await rm(join(runs.environment.folder, file));
+    await rm(join(folder, file));
   }
   return problems;
 }

@@ -5,6 +5,7 @@ import type { LabEnvironment } from "./environment.js";
 import type { Lab } from "./lab.js";
 import { outputVerdict, type Verdict } from "./leaf-check.js";
 import type { LabMessage } from "./message.js";
+import { mistakeIn } from "./mistakes.js";
 import { settledOutcomes } from "./outcomes.js";
 import { type Picture, withCauses } from "./picture.js";
 import { choicesOf, type PresentedChoice, presented, textOfStep } from "./presented.js";
@@ -286,7 +287,10 @@ export class LabSession implements AsyncDisposable {
     this.#patience = new AbortController();
     const verdict = await this.runs.check(check, signal, onWaiting, this.#patience.signal);
     const { step } = this;
-    const made = verdict.ok || step === undefined || !("check" in step) ? undefined : await this.runs.mistake(step);
+    const made =
+      verdict.ok || step === undefined || !("check" in step)
+        ? undefined
+        : await mistakeIn(step, this.environment.folder);
     if (made === undefined) this.#tell(verdict);
     // What was confused says more than a remark that the answer is too long, which it need not be.
     else
