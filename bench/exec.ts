@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RemoteCommandProtocol } from "../src/client-go/remotecommand/connect.js";
+import type { RemoteCommandProtocol } from "../src/staging/client-go/remotecommand/connect.js";
 import { startApart } from "./exec/apart.js";
 import { startBareChain, tlsProxyRate } from "./exec/bare.js";
 import { type Chain, firstByteMs, open, startChain } from "./exec/chain.js";

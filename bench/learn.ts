@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sayIn } from "../src/i18n/catalogue.js";
+import { sayIn } from "../src/util/i18n/catalogue.js";
 import { measure, median, printTable, spread } from "./measure.js";
 
 const RUNS = 9;

@@ -1,8 +1,8 @@
 // `npm run bench:live`: frames of the live page while 200 facts come each second, at the beginning and with a full list.
 import type { Page } from "playwright-core";
 import { Trace } from "../src/trace/trace.js";
+import { LiveServer } from "../src/trace/ui/live-server.js";
 import { traceOfNode } from "../src/trace/view.js";
-import { LiveServer } from "../src/ui/live-server.js";
 import { SystemClock } from "../src/util/clock.js";
 import { startChromium } from "../test/support/chromium.js";
 import { median, printTable } from "./measure.js";

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openCriChannel } from "../src/cri/client.js";
-import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../src/cri/services.js";
-import { expectOk } from "../src/cri/status.js";
-import { createRuntime, type Runtime, startRuntime } from "../src/runtime/start.js";
+import { createRuntime, type Runtime, startRuntime } from "../src/cluster/runtime/start.js";
+import { openCriChannel } from "../src/staging/cri/client.js";
+import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../src/staging/cri/services.js";
+import { expectOk } from "../src/staging/cri/status.js";
 import { Trace } from "../src/trace/trace.js";
 import { SystemClock } from "../src/util/clock.js";
 import { SystemRandom } from "../src/util/random.js";

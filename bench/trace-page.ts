@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import type { TraceEvent } from "../src/trace/events.js";
-import { HtmlSink } from "../src/ui/html-sink.js";
-import { PAGE_HEAD } from "../src/ui/page.js";
+import { HtmlSink } from "../src/trace/ui/html-sink.js";
+import { PAGE_HEAD } from "../src/trace/ui/page.js";
 import { startChromium } from "../test/support/chromium.js";
-import { PageFacts } from "../test/ui/page-facts.js";
+import { PageFacts } from "../test/trace/ui/page-facts.js";
 import { median, printTable, spread } from "./measure.js";
 
 const FACTS = 50_000;

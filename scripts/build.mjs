@@ -22,4 +22,4 @@ await writeFile("dist/THIRD-PARTY-NOTICES.txt", await thirdPartyNotices([...inpu
 await chmod("dist/cli.js", 0o755);
 // The labs as the program reads them, checked here so that the program need not check them.
 await withModule("scripts/compile-labs.ts", ({ writeCompiledLabs }) => writeCompiledLabs("labs", "dist/labs"));
-await withModule("src/ui/page.ts", ({ PAGE_HEAD }) => writeFile(`dist/${PAGE_HEAD_FILE}`, PAGE_HEAD));
+await withModule("src/trace/ui/page.ts", ({ PAGE_HEAD }) => writeFile(`dist/${PAGE_HEAD_FILE}`, PAGE_HEAD));

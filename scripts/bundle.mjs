@@ -20,7 +20,10 @@ const PLAYWRIGHT = {
 };
 
 /** The programs of an embedded runtime's process, and of the processes that it starts. */
-export const PROCESSES = { runtime: "src/runtime/host/process.ts", utility: "src/shell/utility/process.ts" };
+export const PROCESSES = {
+  runtime: "src/cluster/runtime/host/process.ts",
+  utility: "src/cluster/shell/utility/process.ts",
+};
 /** @param folder with the programs, from the bundle that starts them */
 const processesIn = (folder, extension) => ({
   KUBELAB_RUNTIME_PROCESS: JSON.stringify(`${folder}/runtime.${extension}`),
@@ -68,7 +71,7 @@ export async function withModule(file, use) {
   const outfile = join(folder, "main.mjs");
   try {
     const { moduleIds } = await bundleFile(file, outfile);
-    if (moduleIds.includes(resolve("src/shell/utility/utility-process.ts"))) await bundleProcesses(folder);
+    if (moduleIds.includes(resolve("src/cluster/shell/utility/utility-process.ts"))) await bundleProcesses(folder);
     await use(await import(pathToFileURL(outfile).href));
   } finally {
     await rm(folder, { recursive: true, force: true });

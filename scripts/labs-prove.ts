@@ -7,15 +7,15 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { parseArgs } from "node:util";
 import { Chalk } from "chalk";
-import { CliSession } from "../src/cli/session.js";
+import { CliSession } from "../src/commands/cli/session.js";
 import { LabRenderer } from "../src/commands/learn/render.js";
 import { PROGRAM } from "../src/commands/main.js";
-import { sayIn } from "../src/i18n/catalogue.js";
-import { LANGUAGES } from "../src/i18n/language.js";
-import { compileLabs } from "../src/labs/compile.js";
-import type { LabMessage } from "../src/labs/message.js";
-import { isOnPath } from "../src/labs/programs.js";
-import { labsAtOnce, proveOnEmbedded } from "../src/labs/prove-embedded.js";
+import { compileLabs } from "../src/lab/labs/compile.js";
+import type { LabMessage } from "../src/lab/labs/message.js";
+import { isOnPath } from "../src/lab/labs/programs.js";
+import { labsAtOnce, proveOnEmbedded } from "../src/lab/labs/prove-embedded.js";
+import { sayIn } from "../src/util/i18n/catalogue.js";
+import { LANGUAGES } from "../src/util/i18n/language.js";
 import { SystemRandom } from "../src/util/random.js";
 
 const { values: flags, positionals } = parseArgs({

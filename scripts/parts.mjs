@@ -2,12 +2,12 @@ import { resolve } from "node:path";
 
 /** The parts of the program that are loaded as a whole, by the files that load them. */
 const PARTS = {
-  start: ["src/cli.ts", "src/commands/main.ts", "src/trace/secrets.ts", "src/cli/start-trace.ts"],
+  start: ["src/cli.ts", "src/commands/main.ts", "src/trace/secrets.ts", "src/commands/cli/start-trace.ts"],
   learn: ["src/commands/learn.ts", "src/commands/learn/menu.ts", "src/commands/learn/menu-prompt.ts"],
-  cluster: ["src/testbed/target.ts", "src/testbed/embedded-control-plane.ts", "src/controlplane/start.ts"],
+  cluster: ["src/testbed/target.ts", "src/testbed/embedded-control-plane.ts", "src/cluster/control-plane/start.ts"],
   join: ["src/commands/bootstrap.ts", "src/commands/lease.ts"],
-  pods: ["src/testbed/sample-node.ts", "src/runtime/start.ts"],
-  node: ["src/testbed/node.ts", "src/testbed/register.ts", "src/runtime/host/host.ts"],
+  pods: ["src/testbed/sample-node.ts", "src/cluster/runtime/start.ts"],
+  node: ["src/testbed/node.ts", "src/testbed/register.ts", "src/cluster/runtime/host/host.ts"],
 };
 
 /**

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { test } from "vitest";
-import { zh } from "../src/i18n/sentences/zh.js";
+import { zh } from "../src/util/i18n/sentences/zh.js";
 import { FactSentences } from "./support/fact-sentences.js";
 import { sourceFiles } from "./support/source-files.js";
 

@@ -14,7 +14,8 @@ const UPSTREAM_FILE = /(?:pkg|staging|cmd|plugin|vendor|test)\/[\w./-]+\.go/g;
 /** upstream file -> rooms of src/ that cite it */
 const rooms = new Map<string, Set<string>>();
 for (const file of sourceFiles(join(ROOT, "src"))) {
-  const room = relative(join(ROOT, "src"), file).split("/")[0] ?? "";
+  const [wing = "", folder = ""] = relative(join(ROOT, "src"), file).split("/");
+  const room = /^(staging|cluster|lab)$/.test(wing) ? folder : wing;
   for (const [, citation = ""] of readFileSync(file, "utf8").matchAll(CITATION)) {
     for (const [upstream] of citation.matchAll(UPSTREAM_FILE)) {
       rooms.set(upstream, (rooms.get(upstream) ?? new Set()).add(room));

@@ -1,5 +1,5 @@
 import { connect, type TLSSocket } from "node:tls";
-import type { RestConfig } from "../../src/client-go/rest/client.js";
+import type { RestConfig } from "../../src/staging/client-go/rest/client.js";
 
 const CRLF = "\r\n";
 const END_OF_HEAD = "\r\n\r\n";

@@ -1,4 +1,4 @@
-import type { RestConfig } from "../../src/client-go/rest/client.js";
+import type { RestConfig } from "../../src/staging/client-go/rest/client.js";
 import { Connection, type Received, type Sent } from "./connection.js";
 
 /** As in the figures of the real API server that these are compared with. */

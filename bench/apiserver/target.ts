@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadKubeconfig } from "../../src/client-go/clientcmd/kubeconfig.js";
-import type { RestConfig } from "../../src/client-go/rest/client.js";
+import { loadKubeconfig } from "../../src/staging/client-go/clientcmd/kubeconfig.js";
+import type { RestConfig } from "../../src/staging/client-go/rest/client.js";
 
 /** The API server that is measured, and what can be told about its processes. */
 export interface BenchTarget {

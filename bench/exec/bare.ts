@@ -4,7 +4,7 @@ import { Agent, createServer as createHttpsServer, request as httpsRequest } fro
 import { type AddressInfo, createServer, type Socket, connect as tcpConnect } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, createServer as createTlsServer, connect as tlsConnect } from "node:tls";
-import { createApiServerCertificate, createAuthority } from "../../src/pki/authority.js";
+import { createApiServerCertificate, createAuthority } from "../../src/staging/pki/authority.js";
 import { clock, random } from "./chain.js";
 
 /** What Node itself can do on this machine with nothing of ours in it: the floor below our figures. */

@@ -1,9 +1,9 @@
-import type { RemoteCommandProtocol } from "../../src/client-go/remotecommand/connect.js";
-import { openRemoteCommand } from "../../src/client-go/remotecommand/executor.js";
-import type { StreamClient } from "../../src/client-go/transport/fallback.js";
+import { startRuntime } from "../../src/cluster/runtime/start.js";
 import { streamQuery } from "../../src/commands/exec/stream-container.js";
-import { createCriClient } from "../../src/cri/remote/create-cri-client.js";
-import { startRuntime } from "../../src/runtime/start.js";
+import type { RemoteCommandProtocol } from "../../src/staging/client-go/remotecommand/connect.js";
+import { openRemoteCommand } from "../../src/staging/client-go/remotecommand/executor.js";
+import type { StreamClient } from "../../src/staging/client-go/transport/fallback.js";
+import { createCriClient } from "../../src/staging/cri/remote/create-cri-client.js";
 import { startRuntimeServers } from "../../src/testbed/runtime-servers.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";

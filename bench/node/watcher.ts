@@ -1,5 +1,5 @@
-import type { KubeList, KubeObject } from "../../src/apimachinery/api/meta.js";
-import type { KubeClient } from "../../src/client-go/rest/client.js";
+import type { KubeList, KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import type { KubeClient } from "../../src/staging/client-go/rest/client.js";
 
 type Pod = KubeObject & {
   readonly spec?: { readonly nodeName?: string };

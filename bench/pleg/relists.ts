@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { createCriClient } from "../../src/cri/remote/create-cri-client.js";
 import { KubeRuntime } from "../../src/kubelet/kuberuntime/kube-runtime.js";
 import { RemotePodReader } from "../../src/kubelet/kuberuntime/remote-pod-reader.js";
+import { createCriClient } from "../../src/staging/cri/remote/create-cri-client.js";
 import { Pleg } from "../../src/testbed/pleg/pleg.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";

@@ -1,6 +1,6 @@
 import { setTimeout as sleepMs } from "node:timers/promises";
-import type { RestConfig } from "../../src/client-go/rest/client.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
+import type { RestConfig } from "../../src/staging/client-go/rest/client.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import { openRemoteCommand } from "../../src/client-go/remotecommand/executor.js";
-import type { KubeClient, RestConfig } from "../../src/client-go/rest/client.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
 import { streamQuery } from "../../src/commands/exec/stream-container.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import { openRemoteCommand } from "../../src/staging/client-go/remotecommand/executor.js";
+import type { KubeClient, RestConfig } from "../../src/staging/client-go/rest/client.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import { keyOf } from "../../src/client-go/cache/key.js";
-import { type ReflectDeps, reflect } from "../../src/client-go/cache/reflect.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import { keyOf } from "../../src/staging/client-go/cache/key.js";
+import { type ReflectDeps, reflect } from "../../src/staging/client-go/cache/reflect.js";
 
 /** The objects of a collection as a client sees them, and when it saw that something is so. */
 export class Watched<T extends KubeObject> implements AsyncDisposable {

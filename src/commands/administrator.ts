@@ -1,8 +1,8 @@
-import type { CliContext } from "../cli/context.js";
-import type { WaitDeps } from "../client-go/certificate/wait.js";
-import { createClient } from "../client-go/rest/create-client.js";
+import type { WaitDeps } from "../staging/client-go/certificate/wait.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
 import { LabError } from "../util/errors.js";
+import type { CliContext } from "./cli/context.js";
 
 /** A command that acts on the cluster as its administrator. */
 export interface AdministratorCommand {

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import type { V1Pod } from "../apimachinery/api/pod.js";
-import type { CliContext } from "../cli/context.js";
-import { targetOptions } from "../cli/options.js";
-import { hasRawMode } from "../cli/terminal-keys.js";
-import type { RemoteCommandOptions } from "../streaming/remote-command/session.js";
+import type { V1Pod } from "../staging/apimachinery/api/pod.js";
+import type { RemoteCommandOptions } from "../staging/streaming/remote-command/session.js";
 import type { Trace } from "../trace/trace.js";
+import type { CliContext } from "./cli/context.js";
+import { targetOptions } from "./cli/options.js";
+import { hasRawMode } from "./cli/terminal-keys.js";
 import { addExamples } from "./examples.js";
 import { openStreamEnvironment } from "./exec/environment.js";
 import { addRemoteOptions, type RemoteOptions } from "./exec/options.js";

@@ -1,5 +1,9 @@
 import { type Command, Option } from "commander";
-import type { CliContext } from "../cli/context.js";
+import { joinNode, openStore } from "../testbed/join.js";
+import { type JoinOptions, joinDefaults, planJoin } from "../testbed/join-plan.js";
+import { defined } from "../util/defined.js";
+import { bootstrapResult } from "./bootstrap/result.js";
+import type { CliContext } from "./cli/context.js";
 import {
   addNodeOptions,
   addOutputOptions,
@@ -7,12 +11,8 @@ import {
   addTargetOptions,
   durationOption,
   parseDuration,
-} from "../cli/options.js";
-import { stay } from "../cli/stay.js";
-import { joinNode, openStore } from "../testbed/join.js";
-import { type JoinOptions, joinDefaults, planJoin } from "../testbed/join-plan.js";
-import { defined } from "../util/defined.js";
-import { bootstrapResult } from "./bootstrap/result.js";
+} from "./cli/options.js";
+import { stay } from "./cli/stay.js";
 import { addExamples } from "./examples.js";
 import { openJoinTarget } from "./join-target.js";
 

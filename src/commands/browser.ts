@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { isOnPath } from "../labs/programs.js";
+import { isOnPath } from "../lab/labs/programs.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addEtcdOptions, addOutputOptions, addUiOption, parsePath, parsePort, parseSpeed } from "../cli/options.js";
 import type { NodeLabels } from "../testbed/cluster.js";
 import { type ClusterState, runningClusterNames } from "../testbed/cluster-state.js";
 import { runningCluster, stopCluster } from "../testbed/running-cluster.js";
 import { clusterToJoin, DEFAULT_CLUSTER, upCommand } from "../testbed/target.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
+import type { CliContext } from "./cli/context.js";
+import { addEtcdOptions, addOutputOptions, addUiOption, parsePath, parsePort, parseSpeed } from "./cli/options.js";
 import { note, printRunning } from "./cluster/running.js";
 import { MAX_NODES, MAX_SIMULATED_NODES } from "./cluster/simulated.js";
 import { bringUp, type UpOptions } from "./cluster/up.js";
@@ -80,7 +80,7 @@ async function printStatus(context: CliContext, given: string | undefined): Prom
   const name = given ?? (await clusterToJoin(context.env)) ?? DEFAULT_CLUSTER;
   const state = await requireRunning(context, name, `Start it: ${upCommand(name)}`);
   const { clock, trace } = context.session({});
-  const { loadKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
+  const { loadKubeconfig } = await import("../staging/client-go/clientcmd/kubeconfig.js");
   const { listNodes } = await import("../testbed/cluster-nodes.js");
   const { electedClusters, listLeaders, listServers } = await import("../testbed/leaders.js");
   const { config } = await loadKubeconfig(state.kubeconfig);

@@ -1,4 +1,4 @@
-import type { AddCommand } from "../cli/context.js";
+import type { AddCommand } from "./cli/context.js";
 
 /** A subcommand as `--help` lists it; the module behind it is loaded only when it runs. */
 export interface CommandEntry {

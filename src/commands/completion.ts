@@ -1,5 +1,5 @@
 import { Argument, type Command } from "commander";
-import type { CliContext } from "../cli/context.js";
+import type { CliContext } from "./cli/context.js";
 import { addExamples } from "./examples.js";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;

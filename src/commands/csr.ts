@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, durationOption, parseDuration, parsePath } from "../cli/options.js";
+import type { CliContext } from "./cli/context.js";
+import { addOutputOptions, addTargetOptions, durationOption, parseDuration, parsePath } from "./cli/options.js";
 import { collect, collectDns, collectIps, collectUsages } from "./csr/plan.js";
 import {
   type CreateOptions,

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { parsePath } from "../cli/options.js";
-import { type DiskConfig, FSYNC_POLICIES, type FsyncPolicy } from "../controlplane/storage/disk/config.js";
+import { type DiskConfig, FSYNC_POLICIES, type FsyncPolicy } from "../cluster/apiserver/storage/disk/config.js";
 import { LabError } from "../util/errors.js";
+import { parsePath } from "./cli/options.js";
 
 /** The flags of a cluster that is kept in a folder. */
 export interface DataOptions {

@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addDurationOption, addOutputOptions, parseDuration, parsePath } from "../cli/options.js";
-import { stay } from "../cli/stay.js";
 import { DEVICE_PLUGINS_FOLDER, KUBELET_SOCKET } from "../kubelet/apis/deviceplugin/v1beta1.js";
 import { clusterNodesFolder, runningClusterNames } from "../testbed/cluster-state.js";
 import { DevicePluginStub, noKubelet } from "../testbed/device-plugin.js";
 import { joinDefaults } from "../testbed/join-plan.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
+import type { CliContext } from "./cli/context.js";
+import { addDurationOption, addOutputOptions, parseDuration, parsePath } from "./cli/options.js";
+import { stay } from "./cli/stay.js";
 import { addExamples } from "./examples.js";
 
 interface DevicePluginCommandOptions {

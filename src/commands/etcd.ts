@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addDurationOption, addEtcdOptions, addPlainOptions, parsePath } from "../cli/options.js";
+import type { CliContext } from "./cli/context.js";
+import { addDurationOption, addEtcdOptions, addPlainOptions, parsePath } from "./cli/options.js";
 import type { GetOptions } from "./etcd/get.js";
 import type { WhichEtcd } from "./etcd/open.js";
 import type { TxnOptions } from "./etcd/txn.js";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { continuedLine } from "../cli/continued-line.js";
+import { continuedLine } from "./cli/continued-line.js";
 
 const INDENT = "  ";
 /** A flag, a pipe, a file to write, a comment or a quoted word, with the plain words after it: `--name n1`, `| jq .`. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { targetOptions } from "../cli/options.js";
+import type { CliContext } from "./cli/context.js";
+import { targetOptions } from "./cli/options.js";
 import { addExamples } from "./examples.js";
 import { addRemoteOptions } from "./exec/options.js";
 import { type ExecOptions, runExec } from "./exec/run-exec.js";

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addPlainOptions, languageOption } from "../cli/options.js";
-import { columnsOf } from "../cli/width.js";
-import { type Language, languageOf } from "../i18n/language.js";
-import { OLDEST_RELEASE, parseKubeVersion } from "../release/facts.js";
+import { type Language, languageOf } from "../util/i18n/language.js";
+import { OLDEST_RELEASE, parseKubeVersion } from "../util/release/facts.js";
+import type { CliContext } from "./cli/context.js";
+import { addPlainOptions, languageOption } from "./cli/options.js";
+import { columnsOf } from "./cli/width.js";
 import { addExamples } from "./examples.js";
 import type { Topic } from "./explain/topic.js";
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { languageOption } from "../cli/options.js";
-import { LANGUAGES, type Language } from "../i18n/language.js";
+import { LANGUAGES, type Language } from "../util/i18n/language.js";
+import { languageOption } from "./cli/options.js";
 
 interface GlobalOptions {
   readonly lang?: Language;

@@ -1,7 +1,3 @@
-import type { CliContext } from "../cli/context.js";
-import { targetOptions } from "../cli/options.js";
-import { OLDEST_RELEASE } from "../release/facts.js";
-import { skewProblem } from "../release/skew.js";
 import type { JoinPlan } from "../testbed/join-plan.js";
 import { releaseOf } from "../testbed/server-release.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
@@ -9,6 +5,10 @@ import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
+import { OLDEST_RELEASE } from "../util/release/facts.js";
+import { skewProblem } from "../util/release/skew.js";
+import type { CliContext } from "./cli/context.js";
+import { targetOptions } from "./cli/options.js";
 
 /** The cluster that a node joins. */
 export interface JoinTarget extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOptions } from "../cli/options.js";
+import type { CliContext } from "./cli/context.js";
+import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOptions } from "./cli/options.js";
 import { addExamples } from "./examples.js";
 import type { JourneyOptions } from "./journey/run.js";
 

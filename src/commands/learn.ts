@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { type MessageKey, sayIn } from "../i18n/catalogue.js";
-import { languageOf } from "../i18n/language.js";
-import { LocalizedError, localized } from "../i18n/message-error.js";
-import { findLab } from "../labs/library.js";
-import { factorOf } from "../labs/speed.js";
+import { findLab } from "../lab/labs/library.js";
+import { factorOf } from "../lab/labs/speed.js";
+import { type MessageKey, sayIn } from "../util/i18n/catalogue.js";
+import { languageOf } from "../util/i18n/language.js";
+import { LocalizedError, localized } from "../util/i18n/message-error.js";
 import { nearest } from "../util/nearest.js";
+import type { CliContext } from "./cli/context.js";
 import { edgeWords, type LearnContext, openLearn, parseLanguage } from "./learn/context.js";
 import { embeddedOnly, type LearnFlags, realTarget } from "./learn/flags.js";
 import { LearnHelp } from "./learn/help.js";
@@ -127,7 +127,7 @@ function addPlayCommands(room: LearnRoom): void {
   );
   const serve: Run = async (here, flags, id) => {
     const { env, lab } = await (await import("./learn/own-lab.js")).findLabOrFolder(here, id);
-    await (await import("../labs/detached/serve.js")).serveLab(env, lab, embeddedOnly(flags));
+    await (await import("../lab/labs/detached/serve.js")).serveLab(env, lab, embeddedOnly(flags));
   };
   learn
     .command("serve", { hidden: true })
@@ -137,7 +137,9 @@ function addPlayCommands(room: LearnRoom): void {
   learn
     .command("kubectl", { hidden: true })
     .argument("[words...]")
-    .action(async (words: readonly string[]) => (await import("../kubectl/run-kubectl.js")).runKubectl(context, words));
+    .action(async (words: readonly string[]) =>
+      (await import("../lab/kubectl/run-kubectl.js")).runKubectl(context, words),
+    );
 }
 
 const MAX_MINUTES = 600;

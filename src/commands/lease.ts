@@ -1,5 +1,14 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { CliContext } from "../cli/context.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
+import { openStore, prepareNode } from "../testbed/join.js";
+import { JOIN_TIMEOUT_MS, type JoinOptions, joinDefaults, planJoin } from "../testbed/join-plan.js";
+import { NodeObserver } from "../testbed/node-observer.js";
+import { isReady, type OutageSession, runOutage, type StopAfter } from "../testbed/node-outage.js";
+import { releaseOf } from "../testbed/server-release.js";
+import { allUntilOneEnds } from "../util/concurrency.js";
+import { LabError } from "../util/errors.js";
+import { durationText } from "../util/release/fact-table.js";
+import type { CliContext } from "./cli/context.js";
 import {
   addDurationOption,
   addNodeOptions,
@@ -8,16 +17,7 @@ import {
   addUiOption,
   parseDuration,
   targetOptions,
-} from "../cli/options.js";
-import { createClient } from "../client-go/rest/create-client.js";
-import { durationText } from "../release/fact-table.js";
-import { openStore, prepareNode } from "../testbed/join.js";
-import { JOIN_TIMEOUT_MS, type JoinOptions, joinDefaults, planJoin } from "../testbed/join-plan.js";
-import { NodeObserver } from "../testbed/node-observer.js";
-import { isReady, type OutageSession, runOutage, type StopAfter } from "../testbed/node-outage.js";
-import { releaseOf } from "../testbed/server-release.js";
-import { allUntilOneEnds } from "../util/concurrency.js";
-import { LabError } from "../util/errors.js";
+} from "./cli/options.js";
 import { addExamples } from "./examples.js";
 import { leaseResult } from "./lease/result.js";
 import { leaseStatus, withStatusAbove } from "./lease/status.js";

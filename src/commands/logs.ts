@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { parseDuration, targetOptions } from "../cli/options.js";
-import { streamLog } from "../client-go/rest/stream.js";
+import { streamLog } from "../staging/client-go/rest/stream.js";
+import type { CliContext } from "./cli/context.js";
+import { parseDuration, targetOptions } from "./cli/options.js";
 import { addExamples } from "./examples.js";
 import { explainContainer } from "./exec/container-hint.js";
 import { openStreamEnvironment } from "./exec/environment.js";

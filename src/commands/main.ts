@@ -1,8 +1,8 @@
 import { CommanderError } from "commander";
-import { CliSession } from "../cli/session.js";
 import type { Program, ProgramEdge } from "../testbed/context.js";
 import { printable, wrap } from "../trace/text.js";
 import { isAbortError, LabError } from "../util/errors.js";
+import { CliSession } from "./cli/session.js";
 import { COMMANDS } from "./command-table.js";
 import { isOnlyGlobal } from "./global-options.js";
 import { buildProgram } from "./program.js";

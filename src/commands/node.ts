@@ -1,21 +1,7 @@
 import { type Command, Option } from "commander";
-import type { CliContext } from "../cli/context.js";
-import {
-  addKubeletCapacityOptions,
-  addKubeletOptions,
-  addOutputOptions,
-  addPlainOptions,
-  addServerOptions,
-  addTargetOptions,
-  addUiOption,
-  parseDuration,
-  parsePath,
-  parsePort,
-} from "../cli/options.js";
-import { stay } from "../cli/stay.js";
 import { lockFolder } from "../kubelet/certificate/folder-lock.js";
 import { checkNodeAllocatable } from "../kubelet/cm/reservations.js";
-import { OLDEST_RELEASE, parseKubeVersion } from "../release/facts.js";
+import { endLeftWork, loadHandler, startHandler } from "../lab/virtual/open-handler.js";
 import { openAdminKubeconfig } from "../testbed/admin-kubeconfig.js";
 import { openStore } from "../testbed/join.js";
 import { joinDefaults, planJoin, serverOf } from "../testbed/join-plan.js";
@@ -29,7 +15,21 @@ import { type Clock, SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { pathFrom } from "../util/paths.js";
-import { endLeftWork, loadHandler, startHandler } from "../virtual/open-handler.js";
+import { OLDEST_RELEASE, parseKubeVersion } from "../util/release/facts.js";
+import type { CliContext } from "./cli/context.js";
+import {
+  addKubeletCapacityOptions,
+  addKubeletOptions,
+  addOutputOptions,
+  addPlainOptions,
+  addServerOptions,
+  addTargetOptions,
+  addUiOption,
+  parseDuration,
+  parsePath,
+  parsePort,
+} from "./cli/options.js";
+import { stay } from "./cli/stay.js";
 import { addExamples } from "./examples.js";
 import { withStatus } from "./inspector/key-table.js";
 import { kubeletTables } from "./inspector/kubelet-tables.js";

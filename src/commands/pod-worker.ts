@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { CliContext } from "../cli/context.js";
+import type { CliContext } from "./cli/context.js";
 import { addExamples } from "./examples.js";
 import { addHttpOption, addInspectorOptions, type InspectorOptions } from "./inspector/options.js";
 import { runInspector } from "./inspector/run.js";

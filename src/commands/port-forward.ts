@@ -1,19 +1,19 @@
 import { type Command, Option } from "commander";
-import type { V1Pod } from "../apimachinery/api/pod.js";
-import type { CliContext, CommandResult } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, targetOptions } from "../cli/options.js";
-import type { PortForwardProtocol } from "../client-go/portforward/dialer.js";
-import { forwardPorts, type ListeningPort } from "../client-go/portforward/portforward.js";
+import type { V1Pod } from "../staging/apimachinery/api/pod.js";
+import type { PortForwardProtocol } from "../staging/client-go/portforward/dialer.js";
+import { forwardPorts, type ListeningPort } from "../staging/client-go/portforward/portforward.js";
 import {
   type ForwardedPort,
   parsePorts,
   type RequestedPort,
   resolvePorts,
   resolveServicePorts,
-} from "../client-go/portforward/ports.js";
-import { createClient } from "../client-go/rest/create-client.js";
-import { factFor } from "../release/facts.js";
+} from "../staging/client-go/portforward/ports.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
 import { LabError } from "../util/errors.js";
+import { factFor } from "../util/release/facts.js";
+import type { CliContext, CommandResult } from "./cli/context.js";
+import { addOutputOptions, addTargetOptions, targetOptions } from "./cli/options.js";
 import { addExamples } from "./examples.js";
 import { openStreamEnvironment, type StreamEnvironment } from "./exec/environment.js";
 import { addNamespaceOption, framesOption, type PodOptions } from "./exec/options.js";

@@ -1,9 +1,9 @@
 import { Command } from "commander";
-import type { OutputOptions } from "../cli/options.js";
-import type { CliSession } from "../cli/session.js";
-import { columnsOf } from "../cli/width.js";
 import { enterScope } from "../trace/scope.js";
 import { CAUSES_LEVEL } from "../trace/trace.js";
+import type { OutputOptions } from "./cli/options.js";
+import type { CliSession } from "./cli/session.js";
+import { columnsOf } from "./cli/width.js";
 import { COMMANDS } from "./command-table.js";
 import { addGlobalOptions, commandWord, handDown, optionsOf } from "./global-options.js";
 

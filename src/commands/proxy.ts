@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addPlainOptions } from "../cli/options.js";
 import { readClusterState, runningClusterNames } from "../testbed/cluster-state.js";
 import { readNodeRules } from "../testbed/node-rules.js";
 import { networkFolderOf } from "../testbed/running-cluster.js";
 import { LabError } from "../util/errors.js";
+import type { CliContext } from "./cli/context.js";
+import { addPlainOptions } from "./cli/options.js";
 import { addExamples } from "./examples.js";
 import { rulesText } from "./proxy/rules-text.js";
 

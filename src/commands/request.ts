@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addEtcdOptions, addOutputOptions, parsePath } from "../cli/options.js";
+import type { CliContext } from "./cli/context.js";
+import { addEtcdOptions, addOutputOptions, parsePath } from "./cli/options.js";
 import { addExamples } from "./examples.js";
 import type { RequestOptions } from "./request/run.js";
 

@@ -1,14 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, addPlainOptions, durationOption, parsePath, parseSpeed } from "../cli/options.js";
-import { type Loop, stay } from "../cli/stay.js";
-import { hasKeys } from "../cli/terminal-keys.js";
-import { columnsOf } from "../cli/width.js";
-import type { CriVersion } from "../cri/server.js";
-import { RpcError } from "../cri/status.js";
-import type { HostedRuntime } from "../runtime/host/host.js";
-import { parseReference } from "../runtime/images/reference.js";
-import { parseCidr } from "../runtime/state/cidr.js";
+import type { HostedRuntime } from "../cluster/runtime/host/host.js";
+import { parseReference } from "../cluster/runtime/images/reference.js";
+import { parseCidr } from "../cluster/runtime/state/cidr.js";
+import type { CriVersion } from "../staging/cri/server.js";
+import { RpcError } from "../staging/cri/status.js";
 import { clockOfNamedCluster } from "../testbed/cluster-clock.js";
 import { openDefaultEndpoint } from "../testbed/runtime/default-endpoint.js";
 import type { Trace } from "../trace/trace.js";
@@ -16,6 +11,11 @@ import { SystemClock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";
 import { defined } from "../util/defined.js";
 import { pathFrom } from "../util/paths.js";
+import type { CliContext } from "./cli/context.js";
+import { addOutputOptions, addPlainOptions, durationOption, parsePath, parseSpeed } from "./cli/options.js";
+import { type Loop, stay } from "./cli/stay.js";
+import { hasKeys } from "./cli/terminal-keys.js";
+import { columnsOf } from "./cli/width.js";
 import { LabKeys, serveKeys } from "./pleg/keys.js";
 
 interface UpOptions {
@@ -101,7 +101,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
   const { clock, trace } = context.session(
     speed === undefined ? ((await clockOfNamedCluster(context.env)) ?? {}) : { speed },
   );
-  const { hostRuntime } = await import("../runtime/host/host.js");
+  const { hostRuntime } = await import("../cluster/runtime/host/host.js");
   const listen = options.listen ?? (await openDefaultEndpoint(context.env));
   await using runtime = await hostRuntime({
     clock,
@@ -125,7 +125,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
 
 async function openControl(runtime: HostedRuntime, trace: Trace, { control }: UpOptions) {
   if (control === undefined) return undefined;
-  const { serveControl } = await import("../runtime/control/http.js");
+  const { serveControl } = await import("../cluster/runtime/control/http.js");
   return serveControl(runtime.control, control, trace);
 }
 

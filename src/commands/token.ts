@@ -1,7 +1,5 @@
 import { type Command, Option } from "commander";
-import { rfc3339 } from "../apimachinery/time.js";
-import type { CliContext } from "../cli/context.js";
-import { addOutputOptions, addTargetOptions, durationOption } from "../cli/options.js";
+import { rfc3339 } from "../staging/apimachinery/time.js";
 import {
   createToken,
   deleteToken,
@@ -9,18 +7,20 @@ import {
   explainToken,
   listTokens,
   type TokenDeps,
-} from "../cluster-bootstrap/admin.js";
+} from "../staging/cluster-bootstrap/admin.js";
 import {
   DEFAULT_NODE_TOKEN_GROUP,
   parseGroups,
   parseUsages,
   TOKEN_USAGES,
   type TokenUsage,
-} from "../cluster-bootstrap/secret.js";
-import { formatToken, generateToken, parseToken, parseTokenId } from "../cluster-bootstrap/token.js";
+} from "../staging/cluster-bootstrap/secret.js";
+import { formatToken, generateToken, parseToken, parseTokenId } from "../staging/cluster-bootstrap/token.js";
 import type { Target, TargetOptions } from "../testbed/target.js";
 import { defined } from "../util/defined.js";
 import { withAdministrator } from "./administrator.js";
+import type { CliContext } from "./cli/context.js";
+import { addOutputOptions, addTargetOptions, durationOption } from "./cli/options.js";
 import { addExamples } from "./examples.js";
 import { tokenTable } from "./token/table.js";
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { CliContext } from "../cli/context.js";
-import { addPlainOptions, languageOption, parsePath } from "../cli/options.js";
-import { TRACE_ENDINGS } from "../cli/trace-endings.js";
+import type { CliContext } from "./cli/context.js";
+import { addPlainOptions, languageOption, parsePath } from "./cli/options.js";
+import { TRACE_ENDINGS } from "./cli/trace-endings.js";
 import { addExamples } from "./examples.js";
 
 interface ViewOptions {

@@ -1,8 +1,8 @@
-import type { NodeObject } from "../apimachinery/api/node.js";
-import type { V1Pod, V1PodStatus } from "../apimachinery/api/pod.js";
-import type { Backoff } from "../client-go/backoff.js";
-import type { Informer } from "../client-go/cache/informer.js";
-import type { CriClient } from "../cri/remote/create-cri-client.js";
+import type { NodeObject } from "../staging/apimachinery/api/node.js";
+import type { V1Pod, V1PodStatus } from "../staging/apimachinery/api/pod.js";
+import type { Backoff } from "../staging/client-go/backoff.js";
+import type { Informer } from "../staging/client-go/cache/informer.js";
+import type { CriClient } from "../staging/cri/remote/create-cri-client.js";
 import type { Ctx } from "../trace/ctx.js";
 import type { AsyncQueue } from "../util/async-queue.js";
 import type { KubeletConfiguration } from "./apis/config/defaults.js";

@@ -1,8 +1,8 @@
-import { parseGoDuration } from "../apimachinery/time.js";
-import { durationText } from "../release/fact-table.js";
-import { factFor } from "../release/facts.js";
+import { parseGoDuration } from "../staging/apimachinery/time.js";
 import type { Trace } from "../trace/trace.js";
 import { orAborted } from "../util/concurrency.js";
+import { durationText } from "../util/release/fact-table.js";
+import { factFor } from "../util/release/facts.js";
 import { openPodResources, podResourcesSocket } from "./apis/podresources/server.js";
 import type { Kubelet } from "./kubelet.js";
 import { LOG_MONITOR_PERIOD_MS } from "./logs/container-log-manager.js";

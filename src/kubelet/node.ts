@@ -1,9 +1,9 @@
-import type { NodeAddress, NodeObject, NodeStatus, Taint } from "../apimachinery/api/node.js";
-import { parseGoDuration } from "../apimachinery/time.js";
-import { runCertificateManager } from "../client-go/certificate/manager.js";
-import type { RestConfig } from "../client-go/rest/client.js";
-import { createClient } from "../client-go/rest/create-client.js";
-import { SwitchingClient } from "../client-go/rest/switching-client.js";
+import type { NodeAddress, NodeObject, NodeStatus, Taint } from "../staging/apimachinery/api/node.js";
+import { parseGoDuration } from "../staging/apimachinery/time.js";
+import { runCertificateManager } from "../staging/client-go/certificate/manager.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
+import { SwitchingClient } from "../staging/client-go/rest/switching-client.js";
 import type { Ctx } from "../trace/ctx.js";
 import { traceOfNode } from "../trace/view.js";
 import { allUntilOneEnds, waitAtMost } from "../util/concurrency.js";

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
 import { ADMIN_KUBECONFIG } from "../kubelet/certificate/certificate-store.js";
+import { kubeconfigText } from "../staging/client-go/clientcmd/kubeconfig-text.js";
 import { writeFileAtomic } from "../util/files.js";
 import type { Target } from "./target.js";
 

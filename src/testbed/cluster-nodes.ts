@@ -1,10 +1,10 @@
 import { rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type NodeObject, nodeCondition, type Taint } from "../apimachinery/api/node.js";
-import type { RestConfig } from "../client-go/rest/client.js";
-import { createClient } from "../client-go/rest/create-client.js";
-import { collectionPath, NODES } from "../client-go/rest/paths.js";
 import { removeAbandonedMemoryMedia } from "../kubelet/volumes/memory-medium.js";
+import { type NodeObject, nodeCondition, type Taint } from "../staging/apimachinery/api/node.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
+import { collectionPath, NODES } from "../staging/client-go/rest/paths.js";
 import type { Ctx } from "../trace/ctx.js";
 import type { Trace } from "../trace/trace.js";
 import { quieterTrace } from "../trace/view.js";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { join } from "node:path";
-import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
+import type { EtcdConfig } from "../cluster/apiserver/storage/etcd/config.js";
 import type { ClockReading } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder, removeTemporariesOf, writeFileAtomic } from "../util/files.js";

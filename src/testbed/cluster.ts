@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
-import { kubeconfigText } from "../client-go/clientcmd/kubeconfig-text.js";
-import type { RestConfig } from "../client-go/rest/client.js";
-import type { ControlPlane } from "../controlplane/control-plane.js";
-import type { DiskConfig } from "../controlplane/storage/disk/config.js";
-import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
+import type { DiskConfig } from "../cluster/apiserver/storage/disk/config.js";
+import type { EtcdConfig } from "../cluster/apiserver/storage/etcd/config.js";
+import type { ControlPlane } from "../cluster/control-plane/control-plane.js";
+import { kubeconfigText } from "../staging/client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
 import type { Ctx } from "../trace/ctx.js";
 import type { Trace } from "../trace/trace.js";
 import { type Clock, SystemClock } from "../util/clock.js";

@@ -1,6 +1,6 @@
-import { isSuccess, refusal } from "../client-go/rest/answers.js";
-import type { KubeClient } from "../client-go/rest/client.js";
-import { identityInWords } from "../client-go/rest/identity.js";
+import { isSuccess, refusal } from "../staging/client-go/rest/answers.js";
+import type { KubeClient } from "../staging/client-go/rest/client.js";
+import { identityInWords } from "../staging/client-go/rest/identity.js";
 
 /**
  * Creates an object in a collection, unless there is one of its name.

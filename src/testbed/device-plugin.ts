@@ -1,10 +1,5 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Init } from "../apimachinery/protobuf/fields.js";
-import { openCriChannel } from "../cri/client.js";
-import { methodsOf, type RunningGrpcServer, serveGrpc } from "../cri/grpc-server.js";
-import type { CallContext } from "../cri/served-call.js";
-import type { RpcFailure } from "../cri/status.js";
 import {
   type ContainerAllocateResponse,
   DEVICE_PLUGIN,
@@ -14,6 +9,11 @@ import {
   REGISTRATION,
   UNHEALTHY,
 } from "../kubelet/apis/deviceplugin/v1beta1.js";
+import type { Init } from "../staging/apimachinery/protobuf/fields.js";
+import { openCriChannel } from "../staging/cri/client.js";
+import { methodsOf, type RunningGrpcServer, serveGrpc } from "../staging/cri/grpc-server.js";
+import type { CallContext } from "../staging/cri/served-call.js";
+import type { RpcFailure } from "../staging/cri/status.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { untilAborted } from "../util/concurrency.js";

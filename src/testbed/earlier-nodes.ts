@@ -1,7 +1,7 @@
-import type { NodeObject } from "../apimachinery/api/node.js";
-import type { RestConfig } from "../client-go/rest/client.js";
-import { createClient } from "../client-go/rest/create-client.js";
-import { collectionPath, NODES } from "../client-go/rest/paths.js";
+import type { NodeObject } from "../staging/apimachinery/api/node.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
+import { collectionPath, NODES } from "../staging/client-go/rest/paths.js";
 import type { Ctx } from "../trace/ctx.js";
 import { quieterTrace } from "../trace/view.js";
 import { SIMULATED_LABEL } from "./simulated/node.js";

@@ -1,7 +1,7 @@
-import type { RestConfig } from "../client-go/rest/client.js";
-import type { ControlPlane, ControlPlaneOptions } from "../controlplane/control-plane.js";
-import type { DnsServer } from "../dns/server.js";
-import { type AnswerMessage, openDnsSockets } from "../dns/sockets.js";
+import type { ControlPlane, ControlPlaneOptions } from "../cluster/control-plane/control-plane.js";
+import type { DnsServer } from "../cluster/dns/server.js";
+import { type AnswerMessage, openDnsSockets } from "../cluster/dns/sockets.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
 import type { Ctx } from "../trace/ctx.js";
 import { Disposables } from "../util/disposables.js";
 
@@ -21,7 +21,7 @@ export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promi
   const open = new Disposables();
   try {
     const opening = openDnsSockets();
-    const { startControlPlane } = await import("../controlplane/start.js");
+    const { startControlPlane } = await import("../cluster/control-plane/start.js");
     const sockets = await opening;
     open.defer(() => sockets.close());
     const { udpPort, tcpPort } = sockets;
@@ -57,7 +57,7 @@ class FirstQueryServer {
 
   async #start(): Promise<DnsServer> {
     const { clock, random, trace } = this.ctx;
-    const { startDnsServer } = await import("../dns/server.js");
+    const { startDnsServer } = await import("../cluster/dns/server.js");
     return startDnsServer({ clock, random, trace }, { config: await this.credentials(), zone: CLUSTER_DOMAIN });
   }
 

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
+import type { EtcdConfig } from "../cluster/apiserver/storage/etcd/config.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 

@@ -1,8 +1,8 @@
-import { rfc3339 } from "../apimachinery/time.js";
-import { isSuccess, refusal } from "../client-go/rest/answers.js";
-import type { KubeClient } from "../client-go/rest/client.js";
-import { collectionPath, objectPath, PODS } from "../client-go/rest/paths.js";
 import { NodeAgent } from "../kubelet/node.js";
+import { rfc3339 } from "../staging/apimachinery/time.js";
+import { isSuccess, refusal } from "../staging/client-go/rest/answers.js";
+import type { KubeClient } from "../staging/client-go/rest/client.js";
+import { collectionPath, objectPath, PODS } from "../staging/client-go/rest/paths.js";
 import { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { isAbortError } from "../util/errors.js";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { Taint } from "../apimachinery/api/node.js";
-import type { RestConfig } from "../client-go/rest/client.js";
-import { parseCaCertHash } from "../cluster-bootstrap/discovery.js";
-import { type BootstrapToken, formatToken, parseToken } from "../cluster-bootstrap/token.js";
 import { checkNodeName } from "../kubelet/certificate/node-identity.js";
 import { checkResources, type NodeResources } from "../kubelet/nodestatus/resources.js";
-import { publicKeyHash } from "../pki/authority.js";
+import type { Taint } from "../staging/apimachinery/api/node.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
+import { parseCaCertHash } from "../staging/cluster-bootstrap/discovery.js";
+import { type BootstrapToken, formatToken, parseToken } from "../staging/cluster-bootstrap/token.js";
+import { publicKeyHash } from "../staging/pki/authority.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
 import type { ProgramEdge } from "./context.js";

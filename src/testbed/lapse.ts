@@ -1,13 +1,13 @@
-import type { KubeList } from "../apimachinery/api/meta.js";
-import { type NodeObject, nodeCondition, taintText } from "../apimachinery/api/node.js";
-import type { KubeClient } from "../client-go/rest/client.js";
-import { collectionPath, NODES } from "../client-go/rest/paths.js";
-import { durationText } from "../release/fact-table.js";
-import { constantsFor, factFor } from "../release/facts.js";
+import type { KubeList } from "../staging/apimachinery/api/meta.js";
+import { type NodeObject, nodeCondition, taintText } from "../staging/apimachinery/api/node.js";
+import type { KubeClient } from "../staging/client-go/rest/client.js";
+import { collectionPath, NODES } from "../staging/client-go/rest/paths.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
 import { isSet } from "../util/records.js";
+import { durationText } from "../util/release/fact-table.js";
+import { constantsFor, factFor } from "../util/release/facts.js";
 import type { ProgressReporter } from "./context.js";
 import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "./node-observer.js";
 

@@ -1,9 +1,9 @@
 import type { V1Endpoints, V1Lease } from "@kubernetes/client-node";
-import type { Wire } from "../apimachinery/wire.js";
-import { electionIdentity } from "../client-go/leaderelection/identity.js";
-import type { RestConfig } from "../client-go/rest/client.js";
-import { createClient } from "../client-go/rest/create-client.js";
-import { objectPath } from "../client-go/rest/paths.js";
+import type { Wire } from "../staging/apimachinery/wire.js";
+import { electionIdentity } from "../staging/client-go/leaderelection/identity.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
+import { objectPath } from "../staging/client-go/rest/paths.js";
 import type { Ctx } from "../trace/ctx.js";
 import { defined } from "../util/defined.js";
 import { clusterNames, clusterServerId } from "./cluster-state.js";

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { NodeAddress } from "../apimachinery/api/node.js";
+import type { NodeAddress } from "../staging/apimachinery/api/node.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder } from "../util/files.js";
 import { isAlive } from "../util/processes.js";

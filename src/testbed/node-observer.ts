@@ -1,9 +1,9 @@
-import type { KubeObject } from "../apimachinery/api/meta.js";
-import { type NodeObject, nodeCondition, type Taint, taintText } from "../apimachinery/api/node.js";
-import { matchingTolerations, minTolerationSeconds } from "../apimachinery/corev1/tolerations.js";
-import { type ReflectEvent, reflect } from "../client-go/cache/reflect.js";
-import type { KubeClient } from "../client-go/rest/client.js";
-import { collectionPath, EVENTS, NODES, PODS } from "../client-go/rest/paths.js";
+import type { KubeObject } from "../staging/apimachinery/api/meta.js";
+import { type NodeObject, nodeCondition, type Taint, taintText } from "../staging/apimachinery/api/node.js";
+import { matchingTolerations, minTolerationSeconds } from "../staging/apimachinery/corev1/tolerations.js";
+import { type ReflectEvent, reflect } from "../staging/client-go/cache/reflect.js";
+import type { KubeClient } from "../staging/client-go/rest/client.js";
+import { collectionPath, EVENTS, NODES, PODS } from "../staging/client-go/rest/paths.js";
 import type { Ctx } from "../trace/ctx.js";
 import type { Level } from "../trace/trace.js";
 import { orAborted } from "../util/concurrency.js";

@@ -1,8 +1,8 @@
-import { type NodeObject, nodeCondition } from "../apimachinery/api/node.js";
-import { isSuccess, refusal } from "../client-go/rest/answers.js";
-import type { KubeClient } from "../client-go/rest/client.js";
-import { identityInWords } from "../client-go/rest/identity.js";
-import { NODES, objectPath } from "../client-go/rest/paths.js";
+import { type NodeObject, nodeCondition } from "../staging/apimachinery/api/node.js";
+import { isSuccess, refusal } from "../staging/client-go/rest/answers.js";
+import type { KubeClient } from "../staging/client-go/rest/client.js";
+import { identityInWords } from "../staging/client-go/rest/identity.js";
+import { NODES, objectPath } from "../staging/client-go/rest/paths.js";
 import { LabError } from "../util/errors.js";
 import { startEvictionFixture } from "./eviction-fixture.js";
 import type { JoinSession, PreparedNode } from "./join.js";

@@ -1,5 +1,5 @@
-import type { RestConfig } from "../client-go/rest/client.js";
-import { createClient } from "../client-go/rest/create-client.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
 import type { Ctx } from "../trace/ctx.js";
 import { traceOfNode } from "../trace/view.js";
 import { ChildAbort } from "../util/abort.js";
@@ -52,7 +52,7 @@ async function run(deps: Ctx, { node, kubeVersion, identity }: NodeProxyOptions,
   if (runtime === undefined) return;
   const config = await identity;
   signal.throwIfAborted();
-  const { ProxyServer } = await import("../kube-proxy/proxy-server.js");
+  const { ProxyServer } = await import("../cluster/kube-proxy/proxy-server.js");
   await using client = createClient(config, { ...deps, actor: "proxy", instance: nodeName });
   const restore = async (table: Parameters<typeof runtime.control.restoreRules>[0]) =>
     runtime.control.restoreRules(table);

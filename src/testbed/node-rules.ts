@@ -1,7 +1,7 @@
-import type { RuleTable } from "../netfilter/rules.js";
-import { listPeers } from "../runtime/network/peers.js";
-import { askPodNetwork } from "../streaming/pod-network.js";
-import { readBounded } from "../streaming/read-bounded.js";
+import type { RuleTable } from "../cluster/netfilter/rules.js";
+import { listPeers } from "../cluster/runtime/network/peers.js";
+import { askPodNetwork } from "../staging/streaming/pod-network.js";
+import { readBounded } from "../staging/streaming/read-bounded.js";
 import { NetError } from "../util/net-error.js";
 
 /** What a node's runtime does with packets to Services. */

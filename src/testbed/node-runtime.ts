@@ -1,5 +1,5 @@
-import { type CriClient, createCriClient } from "../cri/remote/create-cri-client.js";
-import type { HostedRuntime } from "../runtime/host/host.js";
+import type { HostedRuntime } from "../cluster/runtime/host/host.js";
+import { type CriClient, createCriClient } from "../staging/cri/remote/create-cri-client.js";
 import type { Trace } from "../trace/trace.js";
 import { quieterTrace } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";
@@ -69,7 +69,7 @@ async function startEmbeddedRuntime(
   { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
   { pullMs, networkFolder, nodeAddress }: Omit<NodeRuntimeOptions, "cri" | "machineRuntime" | "kubeVersion">,
 ): Promise<HostedRuntime> {
-  const { hostRuntime } = await import("../runtime/host/host.js");
+  const { hostRuntime } = await import("../cluster/runtime/host/host.js");
   // The kubelet's facts are the story; the runtime's part in it is a detail.
   const peers = networkFolder === undefined ? undefined : { folder: networkFolder, node: nodeName };
   const network = defined({ peers, address: nodeAddress });

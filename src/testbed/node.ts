@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { parseGoDuration } from "../apimachinery/time.js";
-import type { CriClient } from "../cri/remote/create-cri-client.js";
+import type { HostedRuntime } from "../cluster/runtime/host/host.js";
 import type { KubeletConfiguration } from "../kubelet/apis/config/defaults.js";
 import type { ConfigField } from "../kubelet/apis/config/fields.js";
 import { getDirFsInfo } from "../kubelet/cadvisor/fs-info.js";
@@ -10,7 +9,8 @@ import type { GcPolicy } from "../kubelet/kuberuntime/generic-runtime.js";
 import { diskBytes } from "../kubelet/nodestatus/resources.js";
 import type { NodeMachine } from "../kubelet/options.js";
 import { type RunningKubelet, startKubelet } from "../kubelet/run.js";
-import type { HostedRuntime } from "../runtime/host/host.js";
+import { parseGoDuration } from "../staging/apimachinery/time.js";
+import type { CriClient } from "../staging/cri/remote/create-cri-client.js";
 import type { Trace } from "../trace/trace.js";
 import { traceOfNode } from "../trace/view.js";
 import type { Clock } from "../util/clock.js";

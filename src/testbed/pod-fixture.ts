@@ -1,8 +1,8 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { V1Pod } from "../apimachinery/api/pod.js";
-import type { KubeClient } from "../client-go/rest/client.js";
-import { collectionPath, objectPath, PODS } from "../client-go/rest/paths.js";
+import type { V1Pod } from "../staging/apimachinery/api/pod.js";
+import type { KubeClient } from "../staging/client-go/rest/client.js";
+import { collectionPath, objectPath, PODS } from "../staging/client-go/rest/paths.js";
 import { LabError } from "../util/errors.js";
 import { describeFileError, makeFolder } from "../util/files.js";
 

@@ -1,6 +1,6 @@
-import type { V1Pod } from "../apimachinery/api/pod.js";
 import type { Kubelet } from "../kubelet/kubelet.js";
 import { CONFIG_HASH_ANNOTATION, getPodSource, isStaticPod, podText } from "../kubelet/types/pod-update.js";
+import type { V1Pod } from "../staging/apimachinery/api/pod.js";
 
 /** One pod of a kubelet's pod manager, with its phase from the status manager. */
 export interface ListedPod {

@@ -1,7 +1,7 @@
 import { isIPv4 } from "node:net";
 import type { Duplex } from "node:stream";
 import { dialError, NetworkDialer, type ProbeDialer, type ProbeTarget } from "../kubelet/prober/probe-dialer.js";
-import { askPodNetwork } from "../streaming/pod-network.js";
+import { askPodNetwork } from "../staging/streaming/pod-network.js";
 import { isLoopback } from "../util/local-address.js";
 import { NetError } from "../util/net-error.js";
 

@@ -1,6 +1,6 @@
-import type { RestConfig } from "../client-go/rest/client.js";
-import { createClient } from "../client-go/rest/create-client.js";
-import { collectionPath, objectPath } from "../client-go/rest/paths.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
+import { collectionPath, objectPath } from "../staging/client-go/rest/paths.js";
 import type { Ctx } from "../trace/ctx.js";
 import { defined } from "../util/defined.js";
 import { createUnlessThere } from "./create-unless-there.js";

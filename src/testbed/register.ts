@@ -1,6 +1,6 @@
-import type { V1Pod } from "../apimachinery/api/pod.js";
-import type { KubeClient } from "../client-go/rest/client.js";
-import { collectionPath, NODES, objectPath, PODS } from "../client-go/rest/paths.js";
+import type { V1Pod } from "../staging/apimachinery/api/pod.js";
+import type { KubeClient } from "../staging/client-go/rest/client.js";
+import { collectionPath, NODES, objectPath, PODS } from "../staging/client-go/rest/paths.js";
 
 const SERVICE_ACCOUNT_PATIENCE_S = 30;
 const CONFLICT = 409;

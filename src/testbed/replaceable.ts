@@ -1,12 +1,12 @@
-import { loadKubeconfig } from "../client-go/clientcmd/kubeconfig.js";
-import type { RestConfig } from "../client-go/rest/client.js";
 import type { CertificateStore } from "../kubelet/certificate/certificate-store.js";
 import { isSamePem } from "../kubelet/certificate/needs-bootstrap.js";
 import { hasBeenThisNode } from "../kubelet/certificate/own-certificate.js";
-import { EMBEDDED_CA_UNIT } from "../pki/authority.js";
-import { type Certificate, parseCertificatePem } from "../pki/certificate.js";
-import { DerError } from "../pki/der.js";
-import { nameText } from "../pki/name.js";
+import { loadKubeconfig } from "../staging/client-go/clientcmd/kubeconfig.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
+import { EMBEDDED_CA_UNIT } from "../staging/pki/authority.js";
+import { type Certificate, parseCertificatePem } from "../staging/pki/certificate.js";
+import { DerError } from "../staging/pki/der.js";
+import { nameText } from "../staging/pki/name.js";
 import { LabError } from "../util/errors.js";
 
 /**

@@ -1,9 +1,9 @@
-import { nodeCondition, taintText } from "../apimachinery/api/node.js";
 import type { NodeAgent } from "../kubelet/node.js";
-import { constantsFor, factFor } from "../release/facts.js";
+import { nodeCondition, taintText } from "../staging/apimachinery/api/node.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
+import { constantsFor, factFor } from "../util/release/facts.js";
 import { type NodeObserver, taintsOf } from "./node-observer.js";
 
 export interface ReviveDeps {

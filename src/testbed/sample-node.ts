@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
-import type { V1Pod } from "../apimachinery/api/pod.js";
-import type { KubeClient } from "../client-go/rest/client.js";
-import { createClient } from "../client-go/rest/create-client.js";
-import { collectionPath, EVENTS, NODES, PODS } from "../client-go/rest/paths.js";
 import { removeAbandonedMemoryMedia } from "../kubelet/volumes/memory-medium.js";
+import type { V1Pod } from "../staging/apimachinery/api/pod.js";
+import type { KubeClient } from "../staging/client-go/rest/client.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
+import { collectionPath, EVENTS, NODES, PODS } from "../staging/client-go/rest/paths.js";
 import { ChildAbort } from "../util/abort.js";
 import type { Clock } from "../util/clock.js";
 import { SystemClock } from "../util/clock.js";

@@ -1,4 +1,4 @@
-import type { V1PodSpec } from "../apimachinery/api/pod.js";
+import type { V1PodSpec } from "../staging/apimachinery/api/pod.js";
 
 /** The pods of a cluster that a command starts, by name; each is an image of the embedded runtime. */
 export const SAMPLE_PODS: ReadonlyMap<string, V1PodSpec> = new Map([

@@ -1,8 +1,8 @@
-import type { V1Pod } from "../apimachinery/api/pod.js";
-import { ContainerState, PodSandboxState } from "../cri/messages/enums.js";
-import type { CriClient } from "../cri/remote/create-cri-client.js";
 import { buildContainerId, type Pod } from "../kubelet/container/runtime.js";
 import { responseOf } from "../kubelet/kuberuntime/kube-runtime.js";
+import type { V1Pod } from "../staging/apimachinery/api/pod.js";
+import { ContainerState, PodSandboxState } from "../staging/cri/messages/enums.js";
+import type { CriClient } from "../staging/cri/remote/create-cri-client.js";
 
 /** A running container of a runtime, and the pod of its sandbox. */
 export interface RunningContainerRef {

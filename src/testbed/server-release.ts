@@ -1,8 +1,8 @@
-import { createClient } from "../client-go/rest/create-client.js";
-import { NEWEST_RELEASE, OLDEST_RELEASE } from "../release/facts.js";
+import { createClient } from "../staging/client-go/rest/create-client.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
+import { NEWEST_RELEASE, OLDEST_RELEASE } from "../util/release/facts.js";
 import type { Target } from "./target.js";
 
 /**

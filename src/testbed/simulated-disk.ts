@@ -1,7 +1,7 @@
-import type { RemoteImageService } from "../cri/remote/remote-image.js";
 import type { GetDirFsInfo } from "../kubelet/cadvisor/fs-info.js";
 import { type DiskUsage, diskUsage, sumDiskUsage } from "../kubelet/stats/disk-usage.js";
 import { podLogsDir, podsDir } from "../kubelet/volumes/paths.js";
+import type { RemoteImageService } from "../staging/cri/remote/remote-image.js";
 import type { Clock } from "../util/clock.js";
 
 /** ext4's default: an inode for each 16 KiB. */

@@ -1,13 +1,13 @@
-import type { RestConfig } from "../client-go/rest/client.js";
-import type { EtcdConfig } from "../controlplane/storage/etcd/config.js";
-import { parseKubeVersion } from "../release/facts.js";
-import { skewProblem } from "../release/skew.js";
+import type { EtcdConfig } from "../cluster/apiserver/storage/etcd/config.js";
+import type { RestConfig } from "../staging/client-go/rest/client.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock, ClockReading } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { LabError } from "../util/errors.js";
 import { pathFrom } from "../util/paths.js";
 import type { Random } from "../util/random.js";
+import { parseKubeVersion } from "../util/release/facts.js";
+import { skewProblem } from "../util/release/skew.js";
 import { type ClusterState, clusterNames, isRunning, readClusterState, runningClusterNames } from "./cluster-state.js";
 import type { ProcessContext } from "./context.js";
 import { type EtcdOptions, etcdConfig, etcdFlags } from "./etcd-options.js";
@@ -214,7 +214,7 @@ function preferDefault(names: readonly string[]): string[] {
 
 /** A running cluster of ours as a target: nothing to stop when the command ends. */
 export async function joinCluster(state: ClusterState): Promise<Target> {
-  const { loadKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
+  const { loadKubeconfig } = await import("../staging/client-go/clientcmd/kubeconfig.js");
   const { config } = await loadKubeconfig(state.kubeconfig);
   const description = `running cluster ${state.name}, v${state.kubeVersion}, at ${state.url}`;
   return { ...target("joined", config, description, state.kubeVersion), kubeconfigPath: state.kubeconfig };
@@ -241,7 +241,7 @@ async function startEmbedded(
 async function openReal({ env, cwd, signal }: TargetHost, given: TargetOptions): Promise<Target> {
   const kubeconfig = given.kubeconfig === undefined ? undefined : pathFrom(cwd, given.kubeconfig);
   const options = kubeconfig === undefined ? given : { ...given, kubeconfig };
-  const { loadRealKubeconfig } = await import("../client-go/clientcmd/kubeconfig.js");
+  const { loadRealKubeconfig } = await import("../staging/client-go/clientcmd/kubeconfig.js");
   const { config, contextName } = await loadRealKubeconfig(env, { ...options, signal });
   const real = target("real", config, `real cluster ${contextName} at ${config.server}`, "1.25");
   return kubeconfig === undefined ? real : { ...real, kubeconfigPath: kubeconfig };

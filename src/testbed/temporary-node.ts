@@ -1,12 +1,12 @@
-import type { V1Pod } from "../apimachinery/api/pod.js";
-import { isSuccess, refusal, statusMessage } from "../client-go/rest/answers.js";
-import type { KubeClient } from "../client-go/rest/client.js";
-import { identityInWords } from "../client-go/rest/identity.js";
-import { collectionPath, NODE_LEASES, NODES, objectPath, PODS } from "../client-go/rest/paths.js";
-import { factFor, OLDEST_RELEASE } from "../release/facts.js";
+import type { V1Pod } from "../staging/apimachinery/api/pod.js";
+import { isSuccess, refusal, statusMessage } from "../staging/client-go/rest/answers.js";
+import type { KubeClient } from "../staging/client-go/rest/client.js";
+import { identityInWords } from "../staging/client-go/rest/identity.js";
+import { collectionPath, NODE_LEASES, NODES, objectPath, PODS } from "../staging/client-go/rest/paths.js";
 import type { Trace } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import { LabError } from "../util/errors.js";
+import { factFor, OLDEST_RELEASE } from "../util/release/facts.js";
 import type { Target } from "./target.js";
 
 /** On Nodes that an inspector has made: the inspector's name. */

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, test } from "vitest";
-import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
+import { kubeconfigText } from "../../src/staging/client-go/clientcmd/kubeconfig-text.js";
 import { nearestRelease } from "../../src/testbed/server-release.js";
 import { makeAuthority, makeLeaf, startHttpsServer, status } from "../support/https-server.js";
 import { runInProcess } from "../support/run-cli.js";

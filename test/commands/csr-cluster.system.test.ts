@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
-import type { ControlPlane } from "../../src/controlplane/control-plane.js";
-import { startControlPlane } from "../../src/controlplane/start.js";
-import { certificateProblem, parseCertificatePem } from "../../src/pki/certificate.js";
-import { keyMatchesCertificate } from "../../src/pki/keys.js";
+import type { ControlPlane } from "../../src/cluster/control-plane/control-plane.js";
+import { startControlPlane } from "../../src/cluster/control-plane/start.js";
+import { kubeconfigText } from "../../src/staging/client-go/clientcmd/kubeconfig-text.js";
+import { certificateProblem, parseCertificatePem } from "../../src/staging/pki/certificate.js";
+import { keyMatchesCertificate } from "../../src/staging/pki/keys.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
 import { parse } from "yaml";
-import { parseSubject } from "../../src/csr/subject.js";
+import { parseSubject } from "../../src/staging/csr/subject.js";
 import { runInProcess } from "../support/run-cli.js";
 
 const root = mkdtempSync(join(tmpdir(), "kubelab-csr-cli-"));

@@ -1,7 +1,3 @@
-import { Backoff, type BackoffOptions } from "../../src/client-go/backoff.js";
-import { NODE_LEASES } from "../../src/client-go/rest/paths.js";
-import { checkGroup, TOKEN_SECRET_TYPE, tokenSecretName } from "../../src/cluster-bootstrap/secret.js";
-import { RUNTIME_REQUEST_TIMEOUT_MS } from "../../src/cri/remote/remote-runtime.js";
 import { WAIT_FOR_API_SERVER_SYNC_PERIOD_MS } from "../../src/kubelet/config/apiserver.js";
 import { setPodDefaults } from "../../src/kubelet/config/decode.js";
 import {
@@ -28,7 +24,11 @@ import {
   SKIP_MAX_MS,
   SYNC_PERIOD_MS,
 } from "../../src/kubelet/sync/sync-loop.js";
-import { type FactName, factFor } from "../../src/release/facts.js";
+import { Backoff, type BackoffOptions } from "../../src/staging/client-go/backoff.js";
+import { NODE_LEASES } from "../../src/staging/client-go/rest/paths.js";
+import { checkGroup, TOKEN_SECRET_TYPE, tokenSecretName } from "../../src/staging/cluster-bootstrap/secret.js";
+import { RUNTIME_REQUEST_TIMEOUT_MS } from "../../src/staging/cri/remote/remote-runtime.js";
+import { type FactName, factFor } from "../../src/util/release/facts.js";
 import { makePod } from "../kubelet/podworkers/pods.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { differences, type GoldenLine } from "./golden.js";

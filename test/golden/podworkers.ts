@@ -1,4 +1,3 @@
-import type { V1Pod } from "../../src/apimachinery/api/pod.js";
 import { PodCache } from "../../src/kubelet/container/cache.js";
 import type { ContainerState, Pod, PodStatus } from "../../src/kubelet/container/runtime.js";
 import { PodWorkers } from "../../src/kubelet/podworkers/pod-workers.js";
@@ -10,6 +9,7 @@ import {
   type UpdatePodOptions,
 } from "../../src/kubelet/podworkers/update.js";
 import { CONFIG_SOURCE_ANNOTATION, type SyncPodType } from "../../src/kubelet/types/pod-update.js";
+import type { V1Pod } from "../../src/staging/apimachinery/api/pod.js";
 import { Trace } from "../../src/trace/trace.js";
 import { FakeClock, FakeRandom, settle } from "../support/fake-clock.js";
 import { differences, type GoldenLine } from "./golden.js";

@@ -1,13 +1,3 @@
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import {
-  asPod,
-  type V1ContainerStatus,
-  type V1Pod,
-  type V1PodCondition,
-  type V1PodStatus,
-} from "../../src/apimachinery/api/pod.js";
-import { applyStrategicMergePatch } from "../../src/apimachinery/patch/strategic-merge-patch.js";
-import type { KubeRequest } from "../../src/client-go/rest/client.js";
 import { PodManager } from "../../src/kubelet/pod/pod-manager.js";
 import {
   generateContainersReadyCondition,
@@ -16,6 +6,16 @@ import {
 } from "../../src/kubelet/status/generate.js";
 import { StatusManager } from "../../src/kubelet/status/manager.js";
 import { getPhase } from "../../src/kubelet/status/phase.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import {
+  asPod,
+  type V1ContainerStatus,
+  type V1Pod,
+  type V1PodCondition,
+  type V1PodStatus,
+} from "../../src/staging/apimachinery/api/pod.js";
+import { applyStrategicMergePatch } from "../../src/staging/apimachinery/patch/strategic-merge-patch.js";
+import type { KubeRequest } from "../../src/staging/client-go/rest/client.js";
 import { Trace } from "../../src/trace/trace.js";
 import { containerStatus } from "../support/container-status.js";
 import { FakeClock } from "../support/fake-clock.js";

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KubeClient } from "../../src/client-go/rest/client.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
-import type { ControlPlane } from "../../src/controlplane/control-plane.js";
-import { startControlPlane } from "../../src/controlplane/start.js";
+import type { ControlPlane } from "../../src/cluster/control-plane/control-plane.js";
+import { startControlPlane } from "../../src/cluster/control-plane/start.js";
+import type { KubeClient } from "../../src/staging/client-go/rest/client.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemRandom } from "../../src/util/random.js";
-import { podTemplate } from "../controlplane/controllers/support/workload-stage.js";
+import { podTemplate } from "../cluster/controllers/support/workload-stage.js";
 import { LabNode } from "../kubelet/scenarios/lab-node.js";
 import { FakeClock, settle } from "../support/fake-clock.js";
 

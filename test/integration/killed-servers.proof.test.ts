@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { KubeList, KubeObject } from "../../src/apimachinery/api/meta.js";
-import type { KubeClient, KubeRequest, KubeResponse } from "../../src/client-go/rest/client.js";
-import { EtcdClient } from "../../src/controlplane/storage/etcd/client.js";
-import { openEndpoints } from "../../src/controlplane/storage/etcd/endpoints.js";
+import { EtcdClient } from "../../src/cluster/apiserver/storage/etcd/client.js";
+import { openEndpoints } from "../../src/cluster/apiserver/storage/etcd/endpoints.js";
+import type { KubeList, KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import type { KubeClient, KubeRequest, KubeResponse } from "../../src/staging/client-go/rest/client.js";
 import { SystemClock } from "../../src/util/clock.js";
 import {
   checkList,
@@ -12,8 +12,8 @@ import {
   type SeenList,
   type Segment,
   type Write,
-} from "../controlplane/storage/etcd/history-checks.js";
-import { RawHistory } from "../controlplane/storage/etcd/raw-history.js";
+} from "../cluster/apiserver/storage/etcd/history-checks.js";
+import { RawHistory } from "../cluster/apiserver/storage/etcd/raw-history.js";
 import { Caller, ClusterServer } from "../support/cluster-server.js";
 import { TestEtcd } from "../support/etcd.js";
 import { SeededRandom } from "../support/fake-clock.js";

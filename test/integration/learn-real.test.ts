@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
-import type { NodeObject } from "../../src/apimachinery/api/node.js";
-import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
-import type { ControlPlane } from "../../src/controlplane/control-plane.js";
-import { startControlPlane } from "../../src/controlplane/start.js";
+import type { ControlPlane } from "../../src/cluster/control-plane/control-plane.js";
+import { startControlPlane } from "../../src/cluster/control-plane/start.js";
+import type { NodeObject } from "../../src/staging/apimachinery/api/node.js";
+import { kubeconfigText } from "../../src/staging/client-go/clientcmd/kubeconfig-text.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ContainerState } from "../../src/cri/messages/enums.js";
+import { ContainerState } from "../../src/staging/cri/messages/enums.js";
 import { readTrace } from "../../src/trace/read-trace.js";
 import { assertCauses } from "../support/causes.js";
 import { BUSYBOX_IMAGE } from "../support/containerd.js";

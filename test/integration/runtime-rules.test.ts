@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, test } from "vitest";
-import { CriDriver } from "../runtime/cri-driver.js";
+import { CriDriver } from "../cluster/runtime/cri-driver.js";
 import {
   BAD_REQUESTS,
   CONTAINER_CALLS,
@@ -11,7 +11,7 @@ import {
   SANDBOX_CALLS,
   SANDBOX_STATES,
   sandboxIn,
-} from "../runtime/state-rules.js";
+} from "../cluster/runtime/state-rules.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { suiteNeeding } from "../support/requirements.js";
 

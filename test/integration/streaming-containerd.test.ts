@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, test } from "vitest";
-import type { Status } from "../../src/apimachinery/api/meta.js";
-import { connectPortForward } from "../../src/client-go/portforward/dialer.js";
-import { connectRemoteCommand, type RemoteCommandProtocol } from "../../src/client-go/remotecommand/connect.js";
-import { RUNTIME_SERVICE as R } from "../../src/cri/services.js";
-import { type RunningRuntime, startRuntime } from "../../src/runtime/start.js";
-import type { ByteReader } from "../../src/streaming/bytes.js";
-import type { RemoteCommandClientSession, RemoteCommandOptions } from "../../src/streaming/remote-command/session.js";
+import { type RunningRuntime, startRuntime } from "../../src/cluster/runtime/start.js";
+import type { Status } from "../../src/staging/apimachinery/api/meta.js";
+import { connectPortForward } from "../../src/staging/client-go/portforward/dialer.js";
+import { connectRemoteCommand, type RemoteCommandProtocol } from "../../src/staging/client-go/remotecommand/connect.js";
+import { RUNTIME_SERVICE as R } from "../../src/staging/cri/services.js";
+import type { ByteReader } from "../../src/staging/streaming/bytes.js";
+import type {
+  RemoteCommandClientSession,
+  RemoteCommandOptions,
+} from "../../src/staging/streaming/remote-command/session.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
-import { CriDriver } from "../runtime/cri-driver.js";
+import { CriDriver } from "../cluster/runtime/cri-driver.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { suiteNeeding } from "../support/requirements.js";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "vitest";
-import type { NodeObject } from "../../src/apimachinery/api/node.js";
-import { NODES, objectPath } from "../../src/client-go/rest/paths.js";
+import type { NodeObject } from "../../src/staging/apimachinery/api/node.js";
+import { NODES, objectPath } from "../../src/staging/client-go/rest/paths.js";
 import { ForeignPlugin, healthy } from "../support/device-plugin.js";
 import { untilTrue } from "../support/fake-clock.js";
 import { Lab, pod, shell } from "./scenarios/lab.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
-import { startControlPlane } from "../../src/controlplane/start.js";
+import { startControlPlane } from "../../src/cluster/control-plane/start.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
 import { assertInOrder, PodChain } from "../support/pod-chain.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { NodeObject } from "../../src/apimachinery/api/node.js";
-import { nodeCondition } from "../../src/apimachinery/api/node.js";
-import { collectionPath, NODES, objectPath } from "../../src/client-go/rest/paths.js";
+import type { NodeObject } from "../../src/staging/apimachinery/api/node.js";
+import { nodeCondition } from "../../src/staging/apimachinery/api/node.js";
+import { collectionPath, NODES, objectPath } from "../../src/staging/client-go/rest/paths.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { recordingTrace } from "../support/trace.js";
 import { Lab, SPEED } from "./scenarios/lab.js";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createCertificateRequest } from "../../src/pki/csr.js";
-import { generatePrivateKey } from "../../src/pki/keys.js";
+import { createCertificateRequest } from "../../src/staging/pki/csr.js";
+import { generatePrivateKey } from "../../src/staging/pki/keys.js";
 import { SystemClock } from "../../src/util/clock.js";
-import { Face } from "../controlplane/apiserver/support.js";
+import { Face } from "../cluster/apiserver/apiserver/support.js";
 import { hasRecordings, REAL } from "./recorder.js";
 
 const CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";

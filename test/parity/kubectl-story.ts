@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import type { KubeClient, RestConfig } from "../../src/client-go/rest/client.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
-import { createCertificateRequest } from "../../src/pki/csr.js";
-import { generatePrivateKey } from "../../src/pki/keys.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import type { KubeClient, RestConfig } from "../../src/staging/client-go/rest/client.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
+import { createCertificateRequest } from "../../src/staging/pki/csr.js";
+import { generatePrivateKey } from "../../src/staging/pki/keys.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

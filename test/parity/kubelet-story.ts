@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import { tokenSecret } from "../../src/cluster-bootstrap/secret.js";
-import { createCertificateRequest } from "../../src/pki/csr.js";
-import { generatePrivateKey } from "../../src/pki/keys.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import { tokenSecret } from "../../src/staging/cluster-bootstrap/secret.js";
+import { createCertificateRequest } from "../../src/staging/pki/csr.js";
+import { generatePrivateKey } from "../../src/staging/pki/keys.js";
 import { SystemClock } from "../../src/util/clock.js";
-import { Face, type Identity } from "../controlplane/apiserver/support.js";
+import { Face, type Identity } from "../cluster/apiserver/apiserver/support.js";
 import { REAL } from "./recorder.js";
 
 /** One request of the recorded kubelet. */

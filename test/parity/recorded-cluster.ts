@@ -1,10 +1,10 @@
-import type { KubeClient } from "../../src/client-go/rest/client.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
-import { tokenSecret } from "../../src/cluster-bootstrap/secret.js";
-import type { ControlPlane } from "../../src/controlplane/control-plane.js";
-import { startControlPlane } from "../../src/controlplane/start.js";
-import { createCertificateRequest } from "../../src/pki/csr.js";
-import { generatePrivateKey } from "../../src/pki/keys.js";
+import type { ControlPlane } from "../../src/cluster/control-plane/control-plane.js";
+import { startControlPlane } from "../../src/cluster/control-plane/start.js";
+import type { KubeClient } from "../../src/staging/client-go/rest/client.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
+import { tokenSecret } from "../../src/staging/cluster-bootstrap/secret.js";
+import { createCertificateRequest } from "../../src/staging/pki/csr.js";
+import { generatePrivateKey } from "../../src/staging/pki/keys.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { ControlPlane } from "../../src/controlplane/control-plane.js";
+import type { ControlPlane } from "../../src/cluster/control-plane/control-plane.js";
 import { compareTopic, type TopicResult } from "./compare.js";
 import type { Item } from "./item.js";
 import { RecordedCluster } from "./recorded-cluster.js";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import type { KubeClient } from "../../src/client-go/rest/client.js";
-import { internalErrorStatus, SUCCESS } from "../../src/streaming/remote-command/status-text.js";
+import type { KubeClient } from "../../src/staging/client-go/rest/client.js";
+import { internalErrorStatus, SUCCESS } from "../../src/staging/streaming/remote-command/status-text.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { FakeKubelet } from "../support/fake-kubelet.js";
 import { exited, type Play, type Plays, playing } from "../support/playing-kubelet.js";

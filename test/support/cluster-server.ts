@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import { loadKubeconfig } from "../../src/client-go/clientcmd/kubeconfig.js";
-import type { KubeClient, KubeRequest, KubeResponse } from "../../src/client-go/rest/client.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import { loadKubeconfig } from "../../src/staging/client-go/clientcmd/kubeconfig.js";
+import type { KubeClient, KubeRequest, KubeResponse } from "../../src/staging/client-go/rest/client.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { LabError } from "../../src/util/errors.js";

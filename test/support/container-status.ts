@@ -1,4 +1,4 @@
-import type { V1ContainerStatus } from "../../src/apimachinery/api/pod.js";
+import type { V1ContainerStatus } from "../../src/staging/apimachinery/api/pod.js";
 
 /** A container's status with the fields that every status has, and those that the test sets. */
 export function containerStatus(fields: Partial<V1ContainerStatus>): V1ContainerStatus {

@@ -1,6 +1,6 @@
-import { NamespaceMode } from "../../src/cri/messages/enums.js";
-import { expectOk } from "../../src/cri/status.js";
 import { newContainerAnnotations, newContainerLabels, newPodLabels } from "../../src/kubelet/kuberuntime/labels.js";
+import { NamespaceMode } from "../../src/staging/cri/messages/enums.js";
+import { expectOk } from "../../src/staging/cri/status.js";
 import { BUSYBOX_IMAGE, type TestContainerd } from "./containerd.js";
 
 const { signal } = new AbortController();

@@ -3,7 +3,7 @@ import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
 import { makeAuthority, makeLeaf } from "./https-server.js";
 
 /** One request as the kubelet received it. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { createAuthority } from "../../src/pki/authority.js";
-import type { CertificateAuthority } from "../../src/pki/issue.js";
-import { issueCertificate } from "../../src/pki/issue.js";
-import { generatePrivateKey, privateKeyPem, publicKeyDer } from "../../src/pki/keys.js";
+import { createAuthority } from "../../src/staging/pki/authority.js";
+import type { CertificateAuthority } from "../../src/staging/pki/issue.js";
+import { issueCertificate } from "../../src/staging/pki/issue.js";
+import { generatePrivateKey, privateKeyPem, publicKeyDer } from "../../src/staging/pki/keys.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
 

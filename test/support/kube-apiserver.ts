@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RestConfig } from "../../src/client-go/rest/client.js";
+import type { RestConfig } from "../../src/staging/client-go/rest/client.js";
 import { SystemClock } from "../../src/util/clock.js";
 import type { TestEtcd } from "./etcd.js";
 import { freePort } from "./free-port.js";
@@ -73,7 +73,7 @@ export class KubeApiserver {
   }
 
   async #ready(log: () => string): Promise<void> {
-    const { createClient } = await import("../../src/client-go/rest/create-client.js");
+    const { createClient } = await import("../../src/staging/client-go/rest/create-client.js");
     const { SystemRandom } = await import("../../src/util/random.js");
     const { Trace } = await import("../../src/trace/trace.js");
     const clock = new SystemClock();

@@ -1,5 +1,5 @@
-import type { ControlPlane, ControlPlaneOptions } from "../../src/controlplane/control-plane.js";
-import { startControlPlane } from "../../src/controlplane/start.js";
+import type { ControlPlane, ControlPlaneOptions } from "../../src/cluster/control-plane/control-plane.js";
+import { startControlPlane } from "../../src/cluster/control-plane/start.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

@@ -2,8 +2,8 @@ import { type ExecFileException, execFile, execFileSync } from "node:child_proce
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { kubeconfigText } from "../../src/client-go/clientcmd/kubeconfig-text.js";
-import type { RestConfig } from "../../src/client-go/rest/client.js";
+import { kubeconfigText } from "../../src/staging/client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../../src/staging/client-go/rest/client.js";
 
 export interface KubectlRun {
   readonly code: number;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { RestConfig } from "../../src/client-go/rest/client.js";
+import type { RestConfig } from "../../src/staging/client-go/rest/client.js";
 
 /** One exchange, as the proxy passed it on. */
 export interface SeenRequest {

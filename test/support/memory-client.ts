@@ -1,12 +1,12 @@
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import { isSuccess, refusal } from "../../src/client-go/rest/answers.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import { isSuccess, refusal } from "../../src/staging/client-go/rest/answers.js";
 import type {
   KubeClient,
   KubeRequest,
   KubeResponse,
   ReceivedEvent,
   RestConfig,
-} from "../../src/client-go/rest/client.js";
+} from "../../src/staging/client-go/rest/client.js";
 import { AsyncQueue } from "../../src/util/async-queue.js";
 
 export interface MemoryAnswer {

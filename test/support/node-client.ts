@@ -1,8 +1,8 @@
-import { issuedCertificate, requestCertificate } from "../../src/client-go/certificate/csr.js";
-import type { KubeClient } from "../../src/client-go/rest/client.js";
-import { type ClientDeps, createClient } from "../../src/client-go/rest/create-client.js";
-import type { ControlPlane } from "../../src/controlplane/control-plane.js";
-import { generatePrivateKey, privateKeyPem } from "../../src/pki/keys.js";
+import type { ControlPlane } from "../../src/cluster/control-plane/control-plane.js";
+import { issuedCertificate, requestCertificate } from "../../src/staging/client-go/certificate/csr.js";
+import type { KubeClient } from "../../src/staging/client-go/rest/client.js";
+import { type ClientDeps, createClient } from "../../src/staging/client-go/rest/create-client.js";
+import { generatePrivateKey, privateKeyPem } from "../../src/staging/pki/keys.js";
 
 /** A client with a node's certificate from the cluster's own signer, restricted by NodeRestriction. */
 export async function nodeClient(

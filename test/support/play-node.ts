@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../src/apimachinery/api/meta.js";
-import { reflect } from "../../src/client-go/cache/reflect.js";
-import type { KubeClient, RestConfig } from "../../src/client-go/rest/client.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
 import { NodeAgent } from "../../src/kubelet/node.js";
+import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import { reflect } from "../../src/staging/client-go/cache/reflect.js";
+import type { KubeClient, RestConfig } from "../../src/staging/client-go/rest/client.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import type { Ctx } from "../../src/trace/ctx.js";
 import { Trace } from "../../src/trace/trace.js";
 import type { Clock } from "../../src/util/clock.js";

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Status } from "../../src/apimachinery/api/meta.js";
-import { acceptPortForward } from "../../src/streaming/port-forward/accept.js";
-import type { ForwardedConnection } from "../../src/streaming/port-forward/session.js";
-import { acceptRemoteCommand } from "../../src/streaming/remote-command/accept.js";
-import type { RemoteCommandServerSession } from "../../src/streaming/remote-command/session.js";
-import { SUCCESS } from "../../src/streaming/remote-command/status-text.js";
-import { portForwardPorts } from "../../src/streaming/stream-options.js";
-import { isWebSocketRequest } from "../../src/streaming/websocket/subprotocols.js";
+import type { Status } from "../../src/staging/apimachinery/api/meta.js";
+import { acceptPortForward } from "../../src/staging/streaming/port-forward/accept.js";
+import type { ForwardedConnection } from "../../src/staging/streaming/port-forward/session.js";
+import { acceptRemoteCommand } from "../../src/staging/streaming/remote-command/accept.js";
+import type { RemoteCommandServerSession } from "../../src/staging/streaming/remote-command/session.js";
+import { SUCCESS } from "../../src/staging/streaming/remote-command/status-text.js";
+import { portForwardPorts } from "../../src/staging/streaming/stream-options.js";
+import { isWebSocketRequest } from "../../src/staging/streaming/websocket/subprotocols.js";
 import { SystemClock } from "../../src/util/clock.js";
 import type { FakeKubeletOptions } from "./fake-kubelet.js";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import protobuf from "protobufjs";
 import descriptor from "protobufjs/ext/descriptor/index.js";
-import { criProtoText } from "../../src/cri/proto-text.js";
+import { criProtoText } from "../../src/staging/cri/proto-text.js";
 
 /** The compared parts of a compiled .proto. Types are numbered as in google/protobuf/descriptor.proto. */
 interface FileDescriptor {

@@ -4,7 +4,14 @@ import { fileURLToPath } from "node:url";
 import { sourceFiles } from "./source-files.js";
 
 const SRC = fileURLToPath(new URL("../../src", import.meta.url));
-const ROOMS = ["apimachinery", "client-go", "controlplane", "kubelet", "kube-proxy", "runtime", "testbed"];
+const ROOMS = [
+  ...["apimachinery", "client-go"].map((name) => `staging/${name}`),
+  ...["apiserver", "control-plane", "controllers", "scheduler", "kube-proxy", "runtime"].map(
+    (name) => `cluster/${name}`,
+  ),
+  "kubelet",
+  "testbed",
+];
 
 /** How code writes the reason of an event, of a condition, of a status. */
 const PLACES: readonly RegExp[] = [

@@ -1,5 +1,5 @@
-import type { V1Pod } from "../../src/apimachinery/api/pod.js";
 import type { PodEventOptions, PodEventRecorder } from "../../src/kubelet/events/pod-recorder.js";
+import type { V1Pod } from "../../src/staging/apimachinery/api/pod.js";
 
 /** Keeps recorded events: `Warning FailedMount ...`. */
 export class RecordedEvents implements PodEventRecorder {

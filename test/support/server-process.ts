@@ -2,7 +2,7 @@
  * A control plane in a separate process, for tests that measure its memory or could crash it. `SpawnedServer` starts
  * it; it uses the IPC channel and ends after a request to close.
  */
-import { startControlPlane } from "../../src/controlplane/start.js";
+import { startControlPlane } from "../../src/cluster/control-plane/start.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

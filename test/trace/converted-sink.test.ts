@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import { formatOf } from "../../src/cli/trace-file.js";
+import { formatOf } from "../../src/commands/cli/trace-file.js";
 import { ConvertedSink } from "../../src/trace/converted-sink.js";
 import { note } from "./facts.js";
 

@@ -1,14 +1,14 @@
 import { Chalk } from "chalk";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KubeClient, KubeRequest } from "../../src/client-go/rest/client.js";
-import { createClient } from "../../src/client-go/rest/create-client.js";
+import type { KubeClient, KubeRequest } from "../../src/staging/client-go/rest/client.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { Secrets } from "../../src/trace/secrets.js";
 import { TerminalSink } from "../../src/trace/terminal.js";
 import { Trace } from "../../src/trace/trace.js";
 import { messageOf } from "../../src/util/errors.js";
 import { SystemRandom } from "../../src/util/random.js";
-import { Face } from "../controlplane/apiserver/support.js";
+import { Face } from "../cluster/apiserver/apiserver/support.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { formsFound, randomSecret } from "../support/secret-search.js";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer, type Server, type TLSSocket } from "node:tls";
 import { test } from "vitest";
-import { createApiServerCertificate, createAuthority } from "../../src/pki/authority.js";
+import { createApiServerCertificate, createAuthority } from "../../src/staging/pki/authority.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
 import { TlsSessions } from "../../src/util/tls-sessions.js";

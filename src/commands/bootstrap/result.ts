@@ -1,6 +1,6 @@
-import type { CommandResult } from "../../cli/context.js";
 import type { CertificateStore } from "../../kubelet/certificate/certificate-store.js";
 import type { JoinedNode } from "../../testbed/join.js";
+import type { CommandResult } from "../cli/context.js";
 
 /** The result of `kubelab bootstrap`. @param cluster its description */
 export function bootstrapResult(

@@ -1,4 +1,3 @@
-import type { CliContext } from "../../cli/context.js";
 import type { ClusterOptions } from "../../testbed/cluster.js";
 import type { NodeLine } from "../../testbed/cluster-nodes.js";
 import type { ClusterState } from "../../testbed/cluster-state.js";
@@ -7,6 +6,7 @@ import { alignedLines } from "../../trace/table.js";
 import { counted } from "../../util/counted.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import type { CliContext } from "../cli/context.js";
 
 /** Emits a note that is always shown. */
 export function note(context: CliContext, text: string): void {

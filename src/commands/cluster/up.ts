@@ -1,6 +1,4 @@
 import { rmSync } from "node:fs";
-import type { CliContext } from "../../cli/context.js";
-import { parseKubeVersion } from "../../release/facts.js";
 import { type ClusterOptions, runCluster } from "../../testbed/cluster.js";
 import { type ClusterState, clusterLog, makeClustersFolder, readClusterState } from "../../testbed/cluster-state.js";
 import { startDetached } from "../../testbed/detached-process.js";
@@ -10,6 +8,8 @@ import { type Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LAB_ERRORS, LabError } from "../../util/errors.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
+import type { CliContext } from "../cli/context.js";
 import { type DataOptions, dataConfig, dataFlags } from "../data-options.js";
 import { type ComparableOptions, note, printIfSame, printRunning } from "./running.js";
 import { type SimulationFlags, simulatedNodes, simulationFlags } from "./simulated.js";
@@ -81,8 +81,8 @@ async function showCluster(
   { kubeconfig }: ClusterState,
 ): Promise<void> {
   const [{ loadKubeconfig }, { createClient }, { ClusterTables }] = await Promise.all([
-    import("../../client-go/clientcmd/kubeconfig.js"),
-    import("../../client-go/rest/create-client.js"),
+    import("../../staging/client-go/clientcmd/kubeconfig.js"),
+    import("../../staging/client-go/rest/create-client.js"),
     import("../inspector/cluster-tables.js"),
   ]);
   const deps = { clock, random, trace: new Trace(clock) };

@@ -47,7 +47,7 @@ async function candidatesAt(before: readonly string[], current: string, edge: Pr
   }
   if (!COMMANDS.some((entry) => entry.name === name)) return [];
   const [{ CliSession }, { PROGRAM }, { buildProgram }] = await Promise.all([
-    import("../../cli/session.js"),
+    import("../cli/session.js"),
     import("../main.js"),
     import("../program.js"),
   ]);

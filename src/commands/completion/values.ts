@@ -9,7 +9,7 @@ const SOURCES: Readonly<Record<string, (env: Env) => Promise<Completion>>> = {
   "runtime --image": images,
   "--cluster": clusters,
   "--kube-version": releases,
-  "--lang": async () => wordsAlone((await import("../../i18n/language.js")).LANGUAGES),
+  "--lang": async () => wordsAlone((await import("../../util/i18n/language.js")).LANGUAGES),
 };
 
 /**
@@ -25,7 +25,7 @@ export async function valuesOf(command: string, place: string, kind: string, env
 }
 
 async function labs(): Promise<Candidate[]> {
-  const { openLibrary } = await import("../../labs/open-library.js");
+  const { openLibrary } = await import("../../lab/labs/open-library.js");
   return (await openLibrary()).summaries.map(({ id, title }) => ({ value: id, about: title.en }));
 }
 
@@ -37,7 +37,7 @@ async function topics(): Promise<Candidate[]> {
 }
 
 async function images(): Promise<Candidate[]> {
-  const { REGISTRY_IMAGES } = await import("../../runtime/images/registry.js");
+  const { REGISTRY_IMAGES } = await import("../../cluster/runtime/images/registry.js");
   const { shortName } = await import("../runtime/images.js");
   return REGISTRY_IMAGES.map(({ repositories, about }) => ({ value: shortName(repositories[0]), about }));
 }
@@ -48,7 +48,7 @@ async function clusters(env: Env): Promise<Candidate[]> {
 }
 
 async function releases(): Promise<Candidate[]> {
-  const { minorOf, NEWEST_RELEASE, OLDEST_RELEASE } = await import("../../release/facts.js");
+  const { minorOf, NEWEST_RELEASE, OLDEST_RELEASE } = await import("../../util/release/facts.js");
   const oldest = minorOf(OLDEST_RELEASE);
   return wordsAlone(Array.from({ length: minorOf(NEWEST_RELEASE) - oldest + 1 }, (_, i) => `1.${oldest + i}`));
 }

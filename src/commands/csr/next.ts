@@ -1,5 +1,5 @@
-import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
-import { KUBE_APISERVER_CLIENT_KUBELET } from "../../pki/signers.js";
+import type { CertificateSigningRequest } from "../../staging/apimachinery/api/certificates.js";
+import { KUBE_APISERVER_CLIENT_KUBELET } from "../../staging/pki/signers.js";
 import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
 import { shellWord } from "../../util/shell-word.js";

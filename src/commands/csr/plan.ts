@@ -1,12 +1,17 @@
 import { isIP } from "node:net";
-import type { RequestPlan } from "../../csr/create.js";
-import { parseSubject } from "../../csr/subject.js";
 import { checkNodeName, nodeSubject } from "../../kubelet/certificate/node-identity.js";
-import type { KeyType } from "../../pki/keys.js";
-import type { DistinguishedName } from "../../pki/name.js";
-import { NO_SANS } from "../../pki/sans.js";
-import { findSigner, KUBE_APISERVER_CLIENT, KUBE_APISERVER_CLIENT_KUBELET, SIGNERS } from "../../pki/signers.js";
-import { ALL_USAGES } from "../../pki/usages.js";
+import type { RequestPlan } from "../../staging/csr/create.js";
+import { parseSubject } from "../../staging/csr/subject.js";
+import type { KeyType } from "../../staging/pki/keys.js";
+import type { DistinguishedName } from "../../staging/pki/name.js";
+import { NO_SANS } from "../../staging/pki/sans.js";
+import {
+  findSigner,
+  KUBE_APISERVER_CLIENT,
+  KUBE_APISERVER_CLIENT_KUBELET,
+  SIGNERS,
+} from "../../staging/pki/signers.js";
+import { ALL_USAGES } from "../../staging/pki/usages.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 

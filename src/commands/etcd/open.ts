@@ -1,16 +1,16 @@
-import type { CliContext } from "../../cli/context.js";
-import { RESOURCES } from "../../controlplane/registry/table.js";
-import { EtcdClient } from "../../controlplane/storage/etcd/client.js";
-import { StorageCodec } from "../../controlplane/storage/etcd/codec.js";
-import type { EtcdConfig } from "../../controlplane/storage/etcd/config.js";
-import { openEndpoints } from "../../controlplane/storage/etcd/endpoints.js";
-import { EtcdError } from "../../controlplane/storage/etcd/errors.js";
-import { keySpace } from "../../controlplane/storage/etcd/kind-of-key.js";
-import { checkReachable } from "../../controlplane/storage/etcd/open.js";
+import { RESOURCES } from "../../cluster/apiserver/registry/table.js";
+import { EtcdClient } from "../../cluster/apiserver/storage/etcd/client.js";
+import { StorageCodec } from "../../cluster/apiserver/storage/etcd/codec.js";
+import type { EtcdConfig } from "../../cluster/apiserver/storage/etcd/config.js";
+import { openEndpoints } from "../../cluster/apiserver/storage/etcd/endpoints.js";
+import { EtcdError } from "../../cluster/apiserver/storage/etcd/errors.js";
+import { keySpace } from "../../cluster/apiserver/storage/etcd/kind-of-key.js";
+import { checkReachable } from "../../cluster/apiserver/storage/etcd/open.js";
 import { readClusterState, runningClusterNames } from "../../testbed/cluster-state.js";
 import { type EtcdOptions, etcdConfig } from "../../testbed/etcd-options.js";
 import { namedCluster } from "../../testbed/target.js";
 import { LabError } from "../../util/errors.js";
+import type { CliContext } from "../cli/context.js";
 
 /** How long a call may take. */
 export const TIMEOUT_MS = 10_000;

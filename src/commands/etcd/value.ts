@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { StorageCodec } from "../../controlplane/storage/etcd/codec.js";
-import { UndecodableError } from "../../controlplane/storage/etcd/errors.js";
-import type { KeyValue } from "../../controlplane/storage/etcd/messages.js";
+import type { StorageCodec } from "../../cluster/apiserver/storage/etcd/codec.js";
+import { UndecodableError } from "../../cluster/apiserver/storage/etcd/errors.js";
+import type { KeyValue } from "../../cluster/apiserver/storage/etcd/messages.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { Change } from "../../trace/events.js";
 import { redactBody } from "../../trace/redact-body.js";
 import { redactText } from "../../trace/redact-text.js";

@@ -1,13 +1,13 @@
-import { jsonDiff } from "../../apimachinery/patch/json-diff.js";
-import type { CliContext } from "../../cli/context.js";
-import { stay } from "../../cli/stay.js";
-import { EtcdError } from "../../controlplane/storage/etcd/errors.js";
-import { type Event, EventType } from "../../controlplane/storage/etcd/messages.js";
-import { prefixRange } from "../../controlplane/storage/etcd/ranges.js";
+import { EtcdError } from "../../cluster/apiserver/storage/etcd/errors.js";
+import { type Event, EventType } from "../../cluster/apiserver/storage/etcd/messages.js";
+import { prefixRange } from "../../cluster/apiserver/storage/etcd/ranges.js";
+import { jsonDiff } from "../../staging/apimachinery/patch/json-diff.js";
 import type { Change } from "../../trace/events.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import type { CliContext } from "../cli/context.js";
+import { stay } from "../cli/stay.js";
 import { explained, keyFrom, type OpenedEtcd, openEtcd, type WhichEtcd } from "./open.js";
 import { patchLines, type ShownKey, type ShownValue, shownKey, shownValue, valueText } from "./value.js";
 

@@ -1,4 +1,4 @@
-import type { V1ContainerStatus, V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1ContainerStatus, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { LabError } from "../../util/errors.js";
 
 /**

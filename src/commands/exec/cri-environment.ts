@@ -1,11 +1,11 @@
-import type { CliContext } from "../../cli/context.js";
-import { createCriClient } from "../../cri/remote/create-cri-client.js";
-import { parseKubeVersion } from "../../release/facts.js";
+import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
 import { RequestTrace } from "../../testbed/request-trace.js";
 import { startRuntimeServers } from "../../testbed/runtime-servers.js";
 import type { RunningContainerRef, SandboxPod } from "../../testbed/sandbox-pods.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
+import type { CliContext } from "../cli/context.js";
 import type { StreamEnvironment } from "./environment.js";
 
 export interface CriEnvironmentOptions {

@@ -1,6 +1,5 @@
-import type { CliContext } from "../../cli/context.js";
-import type { StreamClient } from "../../client-go/transport/fallback.js";
-import type { RunningRuntime } from "../../runtime/start.js";
+import type { RunningRuntime } from "../../cluster/runtime/start.js";
+import type { StreamClient } from "../../staging/client-go/transport/fallback.js";
 import type { ProgressReporter } from "../../testbed/context.js";
 import { RequestTrace } from "../../testbed/request-trace.js";
 import type { Readiness, SampleNode, SampleNodeSession } from "../../testbed/sample-node.js";
@@ -9,6 +8,7 @@ import type { Target, TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { Disposables } from "../../util/disposables.js";
+import type { CliContext } from "../cli/context.js";
 import type { PodName } from "./pod.js";
 
 /** A cluster with the requested pod, if the command can start it. */
@@ -68,7 +68,7 @@ export async function openStreamEnvironment(
  * other pod that a container could disturb. A process of its own would take a tenth of a second longer.
  */
 async function startPodRuntime({ random }: CliContext, trace: Trace, clock: Clock): Promise<RunningRuntime> {
-  const { startRuntime } = await import("../../runtime/start.js");
+  const { startRuntime } = await import("../../cluster/runtime/start.js");
   return startRuntime({ clock, trace, random, traceLevel: 2, pullMs: 0 });
 }
 

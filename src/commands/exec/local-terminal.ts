@@ -1,4 +1,4 @@
-import type { TerminalSize } from "../../streaming/remote-command/session.js";
+import type { TerminalSize } from "../../staging/streaming/remote-command/session.js";
 import type { ProcessStreams } from "../../testbed/context.js";
 import { onAbort } from "../../util/abort.js";
 

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { addTargetOptions, addTraceOptions } from "../../cli/options.js";
-import type { RemoteCommandProtocol } from "../../client-go/remotecommand/connect.js";
-import { factFor } from "../../release/facts.js";
+import type { RemoteCommandProtocol } from "../../staging/client-go/remotecommand/connect.js";
 import type { TargetOptions } from "../../testbed/target.js";
+import { factFor } from "../../util/release/facts.js";
+import { addTargetOptions, addTraceOptions } from "../cli/options.js";
 
 /** Flags of commands for a pod. */
 export interface PodOptions extends TargetOptions {

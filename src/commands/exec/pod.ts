@@ -1,13 +1,13 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { CliContext } from "../../cli/context.js";
-import { isSuccess, refusal } from "../../client-go/rest/answers.js";
-import { createClient } from "../../client-go/rest/create-client.js";
-import { identityInWords } from "../../client-go/rest/identity.js";
-import { objectPath, PODS } from "../../client-go/rest/paths.js";
-import type { StreamClient } from "../../client-go/transport/fallback.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { isSuccess, refusal } from "../../staging/client-go/rest/answers.js";
+import { createClient } from "../../staging/client-go/rest/create-client.js";
+import { identityInWords } from "../../staging/client-go/rest/identity.js";
+import { objectPath, PODS } from "../../staging/client-go/rest/paths.js";
+import type { StreamClient } from "../../staging/client-go/transport/fallback.js";
 import type { StepFact } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import type { CliContext } from "../cli/context.js";
 
 const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 

@@ -1,12 +1,12 @@
-import { type RemoteEnd, remoteEnd } from "../../client-go/remotecommand/errorstream.js";
+import { type RemoteEnd, remoteEnd } from "../../staging/client-go/remotecommand/errorstream.js";
 import {
   openRemoteCommand,
   type RemoteCommandRequest,
   streamRemoteCommand,
-} from "../../client-go/remotecommand/executor.js";
-import { OutputClosed } from "../../client-go/transport/copy.js";
-import type { StreamClient } from "../../client-go/transport/fallback.js";
-import { StreamError } from "../../streaming/bytes.js";
+} from "../../staging/client-go/remotecommand/executor.js";
+import { OutputClosed } from "../../staging/client-go/transport/copy.js";
+import type { StreamClient } from "../../staging/client-go/transport/fallback.js";
+import { StreamError } from "../../staging/streaming/bytes.js";
 import type { ProcessStreams } from "../../testbed/context.js";
 import { LabError } from "../../util/errors.js";
 import { LocalTerminal } from "./local-terminal.js";

@@ -1,9 +1,9 @@
-import type { CliContext } from "../../cli/context.js";
-import { hasRawMode } from "../../cli/terminal-keys.js";
-import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
+import type { RemoteCommandOptions } from "../../staging/streaming/remote-command/session.js";
 import type { TargetOptions } from "../../testbed/target.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
+import type { CliContext } from "../cli/context.js";
+import { hasRawMode } from "../cli/terminal-keys.js";
 import { openStreamEnvironment, type StreamEnvironment } from "./environment.js";
 import type { RemoteOptions } from "./options.js";
 import { type PodName, parsePodName } from "./pod.js";

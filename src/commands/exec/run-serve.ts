@@ -1,18 +1,18 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CliContext } from "../../cli/context.js";
-import { stay } from "../../cli/stay.js";
-import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
-import type { RestConfig } from "../../client-go/rest/client.js";
-import { createCriClient } from "../../cri/remote/create-cri-client.js";
-import { parseKubeVersion } from "../../release/facts.js";
+import { kubeconfigText } from "../../staging/client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../../staging/client-go/rest/client.js";
+import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
 import { type RuntimeServers, startRuntimeServers } from "../../testbed/runtime-servers.js";
 import { SAMPLE_PODS } from "../../testbed/sample-pods.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/concurrency.js";
 import { makeFolder, writeFileAtomic } from "../../util/files.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
 import { makeTemporaryFolder } from "../../util/temporary-folder.js";
+import type { CliContext } from "../cli/context.js";
+import { stay } from "../cli/stay.js";
 
 export interface ServeOptions {
   readonly apiserverPort: number;
@@ -46,7 +46,7 @@ export async function runServe(context: CliContext, options: ServeOptions): Prom
 
 /** Starts the embedded runtime with the sample pods, without an API server or a kubelet. */
 async function startSampleRuntime(context: CliContext, clock: Clock, trace: Trace) {
-  const { hostRuntime } = await import("../../runtime/host/host.js");
+  const { hostRuntime } = await import("../../cluster/runtime/host/host.js");
   const { random } = context;
   const logs = await makeTemporaryFolder("serve-logs");
   const runtime = await hostRuntime({ clock, trace, traceLevel: 2 });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { CliContext } from "../../cli/context.js";
-import { addOutputOptions, parsePort } from "../../cli/options.js";
+import type { CliContext } from "../cli/context.js";
+import { addOutputOptions, parsePort } from "../cli/options.js";
 import { addExamples } from "../examples.js";
 import type { ServeOptions } from "./run-serve.js";
 

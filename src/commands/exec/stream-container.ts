@@ -1,7 +1,7 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { CliContext } from "../../cli/context.js";
-import { backendProblem } from "../../client-go/transport/fallback.js";
-import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { backendProblem } from "../../staging/client-go/transport/fallback.js";
+import type { RemoteCommandOptions } from "../../staging/streaming/remote-command/session.js";
+import type { CliContext } from "../cli/context.js";
 import { explainContainer } from "./container-hint.js";
 import type { StreamEnvironment } from "./environment.js";
 import { protocolsOf, type RemoteOptions } from "./options.js";

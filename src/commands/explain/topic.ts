@@ -1,4 +1,4 @@
-import type { FactName } from "../../release/facts.js";
+import type { FactName } from "../../util/release/facts.js";
 
 /** What `kubelab explain` knows about a reason, a condition, a message or a word. */
 export interface Topic {

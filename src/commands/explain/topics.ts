@@ -1,4 +1,4 @@
-import type { Language } from "../../i18n/language.js";
+import type { Language } from "../../util/i18n/language.js";
 import type { Topic } from "./topic.js";
 import { API } from "./topics/api.js";
 import { CLUSTER_WORDS } from "./topics/cluster-words.js";

@@ -1,9 +1,9 @@
-import { type NodeObject, taintText } from "../../apimachinery/api/node.js";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { Informer } from "../../client-go/cache/informer.js";
-import type { ReflectDeps } from "../../client-go/cache/reflect.js";
-import { collectionPath, NODE_LEASES, NODES, PODS } from "../../client-go/rest/paths.js";
 import type { LeaseObject } from "../../kubelet/nodelease/controller.js";
+import { type NodeObject, taintText } from "../../staging/apimachinery/api/node.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { Informer } from "../../staging/client-go/cache/informer.js";
+import type { ReflectDeps } from "../../staging/client-go/cache/reflect.js";
+import { collectionPath, NODE_LEASES, NODES, PODS } from "../../staging/client-go/rest/paths.js";
 import { nodeStatusText } from "../../testbed/cluster-nodes.js";
 import { compareText } from "../../util/compare-text.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";

@@ -1,10 +1,10 @@
-import { readKeys } from "../../cli/terminal-keys.js";
 import type { ProcessStreams, ProgressReporter } from "../../testbed/context.js";
 import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
-import type { LiveKey } from "../../ui/live-protocol.js";
+import type { LiveKey } from "../../trace/ui/live-protocol.js";
 import { LabError } from "../../util/errors.js";
 import { Mutex } from "../../util/mutex.js";
+import { readKeys } from "../cli/terminal-keys.js";
 import { type StatusTable, statusLines } from "./status-table.js";
 
 /** One key of an inspector, and its action. */

@@ -1,7 +1,7 @@
+import type { RemoteControl } from "../../cluster/runtime/control/control.js";
 import type { Kubelet } from "../../kubelet/kubelet.js";
 import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
 import type { PodWork } from "../../kubelet/podworkers/update.js";
-import type { RemoteControl } from "../../runtime/control/control.js";
 import { labTargets } from "../../testbed/runtime/lab-targets.js";
 import { leaseTable } from "./lease-table.js";
 import { plegRecords } from "./pleg-records.js";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { addKubeletOptions, addOutputOptions, addTargetOptions, addUiOption } from "../../cli/options.js";
 import type { TargetOptions } from "../../testbed/target.js";
+import { addKubeletOptions, addOutputOptions, addTargetOptions, addUiOption } from "../cli/options.js";
 import { parseHttpAddress } from "./http-address.js";
 import type { HttpAddress } from "./page-server.js";
 

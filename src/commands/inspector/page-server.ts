@@ -1,7 +1,7 @@
 import type { Trace } from "../../trace/trace.js";
-import { FactHistory } from "../../ui/fact-history.js";
-import type { LiveEndpoints } from "../../ui/live-exchange.js";
-import { LiveServer, type LiveWindow } from "../../ui/live-server.js";
+import { FactHistory } from "../../trace/ui/fact-history.js";
+import type { LiveEndpoints } from "../../trace/ui/live-exchange.js";
+import { LiveServer, type LiveWindow } from "../../trace/ui/live-server.js";
 import { SystemClock } from "../../util/clock.js";
 
 export interface HttpAddress {

@@ -2,7 +2,7 @@ import type { Actor } from "../../trace/events.js";
 import { tableLines } from "../../trace/table.js";
 import { printable } from "../../trace/text.js";
 import type { Level, Trace } from "../../trace/trace.js";
-import type { StateTable } from "../../ui/live-protocol.js";
+import type { StateTable } from "../../trace/ui/live-protocol.js";
 
 /** What an inspector shows all the time above its keys and on its live page, and a key shows whole. */
 export type StatusTable = StateTable;

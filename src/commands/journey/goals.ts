@@ -1,7 +1,7 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { KubeRequest } from "../../client-go/rest/client.js";
-import { collectionPath, DEPLOYMENTS, PODS } from "../../client-go/rest/paths.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { KubeRequest } from "../../staging/client-go/rest/client.js";
+import { collectionPath, DEPLOYMENTS, PODS } from "../../staging/client-go/rest/paths.js";
 import type { JourneyManifest } from "./manifest.js";
 
 /** What to watch, and when to stop. */

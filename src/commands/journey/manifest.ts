@@ -1,4 +1,4 @@
-import { parseYamlDocuments } from "../../apimachinery/yaml.js";
+import { parseYamlDocuments } from "../../staging/apimachinery/yaml.js";
 import type { ProcessContext } from "../../testbed/context.js";
 import { SAMPLE_PODS } from "../../testbed/sample-pods.js";
 import { LabError, messageOf } from "../../util/errors.js";

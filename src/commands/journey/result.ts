@@ -1,8 +1,8 @@
-import type { CommandResult } from "../../cli/context.js";
-import type { Say } from "../../i18n/sentences.js";
 import type { Target } from "../../testbed/target.js";
 import { asItIs } from "../../trace/terminal.js";
 import { counted } from "../../util/counted.js";
+import type { Say } from "../../util/i18n/sentences.js";
+import type { CommandResult } from "../cli/context.js";
 import { type NumberedStep, numberedLines } from "../numbered-steps.js";
 import type { JourneyManifest } from "./manifest.js";
 import type { JourneyStep } from "./steps.js";

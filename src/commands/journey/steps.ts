@@ -1,8 +1,8 @@
-import type { Say } from "../../i18n/sentences.js";
 import type { Actor, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph.js";
 import { factText, plainText } from "../../trace/terminal.js";
 import { defined } from "../../util/defined.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { CHANNEL, upstreamOf, whyOf } from "./explain.js";
 
 /** One step of an object's life. */

@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { fileErrorMessage } from "../../i18n/file-error.js";
-import { formatMessage, LocalizedError } from "../../i18n/message-error.js";
-import type { Compiled, LabProblem } from "../../labs/compile.js";
+import type { Compiled, LabProblem } from "../../lab/labs/compile.js";
 import { defined } from "../../util/defined.js";
+import { fileErrorMessage } from "../../util/i18n/file-error.js";
+import { formatMessage, LocalizedError } from "../../util/i18n/message-error.js";
 import { pathFrom } from "../../util/paths.js";
 import type { LearnContext } from "./context.js";
 
@@ -56,7 +56,7 @@ export function printProblems(
 
 /** The labs of a folder of labs, or the one of its folder. @throws LabError BAD_FILE */
 export async function compiledFrom({ context, say }: LearnContext, folder: string): Promise<readonly Compiled[]> {
-  const { compileLab, compileLabs, isLab } = await import("../../labs/compile.js");
+  const { compileLab, compileLabs, isLab } = await import("../../lab/labs/compile.js");
   const path = pathFrom(context.cwd, folder);
   const options = { say, commands: context.program.commandNames };
   let compiled: readonly Compiled[];

@@ -1,19 +1,19 @@
-import { chalkFor, hasUnicode } from "../../cli/colour.js";
-import type { CliContext, EdgeWords } from "../../cli/context.js";
-import { columnsOf } from "../../cli/width.js";
-import { type Say, sayIn } from "../../i18n/catalogue.js";
-import { LANGUAGES, type Language, languageOf } from "../../i18n/language.js";
-import { LocalizedError } from "../../i18n/message-error.js";
-import { sentencesIn } from "../../i18n/sentences.js";
-import type { LabContext } from "../../labs/context.js";
-import { findLab, type LabLibrary, type LabSummary } from "../../labs/library.js";
-import { openLibrary } from "../../labs/open-library.js";
-import { ProgressStore } from "../../labs/progress-store.js";
+import type { LabContext } from "../../lab/labs/context.js";
+import { findLab, type LabLibrary, type LabSummary } from "../../lab/labs/library.js";
+import { openLibrary } from "../../lab/labs/open-library.js";
+import { ProgressStore } from "../../lab/labs/progress-store.js";
 import type { ProcessStreams } from "../../testbed/context.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { SystemClock } from "../../util/clock.js";
+import { type Say, sayIn } from "../../util/i18n/catalogue.js";
+import { LANGUAGES, type Language, languageOf } from "../../util/i18n/language.js";
+import { LocalizedError } from "../../util/i18n/message-error.js";
+import { sentencesIn } from "../../util/i18n/sentences.js";
 import { nearest } from "../../util/nearest.js";
 import { wrap } from "../../util/text-width.js";
+import { chalkFor, hasUnicode } from "../cli/colour.js";
+import type { CliContext, EdgeWords } from "../cli/context.js";
+import { columnsOf } from "../cli/width.js";
 import { LabRenderer } from "./render.js";
 
 export interface LearnOptions {
@@ -88,7 +88,7 @@ function environmentIn(
 /** Loaded when a learner asks for a page. */
 async function writePage(path: string, facts: readonly TraceEvent[], language: Language): Promise<void> {
   const [{ formatOf }, { TraceGraph }, sentences] = await Promise.all([
-    import("../../cli/trace-file.js"),
+    import("../cli/trace-file.js"),
     import("../../trace/graph.js"),
     sentencesIn(language),
   ]);

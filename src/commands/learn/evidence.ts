@@ -1,9 +1,9 @@
 import type { ChalkInstance } from "chalk";
-import type { Say } from "../../i18n/catalogue.js";
-import type { LabMessage } from "../../labs/message.js";
+import type { LabMessage } from "../../lab/labs/message.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { factText } from "../../trace/terminal.js";
 import { printable } from "../../trace/text.js";
+import type { Say } from "../../util/i18n/catalogue.js";
 import { wrap } from "../../util/text-width.js";
 
 /** Of the column of times. */

@@ -1,5 +1,5 @@
-import type { LabSummary } from "../../labs/library.js";
-import { betterExam, type ExamResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
+import type { LabSummary } from "../../lab/labs/library.js";
+import { betterExam, type ExamResult, mostPointsOf, pointsOf, resultOf } from "../../lab/labs/result.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { LearnContext } from "./context.js";

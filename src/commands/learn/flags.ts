@@ -1,6 +1,6 @@
-import type { Language } from "../../i18n/language.js";
-import type { RealTarget } from "../../labs/own/cluster.js";
+import type { RealTarget } from "../../lab/labs/own/cluster.js";
 import { defined } from "../../util/defined.js";
+import type { Language } from "../../util/i18n/language.js";
 
 /** All flags of `kubelab learn` and its subcommands. */
 export interface LearnFlags {

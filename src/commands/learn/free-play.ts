@@ -1,4 +1,4 @@
-import type { MessageKey } from "../../i18n/catalogue.js";
+import type { MessageKey } from "../../util/i18n/catalogue.js";
 import type { LearnContext } from "./context.js";
 
 /** Commands that open a window into a running kubelet, each with its own cluster; all but the last have keys to play with. */

@@ -1,5 +1,5 @@
 import { Argument, type Command, Help, Option } from "commander";
-import type { MessageKey, Say } from "../../i18n/catalogue.js";
+import type { MessageKey, Say } from "../../util/i18n/catalogue.js";
 import { exampleLines } from "../examples.js";
 import { usageInWords } from "./usage-words.js";
 

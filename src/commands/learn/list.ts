@@ -1,8 +1,8 @@
-import type { Say } from "../../i18n/catalogue.js";
-import type { Language } from "../../i18n/language.js";
-import type { LabSummary } from "../../labs/library.js";
-import { type Progress, progressIn } from "../../labs/progress.js";
+import type { LabSummary } from "../../lab/labs/library.js";
+import { type Progress, progressIn } from "../../lab/labs/progress.js";
 import { alignedLines } from "../../trace/table.js";
+import type { Say } from "../../util/i18n/catalogue.js";
+import type { Language } from "../../util/i18n/language.js";
 
 export type LabState = "not-begun" | "begun" | "done";
 

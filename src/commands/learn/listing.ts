@@ -1,7 +1,7 @@
-import { columnsOf } from "../../cli/width.js";
-import type { LabSummary } from "../../labs/library.js";
-import type { Progress } from "../../labs/progress.js";
+import type { LabSummary } from "../../lab/labs/library.js";
+import type { Progress } from "../../lab/labs/progress.js";
 import { fitted, wrap } from "../../util/text-width.js";
+import { columnsOf } from "../cli/width.js";
 import type { LearnContext } from "./context.js";
 import { labTable } from "./list.js";
 import { jsonReport, junitReport, wordReport } from "./report.js";

@@ -1,7 +1,7 @@
-import type { Say } from "../../i18n/catalogue.js";
-import type { OpenSession } from "../../labs/open-session.js";
-import type { LabSession } from "../../labs/session.js";
+import type { OpenSession } from "../../lab/labs/open-session.js";
+import type { LabSession } from "../../lab/labs/session.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
+import type { Say } from "../../util/i18n/catalogue.js";
 import { ClusterTables } from "../inspector/cluster-tables.js";
 import type { StatusTable } from "../inspector/status-table.js";
 import type { LearnContext } from "./context.js";

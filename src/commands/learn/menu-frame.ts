@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import type { Say } from "../../i18n/catalogue.js";
+import type { Say } from "../../util/i18n/catalogue.js";
 import { fitted, textWidth, wrap } from "../../util/text-width.js";
 import type { LabState } from "./list.js";
 

@@ -1,6 +1,6 @@
-import type { LabSummary } from "../../labs/library.js";
-import { isOnPath } from "../../labs/programs.js";
-import type { Progress } from "../../labs/progress.js";
+import type { LabSummary } from "../../lab/labs/library.js";
+import { isOnPath } from "../../lab/labs/programs.js";
+import type { Progress } from "../../lab/labs/progress.js";
 import type { LearnContext } from "./context.js";
 import { openWindow, WINDOWS } from "./free-play.js";
 import type { InteractiveOptions } from "./interactive.js";

@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fileErrorMessage } from "../../i18n/file-error.js";
-import { formatMessage, LocalizedError } from "../../i18n/message-error.js";
+import { fileErrorMessage } from "../../util/i18n/file-error.js";
+import { formatMessage, LocalizedError } from "../../util/i18n/message-error.js";
 import { pathFrom } from "../../util/paths.js";
 import type { LearnContext } from "./context.js";
 

@@ -1,14 +1,14 @@
-import { LocalizedError } from "../../i18n/message-error.js";
-import { askHost, type LabAnswer } from "../../labs/detached/client.js";
-import type { LabOperation } from "../../labs/detached/host.js";
-import { endDetached, requireDetached, startDetachedLab } from "../../labs/detached/process.js";
-import { detachedLab, type HostState } from "../../labs/detached/state.js";
-import type { RealTarget } from "../../labs/own/cluster.js";
-import { leftElsewhere } from "../../labs/own/record.js";
-import { EMPTY_PROGRESS } from "../../labs/progress.js";
-import { type RunningLab, runningLabs } from "../../labs/running.js";
-import { parseFactor } from "../../labs/speed.js";
+import { askHost, type LabAnswer } from "../../lab/labs/detached/client.js";
+import type { LabOperation } from "../../lab/labs/detached/host.js";
+import { endDetached, requireDetached, startDetachedLab } from "../../lab/labs/detached/process.js";
+import { detachedLab, type HostState } from "../../lab/labs/detached/state.js";
+import type { RealTarget } from "../../lab/labs/own/cluster.js";
+import { leftElsewhere } from "../../lab/labs/own/record.js";
+import { EMPTY_PROGRESS } from "../../lab/labs/progress.js";
+import { type RunningLab, runningLabs } from "../../lab/labs/running.js";
+import { parseFactor } from "../../lab/labs/speed.js";
 import { defined } from "../../util/defined.js";
+import { LocalizedError } from "../../util/i18n/message-error.js";
 import { type LearnContext, labNamed } from "./context.js";
 import { begunOwnLab, findLabOrFolder } from "./own-lab.js";
 import { playableNext, showResult } from "./play.js";
@@ -194,7 +194,7 @@ export async function reset(
 ): Promise<void> {
   if (target !== undefined) {
     const lab = word === "" ? undefined : labNamed(env, word);
-    return (await import("../../labs/own/orphaned-objects.js")).removeOrphanedObjects(env, target, lab);
+    return (await import("../../lab/labs/own/orphaned-objects.js")).removeOrphanedObjects(env, target, lab);
   }
   if (word === "") await confirmResetAll(env, yes);
   const id = word === "" ? undefined : (begunOwnLab(env, await env.store.load(), word) ?? labNamed(env, word).id);

@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
-import { LocalizedError } from "../../i18n/message-error.js";
-import { type LabSummary, summaryOf } from "../../labs/library.js";
-import type { Progress } from "../../labs/progress.js";
+import { type LabSummary, summaryOf } from "../../lab/labs/library.js";
+import type { Progress } from "../../lab/labs/progress.js";
 import { LabError } from "../../util/errors.js";
+import { LocalizedError } from "../../util/i18n/message-error.js";
 import { pathFrom } from "../../util/paths.js";
 import { type LearnContext, labNamed } from "./context.js";
 

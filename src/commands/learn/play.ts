@@ -1,7 +1,7 @@
-import type { LabSummary } from "../../labs/library.js";
-import { hasPrograms } from "../../labs/programs.js";
-import type { Progress } from "../../labs/progress.js";
-import { resultOf } from "../../labs/result.js";
+import type { LabSummary } from "../../lab/labs/library.js";
+import { hasPrograms } from "../../lab/labs/programs.js";
+import type { Progress } from "../../lab/labs/progress.js";
+import { resultOf } from "../../lab/labs/result.js";
 import type { LearnContext } from "./context.js";
 import type { InteractiveOptions } from "./interactive.js";
 import { nextLab } from "./list.js";

@@ -1,4 +1,4 @@
-import { LocalizedError } from "../../i18n/message-error.js";
+import { LocalizedError } from "../../util/i18n/message-error.js";
 import { textWidth, wrap } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";
 

@@ -1,10 +1,10 @@
 import type { ChalkInstance } from "chalk";
-import { continuedLine } from "../../cli/continued-line.js";
-import type { MessageKey, Say } from "../../i18n/catalogue.js";
-import type { LabMessage } from "../../labs/message.js";
+import type { LabMessage } from "../../lab/labs/message.js";
 import { tableLines } from "../../trace/table.js";
 import { printable } from "../../trace/text.js";
+import type { MessageKey, Say } from "../../util/i18n/catalogue.js";
 import { textWidth, wrap } from "../../util/text-width.js";
+import { continuedLine } from "../cli/continued-line.js";
 import { evidenceLines } from "./evidence.js";
 import { renderCode, renderMarkdown } from "./markdown.js";
 

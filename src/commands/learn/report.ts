@@ -1,8 +1,8 @@
-import type { Say } from "../../i18n/catalogue.js";
-import type { LabSummary } from "../../labs/library.js";
-import { type Progress, progressIn } from "../../labs/progress.js";
-import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../labs/result.js";
+import type { LabSummary } from "../../lab/labs/library.js";
+import { type Progress, progressIn } from "../../lab/labs/progress.js";
+import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../lab/labs/result.js";
 import { alignedLines, tableLines } from "../../trace/table.js";
+import type { Say } from "../../util/i18n/catalogue.js";
 import { textWidth, wrap } from "../../util/text-width.js";
 import { examInWords } from "./exam.js";
 import { standingIn, standingInWords } from "./list.js";

@@ -1,4 +1,4 @@
-import type { LabMessage } from "../../labs/message.js";
+import type { LabMessage } from "../../lab/labs/message.js";
 import type { LearnContext } from "./context.js";
 import type { LabRenderer } from "./render.js";
 import { WaitingLine, type WaitKeys } from "./waiting.js";

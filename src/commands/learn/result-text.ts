@@ -1,7 +1,7 @@
-import type { Say } from "../../i18n/catalogue.js";
-import type { LabSummary } from "../../labs/library.js";
-import { HINT_PRICE, type LabResult, mostPointsOf, pointsOf } from "../../labs/result.js";
+import type { LabSummary } from "../../lab/labs/library.js";
+import { HINT_PRICE, type LabResult, mostPointsOf, pointsOf } from "../../lab/labs/result.js";
 import { alignedLines } from "../../trace/table.js";
+import type { Say } from "../../util/i18n/catalogue.js";
 
 /** `46 of 50 points` */
 export function pointsInWords(lab: LabSummary, result: LabResult, say: Say): string {

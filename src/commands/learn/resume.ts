@@ -1,5 +1,5 @@
-import type { LabSummary } from "../../labs/library.js";
-import type { LabProgress } from "../../labs/progress.js";
+import type { LabSummary } from "../../lab/labs/library.js";
+import type { LabProgress } from "../../lab/labs/progress.js";
 import type { LearnContext } from "./context.js";
 import { minutesLeft } from "./list.js";
 

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter } from "node:path";
-import { LocalizedError } from "../../i18n/message-error.js";
-import { type RunningLab, runningLabs } from "../../labs/running.js";
+import { type RunningLab, runningLabs } from "../../lab/labs/running.js";
 import { ChildAbort } from "../../util/abort.js";
 import { isAbortError } from "../../util/errors.js";
+import { LocalizedError } from "../../util/i18n/message-error.js";
 import type { LearnContext } from "./context.js";
 import { LAB_OF_SHELL, labOfShell, labRunning, nameTaken } from "./taken-lab.js";
 

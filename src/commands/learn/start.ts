@@ -1,9 +1,9 @@
-import { LocalizedError } from "../../i18n/message-error.js";
-import type { Lab } from "../../labs/lab.js";
-import { hasPrograms } from "../../labs/programs.js";
-import { makeLearnFolder } from "../../labs/progress-store.js";
-import { parseKubeVersion } from "../../release/facts.js";
+import type { Lab } from "../../lab/labs/lab.js";
+import { hasPrograms } from "../../lab/labs/programs.js";
+import { makeLearnFolder } from "../../lab/labs/progress-store.js";
 import { defined } from "../../util/defined.js";
+import { LocalizedError } from "../../util/i18n/message-error.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
 import { type LearnContext, labNamed } from "./context.js";
 import { embeddedOnly, type LearnFlags, realTarget } from "./flags.js";
 import { standingIn } from "./list.js";
@@ -47,7 +47,7 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
     throw needsTerminal(env, onReal.lab, onReal.target, canAsk(env));
   }
   if (flags.detach === true || !canAsk(env)) {
-    const { startDetachedLab } = await import("../../labs/detached/process.js");
+    const { startDetachedLab } = await import("../../lab/labs/detached/process.js");
     const { status } = await import("./operations.js");
     // A state folder that cannot be made is reported before a file in it that cannot be read.
     await makeLearnFolder(env.context.env);
@@ -67,7 +67,7 @@ async function mayBeReal({ library, say, language }: LearnContext, id: string): 
   const lab = await library.load(id);
   if (lab === undefined) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
   if (lab.definition.cluster === "any") return lab;
-  throw (await import("../../labs/own/environment.js")).embeddedOnly(lab.definition, language, say);
+  throw (await import("../../lab/labs/own/environment.js")).embeddedOnly(lab.definition, language, say);
 }
 
 /**

@@ -1,8 +1,8 @@
-import { LocalizedError } from "../../i18n/message-error.js";
-import type { HostState } from "../../labs/detached/state.js";
-import { detachedLab } from "../../labs/detached/state.js";
-import { findLab } from "../../labs/library.js";
-import { type RunningLab, runningLabs } from "../../labs/running.js";
+import type { HostState } from "../../lab/labs/detached/state.js";
+import { detachedLab } from "../../lab/labs/detached/state.js";
+import { findLab } from "../../lab/labs/library.js";
+import { type RunningLab, runningLabs } from "../../lab/labs/running.js";
+import { LocalizedError } from "../../util/i18n/message-error.js";
 import type { LearnContext } from "./context.js";
 
 /** The environment variable by which a command in the shell of a lab knows that lab. */

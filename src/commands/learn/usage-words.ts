@@ -1,4 +1,4 @@
-import type { MessageKey, Say } from "../../i18n/catalogue.js";
+import type { MessageKey, Say } from "../../util/i18n/catalogue.js";
 
 /** What commander says of a command line that it cannot take, and the catalogue's sentence with the parts of it. */
 const SENTENCES: readonly (readonly [pattern: RegExp, key: MessageKey, names: readonly string[]])[] = [

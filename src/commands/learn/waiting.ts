@@ -1,4 +1,4 @@
-import type { LabMessage } from "../../labs/message.js";
+import type { LabMessage } from "../../lab/labs/message.js";
 import type { Progress } from "../../testbed/context.js";
 import { fitted, textWidth, wrap } from "../../util/text-width.js";
 import type { LearnContext } from "./context.js";

@@ -1,5 +1,5 @@
-import type { CommandResult } from "../../cli/context.js";
 import type { OutageResult } from "../../testbed/node-outage.js";
+import type { CommandResult } from "../cli/context.js";
 
 /** The result of `kubelab lease --stop-after` or `--revive`. */
 export function leaseResult(node: string, result: OutageResult): CommandResult {

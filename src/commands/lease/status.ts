@@ -1,6 +1,4 @@
-import { nodeCondition, taintText } from "../../apimachinery/api/node.js";
-import { durationText } from "../../release/fact-table.js";
-import { factFor } from "../../release/facts.js";
+import { nodeCondition, taintText } from "../../staging/apimachinery/api/node.js";
 import type { NodeContext, ProgressText } from "../../testbed/context.js";
 import type { PreparedNode } from "../../testbed/join.js";
 import {
@@ -11,6 +9,8 @@ import {
   tolerationSeconds,
 } from "../../testbed/node-observer.js";
 import type { Clock } from "../../util/clock.js";
+import { durationText } from "../../util/release/fact-table.js";
+import { factFor } from "../../util/release/facts.js";
 import { withStatus } from "../inspector/key-table.js";
 import type { StatusTable } from "../inspector/status-table.js";
 

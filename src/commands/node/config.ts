@@ -1,9 +1,9 @@
-import type { CommandResult } from "../../cli/context.js";
 import { type KubeletConfiguration, setDefaults } from "../../kubelet/apis/config/defaults.js";
 import { withoutEffect } from "../../kubelet/apis/config/effects.js";
 import { CONFIG_API_VERSION, CONFIG_KIND, type ConfigFile, loadConfigFile } from "../../kubelet/apis/config/load.js";
 import { isRecord } from "../../util/records.js";
 import { stringify } from "../../util/yaml.js";
+import type { CommandResult } from "../cli/context.js";
 import { checkConfiguration, checkThresholds } from "./configuration.js";
 
 /** A field whose value is not the release's default. `authentication.webhook.cacheTTL` */

@@ -1,4 +1,3 @@
-import type { CliContext } from "../../cli/context.js";
 import { type KubeletConfiguration, setDefaults } from "../../kubelet/apis/config/defaults.js";
 import type { ConfigField, KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
 import type { ConfigFile } from "../../kubelet/apis/config/load.js";
@@ -8,6 +7,7 @@ import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/paths.js";
+import type { CliContext } from "../cli/context.js";
 import { evictionFields } from "./eviction-flags.js";
 import type { NodeCommandOptions } from "./options.js";
 

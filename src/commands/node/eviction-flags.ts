@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseGoDuration } from "../../apimachinery/time.js";
 import type { KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
 import { DEFAULT_GC_POLICY, type GcPolicy } from "../../kubelet/kuberuntime/generic-runtime.js";
+import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { defined } from "../../util/defined.js";
 import { LabError, messageOf } from "../../util/errors.js";
 

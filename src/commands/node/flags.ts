@@ -1,15 +1,15 @@
 import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
-import { isLabelValue, isQualifiedName } from "../../apimachinery/api/names.js";
-import type { Taint } from "../../apimachinery/api/node.js";
+import { isLabelValue, isQualifiedName } from "../../staging/apimachinery/api/names.js";
+import type { Taint } from "../../staging/apimachinery/api/node.js";
 import {
   isReservedForOthers,
   KUBELET_LABEL_NAMESPACES,
   KUBELET_LABELS,
-} from "../../apimachinery/corev1/kubelet-labels.js";
-import { TAINT_EFFECTS, taintProblem } from "../../apimachinery/corev1/taints.js";
-import { nanoValue } from "../../apimachinery/quantity.js";
-import { parseGoDuration } from "../../apimachinery/time.js";
+} from "../../staging/apimachinery/corev1/kubelet-labels.js";
+import { TAINT_EFFECTS, taintProblem } from "../../staging/apimachinery/corev1/taints.js";
+import { nanoValue } from "../../staging/apimachinery/quantity.js";
+import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
 

@@ -1,9 +1,9 @@
-import type { CliContext } from "../../cli/context.js";
 import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
 import { shutdownPeriods } from "../../kubelet/nodeshutdown/groups.js";
 import type { NodeContext } from "../../testbed/context.js";
 import type { RunningNode } from "../../testbed/node.js";
 import { onAbort } from "../../util/abort.js";
+import type { CliContext } from "../cli/context.js";
 
 /**
  * How long a node lives after Ctrl-C or SIGTERM: with a shutdownGracePeriod until its pods have ended, otherwise no longer. A signal

@@ -1,13 +1,13 @@
-import type { Taint } from "../../apimachinery/api/node.js";
-import { targetOptions } from "../../cli/options.js";
 import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
 import { podCapacity } from "../../kubelet/nodestatus/resources.js";
-import { parseKubeVersion } from "../../release/facts.js";
+import type { HandlerOptions } from "../../lab/virtual/open-handler.js";
+import type { Taint } from "../../staging/apimachinery/api/node.js";
 import { JOIN_TIMEOUT_MS, type JoinOptions } from "../../testbed/join-plan.js";
 import type { TargetOptions } from "../../testbed/target.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import type { HandlerOptions } from "../../virtual/open-handler.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
+import { targetOptions } from "../cli/options.js";
 import type { EvictionFlags } from "./eviction-flags.js";
 
 /** The flags of `kubelab node`. */

@@ -1,8 +1,8 @@
 import type { Pleg } from "../../testbed/pleg/pleg.js";
 import type { LabRuntime } from "../../testbed/runtime/lab-runtime.js";
 import type { Trace } from "../../trace/trace.js";
-import type { LiveAnswer } from "../../ui/live-exchange.js";
-import type { LiveServer, LiveWindow } from "../../ui/live-server.js";
+import type { LiveAnswer } from "../../trace/ui/live-exchange.js";
+import type { LiveServer, LiveWindow } from "../../trace/ui/live-server.js";
 import { LabError } from "../../util/errors.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";
 import { pageState } from "./state.js";

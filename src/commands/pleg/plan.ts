@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
-import { parseDuration } from "../../cli/options.js";
 import { LabError } from "../../util/errors.js";
+import { parseDuration } from "../cli/options.js";
 import type { HttpAddress } from "../inspector/page-server.js";
 
 export interface PlegCommandOptions {

@@ -1,7 +1,7 @@
-import type { CommandResult } from "../../cli/context.js";
-import type { CriClient } from "../../cri/remote/create-cri-client.js";
+import type { CriClient } from "../../staging/cri/remote/create-cri-client.js";
 import type { Pleg } from "../../testbed/pleg/pleg.js";
 import { counted } from "../../util/counted.js";
+import type { CommandResult } from "../cli/context.js";
 
 const LABEL_WIDTH = 11;
 

@@ -1,6 +1,6 @@
 import type { Pleg } from "../../testbed/pleg/pleg.js";
 import type { LabRuntime } from "../../testbed/runtime/lab-runtime.js";
-import type { LiveWindow } from "../../ui/live-server.js";
+import type { LiveWindow } from "../../trace/ui/live-server.js";
 import { plegRecords } from "../inspector/pleg-records.js";
 import type { StatusTable } from "../inspector/status-table.js";
 import type { LabKeys } from "./keys.js";

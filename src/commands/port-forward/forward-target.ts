@@ -1,10 +1,10 @@
 import type { V1LabelSelector, V1Service } from "@kubernetes/client-node";
-import type { KubeList, KubeObject } from "../../apimachinery/api/meta.js";
-import { isPodPhaseTerminal, isPodReady, podReadyTimeMs, type V1Pod } from "../../apimachinery/api/pod.js";
-import { selectorText } from "../../apimachinery/selector.js";
-import type { Wire } from "../../apimachinery/wire.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
-import { collectionPath, objectPath, PODS } from "../../client-go/rest/paths.js";
+import type { KubeList, KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { isPodPhaseTerminal, isPodReady, podReadyTimeMs, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { selectorText } from "../../staging/apimachinery/selector.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
+import { collectionPath, objectPath, PODS } from "../../staging/client-go/rest/paths.js";
 import { LabError } from "../../util/errors.js";
 import { type PodName, parsePodName } from "../exec/pod.js";
 

@@ -1,4 +1,4 @@
-import type { ServiceRule, Verdict } from "../../netfilter/rules.js";
+import type { ServiceRule, Verdict } from "../../cluster/netfilter/rules.js";
 import type { NodeRules } from "../../testbed/node-rules.js";
 import { alignedLines } from "../../trace/table.js";
 

@@ -1,8 +1,8 @@
-import type { CommandResult } from "../../cli/context.js";
-import type { Say } from "../../i18n/sentences.js";
 import type { RequestFact } from "../../trace/events.js";
 import { asItIs, upstreamLine } from "../../trace/terminal.js";
 import { counted } from "../../util/counted.js";
+import type { Say } from "../../util/i18n/sentences.js";
+import type { CommandResult } from "../cli/context.js";
 import { numberedLines, widthBelow } from "../numbered-steps.js";
 import type { WayStep } from "./way.js";
 

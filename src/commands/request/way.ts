@@ -1,8 +1,8 @@
-import type { Say } from "../../i18n/sentences.js";
 import type { Change, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, TraceGraph } from "../../trace/graph.js";
 import { translated } from "../../trace/translated.js";
 import { defined } from "../../util/defined.js";
+import type { Say } from "../../util/i18n/sentences.js";
 
 /** One stage of a request's way through the API server. */
 export interface WayStep {

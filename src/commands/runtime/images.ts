@@ -1,8 +1,8 @@
-import type { CommandResult } from "../../cli/context.js";
-import type { ImageDefinition } from "../../runtime/images/definition.js";
-import { REGISTRY_IMAGES } from "../../runtime/images/registry.js";
+import type { ImageDefinition } from "../../cluster/runtime/images/definition.js";
+import { REGISTRY_IMAGES } from "../../cluster/runtime/images/registry.js";
 import { alignedLines } from "../../trace/table.js";
 import { wrap } from "../../util/text-width.js";
+import type { CommandResult } from "../cli/context.js";
 
 const RULES = [
   "1.7..1.29 are the versions in between, also with a patch number and a suffix: 1.25.3, 1.25-alpine. k8s.gcr.io has what registry.k8s.io has.",

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import type { CommandResult } from "../../cli/context.js";
 import { listPods, shortUid } from "../../testbed/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
+import type { CommandResult } from "../cli/context.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { podKeys } from "../inspector/pod-keys.js";
 import type { OpenInspector } from "../inspector/run.js";

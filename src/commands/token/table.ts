@@ -1,4 +1,4 @@
-import type { TokenSummary } from "../../cluster-bootstrap/secret.js";
+import type { TokenSummary } from "../../staging/cluster-bootstrap/secret.js";
 import { alignedLines } from "../../trace/table.js";
 
 const MAX_WIDTH = 80;

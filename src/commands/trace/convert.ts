@@ -1,6 +1,6 @@
-import type { CliContext } from "../../cli/context.js";
-import { formatOf } from "../../cli/trace-file.js";
 import { pathFrom } from "../../util/paths.js";
+import type { CliContext } from "../cli/context.js";
+import { formatOf } from "../cli/trace-file.js";
 import { loadTraces } from "./load.js";
 
 /** `kubelab trace convert`: several traces become one, in any format. */

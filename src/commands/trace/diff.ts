@@ -1,9 +1,9 @@
-import { hasUnicode } from "../../cli/colour.js";
-import type { CliContext } from "../../cli/context.js";
 import { type Comparison, compareTraces, type Pair } from "../../trace/compare.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph.js";
 import { LabError } from "../../util/errors.js";
+import { hasUnicode } from "../cli/colour.js";
+import type { CliContext } from "../cli/context.js";
 import { factLine, factWords, type LineStyle } from "./fact-lines.js";
 import { loadTraces } from "./load.js";
 

@@ -1,10 +1,10 @@
-import type { Say } from "../../i18n/sentences.js";
 import type { TraceEvent } from "../../trace/events.js";
 import type { TraceGraph } from "../../trace/graph.js";
 import { startMs } from "../../trace/graph.js";
 import type { Origin } from "../../trace/scope.js";
 import { factText, plainText, type TerminalOptions } from "../../trace/terminal.js";
 import { printable } from "../../trace/text.js";
+import type { Say } from "../../util/i18n/sentences.js";
 
 /** A line that begins further to the right has no room on a terminal. */
 const MAX_INDENT = 16;

@@ -1,10 +1,10 @@
-import type { CliContext } from "../../cli/context.js";
-import { STDIN, stdinChunks } from "../../cli/stdin.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { TraceGraph } from "../../trace/graph.js";
 import { readTrace, readTraceStream } from "../../trace/read-trace.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/paths.js";
+import type { CliContext } from "../cli/context.js";
+import { STDIN, stdinChunks } from "../cli/stdin.js";
 
 /**
  * The facts of several traces of one run as one graph. `-` is standard input.

@@ -1,4 +1,4 @@
-import { allContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
+import { allContainersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { generateLinuxContainerResources, type ResourceOptions } from "../kuberuntime/linux-resources.js";
 import type { ListedPodStats } from "../stats/cri-stats-provider.js";
 import type { CpuStats, FsStats, MemoryStats, NetworkStats, NodeStats } from "../stats/summary.js";

@@ -1,5 +1,5 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { milliValue, unitValue } from "../../apimachinery/quantity.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { milliValue, unitValue } from "../../staging/apimachinery/quantity.js";
 import { messageOf } from "../../util/errors.js";
 import type { Kubelet } from "../kubelet.js";
 import { type ContainerInfo, containerInfos } from "./container-info.js";

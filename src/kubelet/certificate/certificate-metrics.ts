@@ -1,5 +1,5 @@
-import type { CertificateConfig } from "../../client-go/certificate/manager.js";
-import { parseCertificatePem } from "../../pki/certificate.js";
+import type { CertificateConfig } from "../../staging/client-go/certificate/manager.js";
+import { parseCertificatePem } from "../../staging/pki/certificate.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 
 /**

@@ -1,7 +1,7 @@
 import { open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import type { KeyPair, PendingKey, Store } from "../../client-go/certificate/manager.js";
-import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../pki/keys.js";
+import type { KeyPair, PendingKey, Store } from "../../staging/client-go/certificate/manager.js";
+import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../staging/pki/keys.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, readIfThere, writeFileAtomic } from "../../util/files.js";
 import { checkUnlocked } from "./folder-lock.js";

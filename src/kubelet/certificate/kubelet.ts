@@ -1,9 +1,9 @@
 import type { KeyObject } from "node:crypto";
 import { isIP } from "node:net";
-import type { CertificateConfig } from "../../client-go/certificate/manager.js";
-import type { SwitchingClient } from "../../client-go/rest/switching-client.js";
-import { NO_SANS, type SubjectAltNames } from "../../pki/sans.js";
-import { KUBELET_SERVING } from "../../pki/signers.js";
+import type { CertificateConfig } from "../../staging/client-go/certificate/manager.js";
+import type { SwitchingClient } from "../../staging/client-go/rest/switching-client.js";
+import { NO_SANS, type SubjectAltNames } from "../../staging/pki/sans.js";
+import { KUBELET_SERVING } from "../../staging/pki/signers.js";
 import { clientUsages, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
 
 export interface KubeletCertificateOptions

@@ -1,8 +1,8 @@
-import { rfc3339 } from "../../apimachinery/time.js";
-import { loadKubeconfig } from "../../client-go/clientcmd/kubeconfig.js";
-import type { RestConfig } from "../../client-go/rest/client.js";
-import { type Certificate, parseCertificate } from "../../pki/certificate.js";
-import { decodePem } from "../../pki/pem.js";
+import { rfc3339 } from "../../staging/apimachinery/time.js";
+import { loadKubeconfig } from "../../staging/client-go/clientcmd/kubeconfig.js";
+import type { RestConfig } from "../../staging/client-go/rest/client.js";
+import { type Certificate, parseCertificate } from "../../staging/pki/certificate.js";
+import { decodePem } from "../../staging/pki/pem.js";
 import { LabError } from "../../util/errors.js";
 
 export type BootstrapDecision =

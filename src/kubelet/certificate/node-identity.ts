@@ -1,8 +1,8 @@
 import { createHash, type KeyObject } from "node:crypto";
-import { publicKeyDer } from "../../pki/keys.js";
-import type { DistinguishedName } from "../../pki/name.js";
-import { factFor } from "../../release/facts.js";
+import { publicKeyDer } from "../../staging/pki/keys.js";
+import type { DistinguishedName } from "../../staging/pki/name.js";
 import { LabError } from "../../util/errors.js";
+import { factFor } from "../../util/release/facts.js";
 
 const NODES_GROUP = "system:nodes";
 const NODE_USER_PREFIX = "system:node:";

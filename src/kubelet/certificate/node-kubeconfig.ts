@@ -1,5 +1,5 @@
-import { kubeconfigText } from "../../client-go/clientcmd/kubeconfig-text.js";
-import type { RestConfig } from "../../client-go/rest/client.js";
+import { kubeconfigText } from "../../staging/client-go/clientcmd/kubeconfig-text.js";
+import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import type { CertificateStore } from "./certificate-store.js";

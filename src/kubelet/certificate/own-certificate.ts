@@ -1,6 +1,6 @@
-import type { KeyPair } from "../../client-go/certificate/manager.js";
-import { certificateProblem, parseCertificatePem } from "../../pki/certificate.js";
-import { DerError } from "../../pki/der.js";
+import type { KeyPair } from "../../staging/client-go/certificate/manager.js";
+import { certificateProblem, parseCertificatePem } from "../../staging/pki/certificate.js";
+import { DerError } from "../../staging/pki/der.js";
 import { LabError } from "../../util/errors.js";
 import type { CertificateStore } from "./certificate-store.js";
 import { nodeSubject } from "./node-identity.js";

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import type { KeyPair } from "../../client-go/certificate/manager.js";
-import { parseCertificatePem } from "../../pki/certificate.js";
-import { issueCertificate, issueSelfSigned } from "../../pki/issue.js";
-import { generatePrivateKey, keyMatchesCertificate, privateKeyPem, publicKeyDer } from "../../pki/keys.js";
-import { NO_SANS, type SubjectAltNames } from "../../pki/sans.js";
+import type { KeyPair } from "../../staging/client-go/certificate/manager.js";
+import { parseCertificatePem } from "../../staging/pki/certificate.js";
+import { issueCertificate, issueSelfSigned } from "../../staging/pki/issue.js";
+import { generatePrivateKey, keyMatchesCertificate, privateKeyPem, publicKeyDer } from "../../staging/pki/keys.js";
+import { NO_SANS, type SubjectAltNames } from "../../staging/pki/sans.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, writeFileAtomic } from "../../util/files.js";

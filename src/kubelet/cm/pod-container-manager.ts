@@ -1,5 +1,5 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { getPodQos, type QosClass } from "../../apimachinery/corev1/qos.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { getPodQos, type QosClass } from "../../staging/apimachinery/corev1/qos.js";
 
 /** Mirrors defaultNodeAllocatableCgroupName. */
 const ROOT = "kubepods";

@@ -4,7 +4,7 @@ import {
   signOfQuantity,
   sumQuantities,
   unitValue,
-} from "../../apimachinery/quantity.js";
+} from "../../staging/apimachinery/quantity.js";
 import { LabError } from "../../util/errors.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import { parseThresholdConfig } from "../eviction/parse.js";

@@ -1,6 +1,6 @@
-import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
-import { type ReflectDeps, reflect } from "../../client-go/cache/reflect.js";
-import { collectionPath, PODS } from "../../client-go/rest/paths.js";
+import { asPod, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { type ReflectDeps, reflect } from "../../staging/client-go/cache/reflect.js";
+import { collectionPath, PODS } from "../../staging/client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";

@@ -1,5 +1,5 @@
-import { asPod, type V1Pod } from "../../apimachinery/api/pod.js";
-import { decodeText } from "../../apimachinery/scheme/request.js";
+import { asPod, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { decodeText } from "../../staging/apimachinery/scheme/request.js";
 import { messageOf } from "../../util/errors.js";
 import { isRecord } from "../../util/records.js";
 
@@ -52,7 +52,7 @@ async function parseFirstDocument(text: string): Promise<unknown> {
   } catch {
     // YAML can start with a brace too, but this message is better.
   }
-  const { parseYamlDocuments } = await import("../../apimachinery/yaml.js");
+  const { parseYamlDocuments } = await import("../../staging/apimachinery/yaml.js");
   let documents: readonly unknown[];
   try {
     documents = parseYamlDocuments(text);

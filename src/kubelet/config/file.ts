@@ -1,6 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
 import { ChildAbort } from "../../util/abort.js";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { MIRROR_POD_ANNOTATION } from "../../apimachinery/corev1/pod-references.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../staging/apimachinery/corev1/pod-references.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { Mutex } from "../../util/mutex.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { withToleration } from "../../apimachinery/corev1/tolerations.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { withToleration } from "../../staging/apimachinery/corev1/tolerations.js";
 import { defined } from "../../util/defined.js";
 import { CONFIG_HASH_ANNOTATION } from "../types/pod-update.js";
 

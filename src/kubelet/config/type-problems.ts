@@ -1,5 +1,5 @@
-import { typeProblems, type Wording } from "../../apimachinery/scheme/problems.js";
-import type { FieldType } from "../../apimachinery/scheme/schema.js";
+import { typeProblems, type Wording } from "../../staging/apimachinery/scheme/problems.js";
+import type { FieldType } from "../../staging/apimachinery/scheme/schema.js";
 
 const WANTED: Readonly<Record<FieldType["type"], string>> = {
   array: "a list",

@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Container, V1Pod } from "../../staging/apimachinery/api/pod.js";
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const DNS_SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;

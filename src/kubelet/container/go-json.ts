@@ -1,4 +1,4 @@
-import { canonicalQuantity } from "../../apimachinery/quantity.js";
+import { canonicalQuantity } from "../../staging/apimachinery/quantity.js";
 import { isRecord, isSet } from "../../util/records.js";
 
 /**

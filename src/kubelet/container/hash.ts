@@ -1,5 +1,5 @@
-import type { V1Container } from "../../apimachinery/api/pod.js";
-import { isAtLeast } from "../../release/facts.js";
+import type { V1Container } from "../../staging/apimachinery/api/pod.js";
+import { isAtLeast } from "../../util/release/facts.js";
 import { type GoTypes, goJson, goString } from "./go-json.js";
 
 /** The structs of a container, without fields newer than v1.25. Mirrors k8s.io/api/core/v1/types.go (Container). */

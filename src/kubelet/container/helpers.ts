@@ -7,8 +7,8 @@ import {
   initContainersOf,
   type V1Container,
   type V1Pod,
-} from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
+} from "../../staging/apimachinery/api/pod.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import type { EnvVar } from "../kuberuntime/runtime-helper.js";
 import { expand } from "./expansion.js";
 import type { ContainerStatus, Pod, PodStatus } from "./runtime.js";

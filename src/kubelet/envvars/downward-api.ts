@@ -1,8 +1,8 @@
 import type { V1ResourceFieldSelector } from "@kubernetes/client-node";
-import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
-import { resourcesOf } from "../../apimachinery/corev1/container-resources.js";
-import { isZeroQuantity, milliValue, type ResourceList, unitValue } from "../../apimachinery/quantity.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { V1Container, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { resourcesOf } from "../../staging/apimachinery/corev1/container-resources.js";
+import { isZeroQuantity, milliValue, type ResourceList, unitValue } from "../../staging/apimachinery/quantity.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 
 /** Prints a map as Go does: sorted lines of key="value". Mirrors FormatMap in pkg/fieldpath/fieldpath.go. */
 function formatMap(map: Readonly<Record<string, string>> | undefined): string {

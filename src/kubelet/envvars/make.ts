@@ -1,8 +1,8 @@
 import type { V1EnvFromSource, V1EnvVar, V1EnvVarSource } from "@kubernetes/client-node";
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
-import type { ResourceList } from "../../apimachinery/quantity.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import type { V1Container, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { ResourceList } from "../../staging/apimachinery/quantity.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import { expand } from "../container/expansion.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { ObjectResult } from "../kubelet-pods/object-cache.js";

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 
 /** The fields of a Service that its variables need. */
 export interface ServiceObject extends KubeObject {

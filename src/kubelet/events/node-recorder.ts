@@ -1,6 +1,6 @@
-import { type EventType, Recorder } from "../../client-go/record/recorder.js";
-import { ignoreFailedRequest, RestEventSink } from "../../client-go/record/rest-sink.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
+import { type EventType, Recorder } from "../../staging/client-go/record/recorder.js";
+import { ignoreFailedRequest, RestEventSink } from "../../staging/client-go/record/rest-sink.js";
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";

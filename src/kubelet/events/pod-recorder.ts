@@ -1,9 +1,9 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { EventPace } from "../../client-go/record/event-pace.js";
-import { type EventType, Recorder } from "../../client-go/record/recorder.js";
-import { referenceTo } from "../../client-go/record/reference.js";
-import { ignoreFailedRequest, RestEventSink } from "../../client-go/record/rest-sink.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { EventPace } from "../../staging/client-go/record/event-pace.js";
+import { type EventType, Recorder } from "../../staging/client-go/record/recorder.js";
+import { referenceTo } from "../../staging/client-go/record/reference.js";
+import { ignoreFailedRequest, RestEventSink } from "../../staging/client-go/record/rest-sink.js";
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";

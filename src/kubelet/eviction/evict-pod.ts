@@ -1,7 +1,12 @@
-import { replaceOrAppend, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../apimachinery/api/pod.js";
-import { factFor } from "../../release/facts.js";
+import {
+  replaceOrAppend,
+  type V1Pod,
+  type V1PodCondition,
+  type V1PodStatus,
+} from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import { messageOf } from "../../util/errors.js";
+import { factFor } from "../../util/release/facts.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import { isCriticalPod, podText } from "../types/pod-update.js";
 import { type EvictionMessage, REASON } from "./message.js";

@@ -1,7 +1,7 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { factFor } from "../../release/facts.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
+import { factFor } from "../../util/release/facts.js";
 import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "../lifecycle-admission/admit.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { Summary } from "../stats/summary.js";

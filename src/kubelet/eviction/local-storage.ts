@@ -1,5 +1,5 @@
-import { containersOf, initContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
-import { resourcesOf } from "../../apimachinery/corev1/container-resources.js";
+import { containersOf, initContainersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { resourcesOf } from "../../staging/apimachinery/corev1/container-resources.js";
 import {
   canonicalQuantity,
   compareQuantities,
@@ -7,7 +7,7 @@ import {
   quantityOf,
   signOfQuantity,
   sumQuantities,
-} from "../../apimachinery/quantity.js";
+} from "../../staging/apimachinery/quantity.js";
 import { isSet } from "../../util/records.js";
 import type { PodStats } from "../stats/summary.js";
 import { podEphemeralUsage } from "./usage.js";

@@ -1,6 +1,6 @@
-import { containersOf, type V1Pod } from "../../apimachinery/api/pod.js";
-import { compareQuantities, quantityOf } from "../../apimachinery/quantity.js";
-import { factFor } from "../../release/facts.js";
+import { containersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { compareQuantities, quantityOf } from "../../staging/apimachinery/quantity.js";
+import { factFor } from "../../util/release/facts.js";
 import type { ContainerStats, PodStats } from "../stats/summary.js";
 import type { Observations } from "./observations.js";
 import { type StarvedResource, type Threshold, thresholdAmount } from "./threshold.js";

@@ -1,5 +1,5 @@
-import { signOfQuantity, storedQuantity } from "../../apimachinery/quantity.js";
-import { parseGoDuration } from "../../apimachinery/time.js";
+import { signOfQuantity, storedQuantity } from "../../staging/apimachinery/quantity.js";
+import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { messageOf } from "../../util/errors.js";
 import { isHard, isSignal, type Signal, type Threshold, type ThresholdValue } from "./threshold.js";
 

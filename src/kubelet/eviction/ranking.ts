@@ -1,6 +1,6 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { podRequests } from "../../apimachinery/corev1/pod-requests.js";
-import { quantityOf } from "../../apimachinery/quantity.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { podRequests } from "../../staging/apimachinery/corev1/pod-requests.js";
+import { quantityOf } from "../../staging/apimachinery/quantity.js";
 import type { PodStats } from "../stats/summary.js";
 import { podText } from "../types/pod-update.js";
 import { resourceOf, type Signal, type StarvedResource } from "./threshold.js";

@@ -1,5 +1,5 @@
-import { quantityOf } from "../../apimachinery/quantity.js";
-import { goDuration } from "../../apimachinery/time.js";
+import { quantityOf } from "../../staging/apimachinery/quantity.js";
+import { goDuration } from "../../staging/apimachinery/time.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Observation, Observations } from "./observations.js";
 import { type RankedPod, rankText } from "./ranking.js";

@@ -1,4 +1,4 @@
-import { unitValue } from "../../apimachinery/quantity.js";
+import { unitValue } from "../../staging/apimachinery/quantity.js";
 
 /** What runs short. `allocatableMemory.available` is what all pods together may still use. */
 export type Signal =

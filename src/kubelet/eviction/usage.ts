@@ -1,6 +1,6 @@
 import type { V1Volume } from "@kubernetes/client-node";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import { isSet } from "../../util/records.js";
 import { sumDiskUsage } from "../stats/disk-usage.js";
 import type { FsStats, PodStats } from "../stats/summary.js";

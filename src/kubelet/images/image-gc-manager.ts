@@ -1,4 +1,4 @@
-import { rfc3339 } from "../../apimachinery/time.js";
+import { rfc3339 } from "../../staging/apimachinery/time.js";
 import type { Constant } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";

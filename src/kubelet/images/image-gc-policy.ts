@@ -1,4 +1,4 @@
-import { parseGoDuration } from "../../apimachinery/time.js";
+import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { LabError } from "../../util/errors.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 

@@ -1,5 +1,5 @@
-import type { Init } from "../../apimachinery/protobuf/fields.js";
-import type { AuthConfig } from "../../cri/messages/image.js";
+import type { Init } from "../../staging/apimachinery/protobuf/fields.js";
+import type { AuthConfig } from "../../staging/cri/messages/image.js";
 import type { PullSecret } from "../kuberuntime/generic-runtime.js";
 
 type Auth = Init<typeof AuthConfig>;

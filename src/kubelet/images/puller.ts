@@ -1,9 +1,9 @@
-import type { Init } from "../../apimachinery/protobuf/fields.js";
-import type { AuthConfig } from "../../cri/messages/image.js";
-import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
-import type { ImageSpec } from "../../cri/messages/values.js";
-import type { RemoteImageService } from "../../cri/remote/remote-image.js";
-import type { RpcFailure, RpcResult } from "../../cri/status.js";
+import type { Init } from "../../staging/apimachinery/protobuf/fields.js";
+import type { AuthConfig } from "../../staging/cri/messages/image.js";
+import type { PodSandboxConfig } from "../../staging/cri/messages/sandbox.js";
+import type { ImageSpec } from "../../staging/cri/messages/values.js";
+import type { RemoteImageService } from "../../staging/cri/remote/remote-image.js";
+import type { RpcFailure, RpcResult } from "../../staging/cri/status.js";
 import type { Clock } from "../../util/clock.js";
 import { orAborted } from "../../util/concurrency.js";
 import { Mutex } from "../../util/mutex.js";

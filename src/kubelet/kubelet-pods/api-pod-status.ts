@@ -8,10 +8,10 @@ import {
   type V1Pod,
   type V1PodCondition,
   type V1PodStatus,
-} from "../../apimachinery/api/pod.js";
-import { getPodQos } from "../../apimachinery/corev1/qos.js";
-import { factFor, isAtLeast } from "../../release/facts.js";
+} from "../../staging/apimachinery/api/pod.js";
+import { getPodQos } from "../../staging/apimachinery/corev1/qos.js";
 import type { Trace } from "../../trace/trace.js";
+import { factFor, isAtLeast } from "../../util/release/facts.js";
 import type { PodStatus } from "../container/runtime.js";
 import type { ProbeManager } from "../prober/manager.js";
 import {

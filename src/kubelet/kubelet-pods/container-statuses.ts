@@ -1,5 +1,5 @@
-import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from "../../apimachinery/api/pod.js";
-import { rfc3339 } from "../../apimachinery/time.js";
+import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { rfc3339 } from "../../staging/apimachinery/time.js";
 import { defined } from "../../util/defined.js";
 import { isSet } from "../../util/records.js";
 import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";

@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { V1VolumeMount } from "@kubernetes/client-node";
-import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { V1Container, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import { defined } from "../../util/defined.js";
 import { expand } from "../container/expansion.js";
 import type { ContainerMount, EnvVar } from "../kuberuntime/runtime-helper.js";

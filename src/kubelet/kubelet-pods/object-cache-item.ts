@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import { escapeFieldValue } from "../../apimachinery/field-selector.js";
-import { type ReflectDeps, ReflectorBackoff, reflect } from "../../client-go/cache/reflect.js";
-import { collectionPath } from "../../client-go/rest/paths.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { escapeFieldValue } from "../../staging/apimachinery/field-selector.js";
+import { type ReflectDeps, ReflectorBackoff, reflect } from "../../staging/client-go/cache/reflect.js";
+import { collectionPath } from "../../staging/client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { isOwnBug, messageOf } from "../../util/errors.js";

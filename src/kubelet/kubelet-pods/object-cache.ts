@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { Constant } from "../../trace/events.js";
 import { ObjectCacheItem, type ObjectCacheItemDeps, type ObjectRef } from "./object-cache-item.js";
 

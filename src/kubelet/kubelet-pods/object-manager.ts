@@ -1,6 +1,6 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { podReferences } from "../../apimachinery/corev1/pod-references.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { podReferences } from "../../staging/apimachinery/corev1/pod-references.js";
 import { ObjectCache, type ObjectResult } from "./object-cache.js";
 import type { ObjectCacheItemDeps, ObjectRef } from "./object-cache-item.js";
 

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
 import type { PullSecret } from "../kuberuntime/generic-runtime.js";
 import type { ObjectCacheItemDeps } from "./object-cache-item.js";

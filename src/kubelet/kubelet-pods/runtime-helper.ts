@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Container, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { messageOf } from "../../util/errors.js";
 import { makeFolder } from "../../util/files.js";
 import type { DeviceManager } from "../cm/devicemanager/manager.js";

@@ -5,9 +5,9 @@ import {
   initContainersOf,
   sidecarsOf,
   type V1Pod,
-} from "../../apimachinery/api/pod.js";
-import { factFor } from "../../release/facts.js";
+} from "../../staging/apimachinery/api/pod.js";
 import { defined } from "../../util/defined.js";
+import { factFor } from "../../util/release/facts.js";
 import { hashContainer } from "../container/hash.js";
 import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";

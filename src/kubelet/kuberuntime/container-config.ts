@@ -1,11 +1,11 @@
 import { chmodSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
-import type { Init } from "../../apimachinery/protobuf/fields.js";
-import type { ContainerConfig } from "../../cri/messages/container.js";
-import { MountPropagation } from "../../cri/messages/enums.js";
-import type { Mount } from "../../cri/messages/values.js";
+import type { ContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Init } from "../../staging/apimachinery/protobuf/fields.js";
+import type { ContainerConfig } from "../../staging/cri/messages/container.js";
+import { MountPropagation } from "../../staging/cri/messages/enums.js";
+import type { Mount } from "../../staging/cri/messages/values.js";
 import { defined } from "../../util/defined.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
 import { hashContainer } from "../container/hash.js";

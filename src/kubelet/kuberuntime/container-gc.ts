@@ -1,9 +1,9 @@
 import { readdir, readlink, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { POD_UID_LABEL } from "../../cri/labels.js";
-import type { Container } from "../../cri/messages/container.js";
-import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
-import type { PodSandbox } from "../../cri/messages/sandbox.js";
+import { POD_UID_LABEL } from "../../staging/cri/labels.js";
+import type { Container } from "../../staging/cri/messages/container.js";
+import { ContainerState, PodSandboxState } from "../../staging/cri/messages/enums.js";
+import type { PodSandbox } from "../../staging/cri/messages/sandbox.js";
 import { describeFileError } from "../../util/files.js";
 import { toMs } from "./convert.js";
 import type { GcPolicy } from "./generic-runtime.js";

@@ -1,6 +1,10 @@
 import { isIP } from "node:net";
-import { CONTAINER_NAME_LABEL } from "../../cri/labels.js";
-import { ContainerState as CriContainerState, NamespaceMode, PodSandboxState } from "../../cri/messages/enums.js";
+import { CONTAINER_NAME_LABEL } from "../../staging/cri/labels.js";
+import {
+  ContainerState as CriContainerState,
+  NamespaceMode,
+  PodSandboxState,
+} from "../../staging/cri/messages/enums.js";
 import type { ContainerState, ContainerStatus, SandboxStatus } from "../container/runtime.js";
 import { getContainerInfoFromAnnotations } from "./labels.js";
 import type { ReportedContainer, ReportedSandbox } from "./runtime-service.js";

@@ -1,7 +1,7 @@
-import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
-import { goDuration } from "../../apimachinery/time.js";
-import type { Backoff } from "../../client-go/backoff.js";
-import { constantsFor, factFor } from "../../release/facts.js";
+import type { ContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { goDuration } from "../../staging/apimachinery/time.js";
+import type { Backoff } from "../../staging/client-go/backoff.js";
+import { constantsFor, factFor } from "../../util/release/facts.js";
 import { hashContainer } from "../container/hash.js";
 import { formatPod } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";

@@ -1,6 +1,6 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { Backoff } from "../../client-go/backoff.js";
-import type { VersionResponse } from "../../cri/messages/runtime.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Backoff } from "../../staging/client-go/backoff.js";
+import type { VersionResponse } from "../../staging/cri/messages/runtime.js";
 import type { Pod, PodStatus, Runtime } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 

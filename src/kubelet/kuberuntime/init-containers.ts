@@ -4,7 +4,7 @@ import {
   initContainersOf,
   isRestartableInitContainer,
   type V1Pod,
-} from "../../apimachinery/api/pod.js";
+} from "../../staging/apimachinery/api/pod.js";
 import { hashContainer } from "../container/hash.js";
 import { findContainerStatusByName } from "../container/helpers.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";

@@ -1,4 +1,4 @@
-import type { CriClient } from "../../cri/remote/create-cri-client.js";
+import type { CriClient } from "../../staging/cri/remote/create-cri-client.js";
 import type { Clock } from "../../util/clock.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 

@@ -1,7 +1,7 @@
-import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
-import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
-import { constantsFor, factFor } from "../../release/facts.js";
+import type { ContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../staging/cri/labels.js";
 import { defined } from "../../util/defined.js";
+import { constantsFor, factFor } from "../../util/release/facts.js";
 import { formatPod, getContainerSpec, type LifecycleHandler } from "../container/helpers.js";
 import type { Pod } from "../container/runtime.js";
 import type { SyncResult } from "../container/sync-result.js";

@@ -1,7 +1,7 @@
-import { POD_UID_LABEL } from "../../cri/labels.js";
-import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
-import { ContainerState, PodSandboxState } from "../../cri/messages/enums.js";
-import type { RpcFailure, RpcResult } from "../../cri/status.js";
+import { POD_UID_LABEL } from "../../staging/cri/labels.js";
+import type { ContainerEventResponse } from "../../staging/cri/messages/container-calls.js";
+import { ContainerState, PodSandboxState } from "../../staging/cri/messages/enums.js";
+import type { RpcFailure, RpcResult } from "../../staging/cri/status.js";
 import { inParallel } from "../../util/concurrency.js";
 import type {
   Container,

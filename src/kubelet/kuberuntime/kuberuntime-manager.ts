@@ -1,8 +1,8 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { Backoff } from "../../client-go/backoff.js";
-import { POD_UID_LABEL } from "../../cri/labels.js";
-import { PodSandboxState } from "../../cri/messages/enums.js";
-import type { VersionResponse } from "../../cri/messages/runtime.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { Backoff } from "../../staging/client-go/backoff.js";
+import { POD_UID_LABEL } from "../../staging/cri/labels.js";
+import { PodSandboxState } from "../../staging/cri/messages/enums.js";
+import type { VersionResponse } from "../../staging/cri/messages/runtime.js";
 import { defined } from "../../util/defined.js";
 import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";

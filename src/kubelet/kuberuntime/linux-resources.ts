@@ -1,9 +1,9 @@
-import { type ContainerSpec, containersOf, initContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
-import { resourcesOf } from "../../apimachinery/corev1/container-resources.js";
-import { getPodQos } from "../../apimachinery/corev1/qos.js";
-import type { Init } from "../../apimachinery/protobuf/fields.js";
-import { milliValue, type ResourceList, unitValue } from "../../apimachinery/quantity.js";
-import type { LinuxContainerResources } from "../../cri/messages/resources.js";
+import { type ContainerSpec, containersOf, initContainersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { resourcesOf } from "../../staging/apimachinery/corev1/container-resources.js";
+import { getPodQos } from "../../staging/apimachinery/corev1/qos.js";
+import type { Init } from "../../staging/apimachinery/protobuf/fields.js";
+import { milliValue, type ResourceList, unitValue } from "../../staging/apimachinery/quantity.js";
+import type { LinuxContainerResources } from "../../staging/cri/messages/resources.js";
 import { isCriticalPod } from "../types/pod-update.js";
 
 type Resources = Init<typeof LinuxContainerResources>;

@@ -1,8 +1,8 @@
-import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
-import type { RemoteImageService } from "../../cri/remote/remote-image.js";
-import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
-import { factFor } from "../../release/facts.js";
+import type { ContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { RemoteImageService } from "../../staging/cri/remote/remote-image.js";
+import type { RemoteRuntimeService } from "../../staging/cri/remote/remote-runtime.js";
 import type { Ctx } from "../../trace/ctx.js";
+import { factFor } from "../../util/release/facts.js";
 import { containerFieldPath } from "../container/helpers.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { ImageManager } from "../images/image-manager.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { PodStatus } from "../container/runtime.js";
 
 /** Whether the current sandbox can be kept. */

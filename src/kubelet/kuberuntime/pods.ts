@@ -1,4 +1,4 @@
-import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
+import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../staging/cri/labels.js";
 import type { Container, Pod } from "../container/runtime.js";
 import { sandboxToContainerState, toKubeContainerState, toMs } from "./convert.js";
 import type { ListedContainer, ListedSandbox } from "./runtime-service.js";

@@ -1,13 +1,28 @@
-import { type Init, many, one, stringMap } from "../../apimachinery/protobuf/fields.js";
-import { message } from "../../apimachinery/protobuf/message.js";
-import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
-import { Container, type ContainerFilter, ContainerMetadata, ContainerStatus } from "../../cri/messages/container.js";
-import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
-import { PodSandbox, type PodSandboxFilter, PodSandboxMetadata, PodSandboxStatus } from "../../cri/messages/sandbox.js";
-import { ImageSpec, Mount } from "../../cri/messages/values.js";
-import { containerStatusOf, listContainersOf, listPodSandboxOf, podSandboxStatusOf } from "../../cri/projections.js";
-import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
-import type { RpcResult } from "../../cri/status.js";
+import { type Init, many, one, stringMap } from "../../staging/apimachinery/protobuf/fields.js";
+import { message } from "../../staging/apimachinery/protobuf/message.js";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../staging/cri/labels.js";
+import {
+  Container,
+  type ContainerFilter,
+  ContainerMetadata,
+  ContainerStatus,
+} from "../../staging/cri/messages/container.js";
+import type { ContainerEventResponse } from "../../staging/cri/messages/container-calls.js";
+import {
+  PodSandbox,
+  type PodSandboxFilter,
+  PodSandboxMetadata,
+  PodSandboxStatus,
+} from "../../staging/cri/messages/sandbox.js";
+import { ImageSpec, Mount } from "../../staging/cri/messages/values.js";
+import {
+  containerStatusOf,
+  listContainersOf,
+  listPodSandboxOf,
+  podSandboxStatusOf,
+} from "../../staging/cri/projections.js";
+import type { RemoteRuntimeService } from "../../staging/cri/remote/remote-runtime.js";
+import type { RpcResult } from "../../staging/cri/status.js";
 import {
   CONTAINER_HASH_ANNOTATION,
   RESTART_COUNT_ANNOTATION,

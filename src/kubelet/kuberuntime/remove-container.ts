@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { initContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
-import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../cri/labels.js";
+import { initContainersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../staging/cri/labels.js";
 import type { PodStatus } from "../container/runtime.js";
 import { isOwnLog, legacyLogSymlink } from "./log-paths.js";
 import type { ManagerContext } from "./manager-context.js";

@@ -1,4 +1,9 @@
-import { containersOf, ephemeralContainersOf, initContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
+import {
+  containersOf,
+  ephemeralContainersOf,
+  initContainersOf,
+  type V1Pod,
+} from "../../staging/apimachinery/api/pod.js";
 import { podText } from "../types/pod-update.js";
 import type { PodActions } from "./pod-actions.js";
 

@@ -1,4 +1,4 @@
-import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Container, V1Pod } from "../../staging/apimachinery/api/pod.js";
 
 export interface EnvVar {
   readonly name: string;

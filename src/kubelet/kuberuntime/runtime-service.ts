@@ -1,8 +1,8 @@
-import type { InitFields } from "../../apimachinery/protobuf/fields.js";
-import type { ContainerFilter, ContainerStatus } from "../../cri/messages/container.js";
-import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
-import type { PodSandboxFilter, PodSandboxStatus } from "../../cri/messages/sandbox.js";
-import type { RpcResult } from "../../cri/status.js";
+import type { InitFields } from "../../staging/apimachinery/protobuf/fields.js";
+import type { ContainerFilter, ContainerStatus } from "../../staging/cri/messages/container.js";
+import type { ContainerEventResponse } from "../../staging/cri/messages/container-calls.js";
+import type { PodSandboxFilter, PodSandboxStatus } from "../../staging/cri/messages/sandbox.js";
+import type { RpcResult } from "../../staging/cri/status.js";
 
 /** The fields of a sandbox that relisting reads. */
 export interface ListedSandbox {

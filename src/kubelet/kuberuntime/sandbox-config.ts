@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
 import type { V1ContainerPort } from "@kubernetes/client-node";
-import { containersOf, type V1Pod } from "../../apimachinery/api/pod.js";
-import type { Init } from "../../apimachinery/protobuf/fields.js";
-import type { Wire } from "../../apimachinery/wire.js";
-import { Protocol } from "../../cri/messages/enums.js";
-import type { PodSandboxConfig } from "../../cri/messages/sandbox.js";
-import type { PortMapping } from "../../cri/messages/values.js";
+import { containersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Init } from "../../staging/apimachinery/protobuf/fields.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
+import { Protocol } from "../../staging/cri/messages/enums.js";
+import type { PodSandboxConfig } from "../../staging/cri/messages/sandbox.js";
+import type { PortMapping } from "../../staging/cri/messages/values.js";
 import { defined } from "../../util/defined.js";
 import { newPodLabels } from "./labels.js";
 import { calculateSandboxResources, overheadResources } from "./linux-resources.js";

@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import type { V1SELinuxOptions, V1SeccompProfile, V1SecurityContext } from "@kubernetes/client-node";
-import { type ContainerSpec, containersOf, initContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
-import type { Init } from "../../apimachinery/protobuf/fields.js";
-import type { Wire } from "../../apimachinery/wire.js";
-import { NamespaceMode, ProfileType } from "../../cri/messages/enums.js";
+import { type ContainerSpec, containersOf, initContainersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Init } from "../../staging/apimachinery/protobuf/fields.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
+import { NamespaceMode, ProfileType } from "../../staging/cri/messages/enums.js";
 import type {
   LinuxContainerSecurityContext,
   LinuxSandboxSecurityContext,
   NamespaceOption,
   SecurityProfile,
-} from "../../cri/messages/security.js";
+} from "../../staging/cri/messages/security.js";
 import { formatPod } from "../container/helpers.js";
 
 /** The user of an image: a number, or only a name. */

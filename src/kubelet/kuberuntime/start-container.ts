@@ -1,8 +1,8 @@
 import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import type { ContainerSpec, EphemeralContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
-import { factFor } from "../../release/facts.js";
+import type { ContainerSpec, EphemeralContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
+import { factFor } from "../../util/release/facts.js";
 import { findContainerStatusByName } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
 import type { SyncErrorReason } from "../container/sync-result.js";

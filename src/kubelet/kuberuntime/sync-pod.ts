@@ -5,8 +5,8 @@ import {
   initContainersOf,
   isRestartableInitContainer,
   type V1Pod,
-} from "../../apimachinery/api/pod.js";
-import type { Backoff } from "../../client-go/backoff.js";
+} from "../../staging/apimachinery/api/pod.js";
+import type { Backoff } from "../../staging/client-go/backoff.js";
 import { describeFileError, makeFolder } from "../../util/files.js";
 import { convertPodStatusToRunningPod, formatPod } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";

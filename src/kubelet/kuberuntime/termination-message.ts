@@ -1,5 +1,5 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
-import { ContainerState } from "../../cri/messages/enums.js";
+import { ContainerState } from "../../staging/cri/messages/enums.js";
 import { describeFileError } from "../../util/files.js";
 import { getContainerInfoFromAnnotations } from "./labels.js";
 import type { ReportedContainer } from "./runtime-service.js";

@@ -1,4 +1,4 @@
-import { sidecarsOf, type V1Pod } from "../../apimachinery/api/pod.js";
+import { sidecarsOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import type { Container } from "../container/runtime.js";
 

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 
 /** The pod to admit and the pods on the node. Mirrors PodAdmitAttributes in pkg/kubelet/lifecycle/interfaces.go. */
 export interface PodAdmitAttributes {

@@ -1,12 +1,12 @@
-import type { NodeObject } from "../../apimachinery/api/node.js";
-import { containersOf, sidecarsOf, type V1Pod } from "../../apimachinery/api/pod.js";
-import { type InsufficientResource, insufficientResources } from "../../apimachinery/corev1/fit.js";
-import { type HostPort, HostPortInfo, hostPortsOf } from "../../apimachinery/corev1/host-ports.js";
-import { matchesRequiredNodeAffinity, type NodeChoice } from "../../apimachinery/corev1/node-affinity.js";
-import { addTo, podRequests, type Resource, resourceFrom } from "../../apimachinery/corev1/pod-requests.js";
-import { findUntoleratedTaint } from "../../apimachinery/corev1/tolerations.js";
-import type { ResourceList } from "../../apimachinery/quantity.js";
-import { isAtLeast } from "../../release/facts.js";
+import type { NodeObject } from "../../staging/apimachinery/api/node.js";
+import { containersOf, sidecarsOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { type InsufficientResource, insufficientResources } from "../../staging/apimachinery/corev1/fit.js";
+import { type HostPort, HostPortInfo, hostPortsOf } from "../../staging/apimachinery/corev1/host-ports.js";
+import { matchesRequiredNodeAffinity, type NodeChoice } from "../../staging/apimachinery/corev1/node-affinity.js";
+import { addTo, podRequests, type Resource, resourceFrom } from "../../staging/apimachinery/corev1/pod-requests.js";
+import { findUntoleratedTaint } from "../../staging/apimachinery/corev1/tolerations.js";
+import type { ResourceList } from "../../staging/apimachinery/quantity.js";
+import { isAtLeast } from "../../util/release/facts.js";
 import { isStaticPod } from "../types/pod-update.js";
 import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "./admit.js";
 

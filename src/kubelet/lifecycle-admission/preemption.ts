@@ -1,7 +1,12 @@
-import { replaceOrAppend, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../apimachinery/api/pod.js";
-import { podRequests } from "../../apimachinery/corev1/pod-requests.js";
-import { getPodQos } from "../../apimachinery/corev1/qos.js";
-import { factFor } from "../../release/facts.js";
+import {
+  replaceOrAppend,
+  type V1Pod,
+  type V1PodCondition,
+  type V1PodStatus,
+} from "../../staging/apimachinery/api/pod.js";
+import { podRequests } from "../../staging/apimachinery/corev1/pod-requests.js";
+import { getPodQos } from "../../staging/apimachinery/corev1/qos.js";
+import { factFor } from "../../util/release/facts.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import { isCriticalPod } from "../types/pod-update.js";

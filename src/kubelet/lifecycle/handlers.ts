@@ -1,11 +1,11 @@
 import { isIPv6 } from "node:net";
 import type { V1HTTPGetAction } from "@kubernetes/client-node";
-import type { ContainerSpec, V1Pod } from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
-import { isAtLeast } from "../../release/facts.js";
+import type { ContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import { isSet } from "../../util/records.js";
+import { isAtLeast } from "../../util/release/facts.js";
 import { formatPod, type LifecycleHandler } from "../container/helpers.js";
 import type { PodRef, PodStatus } from "../container/runtime.js";
 

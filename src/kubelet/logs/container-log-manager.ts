@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { basename } from "node:path";
-import { nanoValue, unitValue } from "../../apimachinery/quantity.js";
-import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../../cri/labels.js";
-import { ContainerState } from "../../cri/messages/enums.js";
-import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
+import { nanoValue, unitValue } from "../../staging/apimachinery/quantity.js";
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../../staging/cri/labels.js";
+import { ContainerState } from "../../staging/cri/messages/enums.js";
+import type { RemoteRuntimeService } from "../../staging/cri/remote/remote-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";

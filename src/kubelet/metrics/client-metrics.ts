@@ -1,4 +1,4 @@
-import type { RequestObserver } from "../../client-go/rest/request-observer.js";
+import type { RequestObserver } from "../../staging/client-go/rest/request-observer.js";
 import type { KubeletMetrics } from "./kubelet-metrics.js";
 
 /** Counts and times the kubelet's requests. Mirrors resultAdapter and latencyAdapter in k8s.io/component-base/metrics/prometheus/restclient. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { isAtLeast } from "../../release/facts.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { isAtLeast } from "../../util/release/facts.js";
 import { formatPod } from "../container/helpers.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PodDns, PodDnsResult } from "../kuberuntime/runtime-helper.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { PodHostNameResult } from "../kuberuntime/runtime-helper.js";
 
 /** The kernel's limit for a label; 64 for the whole name. */

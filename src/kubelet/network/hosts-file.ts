@@ -2,8 +2,8 @@ import { chmodSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1HostAlias } from "@kubernetes/client-node";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import { makeFolder } from "../../util/files.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { AllocateResourcesAdmitHandler } from "../cm/allocate-resources.js";
 import { evictionConfig } from "../eviction/config.js";
 import { EvictionManager } from "../eviction/eviction-manager.js";

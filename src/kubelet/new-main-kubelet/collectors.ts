@@ -1,4 +1,4 @@
-import { ephemeralContainersOf } from "../../apimachinery/api/pod.js";
+import { ephemeralContainersOf } from "../../staging/apimachinery/api/pod.js";
 import type { Kubelet } from "../kubelet.js";
 import { collectProcess } from "../metrics/collectors/process-metrics.js";
 

@@ -1,11 +1,11 @@
-import type { NodeObject } from "../../apimachinery/api/node.js";
-import { unitValue } from "../../apimachinery/quantity.js";
-import { parseGoDuration } from "../../apimachinery/time.js";
-import { Backoff } from "../../client-go/backoff.js";
-import { Informer } from "../../client-go/cache/informer.js";
-import { collectionPath, NODES, SERVICES } from "../../client-go/rest/paths.js";
-import { factFor } from "../../release/facts.js";
+import type { NodeObject } from "../../staging/apimachinery/api/node.js";
+import { unitValue } from "../../staging/apimachinery/quantity.js";
+import { parseGoDuration } from "../../staging/apimachinery/time.js";
+import { Backoff } from "../../staging/client-go/backoff.js";
+import { Informer } from "../../staging/client-go/cache/informer.js";
+import { collectionPath, NODES, SERVICES } from "../../staging/client-go/rest/paths.js";
 import { AsyncQueue } from "../../util/async-queue.js";
+import { factFor } from "../../util/release/facts.js";
 import { DeviceManager } from "../cm/devicemanager/manager.js";
 import { PodConfig } from "../config/pod-config.js";
 import { SourcesReady } from "../config/sources.js";

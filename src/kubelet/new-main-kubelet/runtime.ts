@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { unitValue } from "../../apimachinery/quantity.js";
+import { unitValue } from "../../staging/apimachinery/quantity.js";
 import type { CgroupDriver } from "../cm/pod-container-manager.js";
 import type { Kubelet } from "../kubelet.js";
 import { KubeletRuntimeHelper } from "../kubelet-pods/runtime-helper.js";

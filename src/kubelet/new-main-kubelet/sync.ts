@@ -1,4 +1,4 @@
-import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
 import type { PodStatus } from "../container/runtime.js";
 import type { Kubelet } from "../kubelet.js";
 import { generateApiPodStatus } from "../kubelet-pods/api-pod-status.js";

@@ -1,11 +1,11 @@
-import type { KubeObject, ObjectMeta, OwnerReference } from "../../apimachinery/api/meta.js";
-import { rfc3339Micro } from "../../apimachinery/time.js";
-import { isSuccess, statusMessage, statusReason } from "../../client-go/rest/answers.js";
-import type { KubeClient, KubeResponse } from "../../client-go/rest/client.js";
-import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/rest/paths.js";
-import { factFor } from "../../release/facts.js";
+import type { KubeObject, ObjectMeta, OwnerReference } from "../../staging/apimachinery/api/meta.js";
+import { rfc3339Micro } from "../../staging/apimachinery/time.js";
+import { isSuccess, statusMessage, statusReason } from "../../staging/client-go/rest/answers.js";
+import type { KubeClient, KubeResponse } from "../../staging/client-go/rest/client.js";
+import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../staging/client-go/rest/paths.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
+import { factFor } from "../../util/release/facts.js";
 import { LeaseObserver, type LeaseOutcome, leaseDurationSeconds, renewIntervalMs } from "./lease-observer.js";
 
 /** coordination.k8s.io/v1 Lease */

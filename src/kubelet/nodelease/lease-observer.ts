@@ -1,8 +1,8 @@
-import { durationText } from "../../release/fact-table.js";
-import { constantsFor, factFor } from "../../release/facts.js";
 import type { Fact } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
+import { durationText } from "../../util/release/fact-table.js";
+import { constantsFor, factFor } from "../../util/release/facts.js";
 
 /** The result of one round. `renewed` and `created` wrote a renewTime; `failed` is retried after the interval. */
 export type LeaseOutcome =

@@ -1,5 +1,5 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { parseGoDuration } from "../../apimachinery/time.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import { isGateEnabled } from "../apis/config/feature-gates.js";
 

@@ -1,11 +1,16 @@
-import { replaceOrAppend, type V1Pod, type V1PodCondition, type V1PodStatus } from "../../apimachinery/api/pod.js";
-import { durationText } from "../../release/fact-table.js";
-import { factFor } from "../../release/facts.js";
+import {
+  replaceOrAppend,
+  type V1Pod,
+  type V1PodCondition,
+  type V1PodStatus,
+} from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { orAborted } from "../../util/concurrency.js";
 import { messageOf } from "../../util/errors.js";
+import { durationText } from "../../util/release/fact-table.js";
+import { factFor } from "../../util/release/facts.js";
 import type { PodAdmitHandler, PodAdmitResult } from "../lifecycle-admission/admit.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { PodStatusFunc } from "../podworkers/update.js";

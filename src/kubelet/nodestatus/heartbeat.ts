@@ -1,13 +1,18 @@
-import { type NodeCondition, type NodeObject, type NodeStatus, nodeCondition } from "../../apimachinery/api/node.js";
-import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
-import { NODES, objectPath } from "../../client-go/rest/paths.js";
-import { durationText } from "../../release/fact-table.js";
-import { constantsFor, factFor } from "../../release/facts.js";
+import {
+  type NodeCondition,
+  type NodeObject,
+  type NodeStatus,
+  nodeCondition,
+} from "../../staging/apimachinery/api/node.js";
+import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
+import { NODES, objectPath } from "../../staging/client-go/rest/paths.js";
 import type { Constant } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import { durationText } from "../../util/release/fact-table.js";
+import { constantsFor, factFor } from "../../util/release/facts.js";
 import { nodeStatusHasChanged, nodeStatusPatch } from "./patch.js";
 
 export interface HeartbeatDeps {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
-import type { NodeAddress } from "../../apimachinery/api/node.js";
+import type { NodeAddress } from "../../staging/apimachinery/api/node.js";
 
 /** What the kubelet reports about its machine. */
 export interface MachineFacts {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NodeAddress, NodeCondition, NodeStatus } from "../../apimachinery/api/node.js";
+import type { NodeAddress, NodeCondition, NodeStatus } from "../../staging/apimachinery/api/node.js";
 import { compareText } from "../../util/compare-text.js";
 import { isRecord } from "../../util/records.js";
 

@@ -1,13 +1,13 @@
-import type { NodeObject } from "../../apimachinery/api/node.js";
-import { KUBELET_LABELS } from "../../apimachinery/corev1/kubelet-labels.js";
-import { isSuccess, refusal, statusMessage } from "../../client-go/rest/answers.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
-import { collectionPath, NODES, objectPath } from "../../client-go/rest/paths.js";
-import { durationText } from "../../release/fact-table.js";
-import { factFor } from "../../release/facts.js";
+import type { NodeObject } from "../../staging/apimachinery/api/node.js";
+import { KUBELET_LABELS } from "../../staging/apimachinery/corev1/kubelet-labels.js";
+import { isSuccess, refusal, statusMessage } from "../../staging/client-go/rest/answers.js";
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
+import { collectionPath, NODES, objectPath } from "../../staging/client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import { durationText } from "../../util/release/fact-table.js";
+import { factFor } from "../../util/release/facts.js";
 
 export interface RegisterDeps {
   readonly client: KubeClient;

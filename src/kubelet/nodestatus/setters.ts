@@ -1,7 +1,7 @@
-import type { NodeCondition, NodeObject, NodeStatus, Taint } from "../../apimachinery/api/node.js";
-import { withCondition } from "../../apimachinery/api/pod.js";
-import { isExtendedResource } from "../../apimachinery/corev1/resource-names.js";
-import { rfc3339 } from "../../apimachinery/time.js";
+import type { NodeCondition, NodeObject, NodeStatus, Taint } from "../../staging/apimachinery/api/node.js";
+import { withCondition } from "../../staging/apimachinery/api/pod.js";
+import { isExtendedResource } from "../../staging/apimachinery/corev1/resource-names.js";
+import { rfc3339 } from "../../staging/apimachinery/time.js";
 import type { MachineFacts } from "./machine.js";
 import { allocatable, type NodeResources, type Reservations, resourceList } from "./resources.js";
 

@@ -1,7 +1,7 @@
-import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
-import { ContainerEventType } from "../../cri/messages/enums.js";
-import { constantsFor } from "../../release/facts.js";
+import type { ContainerEventResponse } from "../../staging/cri/messages/container-calls.js";
+import { ContainerEventType } from "../../staging/cri/messages/enums.js";
 import type { Trace } from "../../trace/trace.js";
+import { constantsFor } from "../../util/release/facts.js";
 import type { PodStatus } from "../container/runtime.js";
 import type { PodLifecycleEventType } from "./events.js";
 import type { RelistDuration } from "./health.js";

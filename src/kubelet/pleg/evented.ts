@@ -1,11 +1,11 @@
-import type { ContainerEventResponse } from "../../cri/messages/container-calls.js";
-import { ContainerEventType } from "../../cri/messages/enums.js";
-import { factFor } from "../../release/facts.js";
+import type { ContainerEventResponse } from "../../staging/cri/messages/container-calls.js";
+import { ContainerEventType } from "../../staging/cri/messages/enums.js";
 import type { Trace } from "../../trace/trace.js";
 import type { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
 import { isOwnBug, messageOf } from "../../util/errors.js";
+import { factFor } from "../../util/release/facts.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodStatus } from "../container/runtime.js";
 import { toMs } from "../kuberuntime/convert.js";

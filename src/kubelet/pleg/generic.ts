@@ -1,4 +1,4 @@
-import { goDuration } from "../../apimachinery/time.js";
+import { goDuration } from "../../staging/apimachinery/time.js";
 import type { Trace } from "../../trace/trace.js";
 import type { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";

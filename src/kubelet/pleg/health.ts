@@ -1,6 +1,6 @@
-import { goDuration } from "../../apimachinery/time.js";
-import { factFor } from "../../release/facts.js";
+import { goDuration } from "../../staging/apimachinery/time.js";
 import { messageOf } from "../../util/errors.js";
+import { factFor } from "../../util/release/facts.js";
 /** The answer of `Healthy`. */
 export type PlegHealth =
   | { readonly healthy: true }

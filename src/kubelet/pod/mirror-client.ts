@@ -1,9 +1,9 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { MIRROR_POD_ANNOTATION } from "../../apimachinery/corev1/pod-references.js";
-import { isSuccess, statusMessage, statusReason } from "../../client-go/rest/answers.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
-import { collectionPath, NODES, objectPath, PODS } from "../../client-go/rest/paths.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../staging/apimachinery/corev1/pod-references.js";
+import { isSuccess, statusMessage, statusReason } from "../../staging/client-go/rest/answers.js";
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
+import { collectionPath, NODES, objectPath, PODS } from "../../staging/client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { CONFIG_HASH_ANNOTATION, getPodFullName, podText } from "../types/pod-update.js";

@@ -1,5 +1,5 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { isMirrorPod, MIRROR_POD_ANNOTATION } from "../../apimachinery/corev1/pod-references.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { isMirrorPod, MIRROR_POD_ANNOTATION } from "../../staging/apimachinery/corev1/pod-references.js";
 import { CONFIG_HASH_ANNOTATION, getPodFullName, isStaticPod } from "../types/pod-update.js";
 
 /** Maps between the uids of static pods and their mirror pods. */

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { KillPodOptions } from "./update.js";
 
 /** The minimum grace period of a terminating pod. */

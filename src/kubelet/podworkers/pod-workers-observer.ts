@@ -1,8 +1,8 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { constantsFor } from "../../release/facts.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Constant } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
+import { constantsFor } from "../../util/release/facts.js";
 import { podText } from "../types/pod-update.js";
 import type { BackOffPeriod, PodWork, PodWorkType } from "./update.js";
 

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
-import { isPodPhaseTerminal, type V1Pod } from "../../apimachinery/api/pod.js";
-import { factFor } from "../../release/facts.js";
+import { isPodPhaseTerminal, type V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { defined } from "../../util/defined.js";
 import { isSet } from "../../util/records.js";
+import { factFor } from "../../util/release/facts.js";
 import { getPodFullName, isStaticPod, podText } from "../types/pod-update.js";
 import { calculateEffectiveGracePeriod } from "./grace-period.js";
 import { PodTable, type WorkerActivity } from "./pod-table.js";

@@ -1,4 +1,4 @@
-import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
 import type { Scope } from "../../trace/scope.js";
 import type { Pod, PodStatus } from "../container/runtime.js";
 import type { SyncPodType } from "../types/pod-update.js";

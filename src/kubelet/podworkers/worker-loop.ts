@@ -1,11 +1,11 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { factFor } from "../../release/facts.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { runInScope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { isAbortError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
+import { factFor } from "../../util/release/facts.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodStatus } from "../container/runtime.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";

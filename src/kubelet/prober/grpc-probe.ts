@@ -1,8 +1,8 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
-import { enumeration, string } from "../../apimachinery/protobuf/fields.js";
-import { message } from "../../apimachinery/protobuf/message.js";
-import { goDuration } from "../../apimachinery/time.js";
+import { enumeration, string } from "../../staging/apimachinery/protobuf/fields.js";
+import { message } from "../../staging/apimachinery/protobuf/message.js";
+import { goDuration } from "../../staging/apimachinery/time.js";
 import { onAbort } from "../../util/abort.js";
 import { messageOf } from "../../util/errors.js";
 import { type GrpcCode, grpcCode } from "../../util/grpc-codes.js";

@@ -2,7 +2,7 @@ import { type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import type { V1HTTPGetAction } from "@kubernetes/client-node";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import { onAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";

@@ -5,12 +5,12 @@ import {
   type V1ContainerStatus,
   type V1Pod,
   type V1PodStatus,
-} from "../../apimachinery/api/pod.js";
-import { factFor } from "../../release/facts.js";
+} from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
+import { factFor } from "../../util/release/facts.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
 import { ProberMetrics } from "./prober-metrics.js";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import { connectionStream } from "../../streaming/port-forward/connection-stream.js";
-import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
+import { connectionStream } from "../../staging/streaming/port-forward/connection-stream.js";
+import type { ForwardedConnection } from "../../staging/streaming/port-forward/session.js";
 import { onAbort } from "../../util/abort.js";
 import { messageOf } from "../../util/errors.js";
 import { isLocalAddress } from "../../util/local-address.js";

@@ -1,6 +1,6 @@
 import type { V1Probe } from "@kubernetes/client-node";
-import type { V1Container, V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { V1Container, V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import { expand } from "../container/expansion.js";
 import { containerFieldPath, formatPod } from "../container/helpers.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";

@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Scope } from "../../trace/scope.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { defined } from "../../util/defined.js";

@@ -1,6 +1,6 @@
 import type { V1Probe } from "@kubernetes/client-node";
-import type { V1Container } from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { V1Container } from "../../staging/apimachinery/api/pod.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 
 export type ProbeType = "liveness" | "readiness" | "startup";
 

@@ -1,7 +1,7 @@
 import type { V1Probe } from "@kubernetes/client-node";
-import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
-import { isPodPhaseTerminal } from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
+import { isPodPhaseTerminal } from "../../staging/apimachinery/api/pod.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { Waker } from "../../util/waker.js";
 import type { ProbeResult } from "../kuberuntime/runtime-helper.js";

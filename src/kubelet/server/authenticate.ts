@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
-import { bearerToken, removeToken, websocketToken } from "../../server/authentication/bearer-token.js";
-import { ClientCertificateAuthenticator } from "../../server/authentication/client-certificates.js";
-import { ANONYMOUS, asAuthenticated, type UserInfo } from "../../server/authentication/user.js";
-import { ExpiringCache } from "../../server/expiring-cache.js";
+import { bearerToken, removeToken, websocketToken } from "../../staging/server/authentication/bearer-token.js";
+import { ClientCertificateAuthenticator } from "../../staging/server/authentication/client-certificates.js";
+import { ANONYMOUS, asAuthenticated, type UserInfo } from "../../staging/server/authentication/user.js";
+import { ExpiringCache } from "../../staging/server/expiring-cache.js";
 import type { Clock } from "../../util/clock.js";
 import { ReviewError } from "./reviews.js";
 

@@ -1,5 +1,5 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { RemoteCommandOptions } from "../../streaming/remote-command/session.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { RemoteCommandOptions } from "../../staging/streaming/remote-command/session.js";
 import type { LogPiece, PodLogOptions } from "../kuberuntime/logs/options.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { SummaryProvider } from "../stats/summary-provider.js";

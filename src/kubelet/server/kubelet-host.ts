@@ -1,5 +1,5 @@
-import type { V1Container, V1Pod } from "../../apimachinery/api/pod.js";
-import type { RemoteRuntimeService } from "../../cri/remote/remote-runtime.js";
+import type { V1Container, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { RemoteRuntimeService } from "../../staging/cri/remote/remote-runtime.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { buildPodFullName, type Container, type Pod } from "../container/runtime.js";

@@ -1,10 +1,10 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { answerTo, type BackendAnswer, BackendUnreachable, headText } from "../../server/proxy/backend.js";
-import { answerHeaders, streamHeaders } from "../../server/proxy/forward-headers.js";
-import { goConnectError } from "../../server/proxy/go-errors.js";
-import { joinSockets } from "../../streaming/join.js";
-import { isUpgradeRequest } from "../../streaming/stream-options.js";
+import { answerTo, type BackendAnswer, BackendUnreachable, headText } from "../../staging/server/proxy/backend.js";
+import { answerHeaders, streamHeaders } from "../../staging/server/proxy/forward-headers.js";
+import { goConnectError } from "../../staging/server/proxy/go-errors.js";
+import { joinSockets } from "../../staging/streaming/join.js";
+import { isUpgradeRequest } from "../../staging/streaming/stream-options.js";
 import { ChildAbort } from "../../util/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { connectTcp } from "../../util/connect-tcp.js";

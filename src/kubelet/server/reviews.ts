@@ -1,7 +1,7 @@
-import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
-import { collectionPath } from "../../client-go/rest/paths.js";
-import type { UserInfo } from "../../server/authentication/user.js";
+import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
+import { collectionPath } from "../../staging/client-go/rest/paths.js";
+import type { UserInfo } from "../../staging/server/authentication/user.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";

@@ -10,7 +10,7 @@ import {
   type ServingPair,
   upgradeResponse,
   useCertificate,
-} from "../../server/serve.js";
+} from "../../staging/server/serve.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { listenProblem } from "../../util/listen-problem.js";
 import type { HandlerDeps } from "./call.js";

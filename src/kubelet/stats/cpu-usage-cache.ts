@@ -1,4 +1,4 @@
-import type { ContainerStats } from "../../cri/messages/stats.js";
+import type { ContainerStats } from "../../staging/cri/messages/stats.js";
 
 /** Mirrors defaultCachePeriod. */
 const CACHE_PERIOD_NS = 10n * 60n * 1_000_000_000n;

@@ -1,4 +1,4 @@
-import type { RemoteImageService } from "../../cri/remote/remote-image.js";
+import type { RemoteImageService } from "../../staging/cri/remote/remote-image.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { FsInfo, GetDirFsInfo } from "../cadvisor/fs-info.js";

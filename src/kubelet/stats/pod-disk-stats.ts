@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import { buildContainerLogsDirectory } from "../kuberuntime/log-paths.js";
 import { hasMetrics, isLocalEphemeralVolume } from "../volumes/plugins.js";

@@ -1,8 +1,8 @@
-import { type Decoded, one, string } from "../../apimachinery/protobuf/fields.js";
-import { message } from "../../apimachinery/protobuf/message.js";
-import { NetworkUsage, ProcessUsage } from "../../cri/messages/usage.js";
-import { listPodSandboxStatsOf } from "../../cri/projections.js";
-import type { RemoteStats } from "../../cri/remote/remote-stats.js";
+import { type Decoded, one, string } from "../../staging/apimachinery/protobuf/fields.js";
+import { message } from "../../staging/apimachinery/protobuf/message.js";
+import { NetworkUsage, ProcessUsage } from "../../staging/cri/messages/usage.js";
+import { listPodSandboxStatsOf } from "../../staging/cri/projections.js";
+import type { RemoteStats } from "../../staging/cri/remote/remote-stats.js";
 import { defined } from "../../util/defined.js";
 import { toMs, toNumber } from "../kuberuntime/convert.js";
 import type { InterfaceStats, NetworkStats, PodStats } from "./summary.js";

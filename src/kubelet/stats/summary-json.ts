@@ -1,4 +1,4 @@
-import { rfc3339 } from "../../apimachinery/time.js";
+import { rfc3339 } from "../../staging/apimachinery/time.js";
 import type { Summary } from "./summary.js";
 
 const NAMES: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import {
   type V1ContainerStatus,
   type V1Pod,
   type V1PodStatus,
-} from "../../apimachinery/api/pod.js";
+} from "../../staging/apimachinery/api/pod.js";
 import { isStaticPod } from "../types/pod-update.js";
 import { generateContainersReadyCondition, generatePodReadyCondition } from "./generate.js";
 import { hasPodInitialized, initializedContainers } from "./merge.js";

@@ -7,7 +7,7 @@ import {
   type V1PodCondition,
   type V1PodSpec,
   type V1PodStatus,
-} from "../../apimachinery/api/pod.js";
+} from "../../staging/apimachinery/api/pod.js";
 import { defined } from "../../util/defined.js";
 import { hasAnyRegularContainerStarted, statusOf } from "./phase.js";
 

@@ -1,11 +1,11 @@
-import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
-import { rfc3339 } from "../../apimachinery/time.js";
-import { factFor } from "../../release/facts.js";
+import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
+import { rfc3339 } from "../../staging/apimachinery/time.js";
 import { runInScope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import { allUntilOneEnds } from "../../util/concurrency.js";
 import { Mutex } from "../../util/mutex.js";
+import { factFor } from "../../util/release/facts.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import { podText } from "../types/pod-update.js";
 import { withAllTerminated, withContainer, withFinalPhase, withReadiness } from "./container-states.js";

@@ -9,10 +9,10 @@ import {
   type V1PodCondition,
   type V1PodSpec,
   type V1PodStatus,
-} from "../../apimachinery/api/pod.js";
-import { rfc3339 } from "../../apimachinery/time.js";
-import { factFor } from "../../release/facts.js";
+} from "../../staging/apimachinery/api/pod.js";
+import { rfc3339 } from "../../staging/apimachinery/time.js";
 import { defined } from "../../util/defined.js";
+import { factFor } from "../../util/release/facts.js";
 import { forTerminalPhase } from "./generate.js";
 import { marshalPodStatus } from "./wire.js";
 

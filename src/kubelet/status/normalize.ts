@@ -4,8 +4,8 @@ import type {
   V1Pod,
   V1PodCondition,
   V1PodStatus,
-} from "../../apimachinery/api/pod.js";
-import { rfc3339 } from "../../apimachinery/time.js";
+} from "../../staging/apimachinery/api/pod.js";
+import { rfc3339 } from "../../staging/apimachinery/time.js";
 import { isSet } from "../../util/records.js";
 
 /** The limit for the termination messages of all containers of a pod together: 12 KiB. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { V1PodStatus } from "../../staging/apimachinery/api/pod.js";
 import { marshalPodStatus } from "./wire.js";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import {
   type PodPhase,
   type V1ContainerStatus,
   type V1PodSpec,
-} from "../../apimachinery/api/pod.js";
+} from "../../staging/apimachinery/api/pod.js";
 import { isSet } from "../../util/records.js";
 
 /** Reports whether a regular container ever ran. Mirrors HasAnyRegularContainerStarted in kubelet/container/helpers.go. */

@@ -1,9 +1,9 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import { asPod, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
-import { isMirrorPod } from "../../apimachinery/corev1/pod-references.js";
-import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
-import type { KubeClient, KubeRequest, KubeResponse } from "../../client-go/rest/client.js";
-import { objectPath, PODS } from "../../client-go/rest/paths.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { asPod, type V1Pod, type V1PodStatus } from "../../staging/apimachinery/api/pod.js";
+import { isMirrorPod } from "../../staging/apimachinery/corev1/pod-references.js";
+import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
+import type { KubeClient, KubeRequest, KubeResponse } from "../../staging/client-go/rest/client.js";
+import { objectPath, PODS } from "../../staging/client-go/rest/paths.js";
 import type { Scope } from "../../trace/scope.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";

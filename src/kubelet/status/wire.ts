@@ -4,7 +4,7 @@ import type {
   V1ContainerStatus,
   V1PodCondition,
   V1PodStatus,
-} from "../../apimachinery/api/pod.js";
+} from "../../staging/apimachinery/api/pod.js";
 import { isSet } from "../../util/records.js";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,4 +1,9 @@
-import { isPodPhaseTerminal, replaceOrAppend, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import {
+  isPodPhaseTerminal,
+  replaceOrAppend,
+  type V1Pod,
+  type V1PodStatus,
+} from "../../staging/apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";

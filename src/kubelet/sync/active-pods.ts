@@ -1,4 +1,4 @@
-import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
+import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../staging/apimachinery/api/pod.js";
 
 export interface ActivePodsDeps {
   readonly podWorkers: {

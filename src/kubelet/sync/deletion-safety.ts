@@ -1,4 +1,4 @@
-import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
+import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodDeletionSafetyProvider } from "../status/status-writer.js";

@@ -1,5 +1,5 @@
-import type { V1Pod, V1PodStatus } from "../../apimachinery/api/pod.js";
-import type { Backoff } from "../../client-go/backoff.js";
+import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
+import type { Backoff } from "../../staging/client-go/backoff.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";

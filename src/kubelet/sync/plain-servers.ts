@@ -1,4 +1,4 @@
-import { createServer, listen, openSockets, portOf } from "../../server/serve.js";
+import { createServer, listen, openSockets, portOf } from "../../staging/server/serve.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";

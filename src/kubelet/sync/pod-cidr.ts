@@ -1,4 +1,4 @@
-import type { NodeObject } from "../../apimachinery/api/node.js";
+import type { NodeObject } from "../../staging/apimachinery/api/node.js";
 import type { Trace } from "../../trace/trace.js";
 import { messageOf } from "../../util/errors.js";
 

@@ -1,9 +1,9 @@
-import { containersOf, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
-import { isMirrorPod } from "../../apimachinery/corev1/pod-references.js";
-import { getPodQos } from "../../apimachinery/corev1/qos.js";
-import { factFor } from "../../release/facts.js";
+import { containersOf, type V1Pod, type V1PodStatus } from "../../staging/apimachinery/api/pod.js";
+import { isMirrorPod } from "../../staging/apimachinery/corev1/pod-references.js";
+import { getPodQos } from "../../staging/apimachinery/corev1/qos.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { factFor } from "../../util/release/facts.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { PodAdmitResult } from "../lifecycle-admission/admit.js";

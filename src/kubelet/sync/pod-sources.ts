@@ -1,4 +1,4 @@
-import { parseGoDuration } from "../../apimachinery/time.js";
+import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { orAborted } from "../../util/concurrency.js";
 import { runApiserverSource } from "../config/apiserver.js";
 import { FileSource } from "../config/file.js";

@@ -1,9 +1,9 @@
-import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../apimachinery/api/pod.js";
-import type { Backoff } from "../../client-go/backoff.js";
-import { factFor } from "../../release/facts.js";
+import { isPodPhaseTerminal, type V1Pod, type V1PodStatus } from "../../staging/apimachinery/api/pod.js";
+import type { Backoff } from "../../staging/client-go/backoff.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
+import { factFor } from "../../util/release/facts.js";
 import { convertPodStatusToRunningPod } from "../container/helpers.js";
 import type { Pod, PodStatus } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";

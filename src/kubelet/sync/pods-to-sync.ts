@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { BasicWorkQueue } from "../podworkers/work-queue.js";
 import type { DuePod } from "./sync-loop.js";
 

@@ -1,5 +1,5 @@
-import { connectPortForward } from "../../client-go/portforward/dialer.js";
-import type { ForwardedConnection } from "../../streaming/port-forward/session.js";
+import { connectPortForward } from "../../staging/client-go/portforward/dialer.js";
+import type { ForwardedConnection } from "../../staging/streaming/port-forward/session.js";
 import type { Clock } from "../../util/clock.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodManager } from "../pod/pod-manager.js";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runCertificateManager } from "../../client-go/certificate/manager.js";
-import type { ServingPair } from "../../server/serve.js";
+import { runCertificateManager } from "../../staging/client-go/certificate/manager.js";
+import type { ServingPair } from "../../staging/server/serve.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError } from "../../util/files.js";

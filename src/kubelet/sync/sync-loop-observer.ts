@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import { messageOf } from "../../util/errors.js";
 import type { PodLifecycleEvent } from "../pleg/events.js";

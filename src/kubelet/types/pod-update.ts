@@ -1,5 +1,5 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { isMirrorPod } from "../../apimachinery/corev1/pod-references.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { isMirrorPod } from "../../staging/apimachinery/corev1/pod-references.js";
 import type { Scope } from "../../trace/scope.js";
 
 /**

@@ -1,6 +1,6 @@
 import { chmod, chown, lchown, lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 
 const READ_WRITE_MASK = 0o660;
 const READ_ONLY_MASK = 0o440;

@@ -5,10 +5,10 @@ import type {
   V1ServiceAccountTokenProjection,
   V1VolumeProjection,
 } from "@kubernetes/client-node";
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import type { ResourceList } from "../../apimachinery/quantity.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { ResourceList } from "../../staging/apimachinery/quantity.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import { extractFieldPath, extractResource } from "../envvars/downward-api.js";
 import { binaryValues, type ObjectManager } from "../kubelet-pods/object-manager.js";
 import type { FileProjection, Payload } from "./atomic-writer.js";

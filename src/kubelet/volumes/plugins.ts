@@ -1,5 +1,5 @@
 import type { V1Volume } from "@kubernetes/client-node";
-import type { Wire } from "../../apimachinery/wire.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import { isSet } from "../../util/records.js";
 
 const PLUGINS = [

@@ -1,8 +1,8 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { isSuccess, statusMessage } from "../../client-go/rest/answers.js";
-import type { KubeClient } from "../../client-go/rest/client.js";
-import { objectPath } from "../../client-go/rest/paths.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
+import { objectPath } from "../../staging/client-go/rest/paths.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
 import { podText } from "../types/pod-update.js";

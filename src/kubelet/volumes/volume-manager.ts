@@ -1,6 +1,6 @@
 import type { V1Volume } from "@kubernetes/client-node";
-import { allContainersOf, type V1Pod } from "../../apimachinery/api/pod.js";
-import type { Wire } from "../../apimachinery/wire.js";
+import { allContainersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Wire } from "../../staging/apimachinery/wire.js";
 import type { Trace } from "../../trace/trace.js";
 import { Mutex } from "../../util/mutex.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";

@@ -5,14 +5,14 @@ import { EventedPleg } from "../../kubelet/pleg/evented.js";
 import { isSyncPodWorthy, type PodLifecycleEvent, type PodLifecycleEventType } from "../../kubelet/pleg/events.js";
 import { GenericPleg } from "../../kubelet/pleg/generic.js";
 import { genericRelistDuration, type PlegHealth, type RelistDuration } from "../../kubelet/pleg/health.js";
-import { durationText } from "../../release/fact-table.js";
-import { constantsFor, factFor } from "../../release/facts.js";
 import { runInScope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import { AsyncQueue } from "../../util/async-queue.js";
 import type { Clock } from "../../util/clock.js";
 import { allUntilOneEnds, untilAborted } from "../../util/concurrency.js";
 import { defined } from "../../util/defined.js";
+import { durationText } from "../../util/release/fact-table.js";
+import { constantsFor, factFor } from "../../util/release/facts.js";
 import { watchHealth } from "./health-watch.js";
 import { cachedPods, type KnownPod } from "./known-pods.js";
 

@@ -1,8 +1,13 @@
 import myngx from "../../../fixtures/pleg/myngx.json" with { type: "json" };
 import mypod from "../../../fixtures/pleg/mypod.json" with { type: "json" };
-import { RpcError } from "../../cri/status.js";
-import type { ContainerSnapshot, PodSeed, RemoteControl, SandboxSnapshot } from "../../runtime/control/control.js";
-import { type HostedRuntime, type HostOptions, hostRuntime } from "../../runtime/host/host.js";
+import type {
+  ContainerSnapshot,
+  PodSeed,
+  RemoteControl,
+  SandboxSnapshot,
+} from "../../cluster/runtime/control/control.js";
+import { type HostedRuntime, type HostOptions, hostRuntime } from "../../cluster/runtime/host/host.js";
+import { RpcError } from "../../staging/cri/status.js";
 import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/nearest.js";
 import { FaultSwitches } from "./fault-switches.js";

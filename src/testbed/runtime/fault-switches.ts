@@ -1,5 +1,5 @@
-import type { RemoteControl } from "../../runtime/control/control.js";
-import type { Fault } from "../../runtime/control/faults.js";
+import type { RemoteControl } from "../../cluster/runtime/control/control.js";
+import type { Fault } from "../../cluster/runtime/control/faults.js";
 import type { LabAction } from "./lab-runtime.js";
 
 interface Switch {

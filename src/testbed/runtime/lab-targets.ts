@@ -1,5 +1,5 @@
-import { RpcError } from "../../cri/status.js";
-import type { RemoteControl, SandboxSnapshot } from "../../runtime/control/control.js";
+import type { RemoteControl, SandboxSnapshot } from "../../cluster/runtime/control/control.js";
+import { RpcError } from "../../staging/cri/status.js";
 import type { LabTarget } from "./lab-runtime.js";
 
 /** The containers and sandboxes that an embedded runtime has, asked for behind the kubelet's back. */

@@ -1,14 +1,14 @@
-import { type NodeObject, nodeCondition } from "../../apimachinery/api/node.js";
-import { rfc3339Micro } from "../../apimachinery/time.js";
-import { WorkQueue } from "../../client-go/workqueue.js";
-import type { Controller } from "../../controlplane/controllers/controller.js";
-import type { SharedReflectors } from "../../controlplane/controllers/shared-reflector.js";
-import { type LeaseObject, nameOf } from "../../controlplane/controllers/support/objects.js";
-import { changesOf, runSyncLoop } from "../../controlplane/controllers/support/sync-loop.js";
-import type { LocalClient } from "../../controlplane/registry/registry.js";
+import type { LocalClient } from "../../cluster/apiserver/registry/registry.js";
+import type { Controller } from "../../cluster/controllers/controller.js";
+import type { SharedReflectors } from "../../cluster/controllers/shared-reflector.js";
+import { type LeaseObject, nameOf } from "../../cluster/controllers/support/objects.js";
+import { changesOf, runSyncLoop } from "../../cluster/controllers/support/sync-loop.js";
 import { leaseDurationSeconds, renewIntervalMs } from "../../kubelet/nodelease/lease-observer.js";
-import { factFor } from "../../release/facts.js";
+import { type NodeObject, nodeCondition } from "../../staging/apimachinery/api/node.js";
+import { rfc3339Micro } from "../../staging/apimachinery/time.js";
+import { WorkQueue } from "../../staging/client-go/workqueue.js";
 import type { Ctx } from "../../trace/ctx.js";
+import { factFor } from "../../util/release/facts.js";
 import type { SimulatedNode } from "./node.js";
 
 /** What the controllers of simulated nodes and of their pods need. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseGoDuration } from "../../apimachinery/time.js";
-import { parseYamlDocuments } from "../../apimachinery/yaml.js";
+import { parseGoDuration } from "../../staging/apimachinery/time.js";
+import { parseYamlDocuments } from "../../staging/apimachinery/yaml.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { isRecord } from "../../util/records.js";
 import { CONDITION_STATUSES, PHASES, RESTART_POLICIES, type Stage } from "./stage.js";

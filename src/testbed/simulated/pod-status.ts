@@ -8,8 +8,8 @@ import {
   type V1PodCondition,
   type V1PodStatus,
   withCondition,
-} from "../../apimachinery/api/pod.js";
-import { rfc3339 } from "../../apimachinery/time.js";
+} from "../../staging/apimachinery/api/pod.js";
+import { rfc3339 } from "../../staging/apimachinery/time.js";
 import type { StageNext } from "./stage.js";
 
 export interface PodPlace {

@@ -1,5 +1,5 @@
-import type { V1Pod } from "../../apimachinery/api/pod.js";
-import { matchesSelector } from "../../apimachinery/selector.js";
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { matchesSelector } from "../../staging/apimachinery/selector.js";
 
 export const PHASES = ["Pending", "Running", "Succeeded", "Failed"] as const;
 export const RESTART_POLICIES = ["Always", "OnFailure", "Never"] as const;

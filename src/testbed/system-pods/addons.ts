@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
-import { factFor } from "../../release/facts.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { factFor } from "../../util/release/facts.js";
 
 export interface AddonOptions {
   /** `1.25` */

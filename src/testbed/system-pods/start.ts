@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { createClient } from "../../client-go/rest/create-client.js";
-import { collectionPath, NODES, objectPath, SERVICES } from "../../client-go/rest/paths.js";
+import { createClient } from "../../staging/client-go/rest/create-client.js";
+import { collectionPath, NODES, objectPath, SERVICES } from "../../staging/client-go/rest/paths.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { defined } from "../../util/defined.js";
 import { makeFolder, writeFileAtomic } from "../../util/files.js";

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 
 export interface StaticPodsOptions {
   /** `1.25` */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CliContext } from "../../../src/cli/context.js";
+import type { CliContext } from "../../../src/commands/cli/context.js";
 import { printRunning } from "../../../src/commands/cluster/running.js";
 import type { ClusterState } from "../../../src/testbed/cluster-state.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1ContainerState, V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { containerHint, explainContainer } from "../../../src/commands/exec/container-hint.js";
+import type { V1ContainerState, V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { LabError } from "../../../src/util/errors.js";
 import { containerStatus } from "../../support/container-status.js";
 

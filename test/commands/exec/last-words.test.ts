@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "vitest";
-import type { Status } from "../../../src/apimachinery/api/meta.js";
 import { runRemote } from "../../../src/commands/exec/remote.js";
-import { acceptSpdy } from "../../../src/streaming/spdy/accept.js";
-import { SpdyConnection } from "../../../src/streaming/spdy/connection.js";
+import type { Status } from "../../../src/staging/apimachinery/api/meta.js";
+import { acceptSpdy } from "../../../src/staging/streaming/spdy/accept.js";
+import { SpdyConnection } from "../../../src/staging/streaming/spdy/connection.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { LabError } from "../../../src/util/errors.js";
 import { SystemRandom } from "../../../src/util/random.js";
-import { startUpgradeServer } from "../../streaming/support/upgrade-server.js";
+import { startUpgradeServer } from "../../staging/streaming/support/upgrade-server.js";
 import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 

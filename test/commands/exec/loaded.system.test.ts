@@ -7,18 +7,18 @@ const ENTRIES = [
   "src/commands/exec.ts",
   "src/commands/exec/run-exec.ts",
   "src/testbed/sample-node.ts",
-  "src/controlplane/start.ts",
-  "src/controlplane/apiserver/proxy/upgrade.ts",
-  "src/runtime/start.ts",
-  "src/runtime/streaming/exec.ts",
-  "src/streaming/remote-command/accept.ts",
+  "src/cluster/control-plane/start.ts",
+  "src/cluster/apiserver/apiserver/proxy/upgrade.ts",
+  "src/cluster/runtime/start.ts",
+  "src/cluster/runtime/streaming/exec.ts",
+  "src/staging/streaming/remote-command/accept.ts",
 ];
 const UNUSED =
   /node_modules\/ws\/|^src\/streaming\/websocket\/(?!subprotocols)|^src\/testbed\/runtime-servers|^src\/commands\/exec\/run-serve/;
 
 test("a command over SPDY loads no WebSockets, and no servers of another command", async () => {
   const { inputs } = await loadedBy(ENTRIES);
-  assert.ok(inputs.has("src/streaming/remote-command/spdy-server.ts"));
+  assert.ok(inputs.has("src/staging/streaming/remote-command/spdy-server.ts"));
   assert.deepEqual(
     [...inputs].filter((name) => UNUSED.test(name)),
     [],

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { findTopic } from "../../../src/commands/explain/find.js";
 import { topicResult } from "../../../src/commands/explain/show.js";
 import { TOPIC_GROUPS } from "../../../src/commands/explain/topics.js";
-import { LANGUAGES } from "../../../src/i18n/language.js";
+import { LANGUAGES } from "../../../src/util/i18n/language.js";
 import { textWidth } from "../../../src/util/text-width.js";
 import { runInProcess } from "../../support/run-cli.js";
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { CommanderError } from "commander";
 import { test } from "vitest";
-import { CliSession } from "../../../src/cli/session.js";
+import { CliSession } from "../../../src/commands/cli/session.js";
 import { seeOf } from "../../../src/commands/explain/show.js";
 import { TOPIC_GROUPS } from "../../../src/commands/explain/topics.js";
 import chinese from "../../../src/commands/explain/zh.json" with { type: "json" };

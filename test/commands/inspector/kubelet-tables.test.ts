@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { podWorkers } from "../../../src/commands/inspector/kubelet-tables.js";
 import type { PodWorkerView } from "../../../src/kubelet/podworkers/pod-workers.js";
 import type { PodWork } from "../../../src/kubelet/podworkers/update.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 
 const work = (merged: number): PodWork => {
   return { workType: "sync", updateType: "update", pod: {} as V1Pod, merged };

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "vitest";
 import EN from "../../../labs/messages.en.json" with { type: "json" };
-import { sayIn } from "../../../src/i18n/catalogue.js";
-import { localized } from "../../../src/i18n/message-error.js";
 import { LAB_ERRORS, LabError, type LabErrorCode } from "../../../src/util/errors.js";
+import { sayIn } from "../../../src/util/i18n/catalogue.js";
+import { localized } from "../../../src/util/i18n/message-error.js";
 import { runInProcess } from "../../support/run-cli.js";
 import { TINY_EN, TINY_YAML, TINY_ZH } from "../../support/tiny-lab.js";
 

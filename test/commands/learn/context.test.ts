@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { CliContext } from "../../../src/cli/context.js";
+import type { CliContext } from "../../../src/commands/cli/context.js";
 import { openLearn } from "../../../src/commands/learn/context.js";
 import { nameTaken } from "../../../src/commands/learn/taken-lab.js";
-import type { Language } from "../../../src/i18n/language.js";
-import type { RunningLab } from "../../../src/labs/running.js";
+import type { RunningLab } from "../../../src/lab/labs/running.js";
+import type { Language } from "../../../src/util/i18n/language.js";
 
 /** What is written to stderr by the notices of `kubelab learn` for a learner whose own language is English. */
 async function learnerAt(stderr: { readonly isTTY: boolean; readonly columns?: number }, lang?: Language) {

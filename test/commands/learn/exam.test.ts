@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, test } from "vitest";
 import type { LearnContext } from "../../../src/commands/learn/context.js";
 import { ExamTime, endExam } from "../../../src/commands/learn/exam.js";
-import { sayIn } from "../../../src/i18n/catalogue.js";
-import { summaryOf } from "../../../src/labs/library.js";
-import { ProgressStore } from "../../../src/labs/progress-store.js";
+import { summaryOf } from "../../../src/lab/labs/library.js";
+import { ProgressStore } from "../../../src/lab/labs/progress-store.js";
+import { sayIn } from "../../../src/util/i18n/catalogue.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { tinyLab } from "../../support/tiny-lab.js";
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import stringWidth from "string-width";
 import { test } from "vitest";
 import { labTable } from "../../../src/commands/learn/list.js";
-import { sayIn } from "../../../src/i18n/catalogue.js";
-import { LANGUAGES } from "../../../src/i18n/language.js";
-import { openLibrary } from "../../../src/labs/open-library.js";
-import { EMPTY_PROGRESS } from "../../../src/labs/progress.js";
+import { openLibrary } from "../../../src/lab/labs/open-library.js";
+import { EMPTY_PROGRESS } from "../../../src/lab/labs/progress.js";
+import { sayIn } from "../../../src/util/i18n/catalogue.js";
+import { LANGUAGES } from "../../../src/util/i18n/language.js";
 import { fitted } from "../../../src/util/text-width.js";
 
 const { summaries } = await openLibrary();

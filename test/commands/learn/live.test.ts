@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { stepsOf } from "../../../src/commands/learn/live.js";
-import { sayIn } from "../../../src/i18n/catalogue.js";
-import { LabFacts } from "../../../src/labs/facts.js";
-import { LabSession } from "../../../src/labs/session.js";
+import { LabFacts } from "../../../src/lab/labs/facts.js";
+import { LabSession } from "../../../src/lab/labs/session.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { Trace } from "../../../src/trace/trace.js";
+import { sayIn } from "../../../src/util/i18n/catalogue.js";
 import { InstantClock, MemoryPlace } from "../../support/memory-place.js";
 import { TINY_YAML, tinyLab } from "../../support/tiny-lab.js";
 

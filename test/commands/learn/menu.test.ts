@@ -7,10 +7,10 @@ import stringWidth from "string-width";
 import { describe, test } from "vitest";
 import { menuOf } from "../../../src/commands/learn/menu.js";
 import { chosenLine, entryTyped, type FrameOptions, menuFrame } from "../../../src/commands/learn/menu-frame.js";
-import { sayIn } from "../../../src/i18n/catalogue.js";
-import { LANGUAGES, type Language } from "../../../src/i18n/language.js";
-import { openLibrary } from "../../../src/labs/open-library.js";
-import { EMPTY_PROGRESS } from "../../../src/labs/progress.js";
+import { openLibrary } from "../../../src/lab/labs/open-library.js";
+import { EMPTY_PROGRESS } from "../../../src/lab/labs/progress.js";
+import { sayIn } from "../../../src/util/i18n/catalogue.js";
+import { LANGUAGES, type Language } from "../../../src/util/i18n/language.js";
 
 const library = await openLibrary();
 /** all programs that labs need, in one folder */

@@ -6,11 +6,11 @@ import { describe, test } from "vitest";
 import type { LearnContext } from "../../../src/commands/learn/context.js";
 import { newLab } from "../../../src/commands/learn/new-lab.js";
 import { begunOwnLab, begunOwnLabs, findLabOrFolder } from "../../../src/commands/learn/own-lab.js";
-import { sayIn } from "../../../src/i18n/catalogue.js";
-import { compileLab } from "../../../src/labs/compile.js";
-import type { LabLibrary } from "../../../src/labs/library.js";
-import { openLibrary } from "../../../src/labs/open-library.js";
-import { ProgressStore } from "../../../src/labs/progress-store.js";
+import { compileLab } from "../../../src/lab/labs/compile.js";
+import type { LabLibrary } from "../../../src/lab/labs/library.js";
+import { openLibrary } from "../../../src/lab/labs/open-library.js";
+import { ProgressStore } from "../../../src/lab/labs/progress-store.js";
+import { sayIn } from "../../../src/util/i18n/catalogue.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { runInProcess } from "../../support/run-cli.js";
 

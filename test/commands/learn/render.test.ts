@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { Chalk } from "chalk";
 import { describe, test } from "vitest";
 import { LabRenderer } from "../../../src/commands/learn/render.js";
-import { sayIn } from "../../../src/i18n/catalogue.js";
-import type { LabMessage } from "../../../src/labs/message.js";
+import type { LabMessage } from "../../../src/lab/labs/message.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
+import { sayIn } from "../../../src/util/i18n/catalogue.js";
 
 function lines(message: LabMessage, unicode: boolean): string[] {
   let text = "";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { labTable, nextLab, standingIn } from "../../../src/commands/learn/list.js";
 import { jsonReport, junitReport, wordReport } from "../../../src/commands/learn/report.js";
-import { sayIn } from "../../../src/i18n/catalogue.js";
-import { LANGUAGES } from "../../../src/i18n/language.js";
-import type { LabSummary } from "../../../src/labs/library.js";
-import { openLibrary } from "../../../src/labs/open-library.js";
-import { EMPTY_PROGRESS, type LabProgress, type Progress } from "../../../src/labs/progress.js";
+import type { LabSummary } from "../../../src/lab/labs/library.js";
+import { openLibrary } from "../../../src/lab/labs/open-library.js";
+import { EMPTY_PROGRESS, type LabProgress, type Progress } from "../../../src/lab/labs/progress.js";
+import { sayIn } from "../../../src/util/i18n/catalogue.js";
+import { LANGUAGES } from "../../../src/util/i18n/language.js";
 import { textWidth } from "../../../src/util/text-width.js";
 
 const summary = (id: string, title: string): LabSummary => ({

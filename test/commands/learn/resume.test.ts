@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { resumeLines } from "../../../src/commands/learn/resume.js";
-import { sayIn } from "../../../src/i18n/catalogue.js";
-import { openLibrary } from "../../../src/labs/open-library.js";
-import type { LabProgress } from "../../../src/labs/progress.js";
+import { openLibrary } from "../../../src/lab/labs/open-library.js";
+import type { LabProgress } from "../../../src/lab/labs/progress.js";
+import { sayIn } from "../../../src/util/i18n/catalogue.js";
 
 const [lab] = (await openLibrary()).summaries;
 assert.ok(lab !== undefined);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
-import { MessageError } from "../../../src/i18n/message-error.js";
+import { MessageError } from "../../../src/util/i18n/message-error.js";
 import { runInProcess } from "../../support/run-cli.js";
 
 /** Literals that are no sentences of ours. */

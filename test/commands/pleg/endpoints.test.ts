@@ -4,7 +4,7 @@ import { servePlegPage } from "../../../src/commands/pleg/endpoints.js";
 import { plegWindow } from "../../../src/commands/pleg/window.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import type { LabRuntime } from "../../../src/testbed/runtime/lab-runtime.js";
-import type { LiveServer } from "../../../src/ui/live-server.js";
+import type { LiveServer } from "../../../src/trace/ui/live-server.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { FakeLab } from "./fake-lab.js";

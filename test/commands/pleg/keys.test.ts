@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { hasKeys } from "../../../src/cli/terminal-keys.js";
+import { hasKeys } from "../../../src/commands/cli/terminal-keys.js";
 import { LabKeys, serveKeys } from "../../../src/commands/pleg/keys.js";
 import type { LabTarget } from "../../../src/testbed/runtime/lab-runtime.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";

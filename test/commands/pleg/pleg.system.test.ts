@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type RunningRuntime, startRuntime } from "../../../src/cluster/runtime/start.js";
 import { parseHttpAddress } from "../../../src/commands/inspector/http-address.js";
 import { parseRelistPeriod } from "../../../src/commands/pleg/plan.js";
-import { type RunningRuntime, startRuntime } from "../../../src/runtime/start.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { summaryResult } from "../../../src/commands/pleg/result.js";
-import type { CriClient } from "../../../src/cri/remote/create-cri-client.js";
+import type { CriClient } from "../../../src/staging/cri/remote/create-cri-client.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import { wrapBelowLabel } from "../../../src/trace/text.js";
 import { FakeClock } from "../../support/fake-clock.js";

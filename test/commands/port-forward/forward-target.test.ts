@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { KubeRequest } from "../../../src/client-go/rest/client.js";
 import { findPod, parseForwardTarget } from "../../../src/commands/port-forward/forward-target.js";
+import type { KubeRequest } from "../../../src/staging/client-go/rest/client.js";
 
 const PARSED: readonly (readonly [text: string, want: string])[] = [
   ["web", "pod web"],

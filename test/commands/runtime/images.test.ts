@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { REGISTRY_IMAGES } from "../../../src/cluster/runtime/images/registry.js";
 import { listImages, shortName } from "../../../src/commands/runtime/images.js";
-import { REGISTRY_IMAGES } from "../../../src/runtime/images/registry.js";
 
 test("names of images are not broken, however narrow the terminal is", () => {
   for (const width of [80, 46, 30]) {

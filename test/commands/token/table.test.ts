@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { DEFAULT_NODE_TOKEN_GROUP, TOKEN_USAGES, type TokenSummary } from "../../../src/cluster-bootstrap/secret.js";
 import { tokenTable } from "../../../src/commands/token/table.js";
+import {
+  DEFAULT_NODE_TOKEN_GROUP,
+  TOKEN_USAGES,
+  type TokenSummary,
+} from "../../../src/staging/cluster-bootstrap/secret.js";
 
 const token = (fields: Partial<TokenSummary> = {}): TokenSummary => ({
   id: "abcdef",

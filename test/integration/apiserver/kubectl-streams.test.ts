@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { startControlPlane } from "../../../src/controlplane/start.js";
-import { internalErrorStatus, SUCCESS } from "../../../src/streaming/remote-command/status-text.js";
+import { startControlPlane } from "../../../src/cluster/control-plane/start.js";
+import { internalErrorStatus, SUCCESS } from "../../../src/staging/streaming/remote-command/status-text.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";
@@ -37,7 +37,7 @@ async function openCluster(kubeVersion: string) {
   await kubectl.run("create", "-f", kubectl.file("pod.json", podManifest("p", { nodeName: "n" })));
   const status = JSON.stringify({ status: { phase: "Running", conditions } });
   const path = "/api/v1/namespaces/default/pods/p/status";
-  const { createClient } = await import("../../../src/client-go/rest/create-client.js");
+  const { createClient } = await import("../../../src/staging/client-go/rest/create-client.js");
   const client = createClient(controlPlane.admin, { ...deps, trace, actor: "user" });
   const contentType = "application/merge-patch+json";
   await client.expect({ method: "PATCH", path, body: JSON.parse(status), contentType });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createCertificateRequest } from "../../../src/pki/csr.js";
-import { generatePrivateKey } from "../../../src/pki/keys.js";
+import { createCertificateRequest } from "../../../src/staging/pki/csr.js";
+import { generatePrivateKey } from "../../../src/staging/pki/keys.js";
 import { Kubectl, kubectlAtLeast } from "../../support/kubectl.js";
 import { KubectlCluster } from "../../support/kubectl-cluster.js";
 import { suiteNeeding } from "../../support/requirements.js";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { servingCertificateMetrics, ttlSeconds } from "../../../src/kubelet/certificate/certificate-metrics.js";
-import { parseCertificatePem } from "../../../src/pki/certificate.js";
+import { parseCertificatePem } from "../../../src/staging/pki/certificate.js";
 import { CountedMetrics } from "../../support/counted.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 

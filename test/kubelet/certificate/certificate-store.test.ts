@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
 import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
-import type { CertificateAuthority } from "../../../src/pki/issue.js";
+import type { CertificateAuthority } from "../../../src/staging/pki/issue.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 
 let ca: CertificateAuthority;

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
-import type { CertificateSigningRequest } from "../../../src/apimachinery/api/certificates.js";
-import { parseCertificateRequestPem } from "../../../src/pki/csr.js";
-import type { CertificateAuthority } from "../../../src/pki/issue.js";
-import { issueCertificate } from "../../../src/pki/issue.js";
+import type { CertificateSigningRequest } from "../../../src/staging/apimachinery/api/certificates.js";
+import { parseCertificateRequestPem } from "../../../src/staging/pki/csr.js";
+import type { CertificateAuthority } from "../../../src/staging/pki/issue.js";
+import { issueCertificate } from "../../../src/staging/pki/issue.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import {
   type Answer,

@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
-import { kubeconfigText } from "../../../src/client-go/clientcmd/kubeconfig-text.js";
 import { needsBootstrap } from "../../../src/kubelet/certificate/needs-bootstrap.js";
-import type { CertificateAuthority } from "../../../src/pki/issue.js";
+import { kubeconfigText } from "../../../src/staging/client-go/clientcmd/kubeconfig-text.js";
+import type { CertificateAuthority } from "../../../src/staging/pki/issue.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash, createPublicKey } from "node:crypto";
 import { describe, test } from "vitest";
-import { nextRotationDeadline } from "../../../src/client-go/certificate/manager.js";
 import { checkNodeName, digestedName, nodeSubject } from "../../../src/kubelet/certificate/node-identity.js";
-import { generatePrivateKey } from "../../../src/pki/keys.js";
+import { nextRotationDeadline } from "../../../src/staging/client-go/certificate/manager.js";
+import { generatePrivateKey } from "../../../src/staging/pki/keys.js";
 
 describe("the name of a request", () => {
   const usages = ["digital signature", "client auth"];

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { Channel } from "../../../src/kubelet/config/channel.js";
 import { PodConfig, type SourceUpdate } from "../../../src/kubelet/config/pod-config.js";
 import { SourcesReady } from "../../../src/kubelet/config/sources.js";
 import type { PodUpdate } from "../../../src/kubelet/types/pod-update.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { makePod } from "../podworkers/pods.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Container } from "../../../src/apimachinery/api/pod.js";
 import { goJson, goString } from "../../../src/kubelet/container/go-json.js";
 import { hashContainer } from "../../../src/kubelet/container/hash.js";
+import type { V1Container } from "../../../src/staging/apimachinery/api/pod.js";
 
 /** What TestHashContainer in pkg/kubelet/container/helpers_test.go hashes, and what it expects. */
 const UPSTREAM: V1Container = {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
-import type { V1Container, V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { makeEnvironmentVariables } from "../../../src/kubelet/envvars/make.js";
 import type { ServiceObject } from "../../../src/kubelet/envvars/service-env.js";
 import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-cache.js";
+import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
+import type { V1Container, V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 
 const SIGNAL = new AbortController().signal;

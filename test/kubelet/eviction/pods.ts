@@ -1,6 +1,6 @@
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
-import { unitValue } from "../../../src/apimachinery/quantity.js";
 import type { FsStats, PodStats } from "../../../src/kubelet/stats/summary.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
+import { unitValue } from "../../../src/staging/apimachinery/quantity.js";
 import { makePod } from "../podworkers/pods.js";
 
 export interface EvictionPod {

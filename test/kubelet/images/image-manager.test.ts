@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { parseImageName } from "../../../src/apimachinery/image-name.js";
-import { Backoff } from "../../../src/client-go/backoff.js";
-import { Image, ImageStatusResponse } from "../../../src/cri/messages/image.js";
-import { type RpcResult, rpcFailure } from "../../../src/cri/status.js";
 import { IMAGE_BACK_OFF, ImageManager, shouldPullImage } from "../../../src/kubelet/images/image-manager.js";
 import { credentialsFor } from "../../../src/kubelet/images/keyring.js";
 import {
@@ -13,6 +9,10 @@ import {
   type PullRequest,
   SerialImagePuller,
 } from "../../../src/kubelet/images/puller.js";
+import { parseImageName } from "../../../src/staging/apimachinery/image-name.js";
+import { Backoff } from "../../../src/staging/client-go/backoff.js";
+import { Image, ImageStatusResponse } from "../../../src/staging/cri/messages/image.js";
+import { type RpcResult, rpcFailure } from "../../../src/staging/cri/status.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { EventLog, podOf } from "../kuberuntime/lab.js";
 

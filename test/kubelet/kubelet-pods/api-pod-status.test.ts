@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1ContainerStatus, V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import type { ContainerStatus, PodStatus } from "../../../src/kubelet/container/runtime.js";
 import { PodSyncResult, type SyncErrorReason } from "../../../src/kubelet/container/sync-result.js";
 import { generateApiPodStatus, sortPodIps } from "../../../src/kubelet/kubelet-pods/api-pod-status.js";
 import { ReasonCache } from "../../../src/kubelet/kubelet-pods/reason-cache.js";
 import { marshalPodStatus } from "../../../src/kubelet/status/wire.js";
+import type { V1ContainerStatus, V1Pod, V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
 import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";

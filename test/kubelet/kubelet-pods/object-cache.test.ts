@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "vitest";
-import type { KubeObject } from "../../../src/apimachinery/api/meta.js";
 import { MAX_IDLE_TIME_MS, ObjectCache, SYNC_TIMEOUT_MS } from "../../../src/kubelet/kubelet-pods/object-cache.js";
+import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";

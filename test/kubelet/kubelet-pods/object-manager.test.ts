@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
-import { podReferences } from "../../../src/apimachinery/corev1/pod-references.js";
 import { binaryValues, ObjectManager, textValues } from "../../../src/kubelet/kubelet-pods/object-manager.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
+import { podReferences } from "../../../src/staging/apimachinery/corev1/pod-references.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
 import { MemoryClient } from "../../support/memory-client.js";
 import { recordingTrace } from "../../support/trace.js";

@@ -12,12 +12,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import type { V1Container, V1Pod } from "../../../src/apimachinery/api/pod.js";
 import type { DeviceRunContainerOptions } from "../../../src/kubelet/cm/devicemanager/pod-devices.js";
 import type { CgroupDriver } from "../../../src/kubelet/cm/pod-container-manager.js";
 import { KubeletRuntimeHelper } from "../../../src/kubelet/kubelet-pods/runtime-helper.js";
 import { DnsConfigurer } from "../../../src/kubelet/network/dns.js";
 import type { MountedVolume } from "../../../src/kubelet/volumes/set-up.js";
+import type { V1Container, V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 
 const SIGNAL = new AbortController().signal;

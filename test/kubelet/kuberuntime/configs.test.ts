@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { MountPropagation } from "../../../src/cri/messages/enums.js";
 import { generateContainerConfig } from "../../../src/kubelet/kuberuntime/container-config.js";
 import {
   buildContainerLogsPath,
@@ -11,6 +10,7 @@ import {
   restartCountByLogFiles,
 } from "../../../src/kubelet/kuberuntime/log-paths.js";
 import { generatePodSandboxConfig, makePortMappings } from "../../../src/kubelet/kuberuntime/sandbox-config.js";
+import { MountPropagation } from "../../../src/staging/cri/messages/enums.js";
 import { fakeHelper, openLab, podOf, signal } from "./lab.js";
 
 const GI = 2 ** 30;

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { POD_UID_LABEL } from "../../../src/cri/labels.js";
-import { Container } from "../../../src/cri/messages/container.js";
-import { PodSandbox } from "../../../src/cri/messages/sandbox.js";
 import {
   containersToRemove,
   type DeadContainer,
   evictableContainers,
   sandboxesToRemove,
 } from "../../../src/kubelet/kuberuntime/container-gc.js";
+import { POD_UID_LABEL } from "../../../src/staging/cri/labels.js";
+import { Container } from "../../../src/staging/cri/messages/container.js";
+import { PodSandbox } from "../../../src/staging/cri/messages/sandbox.js";
 
 /** `pod/name@time` */
 function dead(text: string): DeadContainer {

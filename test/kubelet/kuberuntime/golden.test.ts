@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { Backoff } from "../../../src/client-go/backoff.js";
 import { IMAGE_BACK_OFF } from "../../../src/kubelet/images/image-manager.js";
 import { CONTAINER_BACK_OFF } from "../../../src/kubelet/kuberuntime/do-back-off.js";
 import { DEFAULT_GC_POLICY } from "../../../src/kubelet/kuberuntime/generic-runtime.js";
 import { MINIMUM_GRACE_PERIOD_SECONDS } from "../../../src/kubelet/kuberuntime/kill-container.js";
-import { factFor } from "../../../src/release/facts.js";
+import { Backoff } from "../../../src/staging/client-go/backoff.js";
+import { factFor } from "../../../src/util/release/facts.js";
 import { FakeClock } from "../../support/fake-clock.js";
 
 const FACTS = "../shared/golden/facts.json";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { terminationGracePeriod } from "../../../src/kubelet/kuberuntime/kill-container.js";
 import type { KillReason } from "../../../src/kubelet/kuberuntime/pod-actions.js";
 import { TerminationOrdering } from "../../../src/kubelet/kuberuntime/termination-order.js";
 import { toApiPod } from "../../../src/kubelet/podworkers/update.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { only } from "../../support/trace.js";
 import { openLab, podOf, signal } from "./lab.js";

@@ -1,9 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { V1Container, V1Pod } from "../../../src/apimachinery/api/pod.js";
-import { Backoff } from "../../../src/client-go/backoff.js";
-import { type CriClient, createCriClient } from "../../../src/cri/remote/create-cri-client.js";
+import { startRuntime } from "../../../src/cluster/runtime/start.js";
 import type { PodRef, PodStatus } from "../../../src/kubelet/container/runtime.js";
 import type { PodSyncResult } from "../../../src/kubelet/container/sync-result.js";
 import type { PodEventOptions, PodEventRecorder } from "../../../src/kubelet/events/pod-recorder.js";
@@ -14,7 +12,9 @@ import type {
   KubeRuntimeManagerOptions,
 } from "../../../src/kubelet/kuberuntime/manager-context.js";
 import type { ProbeResult, ProbeResults, RuntimeHelper } from "../../../src/kubelet/kuberuntime/runtime-helper.js";
-import { startRuntime } from "../../../src/runtime/start.js";
+import type { V1Container, V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
+import { Backoff } from "../../../src/staging/client-go/backoff.js";
+import { type CriClient, createCriClient } from "../../../src/staging/cri/remote/create-cri-client.js";
 import type { Trace } from "../../../src/trace/trace.js";
 import type { Clock } from "../../../src/util/clock.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";

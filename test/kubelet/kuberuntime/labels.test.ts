@@ -1,11 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../../src/cri/labels.js";
 import {
   getContainerInfoFromAnnotations,
   newContainerAnnotations,
   newContainerLabels,
   newPodLabels,
 } from "../../../src/kubelet/kuberuntime/labels.js";
+import {
+  CONTAINER_NAME_LABEL,
+  POD_NAME_LABEL,
+  POD_NAMESPACE_LABEL,
+  POD_UID_LABEL,
+} from "../../../src/staging/cri/labels.js";
 
 describe("labels and annotations", () => {
   const owner = {

@@ -1,5 +1,5 @@
-import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../../src/cri/labels.js";
 import type { ListedContainer, ListedSandbox } from "../../../src/kubelet/kuberuntime/runtime-service.js";
+import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../../src/staging/cri/labels.js";
 
 export const signal = new AbortController().signal;
 export const pod = { podUid: "u1", name: "web", namespace: "default" };

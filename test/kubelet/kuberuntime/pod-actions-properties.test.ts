@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { hashContainer } from "../../../src/kubelet/container/hash.js";
 import type {
   ContainerState,
@@ -13,6 +12,7 @@ import { computePodActions } from "../../../src/kubelet/kuberuntime/compute-pod-
 import type { PodActions } from "../../../src/kubelet/kuberuntime/pod-actions.js";
 import { wantsNothing } from "../../../src/kubelet/kuberuntime/report.js";
 import type { ProbeResult } from "../../../src/kubelet/kuberuntime/runtime-helper.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { FakeProbes, podOf } from "./lab.js";
 
 const NAMES = ["i0", "i1", "i2", "c0", "c1", "c2"];

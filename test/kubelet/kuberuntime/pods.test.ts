@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { POD_UID_LABEL } from "../../../src/cri/labels.js";
 import { groupIntoPods } from "../../../src/kubelet/kuberuntime/pods.js";
 import type { ListedContainer, ListedSandbox } from "../../../src/kubelet/kuberuntime/runtime-service.js";
+import { POD_UID_LABEL } from "../../../src/staging/cri/labels.js";
 import { container, sandbox } from "./listed.js";
 
 describe("groupIntoPods", () => {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { NamespaceMode, ProfileType } from "../../../src/cri/messages/enums.js";
 import {
   containerSecurityContext,
   type ImageUser,
   sandboxSecurityContext,
   verifyRunAsNonRoot,
 } from "../../../src/kubelet/kuberuntime/security-context.js";
+import { NamespaceMode, ProfileType } from "../../../src/staging/cri/messages/enums.js";
 import { podOf } from "./lab.js";
 
 /** A message in a message may be one that is encoded already: here none is. */

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Init } from "../../../src/apimachinery/protobuf/fields.js";
-import { ContainerStatus } from "../../../src/cri/messages/container.js";
-import { ContainerState } from "../../../src/cri/messages/enums.js";
 import { lastOfLog, localFiles, terminationMessage } from "../../../src/kubelet/kuberuntime/termination-message.js";
+import type { Init } from "../../../src/staging/apimachinery/protobuf/fields.js";
+import { ContainerStatus } from "../../../src/staging/cri/messages/container.js";
+import { ContainerState } from "../../../src/staging/cri/messages/enums.js";
 
 const folder = mkdtempSync(join(tmpdir(), "kubelab-termination-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { NodeObject } from "../../../src/apimachinery/api/node.js";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { canAdmitPod } from "../../../src/kubelet/lifecycle-admission/admit.js";
 import { PredicateAdmitHandler } from "../../../src/kubelet/lifecycle-admission/predicate.js";
+import type { NodeObject } from "../../../src/staging/apimachinery/api/node.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 
 const NODE: NodeObject = {
   apiVersion: "v1",

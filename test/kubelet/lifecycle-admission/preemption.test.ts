@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { PredicateAdmitHandler } from "../../../src/kubelet/lifecycle-admission/predicate.js";
 import {
   CriticalPodAdmissionHandler,
@@ -8,6 +7,7 @@ import {
   type PreemptionDeps,
 } from "../../../src/kubelet/lifecycle-admission/preemption.js";
 import { isCriticalPod } from "../../../src/kubelet/types/pod-update.js";
+import type { V1Pod, V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
 import { CountedMetrics } from "../../support/counted.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { DnsConfigurer, type DnsOptions, parseResolvConf } from "../../../src/kubelet/network/dns.js";
 import { generatePodHostNameAndDomain, nodenameForKernel } from "../../../src/kubelet/network/hostname.js";
 import { ensureHostsFile, managedHostsFileContent } from "../../../src/kubelet/network/hosts-file.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
 
 const folder = mkdtempSync(join(tmpdir(), "network-"));

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { rfc3339Micro } from "../../../src/apimachinery/time.js";
-import type { KubeRequest } from "../../../src/client-go/rest/client.js";
 import { LeaseController, type LeaseObject } from "../../../src/kubelet/nodelease/controller.js";
 import type { LeaseOutcome } from "../../../src/kubelet/nodelease/lease-observer.js";
+import { rfc3339Micro } from "../../../src/staging/apimachinery/time.js";
+import type { KubeRequest } from "../../../src/staging/client-go/rest/client.js";
 import { defined } from "../../../src/util/defined.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock, FakeRandom, START_MS, settle } from "../../support/fake-clock.js";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { asPod, type V1Pod, type V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import type { KubeletConfigurationFields } from "../../../src/kubelet/apis/config/fields.js";
 import { groupByPriority, shutdownPeriods } from "../../../src/kubelet/nodeshutdown/groups.js";
 import { NodeShutdownManager } from "../../../src/kubelet/nodeshutdown/manager.js";
+import { asPod, type V1Pod, type V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
 import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import type { NodeObject } from "../../../src/apimachinery/api/node.js";
-import type { KubeRequest } from "../../../src/client-go/rest/client.js";
 import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { type HeartbeatOptions, NodeStatusHeartbeat } from "../../../src/kubelet/nodestatus/heartbeat.js";
 import {
@@ -10,6 +8,8 @@ import {
   type StatusInputs,
   setNodeStatus,
 } from "../../../src/kubelet/nodestatus/setters.js";
+import type { NodeObject } from "../../../src/staging/apimachinery/api/node.js";
+import type { KubeRequest } from "../../../src/staging/client-go/rest/client.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
 import { only, recordingTrace } from "../../support/trace.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "vitest";
-import type { NodeObject, NodeStatus } from "../../../src/apimachinery/api/node.js";
 import { nodeStatusHasChanged, nodeStatusPatch } from "../../../src/kubelet/nodestatus/patch.js";
+import type { NodeObject, NodeStatus } from "../../../src/staging/apimachinery/api/node.js";
 
 const RECORDING = "../shared/recordings/apiserver-v1.25/kubelet-client.json";
 const TYPES = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, test } from "vitest";
-import type { NodeObject, NodeStatus } from "../../../src/apimachinery/api/node.js";
 import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { allocatable, checkResources } from "../../../src/kubelet/nodestatus/resources.js";
 import {
@@ -11,6 +10,7 @@ import {
   type StatusInputs,
   setNodeStatus,
 } from "../../../src/kubelet/nodestatus/setters.js";
+import type { NodeObject, NodeStatus } from "../../../src/staging/apimachinery/api/node.js";
 import { defined } from "../../../src/util/defined.js";
 import { START_MS } from "../../support/fake-clock.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
-import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-references.js";
 import { MirrorClient } from "../../../src/kubelet/pod/mirror-client.js";
 import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../../src/staging/apimachinery/corev1/pod-references.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-references.js";
 import { isMirrorPodOf, PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import { MIRROR_POD_ANNOTATION } from "../../../src/staging/apimachinery/corev1/pod-references.js";
 import { makePod } from "../podworkers/pods.js";
 
 const staticPod = (name: string, hash = "h") =>

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { PodCache } from "../../../src/kubelet/container/cache.js";
 import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
 import { calculateEffectiveGracePeriod, killPodTimeoutSeconds } from "../../../src/kubelet/podworkers/grace-period.js";
@@ -7,6 +6,7 @@ import { killPodNow } from "../../../src/kubelet/podworkers/kill-pod.js";
 import { PodWorkers } from "../../../src/kubelet/podworkers/pod-workers.js";
 import type { PodSyncer } from "../../../src/kubelet/podworkers/update.js";
 import { BasicWorkQueue, type DueWork } from "../../../src/kubelet/podworkers/work-queue.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { currentScope, type Scope } from "../../../src/trace/scope.js";
 import { type Level, Trace } from "../../../src/trace/trace.js";

@@ -1,6 +1,6 @@
-import type { V1Pod, V1PodSpec, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import type { PodStatus } from "../../../src/kubelet/container/runtime.js";
 import { CONFIG_SOURCE_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import type { V1Pod, V1PodSpec, V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
 
 export interface MadePod {
   readonly uid?: string;

@@ -5,7 +5,7 @@ import { test } from "vitest";
 import { probeHttp } from "../../../src/kubelet/prober/http-probe.js";
 import { DialError, PortForwardDialer } from "../../../src/kubelet/prober/probe-dialer.js";
 import { withTimeout } from "../../../src/kubelet/prober/timeout.js";
-import type { ForwardedConnection } from "../../../src/streaming/port-forward/session.js";
+import type { ForwardedConnection } from "../../../src/staging/streaming/port-forward/session.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 
 const SIGNAL = new AbortController().signal;

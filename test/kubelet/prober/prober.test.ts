@@ -5,11 +5,11 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from "
 import * as grpc from "@grpc/grpc-js";
 import type { V1Probe } from "@kubernetes/client-node";
 import { afterEach, test } from "vitest";
-import type { Wire } from "../../../src/apimachinery/wire.js";
-import { rpcFailure } from "../../../src/cri/status.js";
 import { RuntimeCallError } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import { NetworkDialer, type ProbeDialer, RefusingDialer } from "../../../src/kubelet/prober/probe-dialer.js";
 import { Prober, type ProberDeps } from "../../../src/kubelet/prober/prober.js";
+import type { Wire } from "../../../src/staging/apimachinery/wire.js";
+import { rpcFailure } from "../../../src/staging/cri/status.js";
 import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 import { RecordedEvents } from "../../support/recorded-events.js";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1ContainerState, V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { ProbeManager } from "../../../src/kubelet/prober/manager.js";
 import type { ProbeSubject } from "../../../src/kubelet/prober/prober.js";
 import { ProberMetrics } from "../../../src/kubelet/prober/prober-metrics.js";
 import { ProbeResultsManager } from "../../../src/kubelet/prober/results.js";
+import type { V1ContainerState, V1Pod, V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
 import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, FakeRandom, START_MS, settle } from "../../support/fake-clock.js";
 import { parseMetrics, sampleOf } from "../../support/prometheus.js";

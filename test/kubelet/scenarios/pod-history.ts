@@ -1,6 +1,6 @@
-import type { KubeList } from "../../../src/apimachinery/api/meta.js";
-import { asPod, type V1ContainerStatus, type V1Pod } from "../../../src/apimachinery/api/pod.js";
-import type { KubeClient } from "../../../src/client-go/rest/client.js";
+import type { KubeList } from "../../../src/staging/apimachinery/api/meta.js";
+import { asPod, type V1ContainerStatus, type V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
+import type { KubeClient } from "../../../src/staging/client-go/rest/client.js";
 
 const PATH = "/api/v1/pods";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as httpsRequest, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { RestConfig } from "../../../src/client-go/rest/client.js";
+import type { RestConfig } from "../../../src/staging/client-go/rest/client.js";
 import { makeAuthority, makeLeaf, status } from "../../support/https-server.js";
 
 /** `GET /api/v1/pods?watch=true`, as it is asked. */

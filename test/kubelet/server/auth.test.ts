@@ -3,7 +3,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, test } from "vitest";
 import { KubeletAuth } from "../../../src/kubelet/server/kubelet-auth.js";
-import { ExpiringCache } from "../../../src/server/expiring-cache.js";
+import { ExpiringCache } from "../../../src/staging/server/expiring-cache.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { MemoryClient } from "../../support/memory-client.js";

@@ -1,7 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
-import { connectRemoteCommand, type RemoteCommandProtocol } from "../../../src/client-go/remotecommand/connect.js";
 import { setDefaults } from "../../../src/kubelet/apis/config/defaults.js";
 import { buildContainerId } from "../../../src/kubelet/container/runtime.js";
 import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
@@ -9,9 +7,14 @@ import { KubeletAuth } from "../../../src/kubelet/server/kubelet-auth.js";
 import { KubeletHost } from "../../../src/kubelet/server/kubelet-host.js";
 import { KubeletServer } from "../../../src/kubelet/server/server.js";
 import { SummaryProvider } from "../../../src/kubelet/stats/summary-provider.js";
-import type { ByteReader } from "../../../src/streaming/bytes.js";
-import type { RemoteCommandOptions } from "../../../src/streaming/remote-command/session.js";
-import { exitCodeOf } from "../../../src/streaming/remote-command/status-text.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
+import {
+  connectRemoteCommand,
+  type RemoteCommandProtocol,
+} from "../../../src/staging/client-go/remotecommand/connect.js";
+import type { ByteReader } from "../../../src/staging/streaming/bytes.js";
+import type { RemoteCommandOptions } from "../../../src/staging/streaming/remote-command/session.js";
+import { exitCodeOf } from "../../../src/staging/streaming/remote-command/status-text.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { containerStatus } from "../../support/container-status.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";

@@ -1,5 +1,3 @@
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
-import { rpcFailure } from "../../../src/cri/status.js";
 import { RuntimeCallError } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import type { LogPiece, PodLogOptions } from "../../../src/kubelet/kuberuntime/logs/options.js";
 import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
@@ -10,6 +8,8 @@ import type {
   PortForwardHostRequest,
   RunHostRequest,
 } from "../../../src/kubelet/server/host.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
+import { rpcFailure } from "../../../src/staging/cri/status.js";
 
 /** A pod with a container `c` and an init container `i`. */
 export const POD: V1Pod = {

@@ -4,8 +4,12 @@ import { getRequestAttributes } from "../../../src/kubelet/server/attributes.js"
 import { decodeLogQuery } from "../../../src/kubelet/server/log-query.js";
 import { matchRoute } from "../../../src/kubelet/server/routes.js";
 import { maskStreamUrl, resolveStreamUrl } from "../../../src/kubelet/server/stream-url.js";
-import { isUpgradeRequest, portForwardPorts, remoteCommandOptions } from "../../../src/streaming/stream-options.js";
-import { isWebSocketRequest } from "../../../src/streaming/websocket/subprotocols.js";
+import {
+  isUpgradeRequest,
+  portForwardPorts,
+  remoteCommandOptions,
+} from "../../../src/staging/streaming/stream-options.js";
+import { isWebSocketRequest } from "../../../src/staging/streaming/websocket/subprotocols.js";
 
 const attributes = [
   // method, path               verb      subresource

@@ -9,7 +9,7 @@ import type { KubeletConfigurationFields } from "../../../src/kubelet/apis/confi
 import { READ_ONLY_SURFACE, type ServerSurface } from "../../../src/kubelet/server/routes.js";
 import { KubeletServer } from "../../../src/kubelet/server/server.js";
 import { openPlainServers, type PortOptions } from "../../../src/kubelet/sync/plain-servers.js";
-import { listen, portOf } from "../../../src/server/serve.js";
+import { listen, portOf } from "../../../src/staging/server/serve.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { FakeHost } from "./fake-host.js";

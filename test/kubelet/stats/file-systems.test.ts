@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ImageFsInfoResponse } from "../../../src/cri/messages/image.js";
 import { getDirFsInfo } from "../../../src/kubelet/cadvisor/fs-info.js";
 import { FileSystems } from "../../../src/kubelet/stats/file-systems.js";
+import { ImageFsInfoResponse } from "../../../src/staging/cri/messages/image.js";
 import { simulatedDisk } from "../../../src/testbed/simulated-disk.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
-import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-references.js";
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { STATUS_CHANNEL_CAPACITY, StatusManager } from "../../../src/kubelet/status/manager.js";
 import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import type { V1Pod, V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../../src/staging/apimachinery/corev1/pod-references.js";
 import { currentScope } from "../../../src/trace/scope.js";
 import { LabError } from "../../../src/util/errors.js";
 import { containerStatus } from "../../support/container-status.js";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
-import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-references.js";
 import type { Pod } from "../../../src/kubelet/container/runtime.js";
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import type { PodWorkerState } from "../../../src/kubelet/podworkers/sync-status.js";
 import { handlePodCleanups } from "../../../src/kubelet/sync/housekeeping.js";
+import type { V1Pod, V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../../src/staging/apimachinery/corev1/pod-references.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { makePod } from "../podworkers/pods.js";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod, V1PodStatus } from "../../../src/apimachinery/api/pod.js";
-import { MIRROR_POD_ANNOTATION } from "../../../src/apimachinery/corev1/pod-references.js";
 import type { PodStatus } from "../../../src/kubelet/container/runtime.js";
 import type { PodAdmitResult } from "../../../src/kubelet/lifecycle-admission/admit.js";
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { PodHandlers, type PodHandlersDeps } from "../../../src/kubelet/sync/pod-handlers.js";
 import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import type { V1Pod, V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
+import { MIRROR_POD_ANNOTATION } from "../../../src/staging/apimachinery/corev1/pod-references.js";
 import { containerStatus } from "../../support/container-status.js";
 import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock } from "../../support/fake-clock.js";

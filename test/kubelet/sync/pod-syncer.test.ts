@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { V1PodStatus } from "../../../src/apimachinery/api/pod.js";
-import { Backoff } from "../../../src/client-go/backoff.js";
 import type { ContainerStatus, PodStatus } from "../../../src/kubelet/container/runtime.js";
 import { PodSyncResult, type SyncErrorReason } from "../../../src/kubelet/container/sync-result.js";
 import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
 import { KubeletPodSyncer, type PodSyncerDeps } from "../../../src/kubelet/sync/pod-syncer.js";
 import { CONFIG_FIRST_SEEN_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";
+import type { V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
+import { Backoff } from "../../../src/staging/client-go/backoff.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { parseMetrics, sampleOf } from "../../support/prometheus.js";
 import { recordingTrace } from "../../support/trace.js";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { NodeObject } from "../../../src/apimachinery/api/node.js";
-import type { V1PodStatus } from "../../../src/apimachinery/api/pod.js";
 import { ActiveDeadline } from "../../../src/kubelet/sync/active-deadline.js";
 import { PodDeletionSafety } from "../../../src/kubelet/sync/deletion-safety.js";
 import { toNodeImages } from "../../../src/kubelet/sync/node-images.js";
 import { PodCidr } from "../../../src/kubelet/sync/pod-cidr.js";
 import { ReclaimedPods } from "../../../src/kubelet/sync/reclaimed-pods.js";
+import type { NodeObject } from "../../../src/staging/apimachinery/api/node.js";
+import type { V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
 import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, START_MS, settle } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
 import type { ProbeUpdate } from "../../../src/kubelet/prober/results.js";
 import { type SyncHandler, SyncLoop } from "../../../src/kubelet/sync/sync-loop.js";
 import type { PodUpdate } from "../../../src/kubelet/types/pod-update.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { currentScope, type Scope } from "../../../src/trace/scope.js";
 import { AsyncQueue } from "../../../src/util/async-queue.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
 import { TokenManager, type TokenWish } from "../../../src/kubelet/volumes/token-manager.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 import { type MemoryAnswer, MemoryClient } from "../../support/memory-client.js";
 import { recordingTrace } from "../../support/trace.js";

@@ -15,8 +15,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { V1Volume } from "@kubernetes/client-node";
 import { test } from "vitest";
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
-import type { Wire } from "../../../src/apimachinery/wire.js";
 import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-cache.js";
 import type { HostPaths } from "../../../src/kubelet/volumes/host-path.js";
 import { removeAbandonedMemoryMedia, setUpMemoryMedium } from "../../../src/kubelet/volumes/memory-medium.js";
@@ -25,6 +23,8 @@ import {
   VolumeManager,
   VolumesError,
 } from "../../../src/kubelet/volumes/volume-manager.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
+import type { Wire } from "../../../src/staging/apimachinery/wire.js";
 import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock, FakeRandom, settle, untilTrue } from "../../support/fake-clock.js";
 import { RecordedEvents } from "../../support/recorded-events.js";

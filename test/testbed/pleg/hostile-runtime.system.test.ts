@@ -1,9 +1,15 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createCriClient } from "../../../src/cri/remote/create-cri-client.js";
-import type { CriHandlers } from "../../../src/cri/server.js";
 import { RemotePodReader } from "../../../src/kubelet/kuberuntime/remote-pod-reader.js";
+import { createCriClient } from "../../../src/staging/cri/remote/create-cri-client.js";
+import type { CriHandlers } from "../../../src/staging/cri/server.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
-import { emptyMessages, listedContainer, never, refuse, startHostileRuntime } from "../../cri/hostile-runtime.js";
+import {
+  emptyMessages,
+  listedContainer,
+  never,
+  refuse,
+  startHostileRuntime,
+} from "../../staging/cri/hostile-runtime.js";
 import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 

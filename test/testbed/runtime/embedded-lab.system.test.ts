@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { createCriClient } from "../../../src/cri/remote/create-cri-client.js";
 import { RemotePodReader } from "../../../src/kubelet/kuberuntime/remote-pod-reader.js";
+import { createCriClient } from "../../../src/staging/cri/remote/create-cri-client.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
 import { startLabRuntime } from "../../../src/testbed/runtime/embedded-lab.js";
 import type { LabRuntime } from "../../../src/testbed/runtime/lab-runtime.js";

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { NodeObject } from "../../../src/apimachinery/api/node.js";
-import { StatusError, statusError } from "../../../src/apimachinery/errors.js";
-import type { LeaseObject, PodObject } from "../../../src/controlplane/controllers/support/objects.js";
-import type { LocalClient } from "../../../src/controlplane/registry/registry.js";
+import type { LocalClient } from "../../../src/cluster/apiserver/registry/registry.js";
+import type { LeaseObject, PodObject } from "../../../src/cluster/controllers/support/objects.js";
+import type { NodeObject } from "../../../src/staging/apimachinery/api/node.js";
+import { StatusError, statusError } from "../../../src/staging/apimachinery/errors.js";
 import { parseStages } from "../../../src/testbed/simulated/parse-stages.js";
 import { startSimulatedNodes } from "../../../src/testbed/simulated/start.js";
 import { Trace } from "../../../src/trace/trace.js";
-import { type StoreHarness, startOnStore } from "../../controlplane/controllers/support/on-store.js";
+import { type StoreHarness, startOnStore } from "../../cluster/controllers/support/on-store.js";
 import { FakeRandom } from "../../support/fake-clock.js";
 import { stagePod } from "./support.js";
 

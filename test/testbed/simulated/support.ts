@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../../src/apimachinery/api/pod.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 
 interface StagePod {
   readonly name?: string;

@@ -1,4 +1,4 @@
-import { isAtLeast } from "../../../release/facts.js";
+import { isAtLeast } from "../../../util/release/facts.js";
 import type { KubeletConfigurationFields } from "./fields.js";
 
 /** Mirrors DefaultEvictionHard in pkg/kubelet/apis/config/v1beta1/defaults_linux.go. */

@@ -1,7 +1,7 @@
-import type { Taint } from "../../../apimachinery/api/node.js";
-import { addToScheme } from "../../../apimachinery/scheme/catalogue.js";
-import type { TypeRows } from "../../../apimachinery/scheme/schema.js";
-import { goDuration, parseGoDuration } from "../../../apimachinery/time.js";
+import type { Taint } from "../../../staging/apimachinery/api/node.js";
+import { addToScheme } from "../../../staging/apimachinery/scheme/catalogue.js";
+import type { TypeRows } from "../../../staging/apimachinery/scheme/schema.js";
+import { goDuration, parseGoDuration } from "../../../staging/apimachinery/time.js";
 
 /**
  * The fields of KubeletConfiguration, in the notation of the API's type tables; a `duration` is a string such as `1m30s`.

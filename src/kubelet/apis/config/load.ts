@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
-import { decodeText, strictDecodingError } from "../../../apimachinery/scheme/request.js";
-import { isAtLeast } from "../../../release/facts.js";
+import { decodeText, strictDecodingError } from "../../../staging/apimachinery/scheme/request.js";
 import { LabError, messageOf } from "../../../util/errors.js";
 import { isRecord } from "../../../util/records.js";
+import { isAtLeast } from "../../../util/release/facts.js";
 import {
   CONFIG_FIELDS,
   type ConfigField,
@@ -69,7 +69,7 @@ function goReadError(path: string, cause: unknown): string {
 }
 
 async function decodeKubeletConfiguration(text: string, kubeVersion: string) {
-  const { yamlToJson } = await import("../../../apimachinery/yaml.js");
+  const { yamlToJson } = await import("../../../staging/apimachinery/yaml.js");
   const { json, strictErrors } = yamlToJson(text);
   const value: unknown = JSON.parse(json);
   checkKind(value, text);

@@ -1,4 +1,4 @@
-import { parseGoDuration } from "../../../apimachinery/time.js";
+import { parseGoDuration } from "../../../staging/apimachinery/time.js";
 import { INVALID, isOutside, type Rules } from "./validation-rules.js";
 
 /** Fields that a feature gate decides about. Mirrors their part of ValidateKubeletConfiguration in pkg/kubelet/apis/config/validation/validation.go. */

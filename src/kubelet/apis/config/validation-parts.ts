@@ -1,4 +1,4 @@
-import { isZeroQuantity } from "../../../apimachinery/quantity.js";
+import { isZeroQuantity } from "../../../staging/apimachinery/quantity.js";
 import { isRecord } from "../../../util/records.js";
 import type { KubeletConfiguration } from "./defaults.js";
 import { INVALID } from "./validation-rules.js";

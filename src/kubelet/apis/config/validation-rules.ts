@@ -1,4 +1,4 @@
-import { factFor } from "../../../release/facts.js";
+import { factFor } from "../../../util/release/facts.js";
 import type { KubeletConfiguration } from "./defaults.js";
 import { isGateEnabled } from "./feature-gates.js";
 

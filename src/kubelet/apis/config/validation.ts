@@ -1,4 +1,4 @@
-import { taintProblem } from "../../../apimachinery/corev1/taints.js";
+import { taintProblem } from "../../../staging/apimachinery/corev1/taints.js";
 import type { KubeletConfiguration } from "./defaults.js";
 import { featureGatesProblem } from "./feature-gates.js";
 import { checkCfsPeriod, checkGated, checkShutdown, checkTopology } from "./validation-gated.js";

@@ -1,6 +1,15 @@
-import { bool, int32, int64, many, one, string, stringMap, strings } from "../../../apimachinery/protobuf/fields.js";
-import { message } from "../../../apimachinery/protobuf/message.js";
-import { rpcsOf } from "../../../cri/rpc.js";
+import {
+  bool,
+  int32,
+  int64,
+  many,
+  one,
+  string,
+  stringMap,
+  strings,
+} from "../../../staging/apimachinery/protobuf/fields.js";
+import { message } from "../../../staging/apimachinery/protobuf/message.js";
+import { rpcsOf } from "../../../staging/cri/rpc.js";
 
 /**
  * The API between the kubelet and device plugins. The kubelet serves Registration, and each plugin DevicePlugin.

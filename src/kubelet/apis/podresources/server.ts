@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { containersOf, type V1Pod } from "../../../apimachinery/api/pod.js";
-import type { Init } from "../../../apimachinery/protobuf/fields.js";
-import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../cri/grpc-server.js";
+import { containersOf, type V1Pod } from "../../../staging/apimachinery/api/pod.js";
+import type { Init } from "../../../staging/apimachinery/protobuf/fields.js";
+import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../staging/cri/grpc-server.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
 import { makeFolder } from "../../../util/files.js";

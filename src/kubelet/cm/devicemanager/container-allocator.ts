@@ -3,9 +3,9 @@ import {
   initContainersOf,
   isRestartableInitContainer,
   type V1Pod,
-} from "../../../apimachinery/api/pod.js";
-import { resourcesOf } from "../../../apimachinery/corev1/container-resources.js";
-import { unitValue } from "../../../apimachinery/quantity.js";
+} from "../../../staging/apimachinery/api/pod.js";
+import { resourcesOf } from "../../../staging/apimachinery/corev1/container-resources.js";
+import { unitValue } from "../../../staging/apimachinery/quantity.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";

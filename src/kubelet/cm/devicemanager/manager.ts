@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { ContainerSpec, V1Pod } from "../../../apimachinery/api/pod.js";
-import { resourcesOf } from "../../../apimachinery/corev1/container-resources.js";
-import type { Decoded } from "../../../apimachinery/protobuf/fields.js";
-import { unitValue } from "../../../apimachinery/quantity.js";
+import type { ContainerSpec, V1Pod } from "../../../staging/apimachinery/api/pod.js";
+import { resourcesOf } from "../../../staging/apimachinery/corev1/container-resources.js";
+import type { Decoded } from "../../../staging/apimachinery/protobuf/fields.js";
+import { unitValue } from "../../../staging/apimachinery/quantity.js";
 import { messageOf } from "../../../util/errors.js";
 import { Mutex } from "../../../util/mutex.js";
 import { DEVICE_PLUGINS_FOLDER, type Device, type DevicePluginOptions } from "../../apis/deviceplugin/v1beta1.js";

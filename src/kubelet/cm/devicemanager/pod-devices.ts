@@ -1,4 +1,4 @@
-import type { Decoded } from "../../../apimachinery/protobuf/fields.js";
+import type { Decoded } from "../../../staging/apimachinery/protobuf/fields.js";
 import type { ContainerAllocateResponse } from "../../apis/deviceplugin/v1beta1.js";
 import type { RunContainerOptions } from "../../kuberuntime/runtime-helper.js";
 

@@ -1,7 +1,7 @@
-import type { Decoded } from "../../../apimachinery/protobuf/fields.js";
-import { durationText } from "../../../release/fact-table.js";
+import type { Decoded } from "../../../staging/apimachinery/protobuf/fields.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
+import { durationText } from "../../../util/release/fact-table.js";
 import { type Device, type DevicePluginOptions, HEALTHY } from "../../apis/deviceplugin/v1beta1.js";
 import type { DeviceCapacity } from "../../nodestatus/setters.js";
 import { DeviceEndpoint, ENDPOINT_STOP_GRACE_PERIOD_MS } from "./endpoint.js";

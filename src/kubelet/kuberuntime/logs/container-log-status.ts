@@ -1,4 +1,4 @@
-import type { V1ContainerStatus, V1PodStatus } from "../../../apimachinery/api/pod.js";
+import type { V1ContainerStatus, V1PodStatus } from "../../../staging/apimachinery/api/pod.js";
 import { LogError } from "./options.js";
 
 /**

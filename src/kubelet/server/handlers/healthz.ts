@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type HealthCheck, runCheck, runChecks } from "../../../server/healthz.js";
+import { type HealthCheck, runCheck, runChecks } from "../../../staging/server/healthz.js";
 import { httpError, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
 

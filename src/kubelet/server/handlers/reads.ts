@@ -1,4 +1,4 @@
-import type { V1Pod } from "../../../apimachinery/api/pod.js";
+import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import { summaryJson } from "../../stats/summary-json.js";
 import { httpError, writeJson, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";

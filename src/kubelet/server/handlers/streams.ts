@@ -1,6 +1,6 @@
-import type { V1Pod } from "../../../apimachinery/api/pod.js";
-import { portForwardPorts, remoteCommandOptions } from "../../../streaming/stream-options.js";
-import { isWebSocketRequest } from "../../../streaming/websocket/subprotocols.js";
+import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
+import { portForwardPorts, remoteCommandOptions } from "../../../staging/streaming/stream-options.js";
+import { isWebSocketRequest } from "../../../staging/streaming/websocket/subprotocols.js";
 import type { Trace } from "../../../trace/trace.js";
 import { buildPodFullName } from "../../container/runtime.js";
 import { writeJson, writeStreamError, writeText } from "../answers.js";

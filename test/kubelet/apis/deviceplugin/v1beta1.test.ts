@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import protobuf from "protobufjs";
 import { test } from "vitest";
-import { protoText } from "../../../../src/cri/proto-text.js";
 import { DEVICE_PLUGIN, REGISTRATION } from "../../../../src/kubelet/apis/deviceplugin/v1beta1.js";
+import { protoText } from "../../../../src/staging/cri/proto-text.js";
 
 /** What a .proto file says, in any order. */
 function parsed(text: string) {

@@ -6,9 +6,9 @@ import { credentials, loadPackageDefinition, type ServiceClientConstructor, type
 import { loadSync } from "@grpc/proto-loader";
 import protobuf from "protobufjs";
 import { onTestFinished, test } from "vitest";
-import { protoText } from "../../../../src/cri/proto-text.js";
 import { openPodResources } from "../../../../src/kubelet/apis/podresources/server.js";
 import { POD_RESOURCES_LISTER } from "../../../../src/kubelet/apis/podresources/v1.js";
+import { protoText } from "../../../../src/staging/cri/proto-text.js";
 import { healthy } from "../../../support/device-plugin.js";
 import { parseMetrics, sampleOf } from "../../../support/prometheus.js";
 import { recordingTrace } from "../../../support/trace.js";

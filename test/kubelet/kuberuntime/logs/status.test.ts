@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { V1ContainerState, V1PodStatus } from "../../../../src/apimachinery/api/pod.js";
 import { validateContainerLogStatus } from "../../../../src/kubelet/kuberuntime/logs/container-log-status.js";
+import type { V1ContainerState, V1PodStatus } from "../../../../src/staging/apimachinery/api/pod.js";
 import { containerStatus } from "../../../support/container-status.js";
 
 const ended = (containerID?: string): V1ContainerState => ({

@@ -1,5 +1,5 @@
-import type { Decoded } from "../../../../apimachinery/protobuf/fields.js";
-import { type CriChannel, openCriChannel } from "../../../../cri/client.js";
+import type { Decoded } from "../../../../staging/apimachinery/protobuf/fields.js";
+import { type CriChannel, openCriChannel } from "../../../../staging/cri/client.js";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Clock } from "../../../../util/clock.js";
 import { messageOf } from "../../../../util/errors.js";

@@ -1,9 +1,9 @@
 import { lstat, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { isExtendedResource } from "../../../../apimachinery/corev1/resource-names.js";
-import type { Decoded } from "../../../../apimachinery/protobuf/fields.js";
-import { socketPathProblem } from "../../../../cri/endpoint.js";
-import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../../cri/grpc-server.js";
+import { isExtendedResource } from "../../../../staging/apimachinery/corev1/resource-names.js";
+import type { Decoded } from "../../../../staging/apimachinery/protobuf/fields.js";
+import { socketPathProblem } from "../../../../staging/cri/endpoint.js";
+import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../../staging/cri/grpc-server.js";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Clock } from "../../../../util/clock.js";
 import { messageOf } from "../../../../util/errors.js";

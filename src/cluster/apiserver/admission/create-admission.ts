@@ -1,0 +1,46 @@
+import type { Trace } from "../../../trace/trace.js";
+import type { Clock } from "../../../util/clock.js";
+import type { Random } from "../../../util/random.js";
+import type { AdmissionPlugin } from "../auth/contracts.js";
+import type { AuthAdmission } from "../auth/create-auth.js";
+import type { Registry } from "../registry/registry.js";
+import { LimitRanger } from "./limitranger/limit-ranger.js";
+import { NamespaceLifecycle } from "./namespace-lifecycle.js";
+import { Priority } from "./priority.js";
+import { ResourceQuota } from "./resourcequota/resource-quota.js";
+import { RuntimeClass } from "./runtime-class.js";
+import { ServiceAccount } from "./service-account.js";
+import { defaultTolerationSeconds, taintNodesByCondition } from "./tolerations.js";
+
+export interface AdmissionDeps {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  /** the plugins that depend on permissions and identities */
+  readonly auth: AuthAdmission;
+}
+
+/**
+ * The plugins that are enabled by default, in upstream's order.
+ *
+ * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: omits PodSecurity, the webhooks and the
+ * storage plugins, which need controllers or policies that a lab does not have.
+ */
+export function createAdmission({ registry, clock, random, trace, auth }: AdmissionDeps): AdmissionPlugin[] {
+  return [
+    auth.rbacEscalation,
+    new NamespaceLifecycle(registry),
+    new LimitRanger(registry),
+    new ServiceAccount({ registry, clock, random }),
+    auth.nodeRestriction,
+    taintNodesByCondition,
+    new Priority(registry),
+    defaultTolerationSeconds,
+    new RuntimeClass(registry),
+    auth.certificateApproval,
+    auth.certificateSigning,
+    auth.certificateSubjectRestriction,
+    new ResourceQuota({ registry, clock, trace }),
+  ];
+}

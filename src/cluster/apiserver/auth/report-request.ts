@@ -1,0 +1,96 @@
+import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { StatusError } from "../../../staging/apimachinery/errors.js";
+import { collectionPath, objectPath } from "../../../staging/client-go/rest/paths.js";
+import type { UserInfo } from "../../../staging/server/authentication/user.js";
+import type { RequestFact } from "../../../trace/events.js";
+import { versionOf } from "../../../trace/scope.js";
+import type { Trace } from "../../../trace/trace.js";
+import { LEVELS } from "../../../trace/trace.js";
+import { defined } from "../../../util/defined.js";
+import { messageOf } from "../../../util/errors.js";
+import type { Registry } from "../registry/registry.js";
+
+const METHODS = { create: "POST", update: "PUT", patch: "PATCH", delete: "DELETE" } as const;
+
+/** What a local client wants to do: `create pods/binding default/web`. */
+export interface LocalRequest {
+  readonly verb: string;
+  /** `pods`, `deployments.apps` */
+  readonly resource: string;
+  readonly subresource?: string | undefined;
+  readonly namespace: string | undefined;
+  /** undefined for a list, a watch and a creation */
+  readonly name?: string | undefined;
+}
+
+/** A write of a client in this process. */
+export interface LocalWrite extends LocalRequest {
+  readonly verb: keyof typeof METHODS;
+}
+
+/** Says whether nothing will be written after all; such a request is not reported. */
+export type Skip = (isSkipped: boolean) => void;
+
+interface ReportDeps {
+  readonly registry: Pick<Registry, "store">;
+  readonly trace: Trace;
+}
+
+/**
+ * Runs a write and reports it as one request: method, path, user, and the status of the answer. What the server reports
+ * meanwhile is caused by it.
+ */
+export async function reportRequest<T>(
+  { registry, trace }: ReportDeps,
+  user: UserInfo,
+  request: LocalWrite,
+  act: (skip: Skip) => Promise<T>,
+): Promise<T> {
+  let isSkipped = false;
+  const skip: Skip = (value) => {
+    isSkipped = value;
+  };
+  if (!trace.wants(LEVELS.request)) return act(skip);
+  const id = trace.newId();
+  const startMs = trace.clock.now();
+  const report = (answer: Partial<RequestFact>) => {
+    if (isSkipped) return;
+    const fact: RequestFact = {
+      kind: "request",
+      method: METHODS[request.verb],
+      path: pathOf(registry, request),
+      server: IN_PROCESS,
+      identity: user.username,
+      durationMs: trace.clock.now() - startMs,
+      auditId: id,
+      ...answer,
+    };
+    trace.emit(fact, { actor: user.username === "system:kube-scheduler" ? "scheduler" : "controller", id });
+  };
+  try {
+    const result = await trace.because({ causedBy: id }, () => act(skip));
+    if (result === undefined || result === false) report({ status: 404, outcome: "NotFound" });
+    else report({ status: request.verb === "create" ? 201 : 200, ...defined({ version: writtenVersion(result) }) });
+    return result;
+  } catch (error) {
+    if (error instanceof StatusError) report({ status: error.code, outcome: `${error.reason}: ${error.message}` });
+    else report({ failure: messageOf(error) });
+    throw error;
+  }
+}
+
+/** Stands where the server's address stands for a request that was sent over a network. */
+const IN_PROCESS = "in this process";
+
+function pathOf(registry: ReportDeps["registry"], request: LocalWrite): string {
+  const { group, version, resource } = registry.store(request.resource).definition;
+  const apiVersion = group === "" ? version : `${group}/${version}`;
+  const ref = { apiVersion, resource, ...defined({ namespace: request.namespace }) };
+  return request.name === undefined ? collectionPath(ref) : objectPath(ref, request.name, request.subresource);
+}
+
+function writtenVersion(result: unknown): string | undefined {
+  return typeof result === "object" && result !== null && "metadata" in result
+    ? versionOf(result as KubeObject)
+    : undefined;
+}

@@ -1,0 +1,65 @@
+import { rfc3339 } from "../../../staging/apimachinery/time.js";
+import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { WorkQueue } from "../../../staging/client-go/workqueue.js";
+import { expirationMs } from "../../../staging/cluster-bootstrap/secret.js";
+import type { Controller } from "../controller.js";
+import { concurrently } from "../support/concurrently.js";
+import { forEachChange } from "../support/for-each-change.js";
+import { nameOf, type SecretObject } from "../support/objects.js";
+import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
+import { isBootstrapToken } from "./tokens.js";
+
+/**
+ * Deletes each bootstrap token at its expiration, without polling.
+ * Mirrors pkg/controller/bootstrap/tokencleaner.go.
+ */
+export class TokenCleaner implements Controller {
+  readonly name = "tokencleaner";
+  readonly #deps: SharedDeps;
+
+  constructor(deps: SharedDeps) {
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const secrets = this.#deps.reflectors.of<SecretObject>("secrets");
+    const queue = new WorkQueue(this.#deps.clock);
+    const watch = async (stop: AbortSignal) => {
+      await forEachChange(this.#deps.trace, secrets.changes(stop), (item) => {
+        if (item.type === "initDone" || !isBootstrapToken(item.object)) return;
+        if (item.type === "deleted") queue.cancel(keyOf(item.object));
+        else queue.add(keyOf(item.object));
+      });
+    };
+    const evaluate = async (key: string) => {
+      const secret = secrets.byKey(key);
+      if (secret !== undefined) await this.#evalSecret(secret, queue);
+    };
+    const report = retryReporter(this.#deps, this.name);
+    await concurrently(signal, watch, (stop) => queue.run(evaluate, report, stop));
+  }
+
+  async #evalSecret(secret: SecretObject, queue: WorkQueue): Promise<void> {
+    const { client, clock, trace } = this.#deps;
+    const endMs = expirationMs(secret);
+    if (endMs === undefined) return;
+    if (endMs > clock.now()) {
+      queue.addAfter(keyOf(secret), endMs - clock.now());
+      return;
+    }
+    const cause = asController(trace, {
+      kind: "decision",
+      what: `delete the bootstrap token ${nameOf(secret)}`,
+      why: Number.isNaN(endMs) ? "its expiration cannot be read" : `it expired at ${rfc3339(endMs)}`,
+      upstream: { file: "pkg/controller/bootstrap/tokencleaner.go", func: "evalSecret" },
+    });
+    const { namespace, uid } = secret.metadata;
+    const options = uid === undefined ? {} : { preconditions: { uid } };
+    await trace
+      .because(cause, () => client.delete("secrets", namespace, nameOf(secret), options))
+      .catch((error: unknown) => {
+        // A new secret has this name now: the expired one is gone.
+        if ((error as { code?: unknown }).code !== 409) throw error;
+      });
+  }
+}

@@ -1,0 +1,330 @@
+import assert from "node:assert/strict";
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import type { UserInfo } from "../../staging/server/authentication/user.js";
+import type { HealthCheck } from "../../staging/server/healthz.js";
+import type { Trace } from "../../trace/trace.js";
+import { traceOfController } from "../../trace/view.js";
+import { isRecord } from "../../util/records.js";
+import type { ResourceDefinition } from "../apiserver/registry/definition.js";
+import type { LocalClient } from "../apiserver/registry/registry.js";
+import type { Binder } from "../scheduler/binder.js";
+import { Scheduler } from "../scheduler/scheduler.js";
+import { BootstrapSigner } from "./bootstrap/bootstrap-signer.js";
+import { TokenCleaner } from "./bootstrap/token-cleaner.js";
+import { createCsrApprovingController } from "./certificates/approving.js";
+import { createCsrCleanerController } from "./certificates/cleaner.js";
+import { createCsrSigningController } from "./certificates/signing.js";
+import type { Controller, ControllerDeps } from "./controller.js";
+import { EventTtlController } from "./event-ttl.js";
+import { FirstUseController } from "./first-use.js";
+import { GarbageCollector } from "./garbagecollector/garbage-collector.js";
+import { NamespaceController } from "./namespace/namespace.js";
+import { NodeIpamController } from "./nodeipam.js";
+import { NodeLifecycleController } from "./nodelifecycle/node-lifecycle.js";
+import { PodGcController } from "./podgc.js";
+import { RootCaCertPublisher } from "./root-ca-publisher.js";
+import { runControllers } from "./run-controllers.js";
+import { ServiceAccountsController } from "./serviceaccount.js";
+import { SharedReflectors, sharingReflectors } from "./shared-reflector.js";
+import { ControllerRecorder } from "./support/event-recorder.js";
+import type { SharedDeps } from "./support/shared-deps.js";
+import { TaintEvictionController } from "./tainteviction/taint-eviction.js";
+import { TtlController } from "./ttl.js";
+
+/** The dependencies of a control plane's controllers. */
+export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
+  /**
+   * Creates a client that acts as this user: every controller has its own service account.
+   * @param trace gets its requests; default: the trace of all controllers
+   */
+  clientFor(user: UserInfo, trace?: Trace): LocalClient;
+  /** the table of resources: `registry.definitions` */
+  readonly definitions: readonly ResourceDefinition[];
+  /** Creates the scheduler's binder. Without it no scheduler is started. */
+  binderFor?(user: UserInfo): Binder;
+}
+
+/** What upstream runs as processes of their own. */
+export type Component = "controller-manager" | "scheduler";
+
+export interface ControllersOptions {
+  /** the controllers of this component alone; default: of both */
+  readonly component?: Component;
+  /** names of controllers to leave out */
+  readonly without?: readonly string[];
+  /** the range that is divided among the nodes; default 10.244.0.0/16, the usual value with kubeadm */
+  readonly clusterCidr?: string;
+  /** ms; default one year */
+  readonly clusterSigningDurationMs?: number;
+}
+
+/** The running controllers, and those that wait for the first object of their kind or for their leadership. */
+export interface RunningControllers {
+  readonly names: readonly string[];
+  /** why a controller that waits for its restart failed, by name */
+  readonly failures: ReadonlyMap<string, string>;
+  /** Stops them all and waits for their end. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** @param clientFor for what another component does upstream */
+type Make = (deps: SharedDeps, options: ControllersOptions, clientFor: ControllersDeps["clientFor"]) => Controller;
+
+interface Row {
+  readonly name: string;
+  /** the service account of kube-system that it acts as */
+  readonly account: string;
+  readonly make: Make;
+}
+
+/** A controller whose kinds many clusters never use. */
+interface FirstUseRow extends Omit<Row, "make"> {
+  /** `deployments.apps`: the first object of one of these resources starts the controller */
+  readonly startsWith: readonly string[];
+  /** Reports whether an object of them needs the controller. Every cluster has a service that does not. Default: all do. */
+  readonly isUse?: (object: KubeObject) => boolean;
+  /** Imports the module, which is not loaded before. */
+  readonly load: () => Promise<Make>;
+}
+
+/**
+ * Each controller with the service account it acts as. Mirrors NewControllerInitializers in
+ * cmd/kube-controller-manager/app/controllermanager.go and the ClientOrDie names in core.go.
+ */
+const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
+  {
+    name: "serviceaccount",
+    account: "service-account-controller",
+    make: (deps) => new ServiceAccountsController(deps),
+  },
+  { name: "root-ca-cert-publisher", account: "root-ca-cert-publisher", make: (deps) => new RootCaCertPublisher(deps) },
+  {
+    name: "bootstrapsigner",
+    account: "bootstrap-signer",
+    make: (deps, _options, clientFor) => new BootstrapSigner(deps, clientFor(KUBEADM)),
+  },
+  { name: "tokencleaner", account: "token-cleaner", make: (deps) => new TokenCleaner(deps) },
+  { name: "csrapproving", account: "certificate-controller", make: (deps) => createCsrApprovingController(deps) },
+  {
+    name: "csrsigning",
+    account: "certificate-controller",
+    make: (deps, { clusterSigningDurationMs }) =>
+      createCsrSigningController(
+        deps,
+        clusterSigningDurationMs === undefined ? {} : { signingDurationMs: clusterSigningDurationMs },
+      ),
+  },
+  { name: "csrcleaner", account: "certificate-controller", make: (deps) => createCsrCleanerController(deps) },
+  { name: "nodelifecycle", account: "node-controller", make: (deps) => new NodeLifecycleController(deps) },
+  { name: "taint-eviction-controller", account: "node-controller", make: (deps) => new TaintEvictionController(deps) },
+  {
+    name: "nodeipam",
+    account: "node-controller",
+    make: (deps, { clusterCidr }) => new NodeIpamController(deps, clusterCidr ?? "10.244.0.0/16"),
+  },
+  { name: "ttl", account: "ttl-controller", make: (deps) => new TtlController(deps) },
+  { name: "podgc", account: "pod-garbage-collector", make: (deps) => new PodGcController(deps) },
+  { name: "garbagecollector", account: "generic-garbage-collector", make: (deps) => new GarbageCollector(deps) },
+  { name: "namespace", account: "namespace-controller", make: (deps) => new NamespaceController(deps) },
+  {
+    name: "endpoint",
+    account: "endpoint-controller",
+    startsWith: ["services"],
+    isUse: hasSelector,
+    load: async () => (await import("./endpoint/endpoints-controller.js")).createEndpointsController,
+  },
+  {
+    name: "endpointslice",
+    account: "endpointslice-controller",
+    startsWith: ["services"],
+    isUse: hasSelector,
+    load: async () => (await import("./endpointslice/endpointslice-controller.js")).createEndpointSliceController,
+  },
+  {
+    name: "endpointslicemirroring",
+    account: "endpointslicemirroring-controller",
+    startsWith: ["endpoints"],
+    isUse: isWrittenByHand,
+    load: async () => (await import("./endpointslicemirroring/controller.js")).createEndpointSliceMirroringController,
+  },
+  {
+    name: "replicationcontroller",
+    account: "replication-controller",
+    startsWith: ["replicationcontrollers"],
+    load: async () => (await import("./replication/replication-controller.js")).createReplicationController,
+  },
+  {
+    name: "replicaset",
+    account: "replicaset-controller",
+    startsWith: ["replicasets.apps"],
+    load: async () => (await import("./replicaset/replica-set.js")).createReplicaSetController,
+  },
+  {
+    name: "deployment",
+    account: "deployment-controller",
+    startsWith: ["deployments.apps"],
+    load: async () => (await import("./deployment/deployment-controller.js")).createDeploymentController,
+  },
+  {
+    name: "statefulset",
+    account: "statefulset-controller",
+    startsWith: ["statefulsets.apps"],
+    load: async () => (await import("./statefulset/stateful-set.js")).createStatefulSetController,
+  },
+  {
+    name: "daemonset",
+    account: "daemon-set-controller",
+    startsWith: ["daemonsets.apps"],
+    load: async () => (await import("./daemon/daemon-controller.js")).createDaemonSetsController,
+  },
+  {
+    name: "disruption",
+    account: "disruption-controller",
+    startsWith: ["poddisruptionbudgets.policy"],
+    load: async () => (await import("./disruption/disruption-controller.js")).createDisruptionController,
+  },
+  {
+    name: "job",
+    account: "job-controller",
+    startsWith: ["jobs.batch"],
+    load: async () => (await import("./job/job-controller.js")).createJobController,
+  },
+  {
+    name: "cronjob",
+    account: "cronjob-controller",
+    startsWith: ["cronjobs.batch"],
+    load: async () => (await import("./cronjob/cronjob-controller.js")).createCronJobController,
+  },
+  {
+    name: "ttl-after-finished",
+    account: "ttl-after-finished-controller",
+    startsWith: ["jobs.batch"],
+    load: async () => (await import("./ttlafterfinished/ttl-after-finished.js")).createTtlAfterFinishedController,
+  },
+  {
+    name: "resourcequota",
+    account: "resourcequota-controller",
+    startsWith: ["resourcequotas"],
+    load: async () => (await import("./resourcequota/resource-quota-controller.js")).createResourceQuotaController,
+  },
+  {
+    name: "horizontalpodautoscaling",
+    account: "horizontal-pod-autoscaler",
+    startsWith: ["horizontalpodautoscalers.autoscaling"],
+    load: async () => (await import("./podautoscaler/horizontal.js")).createHorizontalController,
+  },
+  {
+    name: "event-ttl",
+    account: "event-ttl",
+    make: (deps, _options, clientFor) => new EventTtlController({ ...deps, client: clientFor(API_SERVER) }),
+  },
+];
+
+/** Creates all controllers, with upstream's names. They share one reflector per resource. */
+export function createControllers(
+  deps: ControllersDeps,
+  options: ControllersOptions = {},
+): { readonly controllers: readonly Controller[]; readonly reflectors: SharedReflectors } {
+  const manager = deps.clientFor(CONTROLLER_MANAGER);
+  const reflectors = new SharedReflectors(manager, deps.trace);
+  const controllers = CONTROLLERS.map((row) => {
+    const { name, account } = row;
+    const trace = traceOfController(deps.trace, name);
+    const client = sharingReflectors(deps.clientFor(serviceAccount(account), trace), reflectors);
+    const own = { ...deps, client, trace };
+    const recorderFor = (component: string) => new ControllerRecorder(own, component);
+    const create = (make: Make) => {
+      const controller = make({ ...own, reflectors, recorderFor }, options, deps.clientFor);
+      assert.equal(controller.name, name);
+      return controller;
+    };
+    if ("make" in row) return create(row.make);
+    const load = async () => create(await row.load());
+    return new FirstUseController(name, { ...own, client: manager }, row.startsWith, load, row.isUse);
+  });
+  const all = [...controllers, ...createScheduler(deps, reflectors)];
+  const isWanted = ({ name }: Controller) =>
+    options.without?.includes(name) !== true && (options.component ?? componentOf(name)) === componentOf(name);
+  return { controllers: all.filter(isWanted), reflectors };
+}
+
+function componentOf(controller: string): Component {
+  return controller === "scheduler" ? "scheduler" : "controller-manager";
+}
+
+/** Upstream runs the scheduler as a separate process; here it starts and stops with the controllers. */
+function createScheduler(deps: ControllersDeps, reflectors: SharedReflectors): readonly Controller[] {
+  if (deps.binderFor === undefined) return [];
+  const client = sharingReflectors(deps.clientFor(KUBE_SCHEDULER), reflectors);
+  return [new Scheduler({ ...deps, client, reflectors, bind: deps.binderFor(KUBE_SCHEDULER) })];
+}
+
+/** Creates and starts the controllers. Returns at once. */
+export function startControllers(deps: ControllersDeps, options: ControllersOptions = {}): RunningControllers {
+  const { controllers, reflectors } = createControllers(deps, options);
+  const stop = new AbortController();
+  const failures = new Map<string, string>();
+  const running = runControllers(controllers, deps, stop.signal, failures);
+  const close = async () => {
+    stop.abort();
+    await Promise.all([running, reflectors.close()]);
+  };
+  return { names: controllers.map(({ name }) => name), failures, close, [Symbol.asyncDispose]: close };
+}
+
+/**
+ * The health of the two components that upstream runs as processes of their own.
+ * @param running undefined while no controllers run
+ */
+export function controllerChecks(
+  running: () => Pick<RunningControllers, "names" | "failures"> | undefined,
+): readonly HealthCheck[] {
+  const check = (name: Component): HealthCheck => ({
+    name,
+    check() {
+      const { names = [], failures = new Map<string, string>() } = running() ?? {};
+      if (!names.some((controller) => componentOf(controller) === name)) throw new Error("not running");
+      const failed = [...failures].filter(([controller]) => componentOf(controller) === name);
+      if (failed.length > 0) throw new Error(failed.map(([controller, why]) => `${controller}: ${why}`).join("; "));
+    },
+  });
+  return [check("controller-manager"), check("scheduler")];
+}
+
+/** Whom the API server takes the controller manager for. */
+export const CONTROLLER_MANAGER: UserInfo = {
+  username: "system:kube-controller-manager",
+  groups: ["system:authenticated"],
+};
+
+/** Whom the API server takes the scheduler for. */
+export const KUBE_SCHEDULER: UserInfo = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
+
+/** Upstream the API server gives events a lease of etcd, so no role allows their deletion. */
+const API_SERVER: UserInfo = { username: "system:apiserver", groups: ["system:masters"] };
+
+/** Who runs `kubeadm init`. */
+const KUBEADM: UserInfo = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] };
+
+/** A controller's identity for admission plugins and audit: a service account of kube-system. */
+function serviceAccount(name: string): UserInfo {
+  return {
+    username: `system:serviceaccount:kube-system:${name}`,
+    groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
+  };
+}
+
+/** The endpoints of other services, such as `kubernetes`, have other authors. */
+function hasSelector({ spec }: KubeObject): boolean {
+  return isRecord(spec) && isRecord(spec["selector"]);
+}
+
+/** The controller of endpoints notes the time of the change; the API server's own are not to be mirrored. */
+function isWrittenByHand({ metadata }: KubeObject): boolean {
+  const { labels, annotations } = metadata;
+  return (
+    labels?.["endpointslice.kubernetes.io/skip-mirror"] !== "true" &&
+    annotations?.["endpoints.kubernetes.io/last-change-trigger-time"] === undefined
+  );
+}

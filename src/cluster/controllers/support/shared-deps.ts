@@ -1,0 +1,40 @@
+import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
+import type { Fact } from "../../../trace/events.js";
+import type { Cause, Level, Trace } from "../../../trace/trace.js";
+import { defined } from "../../../util/defined.js";
+import { messageOf } from "../../../util/errors.js";
+import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
+import type { ControllerDeps } from "../controller.js";
+import type { SharedReflectors } from "../shared-reflector.js";
+
+/** The dependencies of the controllers in this folder: `ControllerDeps`, and what they share. */
+export interface SharedDeps extends ControllerDeps {
+  readonly reflectors: SharedReflectors;
+  /** the table of resources, for controllers that handle all kinds */
+  readonly definitions: readonly ResourceDefinition[];
+  /** Creates a recorder whose events name this component as their source: `node-controller`. */
+  recorderFor(component: string): EventRecorder;
+}
+
+/** Emits a fact of a controller. @returns the cause of what a decision leads to: act in `trace.because(...)` */
+export function asController(trace: Trace, fact: Fact, level?: Level): Cause {
+  return { causedBy: trace.emit(fact, { actor: "controller", ...defined({ level }) }).id };
+}
+
+/**
+ * A controller's cache does not show its own writes yet. Mirrors StaleInformerCache in
+ * pkg/controller/util/endpointslice/errors.go.
+ */
+export class StaleInformerCache extends Error {}
+
+/** Reports a failure with one key; the work queue retries it. What a cache causes that is about to change is a detail. */
+export function retryReporter(deps: Pick<ControllerDeps, "trace">, controller: string) {
+  return (key: string, error: unknown): void => {
+    const isStale = (error as { code?: unknown }).code === 409 || error instanceof StaleInformerCache;
+    asController(
+      deps.trace,
+      { kind: "error", message: `${controller}: ${key}: ${messageOf(error)}`, hint: "it is tried again" },
+      isStale ? 3 : 0,
+    );
+  };
+}

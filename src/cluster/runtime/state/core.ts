@@ -1,0 +1,101 @@
+import type { Trace } from "../../../trace/trace.js";
+import type { Clock } from "../../../util/clock.js";
+import type { Random } from "../../../util/random.js";
+import { Scheduler } from "../../shell/process/cpu.js";
+import { MemoryPool } from "../../shell/process/memory-account.js";
+import { ImageStore } from "../images/image-store.js";
+import { Puller } from "../images/pull.js";
+import { NodeNetwork } from "../network/node-network.js";
+import { Addresses } from "./addresses.js";
+import { Changes } from "./changes.js";
+import type { Container, Sandbox } from "./container.js";
+import { notFound } from "./errors.js";
+import { EventHub } from "./events.js";
+import { IdIndex, NameRegister } from "./id-index.js";
+import { NanoTime } from "./nano-time.js";
+import type { SpecDeps } from "./spec.js";
+
+/** The conditions in Status; the kubelet waits for both. */
+export interface Condition {
+  readonly isTrue: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+export type ConditionType = "RuntimeReady" | "NetworkReady";
+
+export interface CoreDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+export interface CoreOptions {
+  readonly rootDir: string;
+  readonly pullMs: number;
+  readonly podCidr: string;
+  /** the `-v` level that shows state changes in the trace */
+  readonly traceLevel: 1 | 2 | 3 | 4;
+  /** what the processes of all containers may hold together */
+  readonly memoryBytes: number;
+  /** see NetworkOptions */
+  readonly nodeAddress?: string;
+}
+
+const TRUE: Condition = { isTrue: true, reason: "", message: "" };
+
+/** The state of the embedded runtime, shared by all calls. */
+export class RuntimeCore {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly time: NanoTime;
+  readonly sandboxes = new IdIndex<Sandbox>();
+  readonly containers = new IdIndex<Container>();
+  readonly sandboxNames = new NameRegister();
+  readonly containerNames = new NameRegister();
+  readonly images = new ImageStore();
+  readonly puller: Puller;
+  /** the time and the memory that all containers share */
+  readonly scheduler = new Scheduler();
+  readonly memory: MemoryPool;
+  /** the addresses of pods and who listens there */
+  readonly network: NodeNetwork;
+  readonly events = new EventHub();
+  readonly changes: Changes;
+  readonly conditions: Record<ConditionType, Condition> = { RuntimeReady: TRUE, NetworkReady: TRUE };
+
+  constructor(
+    deps: CoreDeps,
+    readonly options: CoreOptions,
+  ) {
+    this.clock = deps.clock;
+    this.random = deps.random;
+    this.trace = deps.trace;
+    this.time = new NanoTime(deps.clock);
+    this.memory = new MemoryPool(options.memoryBytes);
+    this.puller = new Puller({ clock: deps.clock, trace: deps.trace, images: this.images }, { pullMs: options.pullMs });
+    const { podCidr, traceLevel, nodeAddress } = options;
+    this.network = new NodeNetwork({ ...deps, traceLevel }, new Addresses(podCidr), nodeAddress);
+    this.changes = new Changes(deps.trace, options.traceLevel);
+  }
+
+  /** what starting a container needs */
+  get specDeps(): SpecDeps {
+    const { clock, random, trace, images, scheduler, memory } = this;
+    return { clock, random, trace, images, scheduler, memory };
+  }
+
+  /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */
+  sandbox(id: string): Sandbox {
+    const sandbox = this.sandboxes.find(id);
+    if (sandbox === undefined) throw notFound("sandbox", id);
+    return sandbox;
+  }
+
+  /** @throws RpcError as `sandbox` */
+  container(id: string): Container {
+    const container = this.containers.find(id);
+    if (container === undefined) throw notFound("container", id);
+    return container;
+  }
+}

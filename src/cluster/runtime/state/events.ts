@@ -1,0 +1,63 @@
+import type { Init } from "../../../staging/apimachinery/protobuf/fields.js";
+import type { ContainerEventResponse } from "../../../staging/cri/messages/container-calls.js";
+import type { ContainerEventType } from "../../../staging/cri/messages/enums.js";
+import { Listeners } from "./listeners.js";
+
+export type ContainerEvent = Init<typeof ContainerEventResponse>;
+export type EventName = keyof typeof ContainerEventType;
+
+/** The backlog of a slow listener; containerd's channel has the same length. */
+const CAPACITY = 1000;
+
+/** Which events are dropped, for lessons. */
+export interface EventDrop {
+  /** the number of events to drop; undefined: all until further notice */
+  left: number | undefined;
+}
+
+/**
+ * Sends container events to all listeners.
+ *
+ * Mirrors containerd's container_events.go. Differs: each listener has its own queue, so a slow listener loses only its
+ * own events.
+ */
+export class EventHub {
+  readonly #listeners = new Listeners<ContainerEvent>(CAPACITY);
+  drop: EventDrop | undefined;
+  #droppedCount = 0;
+
+  /** the number of events that a listener missed */
+  get droppedCount(): number {
+    return this.#droppedCount;
+  }
+
+  get listenerCount(): number {
+    return this.#listeners.count;
+  }
+
+  /** @param make called only if there is a listener */
+  publish(make: () => ContainerEvent): void {
+    if (this.#isDropped()) return;
+    if (this.#listeners.count > 0) this.#droppedCount += this.#listeners.tell(make());
+  }
+
+  #isDropped(): boolean {
+    if (this.drop === undefined) return false;
+    if (this.drop.left !== undefined) {
+      this.drop.left--;
+      if (this.drop.left <= 0) this.drop = undefined;
+    }
+    this.#droppedCount++;
+    return true;
+  }
+
+  /** Events from now on, until `signal` aborts. */
+  listen(signal: AbortSignal): AsyncGenerator<ContainerEvent> {
+    return this.#listeners.listen(signal);
+  }
+
+  /** Ends all streams, as a stopping runtime does. */
+  close(): void {
+    this.#listeners.close();
+  }
+}

@@ -1,0 +1,148 @@
+import { NamespaceMode } from "../../../staging/cri/messages/enums.js";
+import type { Trace } from "../../../trace/trace.js";
+import type { Clock } from "../../../util/clock.js";
+import { defined } from "../../../util/defined.js";
+import { messageOf } from "../../../util/errors.js";
+import type { Random } from "../../../util/random.js";
+import { ContainerFs } from "../../shell/fs/container-fs.js";
+import { hostMount } from "../../shell/fs/host-mount.js";
+import type { HostMount } from "../../shell/fs/nodes.js";
+import type { Scheduler } from "../../shell/process/cpu.js";
+import { DEFAULT_PATH } from "../../shell/process/lookup.js";
+import type { MemoryPool } from "../../shell/process/memory-account.js";
+import type { ImageUsage } from "../images/definition.js";
+import type { ImageStore } from "../images/image-store.js";
+import { CriLog } from "../logs/cri-log.js";
+import { prepareLogFolder } from "../logs/log-path.js";
+import type { Container } from "./container.js";
+import { withDevices } from "./devices.js";
+import { reportKills } from "./out-of-memory.js";
+import type { ContainerSpec } from "./running.js";
+import { confinementOf } from "./security.js";
+import { type ContainerUser, containerUser } from "./user.js";
+
+export interface SpecDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly images: ImageStore;
+  readonly scheduler: Scheduler;
+  readonly memory: MemoryPool;
+}
+
+/** Mirrors containerd's buildContainerSpec, for the parts that our containers have. @throws FsError, RpcError */
+export function containerSpec(container: Container, deps: SpecDeps): ContainerSpec {
+  const { config, image, sandbox } = container;
+  const security = config.linux?.securityContext;
+  const hostname = hostnameOf(container);
+  // An image volume has no host path. Such volumes are newer than the release of this runtime.
+  const mounts = config.mounts.filter(({ hostPath }) => hostPath !== "").map(hostMount);
+  const fs = new ContainerFs({
+    image: withDevices(deps.images.tree(image), config.devices, deps.clock.now()),
+    mounts,
+    clock: deps.clock,
+    isReadonly: security?.readonlyRootfs === true,
+    maskedPaths: security?.privileged === true ? [] : (security?.maskedPaths ?? []),
+    readonlyPaths: security?.privileged === true ? [] : (security?.readonlyPaths ?? []),
+  });
+  provideFiles(fs, container, hostname, mounts);
+  const cwd = config.workingDir || image.definition.workingDir || "/";
+  // As runc does: creates a missing working directory.
+  if (!fs.exists(cwd)) fs.mkdir(cwd, { recursive: true });
+  const user: ContainerUser = containerUser(fs, image.definition, security);
+  const limit = Number(container.resources?.memoryLimitInBytes ?? 0n);
+  return {
+    argv: commandOf(container),
+    hasStdin: config.stdin,
+    hasTerminal: config.tty,
+    limitMilliCores: () => limitMilliCoresOf(container),
+    ...defined({ usage: usageOf(container) }),
+    onOutOfMemory: reportKills(`${sandbox.podName}/${config.metadata?.name}`, deps),
+    env: environment(container, hostname, user),
+    cwd,
+    machine: {
+      fs,
+      clock: deps.clock,
+      random: deps.random,
+      hostname,
+      user,
+      confinement: confinementOf(config, sandbox.config),
+      network: sandbox.network,
+      memoryLimit: limit > 0 ? limit : undefined,
+      killsTogether: container.resources?.unified["memory.oom.group"] === "1",
+      memoryPool: deps.memory,
+      scheduler: deps.scheduler,
+      cpuShares: Number(container.resources?.cpuShares ?? 0n),
+      limitMilliCores: () => limitMilliCoresOf(container),
+      hasOwnPids: security?.namespaceOptions?.pid === NamespaceMode.CONTAINER,
+    },
+  };
+}
+
+/** What an image uses is what its own program uses: not a shell that a pod starts in its place. */
+function usageOf({ config: { command }, image: { definition } }: Container): ImageUsage | undefined {
+  const program = command[0]?.split("/").at(-1);
+  const isOwn = program === undefined || definition.repositories.some((name) => name.endsWith(`/${program}`));
+  return isOwn ? definition.usage : undefined;
+}
+
+/** The quota of CFS bandwidth control. */
+function limitMilliCoresOf({ resources }: Container): number | undefined {
+  const quota = Number(resources?.cpuQuota ?? 0n);
+  const period = Number(resources?.cpuPeriod ?? 0n);
+  return quota > 0 && period > 0 ? (quota / period) * 1000 : undefined;
+}
+
+/** How a pod's command and args combine with the image's. */
+export function commandOf({ config, image }: Container): readonly string[] {
+  const { entrypoint, cmd } = image.definition;
+  if (config.command.length > 0) return [...config.command, ...config.args];
+  return [...entrypoint, ...(config.args.length > 0 ? config.args : cmd)];
+}
+
+function hostnameOf({ sandbox }: Container): string {
+  if (sandbox.usesHostNetwork) return "kubelab-node";
+  return sandbox.config.hostname || sandbox.metadata.name;
+}
+
+function environment(
+  { config, image }: Container,
+  hostname: string,
+  user: ContainerUser,
+): Readonly<Record<string, string>> {
+  const env: Record<string, string> = { PATH: DEFAULT_PATH, HOSTNAME: hostname, ...image.definition.env };
+  if (config.tty) env["TERM"] = "xterm";
+  for (const { key, value } of config.envs) env[key] = value;
+  env["HOME"] ??= user.home;
+  return env;
+}
+
+/** Files that the runtime creates for every container, unless the kubelet mounts something there. */
+function provideFiles(fs: ContainerFs, { sandbox }: Container, hostname: string, mounts: readonly HostMount[]): void {
+  const dns = sandbox.config.dnsConfig;
+  const files: Readonly<Record<string, string>> = {
+    "/etc/hostname": `${hostname}\n`,
+    "/etc/hosts": `127.0.0.1\tlocalhost\n::1\tlocalhost\n${sandbox.ip ?? "127.0.0.1"}\t${hostname}\n`,
+    "/etc/resolv.conf": [
+      ...(dns?.searches.length ? [`search ${dns.searches.join(" ")}`] : []),
+      ...(dns?.servers ?? []).map((server) => `nameserver ${server}`),
+      ...(dns?.options.length ? [`options ${dns.options.join(" ")}`] : []),
+      "",
+    ].join("\n"),
+  };
+  for (const [path, content] of Object.entries(files)) {
+    if (!mounts.some(({ containerPath }) => containerPath === path || containerPath === "/etc"))
+      fs.provide(path, content);
+  }
+}
+
+/** Opens a container's log; undefined without a log path. @throws RpcError for a path that leads outside */
+export function openLog(container: Container, trace: Trace, now: () => bigint): CriLog | undefined {
+  const { logPath, sandbox, metadata } = container;
+  if (logPath === undefined) return undefined;
+  prepareLogFolder(sandbox.config.logDirectory, logPath);
+  return new CriLog(logPath, now, (error) => {
+    const message = `cannot write the log of ${sandbox.podName}/${metadata.name}: ${messageOf(error)}`;
+    trace.emit({ kind: "error", message }, { actor: "runtime" });
+  });
+}

@@ -1,0 +1,91 @@
+import type { Init } from "../../../staging/apimachinery/protobuf/fields.js";
+import type { ContainerStats, PodSandboxStats } from "../../../staging/cri/messages/stats.js";
+import { NS_PER_UNIT } from "../../shell/process/cpu.js";
+import type { Container, Sandbox } from "../state/container.js";
+import type { RuntimeCore } from "../state/core.js";
+
+/** What the start of a container costs: its runtime and its first process. */
+const START_NS = 20_000_000;
+/** What any process holds: its stack and the pages of its program. */
+const BASE_BYTES_PER_PROCESS = 512 * 1024;
+/** The kernel counts the pages of a cgroup. */
+const PAGE_BYTES = 4096;
+
+interface Usage {
+  readonly processes: number;
+  readonly coreNanoSeconds: number;
+  readonly memoryBytes: number;
+}
+
+function usageOf({ isRunning, running }: Container): Usage {
+  if (!isRunning || running === undefined) return { processes: 0, coreNanoSeconds: 0, memoryBytes: 0 };
+  const { machine, load } = running;
+  const { processes, cpu, memory } = machine;
+  return {
+    processes: processes.size,
+    coreNanoSeconds: START_NS + cpu.usedUnits * NS_PER_UNIT + load.coreNanoSeconds,
+    memoryBytes: processes.size * BASE_BYTES_PER_PROCESS + Math.ceil(memory.usedBytes / PAGE_BYTES) * PAGE_BYTES,
+  };
+}
+
+/** The bytes of a container's writable layer. */
+export function writtenBytes({ running }: Container): number {
+  return (running?.machine.fs.usedBytes ?? 0) + (running?.load.settings.fillBytes ?? 0);
+}
+
+const value = (number: number) => ({ value: BigInt(Math.trunc(number)) });
+
+/** As containerd's, without usageNanoCores: that takes two readings, which the kubelet compares. */
+function cpu({ coreNanoSeconds }: Usage, timestamp: bigint) {
+  return { timestamp, usageCoreNanoSeconds: value(coreNanoSeconds) };
+}
+
+function memory({ memoryBytes }: Usage, limitBytes: number | undefined, timestamp: bigint) {
+  return {
+    timestamp,
+    workingSetBytes: value(memoryBytes),
+    ...(limitBytes === undefined ? {} : { availableBytes: value(Math.max(0, limitBytes - memoryBytes)) }),
+    usageBytes: value(memoryBytes),
+    rssBytes: value(memoryBytes),
+  };
+}
+
+/** Mirrors containerd's container_stats_list.go. Differs: without page faults, swap and I/O, which nothing counts. */
+export function containerStats(container: Container, core: RuntimeCore): Init<typeof ContainerStats> {
+  const now = core.time.now();
+  const { containerId, metadata, config, running } = container;
+  const attributes = { id: containerId, metadata, labels: config.labels, annotations: config.annotations };
+  const writableLayer = {
+    timestamp: now,
+    fsId: { mountpoint: core.options.rootDir },
+    usedBytes: value(writtenBytes(container)),
+    inodesUsed: value(running?.machine.fs.usedInodes ?? 0),
+  };
+  if (!container.isRunning) return { attributes, writableLayer };
+  const usage = usageOf(container);
+  const limitBytes = running?.machine.memory.limitBytes;
+  return { attributes, cpu: cpu(usage, now), memory: memory(usage, limitBytes, now), writableLayer };
+}
+
+/** Mirrors containerd's sandbox_stats_linux.go. Differs: without the network's bytes, which nothing counts. */
+export function sandboxStats(sandbox: Sandbox, core: RuntimeCore): Init<typeof PodSandboxStats> {
+  const now = core.time.now();
+  const usages = [...sandbox.containers].map(usageOf);
+  const sum = (pick: (usage: Usage) => number) => usages.reduce((total, usage) => total + pick(usage), 0);
+  const total: Usage = {
+    processes: sum(({ processes }) => processes),
+    coreNanoSeconds: sum(({ coreNanoSeconds }) => coreNanoSeconds),
+    memoryBytes: sum(({ memoryBytes }) => memoryBytes),
+  };
+  const { sandboxId, metadata, config } = sandbox;
+  return {
+    attributes: { id: sandboxId, metadata, labels: config.labels, annotations: config.annotations },
+    linux: {
+      cpu: cpu(total, now),
+      memory: memory(total, undefined, now),
+      // The sandbox's own process is one of them.
+      process: { timestamp: now, processCount: value(1 + total.processes) },
+      containers: [...sandbox.containers].filter(({ isRunning }) => isRunning).map((one) => containerStats(one, core)),
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { lstatSync, readdirSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../../../util/clock.js";
+import { FsError } from "./fs-error.js";
+import type { HostMount } from "./nodes.js";
+
+/** What a container can add to the machine's disk through its mounts. A sparse file counts with its size. */
+const MAX_BYTES = 1024 ** 3;
+const MAX_NAMES = 50_000;
+/** What it leaves free there: the lower of both. */
+const MIN_FREE_BYTES = 1024 ** 3;
+const MIN_FREE_SHARE = 0.1;
+const BYTES_PER_LOOK = 1024 ** 2;
+const MEASURE_PERIOD_MS = 10_000;
+
+/** The disk space of the machine that one container uses through its mounts. */
+export class DiskUse {
+  #bytes = 0;
+  #names = 0;
+  #unseenBytes = BYTES_PER_LOOK;
+  #measuredMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    readonly mounts: readonly HostMount[],
+    readonly clock: Clock,
+  ) {}
+
+  /** A file grows. @throws FsError ENOSPC */
+  grow(bytes: number, hostPath: string, path: string): void {
+    this.#unseenBytes += bytes;
+    if (this.#unseenBytes >= BYTES_PER_LOOK) {
+      const { bavail, blocks, bsize } = statfsSync(hostPath);
+      const least = Math.min(MIN_FREE_BYTES, blocks * bsize * MIN_FREE_SHARE);
+      if (bavail * bsize - bytes < least) throw new FsError("ENOSPC", path);
+      this.#unseenBytes = 0;
+    }
+    if (this.#bytes + bytes > MAX_BYTES) this.#measure();
+    if (this.#bytes + bytes > MAX_BYTES) throw new FsError("ENOSPC", path);
+    this.#bytes += bytes;
+  }
+
+  /** A new file, folder or link. @throws FsError ENOSPC */
+  addName(path: string): void {
+    if (this.#names >= MAX_NAMES) this.#measure();
+    if (this.#names >= MAX_NAMES) throw new FsError("ENOSPC", path);
+    this.#names++;
+  }
+
+  shrink(bytes: number): void {
+    this.#bytes = Math.max(0, this.#bytes - bytes);
+  }
+
+  /** The name goes; its content too if it was a file's only one. */
+  removeName(hostPath: string): void {
+    const stat = lstatSync(hostPath, { throwIfNoEntry: false });
+    if (stat === undefined) return;
+    this.#names = Math.max(0, this.#names - 1);
+    if (stat.isFile() && stat.nlink === 1) this.shrink(stat.size);
+  }
+
+  /** Others may have removed what this container has written. */
+  #measure(): void {
+    if (this.clock.now() - this.#measuredMs < MEASURE_PERIOD_MS) return;
+    this.#measuredMs = this.clock.now();
+    const left = { bytes: this.#bytes, names: this.#names };
+    for (const mount of this.mounts) if (!mount.isReadonly) subtract(mount.hostPath, left);
+    this.shrink(Math.max(0, left.bytes));
+    this.#names -= Math.max(0, left.names);
+  }
+}
+
+/** Subtracts what a folder contains, until nothing is left. */
+function subtract(folder: string, left: { bytes: number; names: number }): void {
+  const todo = [folder];
+  for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat?.isFile() === true) left.bytes -= stat.size;
+    if (stat?.isDirectory() !== true) continue;
+    const names = namesIn(path);
+    left.names -= names.length;
+    for (const name of names) todo.push(join(path, name));
+    if (left.bytes <= 0 && left.names <= 0) return;
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // It is gone, or belongs to another user.
+  }
+}

@@ -1,0 +1,52 @@
+import { messageOf } from "../../../util/errors.js";
+
+const TEXTS = {
+  ENOENT: "no such file or directory",
+  ENOTDIR: "not a directory",
+  EISDIR: "is a directory",
+  EEXIST: "file exists",
+  ENOTEMPTY: "directory not empty",
+  EROFS: "read-only file system",
+  EACCES: "permission denied",
+  ELOOP: "too many levels of symbolic links",
+  EINVAL: "invalid argument",
+  ENOSPC: "no space left on device",
+  EXDEV: "cross-device link",
+  EBUSY: "device or resource busy",
+  EIO: "input/output error",
+  ENAMETOOLONG: "file name too long",
+} as const;
+
+export type FsErrorCode = keyof typeof TEXTS;
+
+/** A failed file operation, with the error of the system call. */
+export class FsError extends Error {
+  override readonly name = "FsError";
+  constructor(
+    readonly code: FsErrorCode,
+    readonly path: string,
+    options?: { cause?: unknown },
+  ) {
+    super(`${code}: ${TEXTS[code]}, '${path}'`, options);
+  }
+
+  /** `No such file or directory`, as programs print it */
+  get text(): string {
+    const text = TEXTS[this.code];
+    return text.charAt(0).toUpperCase() + text.slice(1);
+  }
+}
+
+/** An error of the machine's file system, as the container sees it. */
+export function fromHost(error: unknown, path: string): FsError {
+  if (error instanceof FsError) return error;
+  const code = (error as { code?: unknown } | null)?.code;
+  const known = typeof code === "string" && code in TEXTS ? (code as FsErrorCode) : undefined;
+  if (code === "EPERM") return new FsError("EACCES", path, { cause: error });
+  return new FsError(known ?? "EIO", path, { cause: error });
+}
+
+/** The text of any error: `No such file or directory`. */
+export function errorText(error: unknown): string {
+  return error instanceof FsError ? error.text : messageOf(error);
+}

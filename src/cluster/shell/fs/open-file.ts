@@ -1,0 +1,95 @@
+import type { Random } from "../../../util/random.js";
+import { type ByteSink, type ByteSource, EndlessSource, NullSink } from "../process/streams.js";
+import type { ContainerFs } from "./container-fs.js";
+
+const CHUNK_BYTES = 65_536;
+/** Never modified, so one block is enough for all readers. */
+const ZEROS = Buffer.alloc(CHUNK_BYTES);
+const NOTHING = Buffer.alloc(0);
+
+/** A file opened for reading. Each read continues after the last one, even if the file has grown. */
+export class FileSource implements ByteSource {
+  #offset = 0;
+
+  constructor(
+    readonly fs: ContainerFs,
+    readonly path: string,
+  ) {}
+
+  async read(signal: AbortSignal, max = CHUNK_BYTES): Promise<Buffer | undefined> {
+    if (signal.aborted) throw signal.reason;
+    const bytes = this.fs.read(this.path, this.#offset, Math.min(max, CHUNK_BYTES));
+    if (bytes.length === 0) return undefined;
+    this.#offset += bytes.length;
+    return bytes;
+  }
+
+  unread(bytes: Buffer): void {
+    this.#offset -= bytes.length;
+  }
+
+  retain(): void {}
+  release(): void {}
+}
+
+/** A file opened for writing. */
+class FileSink implements ByteSink {
+  readonly append: boolean;
+  #offset: number;
+
+  /** @param offset of the first byte; undefined: append */
+  constructor(
+    readonly fs: ContainerFs,
+    readonly path: string,
+    offset: number | undefined,
+  ) {
+    this.append = offset === undefined;
+    this.#offset = offset ?? 0;
+  }
+
+  write(bytes: Uint8Array): void {
+    this.fs.write(this.path, bytes, this.append ? {} : { offset: this.#offset });
+    this.#offset += bytes.length;
+  }
+
+  retain(): void {}
+  release(): void {}
+}
+
+/** @throws FsError if the file does not exist, or is a folder */
+export function openForReading(fs: ContainerFs, path: string, random: Random): ByteSource {
+  const node = fs.stat(path).type === "device" ? fs.node(path) : undefined;
+  if (node?.device === "null" || node?.device === "tty") return new EndSource();
+  if (node?.device === "zero" || node?.device === "full") return new EndlessSource((count) => ZEROS.subarray(0, count));
+  if (node?.device === "urandom") return new EndlessSource((count) => random.bytes(count));
+  fs.read(path, 0, 0); // reports errors now
+  return new FileSource(fs, path);
+}
+
+/** How a file is opened for writing: at its end, or at an offset. What follows the offset is cut off or kept. */
+export interface OpenForWriting {
+  readonly append: boolean;
+  readonly offset?: number;
+  readonly keepsRest?: boolean;
+}
+
+/** @throws FsError if it is not writable */
+export function openForWriting(fs: ContainerFs, path: string, how: OpenForWriting): ByteSink {
+  const { append, offset = 0, keepsRest = false } = how;
+  const before = !append && !keepsRest && offset > 0 && fs.exists(path) ? fs.read(path, 0, offset) : NOTHING;
+  fs.write(path, before, append || keepsRest ? {} : { truncate: true, offset: 0 });
+  const device = fs.stat(path).type === "device" ? fs.node(path)?.device : undefined;
+  return device !== undefined && device !== "full"
+    ? new NullSink()
+    : new FileSink(fs, path, append ? undefined : offset);
+}
+
+/** An empty source: /dev/null. */
+class EndSource implements ByteSource {
+  async read(): Promise<undefined> {
+    return undefined;
+  }
+  unread(): void {}
+  retain(): void {}
+  release(): void {}
+}

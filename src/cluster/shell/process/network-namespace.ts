@@ -1,0 +1,100 @@
+import type { Clock } from "../../../util/clock.js";
+import { NetError } from "../../../util/net-error.js";
+import { ownedConnection } from "./owned-connection.js";
+import { type Connection, Ports, type SocketAddress } from "./ports.js";
+
+/** What carries packets that leave a network namespace. */
+export interface Route {
+  /** @returns the client's side @throws NetError; the signal's reason */
+  connect(from: SocketAddress, to: SocketAddress, signal: AbortSignal): Promise<Connection>;
+  /** Sends a datagram. @returns the answer; undefined without one @throws as `connect` */
+  exchange(
+    protocol: "udp" | "icmp",
+    from: SocketAddress,
+    to: SocketAddress,
+    bytes: Buffer,
+    signal: AbortSignal,
+  ): Promise<Buffer | undefined>;
+}
+
+/** The range of Linux's ephemeral ports. */
+const FIRST_CLIENT_PORT = 32_768;
+const LAST_CLIENT_PORT = 60_999;
+/** How long Linux sends SYNs that nothing answers (tcp_syn_retries = 6). */
+export const SYN_TIMEOUT_MS = 127_000;
+
+/** Whether an address is the loopback of whoever uses it. */
+function isLoopbackIp(ip: string): boolean {
+  return ip.startsWith("127.") || ip === "::1";
+}
+
+/** The network of a pod, or of the node itself: its address, its listeners and its way to others. */
+export class NetworkNamespace {
+  readonly ports = new Ports();
+  #nextPort = FIRST_CLIENT_PORT;
+
+  /**
+   * @param ips its addresses besides loopback, the first one for what it sends: one for a pod; those of the node change
+   * with its pod CIDR
+   */
+  constructor(
+    readonly ips: () => readonly string[],
+    readonly clock: Clock,
+    readonly route: Route,
+    /** the node routes what is sent to its own addresses as well: the rules of Services apply there */
+    readonly isNode = false,
+  ) {}
+
+  /** The first address; undefined without one. */
+  get ip(): string | undefined {
+    return this.ips()[0];
+  }
+
+  /** Whether what is sent to the address stays in this network. */
+  owns(ip: string): boolean {
+    return isLoopbackIp(ip) || this.ips().includes(ip);
+  }
+
+  /**
+   * @param signal of the process that connects: its end closes the connection
+   * @returns the client's side
+   * @throws NetError; the signal's reason
+   */
+  async connect(to: SocketAddress, signal: AbortSignal): Promise<Connection> {
+    const from = this.#source(to.ip);
+    const connecting = this.#isInside(to.ip) ? this.accept(to, from, signal) : this.route.connect(from, to, signal);
+    return ownedConnection(await connecting, signal);
+  }
+
+  /** Connects a client to a listener in this network. @throws NetError; the signal's reason */
+  async accept(to: SocketAddress, from: SocketAddress, signal: AbortSignal): Promise<Connection> {
+    const connection = this.ports.connect(to, from);
+    if (connection !== undefined) return connection;
+    await this.clock.sleep(SYN_TIMEOUT_MS, signal);
+    throw new NetError("ETIMEDOUT");
+  }
+
+  /** Sends a datagram. @returns the answer; undefined without one @throws NetError; the signal's reason */
+  sendDatagram(to: SocketAddress, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
+    const from = this.#source(to.ip);
+    return this.#isInside(to.ip)
+      ? this.ports.datagram(to, bytes, from)
+      : this.route.exchange("udp", from, to, bytes, signal);
+  }
+
+  /** Sends an echo request, and awaits its answer. @throws NetError; the signal's reason */
+  async ping(ip: string, bytes: Buffer, signal: AbortSignal): Promise<void> {
+    const to = { ip, port: 0 };
+    if (!this.owns(ip)) await this.route.exchange("icmp", this.#source(ip), to, bytes, signal);
+  }
+
+  #isInside(ip: string): boolean {
+    return !this.isNode && this.owns(ip);
+  }
+
+  #source(to: string): SocketAddress {
+    const port = this.#nextPort;
+    this.#nextPort = port >= LAST_CLIENT_PORT ? FIRST_CLIENT_PORT : port + 1;
+    return { ip: isLoopbackIp(to) ? to : (this.ip ?? "127.0.0.1"), port };
+  }
+}

@@ -1,0 +1,70 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { SecureContext } from "node:tls";
+import { onAbort } from "../../../../util/abort.js";
+import { requestUrl } from "../../../../util/request-url.js";
+import { listenTcp } from "../../net/listen.js";
+import type { Self } from "../../process/process.js";
+import { serveHttp } from "../http-server.js";
+import { untilKilled } from "../system.js";
+import { goLog } from "./go-log.js";
+
+const MAX_BODY_BYTES = 1_048_576;
+
+/** A request and its answer, as an endpoint needs them. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** the client's address: `10.244.0.5:40000` */
+  readonly peer: string;
+  answer(status: number, body: string | Buffer, headers?: Readonly<Record<string, string>>): void;
+}
+
+/** Answers a request. An error becomes a 500. */
+export type Endpoint = (exchange: Exchange) => Promise<void> | void;
+
+/**
+ * Serves HTTP on a port of the pod until the process ends.
+ * @param tls for HTTPS
+ * @returns false if the port is in use
+ */
+export function serve(self: Self, port: number, endpoint: Endpoint, tls?: SecureContext): boolean {
+  const server = serveHttp(self, (request, response) => respond(request, response, endpoint), tls);
+  if (listenTcp(self, port, server.listener) === undefined) return false;
+  onAbort(self.signal, () => server.close());
+  return true;
+}
+
+/** As `http.ListenAndServe`: serves until the process is killed. @returns 1 if the port is in use */
+export async function listenAndServe(self: Self, port: number, endpoint: Endpoint): Promise<number> {
+  if (serve(self, port, endpoint)) return untilKilled(self);
+  await goLog(self, `listen tcp :${port}: bind: address already in use`);
+  return 1;
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, endpoint: Endpoint): Promise<void> {
+  const { pathname, searchParams } = requestUrl(request.url) ?? new URL("http://pod");
+  const answer: Exchange["answer"] = (status, body, headers = {}) => {
+    const length = { "content-length": Buffer.byteLength(body) };
+    response.writeHead(status, { "content-type": "text/plain; charset=utf-8", ...length, ...headers });
+    response.end(body);
+  };
+  const peer = `${request.socket.remoteAddress}:${request.socket.remotePort}`;
+  try {
+    await endpoint({ request, path: decodeURIComponent(pathname), query: searchParams, peer, answer });
+  } catch (error) {
+    if (!response.headersSent) answer(500, String(error));
+  }
+}
+
+/** The body of a request: at most a megabyte of it. */
+export async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request) {
+    parts.push(part as Buffer);
+    length += (part as Buffer).length;
+    if (length > MAX_BODY_BYTES) break;
+  }
+  return Buffer.concat(parts).toString("latin1");
+}

@@ -1,0 +1,99 @@
+import { pipeline } from "node:stream/promises";
+import { onAbort } from "../../../util/abort.js";
+import { FsError } from "../fs/fs-error.js";
+import { listenTcp } from "../net/listen.js";
+import { duplexOf } from "../process/duplex.js";
+import type { Connection, SocketAddress } from "../process/ports.js";
+import type { Self } from "../process/process.js";
+import { SIGINT, SIGTERM } from "../process/signals.js";
+import { complain, print } from "./console.js";
+import { serveHttp } from "./http-server.js";
+import { untilSignal } from "./system.js";
+
+const DNS_PORT = 53;
+const HEALTH_PORT = 8080;
+const READY_PORT = 8181;
+
+/**
+ * CoreDNS with the plugins `forward`, `health` and `ready`: it passes each query on to the name server that its Corefile names.
+ * Other plugins of the Corefile are ignored.
+ */
+export async function coredns(self: Self): Promise<number> {
+  const file = self.argv[self.argv.indexOf("-conf") + 1] ?? "/Corefile";
+  const upstream = forwardOf(self, file);
+  if (typeof upstream === "string") {
+    await complain(self, upstream);
+    return 1;
+  }
+  const { ports } = self.machine.network;
+  const isOpen =
+    ports.listenUdp(DNS_PORT, (bytes) => forwardUdp(self, upstream, bytes)) &&
+    listenTcp(self, DNS_PORT, (connection) => void forwardTcp(self, upstream, connection)) !== undefined;
+  if (!isOpen) {
+    await complain(self, `Listen: listen tcp :${DNS_PORT}: bind: address already in use`);
+    return 1;
+  }
+  using _ = onAbort(self.signal, () => ports.closeUdp(DNS_PORT));
+  serveText(self, HEALTH_PORT, "/health");
+  serveText(self, READY_PORT, "/ready");
+  await print(self, `.:${DNS_PORT}\nforward . ${upstream.ip}:${upstream.port}\n`);
+  await untilSignal(self, SIGTERM, SIGINT);
+  ports.closeUdp(DNS_PORT);
+  await print(self, "[INFO] SIGTERM: Shutting down servers then terminating\n");
+  return 0;
+}
+
+/** The name server of `forward . IP[:PORT]`, or why there is none. */
+function forwardOf(self: Self, file: string): SocketAddress | string {
+  try {
+    const text = self.machine.fs.readFile(file).toString();
+    const [, ip, port] = /^\s*forward\s+\.\s+(\d+\.\d+\.\d+\.\d+)(?::(\d+))?\b/m.exec(text) ?? [];
+    if (ip === undefined) return `${file} has no line "forward . IP": there is nothing to answer with`;
+    return { ip, port: Number(port ?? DNS_PORT) };
+  } catch (error) {
+    if (error instanceof FsError) return `open ${file}: ${error.text.toLowerCase()}`;
+    throw error;
+  }
+}
+
+async function forwardUdp(self: Self, upstream: SocketAddress, query: Buffer): Promise<Buffer | undefined> {
+  try {
+    return await self.machine.network.sendDatagram(upstream, query, self.signal);
+  } catch {
+    return self.signal.aborted ? undefined : servfail(query);
+  }
+}
+
+const MIN_MESSAGE_BYTES = 12;
+const RESPONSE = 0x80;
+const SERVFAIL = 2;
+
+/** The query as its own answer: the name server cannot be reached. */
+function servfail(query: Buffer): Buffer | undefined {
+  if (query.length < MIN_MESSAGE_BYTES) return undefined;
+  const answer = Buffer.from(query);
+  answer.writeUInt8(query.readUInt8(2) | RESPONSE, 2);
+  answer.writeUInt8((query.readUInt8(3) & 0xf0) | SERVFAIL, 3);
+  return answer;
+}
+
+async function forwardTcp(self: Self, upstream: SocketAddress, connection: Connection): Promise<void> {
+  const client = duplexOf(connection, self.signal);
+  try {
+    const server = duplexOf(await self.machine.network.connect(upstream, self.signal), self.signal);
+    await pipeline(client, server, client);
+  } catch {
+    // The name server, the client or this process has gone.
+    client.destroy();
+  }
+}
+
+/** Answers OK at one path, as CoreDNS does for its probes. */
+function serveText(self: Self, port: number, path: string): void {
+  const server = serveHttp(self, ({ url }, response) => {
+    response.writeHead(url === path ? 200 : 404, { "content-type": "text/plain; charset=utf-8" });
+    response.end(url === path ? "OK" : "404 page not found\n");
+  });
+  listenTcp(self, port, server.listener);
+  onAbort(self.signal, () => server.close());
+}

@@ -1,0 +1,122 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { onAbort } from "../../../util/abort.js";
+import { FsError } from "../fs/fs-error.js";
+import { listenTcp } from "../net/listen.js";
+import type { Self } from "../process/process.js";
+import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../process/signals.js";
+import { complain, print } from "./console.js";
+import { formatDate } from "./date.js";
+import { serveHttp } from "./http-server.js";
+import { findStaticFile } from "./static-files.js";
+import { untilSignal } from "./system.js";
+
+const PID_FILE = "/var/run/nginx.pid";
+const CONFIG_FOLDER = "/etc/nginx/conf.d";
+interface Site {
+  readonly sockets: readonly { readonly port: number; readonly address: string | undefined }[];
+  readonly root: string;
+  /** `return 200 "text";` */
+  readonly answer?: { readonly status: number; readonly text: string };
+}
+
+/**
+ * A web server that behaves like nginx as far as the labs need it: `listen`, `root` and `return` in the files of
+ * /etc/nginx/conf.d, static files, access log on stdout. It listens in the pod's network only.
+ */
+export async function nginx(self: Self): Promise<number> {
+  const site = readSite(self);
+  const server = serveHttp(self, (request, response) => answer(self, site, request, response));
+  for (const { port, address } of site.sockets) {
+    if (listenTcp(self, port, server.listener, address) !== undefined) continue;
+    await complain(self, `[emerg] bind() to ${address ?? "0.0.0.0"}:${port} failed (98: Address already in use)`);
+    return 1;
+  }
+  onAbort(self.signal, () => server.close());
+  await writePid(self);
+  await notice(self, "start worker processes");
+  self.onSignal(SIGHUP, "ignore");
+  const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
+  await notice(self, `signal ${signal} received, ${signal === SIGQUIT ? "gracefully shutting down" : "exiting"}`);
+  return 0;
+}
+
+/** Differs: continues without its file under a read-only root. */
+async function writePid(self: Self): Promise<void> {
+  const { fs } = self.machine;
+  try {
+    fs.mkdir("/var/run", { recursive: true });
+    fs.write(PID_FILE, Buffer.from(`${self.pid}\n`), { truncate: true });
+  } catch (error) {
+    if (!(error instanceof FsError)) throw error;
+    await notice(self, `open() "${PID_FILE}" failed (${error.text})`);
+  }
+}
+
+async function notice(self: Self, text: string): Promise<void> {
+  const when = formatDate(new Date(self.machine.clock.now()), "%Y/%m/%d %H:%M:%S");
+  await self.stderr.write(Buffer.from(`${when} [notice] ${self.pid}#${self.pid}: ${text}\n`), self.signal);
+}
+
+function readSite(self: Self): Site {
+  const { fs } = self.machine;
+  const names = fs.exists(CONFIG_FOLDER) ? fs.readdir(CONFIG_FOLDER).filter((name) => name.endsWith(".conf")) : [];
+  const text = names.map((name) => fs.readFile(`${CONFIG_FOLDER}/${name}`).toString().replace(/#.*/g, "")).join("\n");
+  const listens = [...text.matchAll(/\blisten\s+(?:([\d.]+):)?(\d+)\b/g)].map(([, address, port]) => {
+    return { port: Number(port), address: address === "0.0.0.0" ? undefined : address };
+  });
+  const fixed = /\breturn\s+(\d{3})\s+(?:"([^"]*)"|'([^']*)'|([^\s;]+))\s*;/.exec(text);
+  return {
+    sockets: [...new Map(listens.map((one) => [`${one.address}:${one.port}`, one])).values()],
+    root: /\broot\s+([^\s;]+)\s*;/.exec(text)?.[1] ?? "/usr/share/nginx/html",
+    ...(fixed === null
+      ? {}
+      : {
+          answer: { status: Number(fixed[1]), text: (fixed[2] ?? fixed[3] ?? fixed[4] ?? "").replaceAll("\\n", "\n") },
+        }),
+  };
+}
+
+function answer(self: Self, site: Site, request: IncomingMessage, response: ServerResponse): void {
+  const { status, body, type } =
+    site.answer === undefined ? find(self, site, request.url ?? "/") : textAnswer(site.answer);
+  const isAllowed = request.method === "GET" || request.method === "HEAD" || site.answer !== undefined;
+  const code = isAllowed ? status : 405;
+  const content = isAllowed ? body : page(405, "Not Allowed");
+  response.writeHead(code, {
+    Server: "nginx",
+    Date: new Date(self.machine.clock.now()).toUTCString(),
+    "Content-Type": isAllowed ? type : "text/html",
+    "Content-Length": content.length,
+  });
+  response.end(request.method === "HEAD" ? undefined : content);
+  const sentBytes = request.method === "HEAD" ? 0 : content.length;
+  print(self, accessLine(request, code, sentBytes, self.machine.clock.now())).catch(() => {}); // the process and its log are gone
+}
+
+/** log_format main of the image's nginx.conf. */
+function accessLine(request: IncomingMessage, code: number, sentBytes: number, nowMs: number): string {
+  const { method, url, httpVersion, headers, socket } = request;
+  const [referer, agent, forwarded] = [headers.referer, headers["user-agent"], headers["x-forwarded-for"]].map(
+    (one) => `"${one ?? "-"}"`,
+  );
+  const from = socket.remoteAddress ?? "127.0.0.1";
+  const at = formatDate(new Date(nowMs), "%d/%b/%Y:%H:%M:%S +0000");
+  return `${from} - - [${at}] "${method} ${url} HTTP/${httpVersion}" ${code} ${sentBytes} ${referer} ${agent} ${forwarded}\n`;
+}
+
+function textAnswer({ status, text }: { readonly status: number; readonly text: string }) {
+  return { status, body: Buffer.from(text), type: "text/plain" };
+}
+
+function find(self: Self, { root }: Site, url: string): { status: number; body: Buffer; type: string } {
+  const file = findStaticFile(self, root, url);
+  if (file !== undefined) return { status: 200, ...file };
+  return { status: 404, body: page(404, "Not Found"), type: "text/html" };
+}
+
+function page(status: number, text: string): Buffer {
+  const title = `${status} ${text}`;
+  return Buffer.from(
+    `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n`,
+  );
+}

@@ -1,0 +1,134 @@
+import { Bash, type IFileSystem } from "just-bash";
+import { SystemClock } from "../../../util/clock.js";
+import { messageOf } from "../../../util/errors.js";
+import { endWithParent } from "../../../util/watchdog.js";
+import { resolvePath } from "../fs/paths.js";
+import {
+  type BashCommand,
+  type FromUtility,
+  type MatchCommand,
+  REMOTE_METHODS,
+  type RemoteMethod,
+  type ToUtility,
+  type UtilityCommand,
+  type UtilityResult,
+} from "./messages.js";
+
+const MIB = 1024 * 1024;
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
+/**
+ * What a command holds is limited by its container and by the heap of this process, and its time by nothing: a container
+ * that waits for it can kill it. The limits for texts are for what V8 holds without memory (`x = x x`, repeated).
+ */
+const EXECUTION_LIMITS = {
+  maxExecutionTimeMs: Number.POSITIVE_INFINITY,
+  maxStringLength: 64 * MIB,
+  maxLiveBytes: 128 * MIB,
+  maxInputBytes: 64 * MIB,
+  maxOutputSize: 32 * MIB,
+  maxArchiveBytes: 32 * MIB,
+  maxArchiveEntryBytes: 32 * MIB,
+  maxCommandCount: UNLIMITED,
+  maxLoopIterations: UNLIMITED,
+  maxAwkIterations: UNLIMITED,
+  maxSedIterations: UNLIMITED,
+  maxJqIterations: UNLIMITED,
+  maxWorkUnits: UNLIMITED,
+  maxArrayElements: UNLIMITED,
+};
+
+/** How just-bash ends a command that exceeds one of these limits: its exit code, and the last line of its stderr. */
+const LIMIT_EXIT_CODE = 126;
+const LIMIT_MESSAGE = /(size|length|memory) limit exceeded \(\d+ bytes\)\n?$/;
+
+/** Its parent does not use it any more after a shorter time. */
+const MAX_IDLE_MS = 20_000;
+
+// The process that runs commands of just-bash for the containers of a runtime. It ends with its parent, or when idle.
+process.title = "kubelab-utility";
+process.once("disconnect", () => process.exit());
+void endWithParent();
+const clock = new SystemClock();
+let idle = clock.timer(MAX_IDLE_MS, () => process.exit());
+
+const calls = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+let lastId = 0;
+
+process.on("message", (message: ToUtility) => {
+  if (message.type === "run") {
+    idle.stop();
+    void run(message.command).then((result) => {
+      idle = clock.timer(MAX_IDLE_MS, () => process.exit());
+      send(isOutOfMemory(result) ? { type: "out-of-memory" } : { type: "ended", result });
+    });
+    return;
+  }
+  const call = calls.get(message.id);
+  calls.delete(message.id);
+  if (message.type === "answer") call?.resolve(message.value);
+  else call?.reject(Object.assign(new Error(message.message), { code: message.code }));
+});
+
+function isOutOfMemory({ exitCode, stderr }: UtilityResult): boolean {
+  return exitCode === LIMIT_EXIT_CODE && LIMIT_MESSAGE.test(stderr);
+}
+
+function run(command: UtilityCommand): Promise<UtilityResult> {
+  return "pattern" in command ? match(command) : runBash(command);
+}
+
+async function match({ subject, pattern }: MatchCommand): Promise<UtilityResult> {
+  const { RE2JS } = await import("re2js");
+  const isFound = RE2JS.compile(pattern, RE2JS.DOTALL).matcher(subject).find();
+  return { stdout: Buffer.alloc(0), stderr: "", exitCode: Number(!isFound) };
+}
+
+/** Runs a command in a shell of its own, on the files of the container. */
+async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<UtilityResult> {
+  const bash = new Bash({
+    fs: remoteFiles(),
+    cwd: "/",
+    env: {},
+    // Defence in depth keeps scripts from running JavaScript. They cannot run any here.
+    defenseInDepth: false,
+    sleep: async (ms) => {
+      await call("sleep", [ms]);
+    },
+    executionLimits: EXECUTION_LIMITS,
+  });
+  const how = args === undefined ? { rawScript: true } : { args: [...args] };
+  try {
+    const { stdout, stderr, exitCode, stdoutKind, stdoutEncoding } = await bash.exec(text, {
+      ...how,
+      stdin: stdin.toString("latin1"),
+      stdinKind: "bytes",
+      env: { ...env },
+      replaceEnv: true,
+      cwd,
+    });
+    const isBytes = stdoutKind === "bytes" || stdoutEncoding === "binary";
+    return { stdout: Buffer.from(stdout, isBytes ? "latin1" : "utf8"), stderr, exitCode };
+  } catch (error) {
+    return { stdout: Buffer.alloc(0), stderr: `${messageOf(error)}\n`, exitCode: 1 };
+  }
+}
+
+/** The container's files, which its machine reads and writes. */
+function remoteFiles(): IFileSystem {
+  const methods = REMOTE_METHODS.map((method) => [method, (...given: readonly unknown[]) => call(method, given)]);
+  return { ...Object.fromEntries(methods), resolvePath, getAllPaths: () => [] } as IFileSystem;
+}
+
+function call(method: RemoteMethod, given: readonly unknown[]): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const id = ++lastId;
+    calls.set(id, { resolve, reject });
+    send({ type: "call", id, method, given });
+  });
+}
+
+/** A message that cannot be sent has no reader: the parent has ended. */
+function send(message: FromUtility): void {
+  process.send?.(message, undefined, undefined, () => {});
+}

@@ -1,0 +1,80 @@
+import type { Command } from "commander";
+import type {
+  ProcessContext,
+  ProcessStreams,
+  Program,
+  ProgressReporter,
+  Questions,
+  ResultLines,
+} from "../../testbed/context.js";
+import type { Target, TargetOptions } from "../../testbed/target.js";
+import type { Trace } from "../../trace/trace.js";
+import type { LiveServer } from "../../trace/ui/live-server.js";
+import type { Clock } from "../../util/clock.js";
+import type { Say } from "../../util/i18n/sentences.js";
+
+/** What a command gets from the process: built once in `cli.ts`, or by a test with fakes. */
+export interface CliContext extends ProcessContext, Questions, ProgressReporter {
+  readonly streams: ProcessStreams;
+  /** this program, for commands that run its other commands */
+  readonly program: Program;
+  /** Whether progress lines are shown: on a terminal, without --json, --no-color and NO_COLOR. */
+  readonly showsProgress: boolean;
+  /** the sentences of facts in the user's language; undefined: English. Known when the action begins. */
+  readonly say: Say | undefined;
+  /** the same for results on stdout: a pipe gets English unless --lang asks for another language */
+  readonly resultSay: Say | undefined;
+  /** the live page of --ui; undefined without the flag */
+  readonly ui: Pick<LiveServer, "present" | "write" | "level"> | undefined;
+  /** Writes a line to stderr. */
+  notice(line: string): void;
+  /** Writes a result to stdout: its text, or under --json one JSON document. */
+  print(result: CommandResult): void;
+  /**
+   * Clock and trace of this command, by its flags (--speed, -v, --trace, --no-color). Made on first use; closed by the
+   * process edge after the command.
+   */
+  session(options: { readonly speed?: number }): { readonly clock: Clock; readonly trace: Trace };
+  /**
+   * Hands the trace file over to another process of this program; called before `session`.
+   * @returns its absolute path; undefined without --trace
+   * @throws LabError USAGE for an unknown format
+   */
+  handOverTrace(): string | undefined;
+  /** Ends the limit that --duration sets for the start. */
+  hasStarted(): void;
+  /**
+   * Starts or finds the cluster. Prints the header line that names it.
+   * @param traceFor where a control plane that is started here reports; default: the command's own trace
+   */
+  openTarget(
+    command: string,
+    options: TargetOptions,
+    traceFor?: (trace: Trace, clock: Clock) => Trace,
+  ): Promise<Target>;
+  /** Sets the exit code of a successful command: for `exec`, the remote command's. */
+  exitWith(code: number): void;
+  /** Sets the process edge's texts for a command in another language. */
+  useWords(words: EdgeWords): void;
+}
+
+/** What a command prints on stdout. */
+export interface CommandResult {
+  readonly text: string;
+  readonly json: unknown;
+  /** the text has sentences, which are wrapped for a terminal; default: text to paste or to parse, which stays as it is */
+  readonly isProse?: boolean;
+  /** of a text in another language: its lines in English and as shown, none of them broken */
+  readonly lines?: ResultLines;
+}
+
+/** The prefix of an error message, the message after Ctrl-C, and what comes before an address. */
+export interface EdgeWords {
+  readonly error: string;
+  readonly interrupted: string;
+  /** before the address of the live page */
+  readonly livePage: string;
+}
+
+/** Gives a command its flags and its action. Its module is loaded only when the command line names it. */
+export type AddCommand = (command: Command, context: CliContext) => void;

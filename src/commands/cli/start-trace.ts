@@ -1,0 +1,90 @@
+import type { ChalkInstance } from "chalk";
+import type { ProgramEdge } from "../../testbed/context.js";
+import type { ClockOptions } from "../../testbed/target.js";
+import { CalmSink } from "../../trace/calm.js";
+import type { Secrets } from "../../trace/secrets.js";
+import { TerminalSink } from "../../trace/terminal.js";
+import { type Level, Trace, type TraceSink } from "../../trace/trace.js";
+import { type Clock, type ClockReading, SystemClock } from "../../util/clock.js";
+import type { Say } from "../../util/i18n/sentences.js";
+import { pathFrom } from "../../util/paths.js";
+import { hasUnicode, linker } from "./colour.js";
+import type { OutputOptions } from "./options.js";
+import type { ProgressLine } from "./progress.js";
+import { formatOf } from "./trace-file.js";
+
+const DEFAULT_VERBOSITY = 1;
+
+/** The run whose trace starts. */
+export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams"> {
+  readonly secrets: Secrets;
+  readonly clusterClock: Clock | undefined;
+  /** also get what the run reports */
+  readonly sinks: readonly TraceSink[];
+  readonly output: OutputOptions;
+  /** the sentences of facts in the user's language; undefined: English */
+  readonly say: Say | undefined;
+  /** columns of stderr */
+  readonly width: number;
+  chalk(stream: "stderr"): ChalkInstance;
+}
+
+/** The clock and the trace of one command. */
+export interface RunningTrace {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly calm: CalmSink | undefined;
+}
+
+/** Starts the clock and the trace that a command's flags ask for. */
+export function startTrace(
+  session: TraceSession,
+  line: ProgressLine,
+  { speed = 1, clock: reading }: ClockOptions,
+): RunningTrace {
+  const joined = reading === undefined ? undefined : session.clusterClock;
+  const clock = joined ?? clockAt(speed, reading);
+  const { verbosity = DEFAULT_VERBOSITY, trace: file, ui } = session.output;
+  const isWanted = session.sinks.some(({ wantsBodies = false }) => wantsBodies);
+  const wantsBodies = verbosity >= 4 || file !== undefined || ui !== undefined || isWanted;
+  const trace = new Trace(clock, wantsBodies, session.secrets);
+  const sink = terminalSink(session, line, verbosity, clock.now());
+  trace.addSink(sink);
+  for (const own of session.sinks) trace.addSink(own);
+  if (file !== undefined) trace.addSink(formatOf(file).open(pathFrom(session.cwd, file), session.say));
+  return { clock, trace, calm: sink instanceof CalmSink ? sink : undefined };
+}
+
+function clockAt(speed: number, reading: ClockReading | undefined): Clock {
+  const clock = new SystemClock(speed);
+  if (reading !== undefined) clock.follow(reading);
+  return clock;
+}
+
+/** Without -v, a terminal shows the calm form; a pipe or a file gets what `-v 1` shows, but not thousands of lines alike. */
+function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Level, startMs: number): TraceSink {
+  const { stderr } = session.streams;
+  const options = {
+    chalk: session.chalk("stderr"),
+    width: () => session.width,
+    unicode: hasUnicode(session.env),
+    verbosity,
+    startMs,
+    say: session.say,
+  };
+  const isAsked = session.output.verbosity !== undefined;
+  if (isAsked || stderr.isTTY !== true) return new TerminalSink(options, line, !isAsked);
+  const home = session.env["HOME"];
+  const link = linker(stderr, options.chalk.level > 0);
+  return new CalmSink({ ...options, home, link, onRepeat: (text) => line.showAside(text) }, line);
+}
+
+/** @throws LabError USAGE for an unknown ending */
+export function checkTraceName(path: string): void {
+  formatOf(path);
+}
+
+/** How fast a clock runs; 1 for a test's. */
+export function speedOf(clock: Clock): number {
+  return clock instanceof SystemClock ? clock.speed : 1;
+}

@@ -1,0 +1,73 @@
+import type { Actor, TraceEvent } from "../../events.js";
+
+/** One column of the sequence diagram: an actor, or one of several. */
+export interface Lane {
+  /** `kubelet node-1` */
+  readonly key: string;
+  readonly actor: Actor;
+  /** `API server` */
+  readonly name: string;
+  /** the node; undefined if the facts do not say which */
+  readonly instance: string | undefined;
+}
+
+const ACTORS: Readonly<Record<Actor, string>> = {
+  user: "user",
+  apiserver: "API server",
+  controller: "controllers",
+  scheduler: "scheduler",
+  dns: "DNS",
+  kubelet: "kubelet",
+  proxy: "kube-proxy",
+  runtime: "runtime",
+};
+/** From the person who begins to the containers: most arrows go to a neighbour. */
+const ORDER = Object.keys(ACTORS) as Actor[];
+
+/** The lanes that facts occupy. Each node has a kubelet and a runtime of its own; all controllers share a lane. */
+export class Lanes {
+  readonly #byKey = new Map<string, Lane>();
+  #sorted: readonly Lane[] | undefined;
+
+  /** Where the fact was reported. */
+  of({ actor, instance }: TraceEvent): Lane {
+    return this.#lane(actor, isPerNode(actor) ? instance : undefined);
+  }
+
+  /** The other end of a request, a call or a watch event; undefined for what happens inside an actor. */
+  otherEnd(event: TraceEvent): Lane | undefined {
+    switch (event.kind) {
+      case "request":
+        // The API server is the only client of a kubelet.
+        return event.actor === "apiserver" ? this.#lane("kubelet", event.instance) : this.#lane("apiserver", undefined);
+      case "watch":
+        return this.#lane("apiserver", undefined);
+      case "rpc":
+        return event.actor === "runtime" ? undefined : this.#lane("runtime", event.instance);
+      default:
+        return undefined;
+    }
+  }
+
+  get sorted(): readonly Lane[] {
+    this.#sorted ??= [...this.#byKey.values()].sort(
+      (a, b) => ORDER.indexOf(a.actor) - ORDER.indexOf(b.actor) || (a.key < b.key ? -1 : 1),
+    );
+    return this.#sorted;
+  }
+
+  #lane(actor: Actor, instance: string | undefined): Lane {
+    const key = instance === undefined ? actor : `${actor} ${instance}`;
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    // A file may name actors that this release does not have.
+    const lane: Lane = { key, actor, name: ACTORS[actor] ?? String(actor), instance };
+    this.#byKey.set(key, lane);
+    this.#sorted = undefined;
+    return lane;
+  }
+}
+
+function isPerNode(actor: Actor): boolean {
+  return actor === "kubelet" || actor === "proxy" || actor === "runtime";
+}

@@ -1,0 +1,47 @@
+import type { TraceEvent } from "../../events.js";
+
+type Kind = TraceEvent["kind"];
+
+/** The sign of each kind, 10 units wide around 0,0. Its shape tells the kind without colour. */
+const SHAPES: Readonly<Record<Kind, string>> = {
+  step: "M-5-5H5V5H-5Z",
+  decision: "M0-6L6 0L0 6L-6 0Z",
+  state: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0Z",
+  event: "M-4-6L5-1L-4 4Z",
+  note: "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0Z",
+  table: "M-5-4H5V-1H-5ZM-5 1H5V4H-5Z",
+  frame: "M-3-5H-1V5H-3ZM1-5H3V5H1Z",
+  error: "M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0Z",
+  request: "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0Z",
+  rpc: "M-3-3H3V3H-3Z",
+  watch: "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0Z",
+};
+
+/** What each sign means, for the legend. */
+export const KINDS: readonly (readonly [Kind, string])[] = [
+  ["step", "step of a chapter"],
+  ["request", "HTTP request"],
+  ["rpc", "gRPC call"],
+  ["watch", "watch event"],
+  ["decision", "decision"],
+  ["state", "change of state"],
+  ["event", "recorded Event"],
+  ["frame", "frame of a stream"],
+  ["table", "table"],
+  ["note", "note"],
+  ["error", "error"],
+];
+
+/** The sign of a kind inside an SVG. */
+export function Mark({ kind, x, y }: { readonly kind: Kind; readonly x: number; readonly y: number }) {
+  return <path class="mark" d={SHAPES[kind] ?? SHAPES.note} transform={`translate(${x} ${y})`} />;
+}
+
+/** The sign of a kind in a line of text. */
+export function Sign({ kind, actor }: { readonly kind: Kind; readonly actor?: string }) {
+  return (
+    <svg class={`sign ${actor ?? ""}`} viewBox="-7 -7 14 14" aria-hidden="true">
+      <Mark kind={kind} x={0} y={0} />
+    </svg>
+  );
+}

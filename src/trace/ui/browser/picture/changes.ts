@@ -1,0 +1,118 @@
+import type { TraceEvent } from "../../../events.js";
+
+/** What one fact says about one part of the cluster. Undefined: the fact does not say. */
+export type ClusterChange =
+  | { readonly part: "object"; readonly resource: string; readonly name: string; readonly change: ObjectChange }
+  | { readonly part: "node"; readonly node: string; readonly ready?: string; readonly renewTime?: string }
+  | {
+      readonly part: "pod";
+      readonly pod: string;
+      readonly node?: string;
+      readonly phase?: string;
+      readonly worker?: string;
+      readonly warning?: string;
+    }
+  | ({ readonly part: "sandbox"; readonly pod: string } & Transition)
+  | ({ readonly part: "container"; readonly pod: string; readonly container: string } & Transition)
+  | {
+      readonly part: "probe";
+      readonly pod: string;
+      readonly container: string;
+      readonly probe: string;
+      readonly result: string;
+    };
+
+/** A sandbox or a container went from one state to another. */
+export interface Transition {
+  /** undefined: the fact does not say */
+  readonly from: string | undefined;
+  readonly to: string;
+  readonly source: Source;
+}
+
+/** `seen`: a watch reported the object, so that it exists. */
+export type ObjectChange = "created" | "changed" | "deleted" | "seen";
+/** Who says so: the runtime has it, or PLEG's last relist knows it. */
+export type Source = "runtime" | "pleg";
+
+const PLEG_COLUMNS = "pod,container,old,new";
+/** The message of the scheduler's Event. */
+const SCHEDULED = /^Successfully assigned \S+ to (\S+)$/;
+
+/** What a fact says about the cluster: states come from the components that report them, and from nowhere else. */
+export function changesOf(event: TraceEvent): readonly ClusterChange[] {
+  switch (event.kind) {
+    case "state":
+      return stateChanges(event);
+    case "watch":
+      return [
+        {
+          part: "object",
+          resource: event.resource,
+          name: event.object,
+          change: event.type === "DELETED" ? "deleted" : "seen",
+        },
+      ];
+    case "event":
+      return eventChanges(event);
+    case "table":
+      return event.columns.join() === PLEG_COLUMNS ? event.rows.flatMap(plegChange) : [];
+    default:
+      return [];
+  }
+}
+
+type FactOf<Kind> = Extract<TraceEvent, { readonly kind: Kind }>;
+
+function stateChanges(event: FactOf<"state">): ClusterChange[] {
+  const { actor, pod, subject, what, from, to } = event;
+  if (actor === "apiserver" && (what === "stored" || what === "deleted")) {
+    const [resource = "", name = ""] = split(subject, " ");
+    return [{ part: "object", resource, name, change: what === "deleted" ? what : from ? "changed" : "created" }];
+  }
+  if (actor === "runtime" && pod !== undefined) {
+    if (what === "sandbox") return [{ part: "sandbox", pod, from, to, source: "runtime" }];
+    if (what !== "container") return [];
+    return [{ part: "container", pod, container: subject.slice(pod.length + 1), from, to, source: "runtime" }];
+  }
+  const [kind, name] = split(subject, " ");
+  if (kind === "pod" && what === "phase") return [{ part: "pod", pod: name, phase: to }];
+  if (kind === "pod" && what === "worker") return [{ part: "pod", pod: name, worker: to }];
+  if (kind === "Lease" && what === "renewTime") {
+    return [{ part: "node", node: name, renewTime: split(to, " ")[0] }];
+  }
+  if (kind.toLowerCase() === "node" && what === "Ready") return [{ part: "node", node: name, ready: to }];
+  return what.endsWith(" probe") ? probeChanges(subject, what, to) : [];
+}
+
+/** `container app of default/web`, `readiness probe` */
+function probeChanges(subject: string, what: string, result: string): ClusterChange[] {
+  const [, container, pod] = /^container (\S+) of (\S+)$/.exec(subject) ?? [];
+  if (container === undefined || pod === undefined) return [];
+  return [{ part: "probe", pod, container, probe: split(what, " ")[0], result }];
+}
+
+function eventChanges({ type, reason, message, object, pod }: FactOf<"event">): ClusterChange[] {
+  const [kind, name] = split(object, "/");
+  if (kind !== "Pod") return [];
+  // A recorder names the pod with its namespace or without.
+  const of = pod ?? (name.includes("/") ? name : undefined);
+  if (of === undefined) return [];
+  const [, node] = (reason === "Scheduled" && SCHEDULED.exec(message)) || [];
+  if (node !== undefined) return [{ part: "pod", pod: of, node }];
+  return type === "Warning" ? [{ part: "pod", pod: of, warning: reason }] : [];
+}
+
+/** A row of a relist: `default/web`, `app 0123456789`, old state, new state. PLEG treats a sandbox as a container. */
+function plegChange([pod = "", what = "", from = "", to = ""]: readonly string[]): ClusterChange[] {
+  const [name] = split(what, " ");
+  if (pod === "" || name === "") return [];
+  if (name === "sandbox") return [{ part: "sandbox", pod, from, to, source: "pleg" }];
+  return [{ part: "container", pod, container: name, from, to, source: "pleg" }];
+}
+
+/** At the first separator. */
+function split(text: string, separator: string): [before: string, after: string] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + separator.length)];
+}

@@ -1,0 +1,53 @@
+import type { TraceEvent } from "../../events.js";
+import { isFailure, lineOf } from "../../formats/name.js";
+import { printable } from "../../text.js";
+import type { Step } from "./step.js";
+
+/** What happened, in one line. Safe to show: characters that turn the direction of text are visible escapes. */
+export function titleOf(event: TraceEvent): string {
+  if (event.kind !== "state") return printable(lineOf(event));
+  const change = [event.what, event.from, event.from === undefined ? undefined : "→", event.to];
+  return printable(`${event.subject}: ${change.filter(Boolean).join(" ")}`);
+}
+
+/** How it ended, in a word: `201`, `OK`, `Warning`. */
+export function outcomeOf(event: TraceEvent): string | undefined {
+  switch (event.kind) {
+    case "request":
+      return event.status === undefined ? "no answer" : String(event.status);
+    case "rpc":
+      return event.code ?? "open";
+    case "event":
+      return event.type;
+    case "error":
+      return "error";
+    default:
+      return undefined;
+  }
+}
+
+/** Whether a fact tells of something that went wrong; the outcome says what. */
+export function isBad(event: TraceEvent): boolean {
+  return isFailure(event) || (event.kind === "event" && event.type === "Warning");
+}
+
+/** `12.345` */
+export function secondsOf(ms: number): string {
+  return (ms / 1000).toFixed(3);
+}
+
+/** `12 ms`, `3.4 s`, `2 min 5 s` */
+export function durationWords(ms: number): string {
+  if (ms < 1000) return `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** A step as a screen reader says it. */
+export function sentenceOf({ event, lane, target, startMs: at }: Step, startMs: number): string {
+  const who = [lane.name, lane.instance].filter(Boolean).join(" ");
+  const whom = target === undefined ? "" : event.kind === "watch" ? ` from ${target.name}` : ` to ${target.name}`;
+  const outcome = outcomeOf(event);
+  const when = secondsOf(at - startMs);
+  return `${when} s, ${event.kind}, ${who}${whom}: ${titleOf(event)}${outcome === undefined ? "" : `, ${outcome}`}`;
+}

@@ -1,0 +1,137 @@
+import { remember } from "../lru.js";
+import type { Language } from "./language.js";
+
+/** English sentences and those of another language. `{1}`, `{2}`, ... stand for values; an empty text stays English. */
+export type SentenceCatalogue = Readonly<Record<string, string>>;
+
+/** Translates what a fact says. */
+export type Say = (text: string) => string;
+
+/** An English sentence with values, and what says the same. */
+interface Form {
+  /** the texts around the values */
+  readonly literals: readonly string[];
+  readonly translation: string;
+}
+
+/** Longer texts are bodies or output, no sentences. */
+const MAX_LENGTH = 2_000;
+/** How deep a value can be a sentence with values itself. */
+const MAX_DEPTH = 3;
+const VALUE = /\{\d+\}/;
+
+/** The sentences of a language; undefined for English, which the code itself has. */
+export async function sentencesIn(language: Language): Promise<Sentences | undefined> {
+  return language === "en" ? undefined : new Sentences((await import("./sentences/zh.js")).zh);
+}
+
+/**
+ * Translates the English sentences of facts by a catalogue. Facts stay English where they are made and in files for programs, so a
+ * recorded trace can be read in either language.
+ */
+export class Sentences {
+  readonly #whole = new Map<string, string>();
+  /** by first word; by "" those that begin with a value. The most specific form comes first. */
+  readonly #forms = new Map<string, Form[]>();
+  readonly #known = new Map<string, string>();
+
+  constructor(catalogue: SentenceCatalogue) {
+    for (const [english, translation] of Object.entries(catalogue)) {
+      if (!VALUE.test(english)) this.#whole.set(english, translation || english);
+      else this.#add(english, translation || english);
+    }
+    const length = ({ literals }: Form) => literals.join("").length;
+    for (const forms of this.#forms.values()) {
+      forms.sort((a, b) => lettersOf(b) - lettersOf(a) || length(b) - length(a));
+    }
+  }
+
+  #add(english: string, translation: string): void {
+    const literals = english.split(VALUE);
+    const first = firstWord(literals[0] ?? "");
+    this.#forms.set(first, [...(this.#forms.get(first) ?? []), { literals, translation }]);
+  }
+
+  /** The text in the other language, line by line; what the catalogue does not have stays. */
+  readonly say: Say = (text) => {
+    if (text.length > MAX_LENGTH) return text;
+    const known =
+      this.#known.get(text) ??
+      text
+        .split("\n")
+        .map((line) => this.#line(line))
+        .join("\n");
+    remember(this.#known, text, known);
+    return known;
+  };
+
+  #line(line: string): string {
+    const [lead = ""] = /^ */.exec(line) ?? [];
+    return lead + (this.#translate(line.slice(lead.length), 0) ?? line.slice(lead.length));
+  }
+
+  /** @returns undefined for a text that the catalogue does not have */
+  #translate(text: string, depth: number): string | undefined {
+    const whole = this.#whole.get(text);
+    if (whole !== undefined || depth > MAX_DEPTH) return whole;
+    const head = firstWord(text);
+    for (const form of [...(this.#forms.get(head) ?? []), ...(head === "" ? [] : (this.#forms.get("") ?? []))]) {
+      const values = valuesIn(text, form.literals);
+      if (values !== undefined && isLikely(form, values)) return this.#filled(form, values, depth);
+    }
+    return this.#list(text, "; ", "；", depth) ?? this.#list(text, ", ", "，", depth);
+  }
+
+  #filled({ translation }: Form, values: readonly string[], depth: number): string {
+    return translation.replace(/\{(\d+)\}/g, (_, number: string) => {
+      const value = values[Number(number) - 1] ?? "";
+      // A single word is a name, even one that the catalogue has.
+      return value.includes(" ") ? (this.#translate(value, depth + 1) ?? value) : value;
+    });
+  }
+
+  /** Sentences in a row; undefined unless each of them is known. */
+  #list(text: string, separator: string, other: string, depth: number): string | undefined {
+    if (!text.includes(separator)) return undefined;
+    const parts = text.split(separator).map((part) => this.#translate(part, depth + 1));
+    return parts.every((part) => part !== undefined) ? parts.join(other) : undefined;
+  }
+}
+
+function lettersOf({ literals }: Form): number {
+  return literals.join("").replace(/\W/g, "").length;
+}
+
+/** Below this, a form such as `{1} of {2}` is part of many sentences, also of other programs' ones. */
+const FEW_LETTERS = 6;
+
+/** Whether the text has a short form by intention: its values are single words then, but for one at the end. */
+function isLikely(form: Form, values: readonly string[]): boolean {
+  if (form.literals[0] !== "" || lettersOf(form) >= FEW_LETTERS) return true;
+  const inside = form.literals.at(-1) === "" ? values.slice(0, -1) : values;
+  return !inside.some((value) => value.includes(" "));
+}
+
+/** The first word of a sentence; "" if nothing says where it ends. */
+function firstWord(text: string): string {
+  const end = text.indexOf(" ");
+  return end < 0 ? "" : text.slice(0, end);
+}
+
+/** The values between the texts of a form; undefined if the text does not have this form. */
+function valuesIn(text: string, literals: readonly string[]): string[] | undefined {
+  const [first = "", ...rest] = literals;
+  if (!text.startsWith(first)) return undefined;
+  const values: string[] = [];
+  let at = first.length;
+  for (const [i, literal] of rest.entries()) {
+    const isLast = i === rest.length - 1;
+    if (isLast && !text.endsWith(literal)) return undefined;
+    // A value has at least one character.
+    const end = isLast ? text.length - literal.length : text.indexOf(literal, at + 1);
+    if (end <= at) return undefined;
+    values.push(text.slice(at, end));
+    at = end + literal.length;
+  }
+  return values;
+}

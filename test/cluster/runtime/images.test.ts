@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { formatReference, parseReference } from "../../../src/cluster/runtime/images/reference.js";
+import { IMAGE_SERVICE } from "../../../src/staging/cri/services.js";
+import { only } from "../../support/trace.js";
+import { never, RuntimeLab } from "./lab.js";
+
+const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+
+const REFERENCES: readonly (readonly [string, string | undefined])[] = [
+  ["nginx", "docker.io/library/nginx:latest"],
+  ["nginx:1.25", "docker.io/library/nginx:1.25"],
+  ["team/app", "docker.io/team/app:latest"],
+  ["docker.io/nginx", "docker.io/library/nginx:latest"],
+  ["index.docker.io/team/app:2", "docker.io/team/app:2"],
+  ["registry.k8s.io/pause:3.8", "registry.k8s.io/pause:3.8"],
+  ["localhost/app", "localhost/app:latest"],
+  ["localhost:5000/app:v1", "localhost:5000/app:v1"],
+  ["[::1]:5000/app", "[::1]:5000/app:latest"],
+  [`nginx@${digest}`, `docker.io/library/nginx@${digest}`],
+  [`nginx:1.25@${digest}`, `docker.io/library/nginx@${digest}`],
+  ["a-b__c/d.e_f", "docker.io/a-b__c/d.e_f:latest"],
+  ["under_score.example/app", undefined],
+  ["../../etc", undefined],
+  ["/etc/passwd", undefined],
+  ["./nginx", undefined],
+  ["nginx/", undefined],
+  ["a//b", undefined],
+  ["Nginx", undefined],
+  ["registry.k8s.io/Pause", undefined],
+  ["nginx:", undefined],
+  ["nginx:-bad", undefined],
+  [`nginx:${"t".repeat(129)}`, undefined],
+  ["nginx@sha256:abc", undefined],
+  [`nginx@md5:${"a".repeat(32)}`, undefined],
+  ["http://nginx", undefined],
+  ["ngi nx", undefined],
+  ["nginx\0", undefined],
+  ["", undefined],
+  ["a".repeat(64), undefined],
+  [`${"a/".repeat(130)}b`, undefined],
+];
+for (const [text, want] of REFERENCES) {
+  test(`reference: ${JSON.stringify(text.slice(0, 80))} is ${want ?? "refused"}`, () => {
+    if (want === undefined) assert.throws(() => parseReference(text), { code: "InvalidArgument" });
+    else assert.equal(formatReference(parseReference(text)), want);
+  });
+}
+
+function context() {
+  return { rpc: IMAGE_SERVICE.pullImage, signal: never };
+}
+
+async function pull(lab: RuntimeLab, image: string, password?: string): Promise<unknown> {
+  const pulled = lab.runtime.handlers.image.pullImage?.(
+    { image: spec(image), auth: password === undefined ? undefined : loginWith(password), sandboxConfig: undefined },
+    context(),
+  );
+  const result = Promise.resolve(pulled).then(
+    () => "pulled",
+    (error: unknown) => error,
+  );
+  await lab.clock.advance(400);
+  return result;
+}
+
+function loginWith(password: string) {
+  return { username: "learner", password, auth: "", serverAddress: "", identityToken: "", registryToken: "" };
+}
+
+function spec(image: string) {
+  return { image, annotations: {}, userSpecifiedImage: "", runtimeHandler: "", imageRef: "" };
+}
+
+function statusOf(lab: RuntimeLab, image: string) {
+  const answer = lab.runtime.handlers.image.imageStatus?.({ image: spec(image), verbose: false }, context());
+  return (answer as { image?: { id: string; repoTags: string[]; repoDigests: string[]; pinned: boolean } }).image;
+}
+
+test("pull: takes time, shows progress, and stores the image under its names", async () => {
+  const lab = new RuntimeLab();
+  const result = pull(lab, "registry.k8s.io/kube-proxy:v1.25.0");
+  assert.equal(statusOf(lab, "registry.k8s.io/kube-proxy:v1.25.0"), undefined);
+  assert.equal(await result, "pulled");
+  const image = statusOf(lab, "registry.k8s.io/kube-proxy:v1.25.0");
+  assert.deepEqual(image?.repoTags, ["registry.k8s.io/kube-proxy:v1.25.0"]);
+  assert.match(image?.repoDigests[0] ?? "", /^registry\.k8s\.io\/kube-proxy@sha256:[0-9a-f]{64}$/);
+  for (const name of [image?.id, image?.id.slice("sha256:".length), image?.id.slice(7, 20), image?.repoDigests[0]]) {
+    assert.equal(statusOf(lab, name ?? "")?.id, image?.id, `found as ${name}`);
+  }
+  const notes = only(lab.recorded.events, "note").map(({ text }) => text);
+  assert.equal(notes.filter((text) => /layer \d of 4/.test(text)).length, 4);
+});
+
+test("pull: only the registry is asked again for an image whose layers exist, also under another name", async () => {
+  const lab = new RuntimeLab();
+  const name = "registry.k8s.io/e2e-test-images/cri-tools/test-image-tags";
+  await pull(lab, `${name}:1`);
+  const layers = () => only(lab.recorded.events, "note").filter(({ text }) => /layer \d of 4/.test(text)).length;
+  assert.equal(layers(), 4);
+  const startMs = lab.clock.now();
+  for (const tag of ["1", "2"]) {
+    const pulling = lab.runtime.handlers.image.pullImage?.(
+      { image: spec(`${name}:${tag}`), auth: undefined, sandboxConfig: undefined },
+      context(),
+    );
+    assert.match((await (pulling as Promise<{ imageRef: string }>)).imageRef, /^sha256:/);
+  }
+  assert.deepEqual([layers(), lab.clock.now()], [4, startMs]);
+  assert.deepEqual(statusOf(lab, `${name}:2`)?.repoTags, [`${name}:1`, `${name}:2`]);
+});
+
+test("pull: a name always gives the same image; tags differ", async () => {
+  const lab = new RuntimeLab();
+  for (const name of ["redis:6", "redis:7", "redis:6"]) await pull(lab, name);
+  assert.notEqual(statusOf(lab, "redis:6")?.id, statusOf(lab, "redis:7")?.id);
+  assert.equal(statusOf(new RuntimeLab(), "redis:6"), undefined);
+});
+
+test("pull: two names of one content are one image with two names", async () => {
+  const lab = new RuntimeLab();
+  const name = "registry.k8s.io/e2e-test-images/cri-tools/test-image-tags";
+  for (const tag of ["1", "2", "3"]) await pull(lab, `${name}:${tag}`);
+  const image = statusOf(lab, `${name}:2`);
+  assert.deepEqual(image?.repoTags, [`${name}:1`, `${name}:2`, `${name}:3`]);
+  assert.equal(image?.repoDigests.length, 1);
+});
+
+test("pull: an unknown image fails at once, and a private one needs its login", async () => {
+  const lab = new RuntimeLab();
+  assert.match(String(await pull(lab, "nginx:1.161")), /docker.io\/library\/nginx:1.161: not found$/);
+  const name = "registry.kubelab.example/team/web:1.0";
+  assert.match(String(await pull(lab, name)), /unexpected status: 401 Unauthorized$/);
+  assert.equal(statusOf(lab, name), undefined);
+  assert.equal(await pull(lab, name, "kubelab"), "pulled");
+});
+
+test("pull: fails while the control has a pull fault", async () => {
+  const lab = new RuntimeLab();
+  lab.runtime.control.setPullFault("redis", "denied");
+  assert.match(String(await pull(lab, "redis")), /pull access denied/);
+  assert.equal(await pull(lab, "mongo"), "pulled");
+  lab.runtime.control.setPullFault("redis", undefined);
+  assert.equal(await pull(lab, "redis"), "pulled");
+});
+
+test("remove: removes an image with all its names, and its containers stay", async () => {
+  const lab = new RuntimeLab();
+  const container = lab.run({ command: ["sleep", "infinity"] });
+  const { removeImage } = lab.runtime.handlers.image;
+  await removeImage?.({ image: spec("busybox") }, context());
+  assert.equal(statusOf(lab, "docker.io/library/busybox:latest"), undefined);
+  assert.equal(container.phase.state, "running");
+  assert.throws(() => lab.create(), { code: "NotFound" });
+});
+
+test("the pause image exists from the start, and is pinned", () => {
+  assert.equal(statusOf(new RuntimeLab(), "registry.k8s.io/pause:3.8")?.pinned, true);
+});

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { pullError } from "../../../src/cluster/runtime/images/pull-error.js";
+import { parseReference } from "../../../src/cluster/runtime/images/reference.js";
+import { findDefinition, REGISTRY_IMAGES, refusalOf } from "../../../src/cluster/runtime/images/registry.js";
+import { findProgram } from "../../../src/cluster/shell/programs/table.js";
+import type { Init } from "../../../src/staging/apimachinery/protobuf/fields.js";
+import type { AuthConfig } from "../../../src/staging/cri/messages/image.js";
+
+const SERVED = [
+  ...["nginx", "nginx:1.25", "nginx:1.14-alpine", "nginx:1.25.3", "nginx:1", "nginx:latest", "nginx:stable"],
+  ...[
+    "busybox:1.36",
+    "busybox:1.29",
+    "busybox:1.29-2",
+    "alpine:3.18",
+    "ubuntu:22.04",
+    "redis:5.0.5-alpine",
+    "httpd:2.4.39-alpine",
+  ],
+  ...["nettool", "stress", "polinux/stress", "agnhost", "curlimages/curl:8.4.0", "hello-world"],
+  ...["registry.k8s.io/pause:3.8", "k8s.gcr.io/pause:3.2", "k8s.gcr.io/e2e-test-images/agnhost:2.21"],
+  ...["gcr.io/kubernetes-e2e-test-images/kitten:1.0", "registry.k8s.io/coredns/coredns:v1.9.3"],
+  ...["registry.k8s.io/kube-apiserver:v1.25.0", `nginx@sha256:${"a".repeat(64)}`],
+];
+for (const name of SERVED) {
+  test(`the registry has ${name}`, () => assert.equal(refusalOf(parseReference(name), undefined), undefined));
+}
+
+const failed = (name: string) => `failed to pull and unpack image "${name}": failed to resolve reference "${name}": `;
+const DENIED =
+  "pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed";
+const REFUSED = [
+  ["nginx:1.161", "NotFound", "docker.io/library/nginx:1.161", "docker.io/library/nginx:1.161: not found"],
+  ["nginx:2", "NotFound", "docker.io/library/nginx:2", "docker.io/library/nginx:2: not found"],
+  ["nginx:v1.25", "NotFound", "docker.io/library/nginx:v1.25", "docker.io/library/nginx:v1.25: not found"],
+  ["nginx:1.25x", "NotFound", "docker.io/library/nginx:1.25x", "docker.io/library/nginx:1.25x: not found"],
+  ["hello-world:1", "NotFound", "docker.io/library/hello-world:1", "docker.io/library/hello-world:1: not found"],
+  ["does-not-exist", "Unknown", "docker.io/library/does-not-exist:latest", DENIED],
+  ["team/nginx:1.25", "Unknown", "docker.io/team/nginx:1.25", DENIED],
+  ["registry.k8s.io/pod:1", "NotFound", "registry.k8s.io/pod:1", "registry.k8s.io/pod:1: not found"],
+  ["k8s.gcr.io/pod:1", "NotFound", "k8s.gcr.io/pod:1", "k8s.gcr.io/pod:1: not found"],
+  [
+    "registry.invalid:5000/app",
+    "Unknown",
+    "registry.invalid:5000/app:latest",
+    'failed to do request: Head "https://registry.invalid:5000/v2/app/manifests/latest": dial tcp: lookup registry.invalid: no such host',
+  ],
+  [
+    "localhost:5000/app:1",
+    "Unknown",
+    "localhost:5000/app:1",
+    'failed to do request: Head "http://localhost:5000/v2/app/manifests/1": dial tcp 127.0.0.1:5000: connect: connection refused',
+  ],
+  [
+    "10.0.0.9/app:1",
+    "Unknown",
+    "10.0.0.9/app:1",
+    'failed to do request: Head "https://10.0.0.9/v2/app/manifests/1": dial tcp 10.0.0.9:443: connect: connection refused',
+  ],
+] as const;
+for (const [name, code, full, cause] of REFUSED) {
+  test(`the registry refuses ${name}: ${code}`, () => {
+    const reference = parseReference(name);
+    const refusal = refusalOf(reference, undefined);
+    assert.ok(refusal !== undefined);
+    const error = pullError(refusal, reference);
+    assert.deepEqual([error.code, error.message], [code, failed(full) + cause]);
+  });
+}
+
+const PRIVATE = "registry.kubelab.example/team/web:1.0";
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+const LOGINS: readonly (readonly [string, Init<typeof AuthConfig> | undefined, string | undefined])[] = [
+  ["no login", undefined, "no-login"],
+  ["an empty login", {}, "no-login"],
+  ["another user", { username: "eve", password: "kubelab" }, "wrong-login"],
+  ["a wrong password", { username: "learner", password: "x" }, "wrong-login"],
+  ["the right login", { username: "learner", password: "kubelab" }, undefined],
+  ["the right login in one field", { auth: base64("learner:kubelab") }, undefined],
+  ["a wrong login in one field", { auth: base64("learner:no") }, "wrong-login"],
+];
+for (const [what, auth, want] of LOGINS) {
+  test(`a private image with ${what}: ${want ?? "served"}`, () => {
+    assert.equal(refusalOf(parseReference(PRIVATE), auth), want);
+  });
+}
+
+test("a private image without login, and with a wrong one, fails with 401", () => {
+  const reference = parseReference(PRIVATE);
+  assert.match(pullError("no-login", reference).message, /failed to fetch anonymous token: unexpected status: 401/);
+  assert.match(pullError("wrong-login", reference).message, /failed to fetch oauth token: unexpected status: 401/);
+});
+
+test("an unreachable registry: the host looked up is that of the URL", () => {
+  const { message } = pullError("unreachable", parseReference("nginx"));
+  assert.match(
+    message,
+    /Head "https:\/\/registry-1\.docker\.io\/v2\/library\/nginx\/manifests\/latest": dial tcp: lookup registry-1\.docker\.io: no such host$/,
+  );
+});
+
+test("too many pulls: the manifest is refused at Docker's own host", () => {
+  const { message } = pullError("rate-limited", parseReference("nginx:1.25"));
+  assert.match(
+    message,
+    /code https:\/\/registry-1\.docker\.io\/v2\/library\/nginx\/manifests\/1\.25: 429 Too Many Requests/,
+  );
+});
+
+test("each repository is one image's, has a valid name and is served with its first tag", () => {
+  const names = REGISTRY_IMAGES.flatMap(({ repositories }) => repositories);
+  assert.equal(new Set(names).size, names.length);
+  for (const image of REGISTRY_IMAGES) {
+    for (const name of image.repositories) {
+      const reference = parseReference(`${name}:${image.tags[0]?.split("..")[0]}`);
+      assert.equal(findDefinition(reference), image, name);
+      assert.match(refusalOf(reference, undefined) ?? "served", /^(served|no-login)$/, name);
+    }
+  }
+});
+
+test("each program of an image exists", () => {
+  for (const { programs, about } of REGISTRY_IMAGES) {
+    for (const name of Object.values(programs)) assert.ok(findProgram(name) !== undefined, `${about}: ${name}`);
+  }
+});

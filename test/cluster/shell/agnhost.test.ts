@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeAll, test } from "vitest";
+import type { Container } from "../../../src/cluster/runtime/state/container.js";
+import { untilTrue } from "../../support/fake-clock.js";
+import { loadPrograms, RuntimeLab, stateOf } from "../runtime/lab.js";
+
+let lab = new RuntimeLab();
+const folder = mkdtempSync(join(tmpdir(), "kubelab-agnhost-"));
+beforeAll(loadPrograms);
+afterEach(() => {
+  lab.stop();
+  lab = new RuntimeLab();
+  rmSync(join(folder, "new"), { force: true });
+});
+
+const image = { image: "registry.k8s.io/e2e-test-images/agnhost:2.21" };
+const agnhost = (...args: string[]) => {
+  lab.core.images.add({ domain: "registry.k8s.io", path: "e2e-test-images/agnhost", tag: "2.21" });
+  return lab.run({ image, args });
+};
+const sandboxIp = ({ sandbox }: Container) => sandbox.ip ?? "";
+
+/** What `curl` in another pod gets from a path of the container. */
+async function curl(from: Container, target: Container, path: string, port = 8080): Promise<string> {
+  return (
+    await lab.sh(`curl -g -q -s --connect-timeout 5 'http://${sandboxIp(target)}:${port}${path}'`, from)
+  ).stdout.toString();
+}
+
+const OUTPUTS: readonly (readonly [string[], string])[] = [
+  [["entrypoint-tester", "a", "b c"], "[/agnhost entrypoint-tester a b c]\n"],
+  [["dns-suffix"], "svc.local,local\n"],
+  [["dns-server-list"], "10.0.0.10\n"],
+];
+for (const [args, want] of OUTPUTS) {
+  test(`agnhost ${args.join(" ")}`, async () => {
+    const dnsConfig = { servers: ["10.0.0.10"], searches: ["svc.local", "local"], options: [] };
+    const container = lab.run({ image: { image: "agnhost" }, args }, lab.sandbox({ dnsConfig }));
+    const output = lab.output(container);
+    await lab.settle();
+    assert.equal(output(), want);
+    assert.equal(stateOf(container), "exited (0, Completed)");
+  });
+}
+
+const MOUNTTEST: readonly (readonly [string, string])[] = [
+  ["--file_content=/mnt/old", 'content of file "/mnt/old": before'],
+  ["--file_mode=/mnt/old", 'mode of file "/mnt/old": -r--r-----'],
+  ["--file_perm=/mnt", 'perms of file "/mnt": -rwx------'],
+  [
+    "--new_file_0666=/mnt/new --file_perm=/mnt/new",
+    'content of file "/mnt/new": mount-tester new file\n\nperms of file "/mnt/new": -rw-rw-rw-',
+  ],
+  ["--file_owner=/etc/passwd", 'owner UID of "/etc/passwd": 0\nowner GID of "/etc/passwd": 0'],
+  ["--file_content=/none", 'error reading file content for "/none": no such file or directory'],
+];
+for (const [flags, want] of MOUNTTEST) {
+  test(`agnhost mounttest ${flags}`, async () => {
+    writeFileSync(join(folder, "old"), "before", { mode: 0o440 });
+    const mounts = [{ containerPath: "/mnt", hostPath: folder }];
+    const container = lab.run({ image: { image: "agnhost" }, args: ["mounttest", ...flags.split(" ")], mounts });
+    const output = lab.output(container);
+    await lab.settle();
+    assert.equal(output(), `${want}\n`);
+    assert.equal(stateOf(container).startsWith(flags.includes("/none") ? "exited (1" : "exited (0"), true);
+  });
+}
+
+test("mounttest reads a file in a loop until its time is over", async () => {
+  const container = lab.run({
+    image: { image: "agnhost" },
+    args: ["mounttest", "--break_on_expected_content=false", "--retry_time=5", "--file_content_in_loop=/mnt/later"],
+    mounts: [{ containerPath: "/mnt", hostPath: folder }],
+  });
+  const output = lab.output(container);
+  await lab.settle();
+  assert.match(output(), /^Error reading file \/mnt\/later: open \/mnt\/later: no such file or directory, retrying\n$/);
+  writeFileSync(join(folder, "later"), "now");
+  await lab.clock.advance(6_000);
+  assert.match(output(), /content of file "\/mnt\/later": now\n/);
+  assert.equal(stateOf(container), "exited (0, Completed)");
+});
+
+test("netexec answers over HTTP and UDP, and dials other pods", async () => {
+  const [server, client] = [agnhost("netexec"), agnhost("netexec", "--http-port=80")];
+  await lab.settle();
+  const paths: readonly (readonly [string, string])[] = [
+    ["/hostname", server.sandbox.metadata.name],
+    ["/clientip", `${sandboxIp(client)}:`],
+    ["/echo?msg=hi+there", "hi there"],
+    ["/shell?cmd=echo+out", '{"output":"out\\n"}'],
+    ["/shell?cmd=exit+3", '{"error":"exit status 3"}'],
+    ["//", "NOW: "],
+    ["/redirect?code=9999", "RangeError"],
+    ["/dial?host=localhost&port=1&request=x", '{"errors":["Get \\"http://localhost:1/x\\": dial tcp'],
+  ];
+  for (const [path, want] of paths) assert.ok((await curl(client, server, path)).startsWith(want), path);
+  const dialed = `/dial?request=hostname&host=${sandboxIp(server)}&tries=2`;
+  const names = JSON.stringify({ responses: [server.sandbox.metadata.name, server.sandbox.metadata.name] });
+  assert.equal(await curl(server, client, `${dialed}&protocol=http&port=8080`, 80), names);
+  assert.equal(await curl(server, client, `${dialed}&protocol=udp&port=8081`, 80), names);
+  const udp = await lab.sh(`echo echo HI | nc -w 1 -u ${sandboxIp(server)} 8081`, client);
+  assert.equal(udp.stdout.toString(), "hi");
+  await curl(client, server, "/exit?code=5");
+  await lab.settle();
+  assert.equal(stateOf(server), "exited (5, Error)");
+});
+
+test("the output of a command of netexec is in the container's memory", async () => {
+  const [server, client] = [agnhost("netexec"), agnhost()];
+  await lab.settle();
+  const asking = curl(client, server, "/shell?cmd=yes");
+  while (server.isRunning) await lab.clock.advance(10);
+  assert.equal(stateOf(server), "exited (137, OOMKilled)");
+  assert.equal(await asking, "");
+});
+
+test("serve-hostname goes on after a client that does not read", async () => {
+  const [server, client] = [agnhost("serve-hostname", "--tcp", "--http=false"), agnhost()];
+  await lab.settle();
+  const address = `${sandboxIp(server)} 9376`;
+  const { stdout } = await lab.sh(`nc -z ${address}; nc -z ${address}; nc ${address} < /dev/null`, client);
+  assert.equal(stdout.toString(), server.sandbox.metadata.name);
+});
+
+test("nettest counts what other pods post", async () => {
+  const [server, client] = [agnhost("nettest"), agnhost()];
+  await lab.settle();
+  const url = `http://${sandboxIp(server)}:8080`;
+  const posted = await lab.sh(
+    `wget -q -O- --post-data='{"Source": "prestop"}' ${url}/write; curl -s -d x ${url}/write`,
+    client,
+  );
+  assert.equal(posted.stdout.toString(), `${JSON.stringify({ Hostname: server.sandbox.metadata.name })}\n`.repeat(2));
+  const state: unknown = JSON.parse(await curl(client, server, "/read"));
+  assert.deepEqual(state, {
+    Hostname: server.sandbox.metadata.name,
+    Sent: null,
+    Received: { prestop: 1 },
+    Errors: [`${server.sandbox.metadata.name}: Got request with no source`],
+    Log: null,
+    StillContactingPeers: false,
+  });
+});
+
+test("liveness is healthy for 10 s", async () => {
+  const [server, client] = [agnhost("liveness"), agnhost()];
+  await lab.settle();
+  assert.equal(await curl(client, server, "/healthz"), "ok");
+  await lab.clock.advance(11_000);
+  assert.equal(await curl(client, server, "/healthz"), "error: 11");
+});
+
+test("test-webserver serves the container's files; serve-hostname its name", async () => {
+  const [web, name, client] = [agnhost("test-webserver"), agnhost("serve-hostname"), agnhost()];
+  await lab.settle();
+  assert.match(await curl(client, web, "/", 80), /<a href="etc\/">etc\/<\/a>/);
+  assert.match(await curl(client, web, "/etc/passwd", 80), /^root:x:0:0/);
+  assert.equal(await curl(client, name, "/", 9376), name.sandbox.metadata.name);
+});
+
+test("logs-generator writes its lines at an even pace", async () => {
+  const container = agnhost("logs-generator", "-t", "10", "--run-duration=10s");
+  const output = lab.output(container, "stderr");
+  await lab.settle();
+  await lab.clock.advance(4_500);
+  const lines = output().trimEnd().split("\n");
+  assert.equal(lines.length, 5);
+  assert.match(
+    lines[4] ?? "",
+    /^I\d{4} [\d:.]+ +1 logs_generator\.go:76\] 4 (GET|POST|PUT) \/api\/v1\/namespaces\/\S+\/pods\/\w+ \d{3}$/,
+  );
+  await lab.clock.advance(6_000);
+  assert.equal(stateOf(container), "exited (0, Completed)");
+});
+
+test("porter serves a text per port, with TLS where the variable says so", async () => {
+  const envs = [
+    { key: "SERVE_PORT_80", value: "plain" },
+    { key: "SERVE_TLS_PORT_443", value: "<a>secured</a>" },
+  ];
+  const ported = lab.run({ image: { image: "agnhost" }, args: ["porter"], envs });
+  const client = lab.run({ image: { image: "agnhost" }, args: ["pause"] });
+  await untilTrue(() => lab.core.network.find(sandboxIp(ported))?.ports.list().length === 2);
+  const get = async (flags: string) => (await lab.sh(`curl ${flags}`, client)).stdout.toString();
+  assert.equal(await get(`-s http://${sandboxIp(ported)}`), "plain");
+  assert.match(await get(`-ski https://${sandboxIp(ported)}`), /text\/html[\s\S]*\r\n\r\n<a>secured<\/a>$/);
+  const verified = await lab.sh(`curl -sS https://${sandboxIp(ported)}`, client);
+  assert.equal(verified.exitCode, 60, "it signed its certificate itself");
+});
+
+test("guestbook: a replica has what is set at its primary, before and after it registers", async () => {
+  const primary = agnhost("guestbook", "--http-port", "6379");
+  await lab.settle();
+  const client = agnhost("pause");
+  const at = (target: Container, path: string) => curl(client, target, path, 6379);
+  assert.equal(await at(primary, "/set?key=messages&value=a%20b"), '{"message":"Updated"}');
+  const replica = agnhost("guestbook", `--replicaof=${sandboxIp(primary)}`, "--http-port=6379");
+  const output = lab.output(replica, "stderr");
+  await untilTrue(() => output().includes("Registered to node"));
+  assert.equal(await at(replica, "/get?key=messages"), '{"data":"a b"}');
+  assert.equal(await at(primary, "/set?key=messages&value=c"), '{"message":"Updated"}');
+  assert.equal(await at(replica, "/get"), '{"data":{"messages":"c"}}');
+  assert.equal(await at(primary, "/set?value=c"), "cannot set with empty key.\n");
+  assert.equal(await at(primary, "/guestbook?cmd=drop"), "unsupported cmd: 'drop'\n");
+  assert.match(await at(primary, "/guestbook?cmd=get&key=x"), /^encountered error: .*no such host/);
+});

@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeAll, test } from "vitest";
+import type { Init } from "../../../src/staging/apimachinery/protobuf/fields.js";
+import { NamespaceMode, ProfileType } from "../../../src/staging/cri/messages/enums.js";
+import type { PodSandboxConfig } from "../../../src/staging/cri/messages/sandbox.js";
+import type { LinuxContainerSecurityContext } from "../../../src/staging/cri/messages/security.js";
+import { loadPrograms, RuntimeLab, stateOf } from "../runtime/lab.js";
+
+type Security = Init<typeof LinuxContainerSecurityContext>;
+
+let lab = new RuntimeLab();
+beforeAll(loadPrograms);
+afterEach(() => {
+  lab.stop();
+  lab = new RuntimeLab();
+});
+
+const OWN_PIDS = { pid: NamespaceMode.CONTAINER };
+
+/** The output of a script in a container with this security context. */
+async function run(script: string, security: Security = {}, sandbox: Init<typeof PodSandboxConfig> = {}) {
+  const securityContext = { namespaceOptions: OWN_PIDS, ...security };
+  const command = ["sleep", "infinity"];
+  const { stdout, stderr } = await lab.sh(
+    script,
+    lab.run({ command, linux: { securityContext } }, lab.sandbox(sandbox)),
+  );
+  return `${stdout}${stderr}`;
+}
+
+const DEFAULT_MASK = "00000000a80425fb";
+const SYSCTLS = { linux: { sysctls: { "kernel.shm_rmid_forced": "1", "net.x": "7" } } };
+
+const CASES: readonly (readonly [string, string, Security, string])[] = [
+  [
+    "a process names its user",
+    "grep ^[UG]id: /proc/self/status",
+    { runAsUser: { value: 1000 }, runAsGroup: { value: 5 } },
+    "Uid:\t1000\t1000\t1000\t1000\nGid:\t5\t5\t5\t5\n",
+  ],
+  ["its groups", "grep ^Groups /proc/self/status", { supplementalGroups: [7n, 8n] }, "Groups:\t0 7 8 \n"],
+  ["root has containerd's capabilities", "grep CapEff /proc/1/status", {}, `CapEff:\t${DEFAULT_MASK}\n`],
+  ["other users have none", "grep CapEff /proc/1/status", { runAsUser: { value: 1 } }, "CapEff:\t0000000000000000\n"],
+  [
+    "an added capability",
+    "grep CapEff /proc/1/status",
+    { capabilities: { addCapabilities: ["NET_ADMIN"] } },
+    "CapEff:\t00000000a80435fb\n",
+  ],
+  [
+    "a dropped one",
+    "grep CapBnd /proc/1/status",
+    { capabilities: { dropCapabilities: ["CAP_KILL"] } },
+    "CapBnd:\t00000000a80425db\n",
+  ],
+  [
+    "all dropped but one",
+    "grep CapBnd /proc/1/status",
+    { capabilities: { dropCapabilities: ["ALL"], addCapabilities: ["CHOWN"] } },
+    "CapBnd:\t0000000000000001\n",
+  ],
+  ["privileged", "grep CapEff /proc/1/status", { privileged: true }, "CapEff:\t000001ffffffffff\n"],
+  ["no new privileges", "grep NoNewPrivs /proc/1/status", { noNewPrivs: true }, "NoNewPrivs:\t1\n"],
+  [
+    "the runtime's seccomp profile",
+    "grep Seccomp: /proc/1/status",
+    { seccomp: { profileType: ProfileType.RuntimeDefault } },
+    "Seccomp:\t2\n",
+  ],
+  ["no seccomp", "grep Seccomp: /proc/1/status", {}, "Seccomp:\t0\n"],
+  ["the command of PID 1", "tr '\\0' ' ' < /proc/1/cmdline", {}, "sleep infinity "],
+  [
+    "of a shared PID namespace",
+    "tr '\\0' ' ' < /proc/1/cmdline",
+    { namespaceOptions: { pid: NamespaceMode.POD } },
+    "/pause ",
+  ],
+  ["of the node's PID namespace", "cat /proc/1/comm", { namespaceOptions: { pid: NamespaceMode.NODE } }, "init\n"],
+  ["self is the process that reads", "cat /proc/self/comm", {}, "cat\n"],
+  ["a sysctl of every machine", "cat /proc/sys/kernel/msgmax", {}, "8192\n"],
+  [
+    "a sysctl of the sandbox",
+    "sysctl kernel.shm_rmid_forced; ls /proc/sys/net",
+    {},
+    "kernel.shm_rmid_forced = 1\ncore\nipv4\nx\n",
+  ],
+  [
+    "/proc is read-only",
+    "echo 0 > /proc/sys/net/x; sysctl net.x=0",
+    {},
+    "sh: can't create /proc/sys/net/x: Read-only file system\nsysctl: error setting key 'net.x': Read-only file system\n",
+  ],
+  [
+    "a missing file of /proc",
+    "cat /proc/none /proc/9999/status",
+    {},
+    "cat: /proc/none: No such file or directory\ncat: /proc/9999/status: No such file or directory\n",
+  ],
+  [
+    "masked paths are empty",
+    "ls /home; wc -c < /etc/passwd",
+    { maskedPaths: ["/home", "/etc/passwd", "/none"] },
+    "0\n",
+  ],
+  [
+    "read-only paths",
+    "touch /tmp/x; echo > /root/y",
+    { readonlyPaths: ["/tmp"] },
+    "touch: /tmp/x: Read-only file system\n",
+  ],
+  [
+    "a privileged container has neither",
+    "touch /tmp/x; ls -A /home",
+    { privileged: true, readonlyPaths: ["/tmp"], maskedPaths: ["/etc"] },
+    "",
+  ],
+  [
+    "a link needs NET_ADMIN",
+    "ip link add dummy0 type dummy; brctl addbr b",
+    {},
+    "ip: RTNETLINK answers: Operation not permitted\nbrctl: add bridge b failed: Operation not permitted\n",
+  ],
+  ["a privileged link", "ip link add dummy0 type dummy && brctl addbr b", { privileged: true }, ""],
+  ["pgrep finds other processes", "pgrep -x sleep; pgrep -l sle; pgrep nginx || echo none", {}, "1\n1 sleep\nnone\n"],
+  [
+    "hexdump -C",
+    "printf 'ab\\0\\377' | hexdump -C",
+    {},
+    "00000000  61 62 00 ff                                       |ab..|\n00000004\n",
+  ],
+  ["ipcs", "ipcs | grep -c -- ------", {}, "3\n"],
+];
+for (const [what, script, security, want] of CASES) {
+  test(`a container: ${what}`, async () => assert.equal(await run(script, security, SYSCTLS), want));
+}
+
+const IMAGES: readonly (readonly [string, Security, string])[] = [
+  ["nonewprivs", { runAsUser: { value: 1000 } }, "Effective uid: 0\n"],
+  ["nonewprivs", { runAsUser: { value: 1000 }, noNewPrivs: true }, "Effective uid: 1000\n"],
+];
+for (const [image, securityContext, want] of IMAGES) {
+  test(`image ${image}, ${securityContext.noNewPrivs === true ? "without" : "with"} new privileges`, async () => {
+    lab.core.images.add({ domain: "registry.k8s.io", path: `e2e-test-images/${image}`, tag: "latest" });
+    const name = `registry.k8s.io/e2e-test-images/${image}`;
+    const container = lab.run({ image: { image: name }, linux: { securityContext } });
+    const output = lab.output(container);
+    await lab.settle();
+    assert.equal(output(), want);
+    assert.equal(stateOf(container), "exited (0, Completed)");
+  });
+}
+
+for (const [what, linux, want] of [
+  ["the kubelet's", { resources: { oomScoreAdj: -997n } }, "-997\n"],
+  ["none", {}, "0\n"],
+] as const) {
+  test(`oom_score_adj of a container's processes: ${what}`, async () => {
+    const { stdout } = await lab.sh("cat /proc/self/oom_score_adj", lab.run({ command: ["sleep", "infinity"], linux }));
+    assert.equal(stdout.toString(), want);
+  });
+}
+
+test("groups of the image: a user is in the groups that name it", async () => {
+  const path = "k8s-staging-cri-tools/test-image-predefined-group";
+  lab.core.images.add({ domain: "gcr.io", path, tag: "latest" });
+  const container = lab.run({ image: { image: `gcr.io/${path}` }, command: ["id"] });
+  const output = lab.output(container);
+  await lab.settle();
+  assert.equal(output(), "uid=1000(default-user) gid=1000 groups=1000,50000\n");
+});
+
+const REFUSED: readonly (readonly [string, Security, RegExp])[] = [
+  ["a group without a user", { runAsGroup: { value: 5 } }, /user group "5" is specified without user/],
+  ["a profile that is not a local one", { seccompProfilePath: "/x.json" }, /invalid seccomp profile "\/x.json"/],
+  [
+    "a local path for another profile",
+    { seccomp: { profileType: ProfileType.Unconfined, localhostRef: "x" } },
+    /LocalhostRef/,
+  ],
+];
+for (const [what, securityContext, message] of REFUSED) {
+  test(`CreateContainer refuses ${what}`, () => {
+    assert.throws(() => lab.create({ linux: { securityContext } }), { code: "InvalidArgument", message });
+  });
+}
+
+test("nginx writes its PID, unless the root is read-only", async () => {
+  const pidOf = async (readonlyRootfs: boolean) => {
+    const container = lab.run({
+      image: { image: "nginx" },
+      linux: { securityContext: { namespaceOptions: OWN_PIDS, readonlyRootfs } },
+    });
+    await lab.settle();
+    assert.equal(stateOf(container), "running");
+    return (await lab.sh("cat /var/run/nginx.pid 2>/dev/null", container)).stdout.toString();
+  };
+  assert.deepEqual([await pidOf(false), await pidOf(true)], ["1\n", ""]);
+});
+
+test("tail -f of a device waits", async () => {
+  const container = lab.run({ command: ["tail", "-f", "/dev/null"] });
+  await lab.settle();
+  assert.equal(stateOf(container), "running");
+});

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeAll, test } from "vitest";
+import { loadPrograms, RuntimeLab, stateOf } from "../runtime/lab.js";
+
+let lab = new RuntimeLab();
+beforeAll(loadPrograms);
+afterEach(() => {
+  lab.stop();
+  lab = new RuntimeLab();
+});
+
+test("a loop writes while it runs, on the injected clock", async () => {
+  const container = lab.run({ command: ["sh", "-c", "while true; do echo tick; sleep 10; done"] });
+  const output = lab.output(container);
+  await lab.settle();
+  assert.equal(output(), "tick\n");
+  await lab.clock.advance(25_000);
+  assert.equal(output(), "tick\ntick\ntick\n");
+});
+
+test("cat copies its input as it arrives, and ends with it", async () => {
+  const container = lab.run({ command: ["cat"], stdin: true });
+  const output = lab.output(container);
+  const { running } = container;
+  await running?.stdin?.writer.write(Buffer.from("one\n"), new AbortController().signal);
+  await lab.settle();
+  assert.equal(output(), "one\n");
+  await running?.stdin?.writer.write(Buffer.from("two"), new AbortController().signal);
+  running?.stdin?.writer.release();
+  await lab.settle();
+  assert.equal(output(), "one\ntwo");
+  assert.equal(stateOf(container), "exited (0, Completed)");
+});
+
+test("a container without stdin reads the end at once", async () => {
+  const container = lab.run({ command: ["cat"] });
+  await lab.settle();
+  assert.equal(stateOf(container), "exited (0, Completed)");
+});
+
+test("a shell reads commands from its stdin, and runs each when it is complete", async () => {
+  const container = lab.run({ command: ["sh"], stdin: true });
+  const output = lab.output(container);
+  const type = async (text: string) => {
+    await container.running?.stdin?.writer.write(Buffer.from(text), new AbortController().signal);
+    await lab.settle();
+  };
+  await type("x=1\necho first $x\n");
+  assert.equal(output(), "first 1\n");
+  await type("for i in a b; do\n");
+  await type("echo $i$x\n");
+  assert.equal(output(), "first 1\n");
+  await type("done\nexit 9\n");
+  assert.equal(output(), "first 1\na1\nb1\n");
+  assert.equal(stateOf(container), "exited (9, Error)");
+});
+
+test("tail -f prints lines that are appended to a file", async () => {
+  const container = lab.run({ command: ["sh", "-c", "printf 'a\\nb\\nc\\n' > /tmp/f; exec tail -n 2 -f /tmp/f"] });
+  const output = lab.output(container);
+  await lab.settle();
+  assert.equal(output(), "b\nc\n");
+  await lab.sh("echo d >> /tmp/f", container);
+  await lab.clock.advance(1000);
+  assert.equal(output(), "b\nc\nd\n");
+});
+
+test("yes writes as fast as its reader reads; a container's log limits it too", async () => {
+  const container = lab.run({ command: ["yes"] });
+  let length = 0;
+  container.running?.listen((_stream, bytes) => {
+    length += bytes.length;
+  });
+  for (let round = 0; round < 20; round++) await lab.settle();
+  const before = length;
+  for (let round = 0; round < 20; round++) await lab.settle();
+  assert.equal(length, before, "without time passing there is an end");
+  await lab.clock.advance(100);
+  for (let round = 0; round < 20; round++) await lab.settle();
+  assert.ok(length > before);
+});
+
+test("nginx serves its files inside the pods' network, and logs requests", async () => {
+  const server = lab.run({ image: { image: "nginx" } });
+  const client = lab.run({ command: ["sleep", "infinity"] });
+  const output = lab.output(server);
+  await lab.settle();
+  const { ip } = server.sandbox;
+  const page = await lab.sh(`wget -q -O - http://${ip}/`, client);
+  assert.match(page.stdout.toString(), /Welcome to nginx/);
+  assert.equal((await lab.sh(`wget -q -O - http://${ip}/nothing`, client)).exitCode, 1);
+  assert.equal((await lab.sh("wget -q -O - http://localhost/index.html", server)).exitCode, 0);
+  assert.equal((await lab.sh("wget -q -O - http://localhost/", client)).exitCode, 1, "nobody listens there");
+  assert.match(output(), /"GET \/ HTTP\/1\.1" 200 .*\n.*"GET \/nothing HTTP\/1\.1" 404 /);
+  const line =
+    /^[\d.]+ - - \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d \+0000\] "GET \/ HTTP\/1\.1" 200 \d+ "-" ".*" "-"$/m;
+  assert.match(output(), line);
+  await lab.sh("echo mine > /usr/share/nginx/html/index.html", server);
+  assert.equal((await lab.sh(`curl -s -i http://${ip}`, server)).stdout.toString().split("\r\n").at(-1), "mine\n");
+});
+
+test("httpd serves its files, also those that come later, and ends gracefully", async () => {
+  const server = lab.run({ image: { image: "httpd" } });
+  const client = lab.run({ command: ["sleep", "infinity"] });
+  const output = lab.output(server);
+  await lab.settle();
+  const page = await lab.sh(`wget -q -O - http://${server.sandbox.ip}/`, client);
+  assert.match(page.stdout.toString(), /It works!/);
+  const file = "/usr/local/apache2/htdocs/index.html";
+  assert.match((await lab.sh(`mv -v ${file} /tmp/`, server)).stdout.toString(), /index\.html/);
+  assert.equal((await lab.sh("wget -q -O - http://localhost/index.html", server)).exitCode, 1);
+  await lab.sh(`mv /tmp/index.html ${file}`, server);
+  const answer = (await lab.sh("wget -q -S -O - http://localhost/index.html", server)).stderr.toString();
+  assert.match(answer, /Server: Apache/);
+  assert.match(output(), /^[\d.]+ - - \[.*\] "GET \/ HTTP\/1\.1" 200 45\n.* "GET \/index.html HTTP\/1\.1" 404 196\n/);
+  await lab.sh("kill -WINCH 1", server);
+  await lab.settle();
+  assert.equal(stateOf(server), "exited (0, Completed)");
+});
+
+test("a server's end frees its port", async () => {
+  const sandbox = lab.sandbox();
+  const first = lab.run({ image: { image: "nginx" } }, sandbox);
+  await lab.settle();
+  const second = lab.run({ image: { image: "nginx" } }, sandbox);
+  await lab.settle();
+  assert.equal(stateOf(second), "exited (1, Error)", "one pod, one port 80");
+  await lab.runtime.control.killContainer(first.containerId);
+  const third = lab.run({ image: { image: "nginx" } }, sandbox);
+  await lab.settle();
+  assert.equal(stateOf(third), "running");
+});
+
+const COMMANDS = [
+  ["image's entrypoint and cmd", {}, ["/docker-entrypoint.sh", "nginx", "-g", "daemon off;"]],
+  ["args in place of cmd", { args: ["-v"] }, ["/docker-entrypoint.sh", "-v"]],
+  ["command in place of both", { command: ["cat"] }, ["cat"]],
+  ["command and args", { command: ["cat"], args: ["-"] }, ["cat", "-"]],
+] as const;
+for (const [name, config, want] of COMMANDS) {
+  test(`command: ${name}`, async () => {
+    const { commandOf } = await import("../../../src/cluster/runtime/state/spec.js");
+    assert.deepEqual(commandOf(lab.create({ image: { image: "nginx" }, ...config })), want);
+  });
+}
+
+test("an image without a description runs until a signal", async () => {
+  const lab2 = new RuntimeLab({ images: ["example.com/team/app:v1"] });
+  const container = lab2.run({ image: { image: "example.com/team/app:v1" } });
+  const output = lab2.output(container);
+  await lab2.settle();
+  assert.match(output(), /^example\.com\/team\/app:v1 started/);
+  await lab2.containers.stop(container, 30_000, new AbortController().signal);
+  assert.equal(stateOf(container), "exited (0, Completed)");
+  lab2.stop();
+});
+
+test("users: by the pod, by the image, by name", async () => {
+  const who = async (more: object) => {
+    const container = lab.run({ command: ["sleep", "infinity"], linux: { securityContext: more } });
+    return (await lab.sh("id; echo $HOME", container)).stdout.toString();
+  };
+  assert.equal(await who({}), "uid=0(root) gid=0 groups=0\n/root\n");
+  assert.equal(
+    await who({ runAsUser: { value: 1000n }, runAsGroup: { value: 2000n } }),
+    "uid=1000(1000) gid=2000 groups=2000\n/\n",
+  );
+  assert.equal(await who({ runAsUsername: "nginx" }), "uid=101(nginx) gid=101 groups=101\n/nonexistent\n");
+  const groups = lab.run({
+    command: ["sleep", "infinity"],
+    linux: { securityContext: { supplementalGroups: [7n, 0n, 8n] } },
+  });
+  assert.equal((await lab.sh("id -G", groups)).stdout.toString(), "0 7 8\n");
+  const unknown = lab.create({ command: ["id"], linux: { securityContext: { runAsUsername: "nobodyelse" } } });
+  assert.throws(() => lab.containers.start(unknown), /no matching entries in passwd file/);
+});

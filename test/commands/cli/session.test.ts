@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { test } from "vitest";
+import { CliSession } from "../../../src/commands/cli/session.js";
+import type { ProgramEdge } from "../../../src/testbed/context.js";
+import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
+
+const SENTENCE = "node n1 has joined and is Ready";
+
+function open(streams: ProgramEdge["streams"]): CliSession {
+  const edge = { env: {}, cwd: "/", random: new FakeRandom(), self: [], signal: new AbortController().signal, streams };
+  return new CliSession(edge, { commandNames: [], run: async () => 0 });
+}
+
+function printed(
+  result: { readonly isProse: boolean; readonly text?: string },
+  { isTTY, json = false }: { isTTY: boolean; json?: boolean },
+) {
+  const stdout = Object.assign(new PassThrough(), { isTTY, columns: 20 });
+  const streams = { stdin: new PassThrough(), stdout, stderr: new PassThrough() };
+  const session = open(streams);
+  session.useOutput({ verbosity: 1, color: true, json });
+  session.print({ text: SENTENCE, json: SENTENCE, ...result });
+  return stdout.read().toString();
+}
+
+test("sentences are wrapped for a terminal only; commands and JSON never are", () => {
+  const whole = `${SENTENCE}\n`;
+  assert.equal(printed({ isProse: true }, { isTTY: true }), "node n1 has joined\nand is Ready\n");
+  assert.equal(printed({ isProse: true }, { isTTY: false }), whole);
+  assert.equal(printed({ isProse: false }, { isTTY: true }), whole);
+  assert.equal(printed({ isProse: true }, { isTTY: true, json: true }), `${JSON.stringify(SENTENCE)}\n`);
+});
+
+test("escape codes of servers and runtimes do not reach a terminal; a pipe gets the text unchanged", () => {
+  const text = "containerd\x1b]0;title\x07\x1b[2J";
+  assert.equal(printed({ isProse: false, text }, { isTTY: true }), "containerd\\x1b]0;title\\x07\\x1b[2J\n");
+  assert.equal(printed({ isProse: false, text }, { isTTY: false }), `${text}\n`);
+});
+
+test("the trace is loaded before an action; a help does without it", async () => {
+  const session = open({ stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() });
+  assert.throws(() => session.session({}), assert.AssertionError);
+  await session.load();
+  const first = session.session({});
+  assert.equal(session.session({ speed: 2 }), first);
+});
+
+test.each([
+  [1_000, 10_000],
+  [60_000, 60_000],
+])(
+  "with --duration of %d ms, a command that has not started after %d ms ends with an error",
+  async (durationMs, limitMs) => {
+    const clock = new FakeClock();
+    const session = open({ stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() });
+    session.limitStart(durationMs, clock);
+    await clock.advance(limitMs - 1);
+    assert.equal(session.signal.aborted, false);
+    await clock.advance(1);
+    assert.equal(session.signal.aborted, true);
+    assert.equal(session.startFailure?.code, "TIMED_OUT");
+  },
+);
+
+test("a command that has started has no such limit, and leaves no timer", async () => {
+  const clock = new FakeClock();
+  const session = open({ stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() });
+  session.limitStart(1_000, clock);
+  session.hasStarted();
+  assert.equal(clock.sleeping, 0);
+  assert.equal(session.startFailure, undefined);
+});

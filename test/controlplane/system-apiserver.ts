@@ -1,7 +1,0 @@
-import type { UserInfo } from "../../src/server/authentication/user.js";
-
-/** Who may do everything: the API server itself. */
-export const SYSTEM_APISERVER: UserInfo = {
-  username: "system:apiserver",
-  groups: ["system:masters", "system:authenticated"],
-};

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { PassThrough } from "node:stream";
+import { beforeAll, describe, expect, test } from "vitest";
+import { CliSession } from "../../../src/commands/cli/session.js";
+import { COMMANDS } from "../../../src/commands/command-table.js";
+import { PROGRAM } from "../../../src/commands/main.js";
+import { compileLabs } from "../../../src/lab/labs/compile.js";
+import type { Lab } from "../../../src/lab/labs/lab.js";
+import type { Proof } from "../../../src/lab/labs/prove.js";
+import { labsAtOnce, proveOnEmbedded } from "../../../src/lab/labs/prove-embedded.js";
+import { SystemRandom } from "../../../src/util/random.js";
+import { suiteNeeding } from "../../support/requirements.js";
+
+const compiled = await compileLabs("labs", { commands: COMMANDS.map(({ name }) => name) });
+const labs = compiled.flatMap(({ lab }) => (lab === undefined ? [] : [lab]));
+/** Far more than they need, also on a busy machine. */
+const PROOFS_TIMEOUT_MS = 1_200_000;
+
+describe("the labs", () => {
+  test("have no mistakes", () => {
+    assert.deepEqual(
+      compiled.flatMap(({ problems }) => problems),
+      [],
+    );
+    assert.equal(labs.length, readdirSync("labs").filter((name) => !name.endsWith(".json")).length);
+  });
+
+  for (const { definition, text } of labs) {
+    test(`${definition.id}: its Chinese is Chinese`, () => {
+      const { zh, en } = text;
+      // A title may be the words of an error message.
+      const parts = [zh.summary, zh.introduction, ...Object.values(zh.closing)];
+      for (const { title, body, hints, afterwards } of Object.values(zh.steps)) {
+        parts.push(title, body, afterwards, ...hints.slice(0, 1));
+      }
+      for (const part of parts) if (part !== "") expect(part).toMatch(/[\u3000-\u9fff\uff00-\uffef]/);
+      for (const [step, { afterwards }] of Object.entries(en.steps)) {
+        assert.equal(zh.steps[step]?.afterwards === "", afterwards === "", `afterwards of ${step}`);
+      }
+    });
+  }
+});
+
+suiteNeeding(["kubectl", "openssl"], "proof of the labs, on the embedded cluster", () => {
+  const proofs = new Map<string, Proof>();
+
+  beforeAll(async () => {
+    const home = mkdtempSync(join(tmpdir(), "kubelab-prove-"));
+    const queue = labs.filter(isEmbeddedOnly);
+    const worker = async () => {
+      for (let lab = queue.shift(); lab !== undefined; lab = queue.shift()) {
+        proofs.set(lab.definition.id, await prove(lab, home));
+      }
+    };
+    await Promise.all(Array.from({ length: labsAtOnce(loadavg()[0] ?? 0, cpus().length) }, worker));
+  }, PROOFS_TIMEOUT_MS);
+
+  for (const lab of labs.filter(isEmbeddedOnly)) {
+    const { id } = lab.definition;
+    const once = async () => {
+      const { problems } = proofs.get(id) ?? (await prove(lab, mkdtempSync(join(tmpdir(), "kubelab-prove-"))));
+      // A second try proves it again, alone.
+      proofs.delete(id);
+      assert.deepEqual(problems, []);
+    };
+    test(`${id} holds`, once, 240_000);
+  }
+});
+
+suiteNeeding(["containerd", "busybox-static", "root"], "proof of the labs with a real containerd", () => {
+  for (const lab of labs.filter((one) => !isEmbeddedOnly(one))) {
+    test(`${lab.definition.id} holds`, async () => {
+      const home = mkdtempSync(join(tmpdir(), "kubelab-prove-"));
+      assert.deepEqual((await prove(lab, home)).problems, []);
+    }, 120_000);
+  }
+});
+
+suiteNeeding(["openssl"], "proof of some labs with the built-in kubectl", () => {
+  const ids = [
+    "tokens",
+    "csr",
+    "bootstrap",
+    "apply",
+    "deployment",
+    "services",
+    "who-deletes",
+    "images",
+    "qos",
+    "pending-forever",
+  ];
+  for (const id of ids) {
+    test(`${id} holds`, async () => {
+      const lab = labs.find(({ definition }) => definition.id === id);
+      assert.ok(lab);
+      const home = mkdtempSync(join(tmpdir(), "kubelab-prove-"));
+      assert.deepEqual((await prove(lab, home, { withoutKubectl: true })).problems, []);
+    }, 240_000);
+  }
+});
+
+function isEmbeddedOnly({ definition }: Lab): boolean {
+  return !definition.needs.includes("containerd");
+}
+
+async function prove(lab: Lab, home: string, options: { readonly withoutKubectl?: boolean } = {}): Promise<Proof> {
+  const context = new CliSession(
+    {
+      env: { ...process.env, HOME: home, XDG_STATE_HOME: join(home, lab.definition.id) },
+      cwd: home,
+      streams: { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
+      random: new SystemRandom(),
+      self: [process.execPath, resolve("dist/cli.js")],
+      signal: new AbortController().signal,
+    },
+    PROGRAM,
+  );
+  await context.load();
+  return proveOnEmbedded(lab, context, 1, options);
+}

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Page } from "playwright-core";
+import { afterEach, test } from "vitest";
+import { Trace } from "../../../src/trace/trace.js";
+import { factLine } from "../../../src/trace/ui/facts.js";
+import { LiveServer } from "../../../src/trace/ui/live-server.js";
+import { LIVE_PAGE } from "../../../src/trace/ui/page.js";
+import { SystemClock } from "../../../src/util/clock.js";
+import { browserSuite } from "../../support/browser-suite.js";
+import { FakeClock } from "../../support/fake-clock.js";
+import { FITS } from "../../support/page-scripts.js";
+import { podFacts } from "./page-facts.js";
+
+const HOSTILE = `</script><img src=x onerror="document.title='bad'">`;
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+/** A server as `--ui` starts it, with a window of one table and two keys. */
+async function serve() {
+  const live = await LiveServer.open({ port: 0, clock: new SystemClock() });
+  open.push(live);
+  const clock = new FakeClock();
+  const trace = new Trace(clock);
+  trace.addSink(live);
+  const pressed: string[] = [];
+  live.present({
+    tables: () => [
+      { title: "Pod workers", columns: ["pod", HOSTILE], rows: [["default/web", HOSTILE]], note: HOSTILE },
+    ],
+    keys: () => [
+      { key: "f", short: "flood", label: "change it ten times", enabled: true },
+      { key: "d", short: HOSTILE, label: "no pod is there", enabled: false },
+    ],
+    press: async (key) => {
+      pressed.push(key);
+      trace.emit({ kind: "note", text: `pressed ${key}` }, { actor: "user" });
+    },
+  });
+  return { live, clock, trace, pressed };
+}
+
+/** A server whose connections can be cut. */
+async function fakeServer() {
+  const streams = new Set<ServerResponse>();
+  const server = createServer((request, response) => {
+    if (!request.url?.startsWith("/events")) {
+      response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(LIVE_PAGE);
+      return;
+    }
+    response.writeHead(200, { "content-type": "text/event-stream" }).write("retry: 50\n\n");
+    streams.add(response);
+    for (const event of podFacts()) send("fact", factLine(event).trim());
+  });
+  const send = (event: string, data: string) => {
+    for (const stream of streams) stream.write(`event: ${event}\ndata: ${data}\n\n`);
+  };
+  const cut = () => {
+    for (const stream of streams) stream.destroy();
+    streams.clear();
+  };
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  open.push({
+    close: async () => {
+      cut();
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/?token=t`, send, cut };
+}
+
+const status = (page: Page, words: string) => page.getByRole("status").filter({ hasText: words }).waitFor();
+const rows = (page: Page) => page.getByRole("listbox").getByRole("option");
+
+browserSuite([], "the page of a running command", (suite) => {
+  test("facts, states and keys come while the page is open, and the list follows", async () => {
+    const { live, clock, trace, pressed } = await serve();
+    trace.emit({ kind: "note", text: "before the page" }, { actor: "user" });
+    const { page, complaints } = await suite.open(live.url);
+    await status(page, "live");
+    await rows(page).filter({ hasText: "before the page" }).waitFor();
+    await page.getByRole("region", { name: "State" }).getByRole("cell", { name: "default/web" }).waitFor();
+
+    await page.getByRole("button", { name: "f flood" }).focus();
+    await page.keyboard.press("Enter");
+    await rows(page).filter({ hasText: "pressed f" }).waitFor();
+    assert.deepEqual(pressed, ["f"]);
+    assert.equal(await page.getByRole("toolbar", { name: /Keys/ }).getByRole("button").nth(1).isDisabled(), true);
+
+    for (let i = 0; i < 200; i++) {
+      await clock.advance(10);
+      trace.emit({ kind: "note", text: `fact ${i}` }, { actor: "user" });
+    }
+    // The list follows: the last fact is in view.
+    await rows(page).filter({ hasText: "fact 199" }).waitFor();
+    const follow = page.getByRole("button", { name: "Follow" });
+    assert.equal(await follow.getAttribute("aria-pressed"), "true");
+    await page.getByRole("listbox").focus();
+    await page.keyboard.press("Home");
+    assert.equal(await follow.getAttribute("aria-pressed"), "false");
+    trace.emit({ kind: "note", text: "out of view" }, { actor: "user" });
+    await page.getByRole("listbox", { name: "203 steps" }).waitFor();
+    assert.equal(await rows(page).filter({ hasText: "out of view" }).count(), 0);
+    await page.keyboard.press("f");
+    await rows(page).filter({ hasText: "out of view" }).waitFor();
+    await live.close();
+    await status(page, "ended");
+    assert.equal(await page.locator("img").count(), 0);
+    assert.equal(await page.title(), "kubelab");
+    assert.deepEqual(complaints, []);
+  });
+
+  test("the picture shows the cluster now, and messages as they come", async () => {
+    const { live, trace } = await serve();
+    const { page, complaints } = await suite.open(live.url);
+    const picture = page.getByRole("region", { name: "The cluster, now" });
+    const web = { actor: "kubelet", instance: "n1" } as const;
+    const relist = {
+      kind: "rpc",
+      service: "RuntimeService",
+      method: "ListPodSandbox",
+      endpoint: "",
+      durationMs: 1,
+    } as const;
+    trace.emit(relist, web);
+    await picture.getByRole("button", { name: "runtime n1" }).waitFor();
+    await Promise.all([picture.locator(".dot.rpc").waitFor(), trace.emit(relist, web)]);
+    trace.emit({ kind: "state", subject: "pods default/web", what: "stored", to: "1" }, { actor: "apiserver" });
+    await picture.getByRole("button", { name: "pod default/web, no node yet" }).waitFor();
+    // A selected step shows the cluster as it was.
+    await rows(page).first().click();
+    await page.getByRole("region", { name: "The cluster, 0.000 s" }).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  test("a lost connection is tried again, no fact comes twice, and the end is said", async () => {
+    const { url, send, cut } = await fakeServer();
+    const { page } = await suite.open(url);
+    await status(page, "live");
+    await page.getByRole("listbox", { name: "9 steps" }).waitFor();
+    // Watched before the connection is cut, because it is lost for a moment only.
+    await page.evaluate(`(() => {
+      const line = document.querySelector(".connection");
+      const words = [];
+      const isBack = () => words.push(line.textContent.slice(2)) > 0 && words.at(-1) === "live";
+      globalThis.seen = new Promise((resolve) => {
+        const watch = new MutationObserver(() => isBack() && resolve([...new Set(words)].join()));
+        watch.observe(line, { subtree: true, characterData: true, childList: true });
+      });
+    })()`);
+    cut();
+    assert.equal(await page.evaluate("globalThis.seen"), "lost, trying again,live");
+    assert.equal(await page.getByRole("listbox", { name: "9 steps" }).count(), 1);
+    send("end", "{}");
+    await status(page, "ended");
+  });
+
+  test("fits 400 pixels", async () => {
+    const { live, trace } = await serve();
+    for (let i = 0; i < 3; i++)
+      trace.emit({ kind: "note", text: `fact ${i}` }, { actor: "kubelet", instance: `node-${i}` });
+    const { page } = await suite.open(live.url, { width: 400, height: 800 });
+    await page.getByRole("region", { name: "State" }).getByRole("table").waitFor();
+    assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
+  });
+});

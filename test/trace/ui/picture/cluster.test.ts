@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import type { Actor, Fact, TraceEvent } from "../../../../src/trace/events.js";
+import { Cluster, stateOf } from "../../../../src/trace/ui/browser/picture/cluster.js";
+
+/** A fact in short: the actor, its node or the pod that it works on, and what happened. */
+type Short = readonly [actor: Actor, where: { instance?: string; pod?: string }, fact: Fact];
+
+const N1 = { instance: "n1" };
+const WEB = { instance: "n1", pod: "default/web" };
+const state = (subject: string, what: string, to: string, from?: string): Fact =>
+  from === undefined ? { kind: "state", subject, what, to } : { kind: "state", subject, what, from, to };
+const stored = (object: string, from?: string): Short => [
+  "apiserver",
+  {},
+  state(object, "stored", "resourceVersion 2", from),
+];
+const deleted = (object: string): Short => [
+  "apiserver",
+  {},
+  state(object, "deleted", "resourceVersion 3", "resourceVersion 2"),
+];
+const watched = (actor: Actor, type: "ADDED" | "MODIFIED" | "DELETED", resource: string, object: string): Short => [
+  actor,
+  {},
+  { kind: "watch", type, resource, object },
+];
+const sandbox = (from: string, to: string): Short => ["runtime", WEB, state("default/web", "sandbox", to, from)];
+const app = (from: string, to: string): Short => ["runtime", WEB, state("default/web/app", "container", to, from)];
+const worker = (to: string): Short => ["kubelet", WEB, state("pod default/web", "worker", to)];
+const relist = (...rows: string[]): Short => [
+  "kubelet",
+  N1,
+  {
+    kind: "table",
+    title: "old state, new state",
+    columns: ["pod", "container", "old", "new"],
+    rows: rows.map((row) => row.split("|")),
+  },
+];
+const note: Fact = { kind: "note", text: "hello" };
+
+function clusterOf(facts: readonly Short[]): Cluster {
+  const cluster = new Cluster();
+  for (const [i, [actor, where, fact]] of facts.entries()) {
+    const stamp = { seq: i, id: `${i}`, atMs: i, level: 1 };
+    cluster.add({ ...stamp, actor, ...where, ...fact } as TraceEvent);
+  }
+  return cluster;
+}
+
+/** `web@n1 in API Running syncing ready [app running]` */
+function wordsOf(cluster: Cluster): string[] {
+  const nodes = [...cluster.nodes.values()].map((node) => {
+    const parts = [node.hasKubelet ? "kubelet" : "", node.hasRuntime ? "runtime" : "", node.hasProxy ? "proxy" : ""];
+    const api = node.isInApi === undefined ? "" : node.isInApi ? "in API" : "not in API";
+    return ["node", node.name, ...parts, api, node.ready, node.renewTime].filter(Boolean).join(" ");
+  });
+  const pods = [...cluster.pods.values()].map((pod) => {
+    const containers = [...pod.containers.values()].map(({ name, states, probes, starts }) =>
+      [name, stateOf(states), ...[...probes].flat(), starts > 1 ? `x${starts}` : ""].filter(Boolean).join(" "),
+    );
+    const api = pod.isInApi === undefined ? "" : pod.isInApi ? "in API" : "not in API";
+    const words = [`pod ${pod.name}@${pod.node ?? ""}`, api, pod.phase, pod.worker, stateOf(pod.sandbox), pod.warning];
+    return `${words.filter(Boolean).join(" ")} [${containers.join(", ")}]`;
+  });
+  return [...nodes, ...pods, ...[...cluster.services].map((name) => `service ${name}`)];
+}
+
+const table: readonly (readonly [title: string, facts: readonly Short[], words: readonly string[]])[] = [
+  ["nothing is there before a fact reports it", [["user", {}, note]], []],
+  ["a kubelet makes a node, which the API may not know", [["kubelet", N1, note]], ["node n1 kubelet"]],
+  ["a kube-proxy is a part of its node", [["proxy", N1, note]], ["node n1 proxy"]],
+  ["a kube-proxy without a name has no node", [["proxy", {}, note]], []],
+  [
+    "a Service is there from its creation to its deletion",
+    [
+      stored("services a/web"),
+      stored("services b/web"),
+      stored("services a/web", "resourceVersion 1"),
+      deleted("services b/web"),
+    ],
+    ["service a/web"],
+  ],
+  [
+    "a call shows that the node has a runtime",
+    [["kubelet", N1, { kind: "rpc", service: "RuntimeService", method: "Version", endpoint: "", durationMs: 1 }]],
+    ["node n1 kubelet runtime"],
+  ],
+  ["a kubelet that does not say where it runs", [["kubelet", {}, note]], ["node kubelet"]],
+  [
+    "a node is stored, reports Ready and renews its Lease",
+    [
+      stored("nodes n1"),
+      ["kubelet", N1, state("Node n1", "Ready", "True (KubeletReady: posting)", "False")],
+      ["kubelet", N1, state("Lease n1", "renewTime", "2026-01-01T00:00:00.000000Z (created)")],
+    ],
+    ["node n1 kubelet in API True (KubeletReady: posting) 2026-01-01T00:00:00.000000Z"],
+  ],
+  [
+    "a controller finds that a node is silent",
+    [stored("nodes n1"), ["controller", { instance: "nodelifecycle" }, state("node n1", "Ready", "Unknown", "True")]],
+    ["node n1 in API Unknown"],
+  ],
+  ["a deleted node without a kubelet is gone", [stored("nodes n1"), deleted("nodes n1")], []],
+  ["a pod waits for a node", [stored("pods default/web")], ["pod default/web@ in API []"]],
+  [
+    "the scheduler's Event names the node",
+    [
+      stored("pods default/web"),
+      [
+        "scheduler",
+        { pod: "default/web" },
+        {
+          kind: "event",
+          type: "Normal",
+          reason: "Scheduled",
+          message: "Successfully assigned default/web to n1",
+          object: "Pod/web",
+        },
+      ],
+    ],
+    ["pod default/web@n1 in API []"],
+  ],
+  [
+    "a pod runs: each state from the component that reports it",
+    [
+      stored("pods default/web"),
+      worker("syncing"),
+      sandbox("none", "ready"),
+      app("none", "created"),
+      app("created", "running"),
+      ["kubelet", WEB, state("pod default/web", "phase", "Running", "Pending")],
+      ["kubelet", WEB, state("container app of default/web", "readiness probe", "success")],
+    ],
+    ["node n1 kubelet runtime", "pod default/web@n1 in API Running syncing ready [app running readiness success]"],
+  ],
+  [
+    "the removal of the old container says nothing about the new one",
+    [
+      sandbox("none", "ready"),
+      app("none", "created"),
+      app("created", "running"),
+      app("running", "exited (1, Error)"),
+      app("none", "created"),
+      app("created", "running"),
+      app("exited (1, Error)", "gone"),
+    ],
+    ["node n1 runtime", "pod default/web@n1 ready [app running x2]"],
+  ],
+  [
+    "a warning stays until a container starts",
+    [
+      stored("pods default/web"),
+      ["kubelet", WEB, { kind: "event", type: "Warning", reason: "BackOff", message: "", object: "Pod/default/web" }],
+    ],
+    ["node n1 kubelet", "pod default/web@n1 in API BackOff []"],
+  ],
+  [
+    "without facts of the runtime, what PLEG knows",
+    [relist("default/web|app 0123456789|non-existent|running", "default/web|sandbox 0123456789|non-existent|running")],
+    ["node n1 kubelet", "pod default/web@n1 running [app running]"],
+  ],
+  [
+    "a relist with a dead container of the same name",
+    [relist("default/web|app 01|running|running", "default/web|app 00|exited|exited")],
+    ["node n1 kubelet", "pod default/web@n1 [app running]"],
+  ],
+  [
+    "a pod that is deleted from the API stays while the runtime has something of it",
+    [
+      stored("pods default/web"),
+      worker("syncing"),
+      sandbox("none", "ready"),
+      app("none", "created"),
+      app("created", "running"),
+      app("running", "exited (0, Completed)"),
+      sandbox("ready", "not ready"),
+      worker("finished"),
+      app("exited (0, Completed)", "gone"),
+      deleted("pods default/web"),
+    ],
+    ["node n1 kubelet runtime", "pod default/web@n1 not in API finished not ready []"],
+  ],
+  [
+    "then it is gone, and facts about it do not bring it back",
+    [
+      stored("pods default/web"),
+      sandbox("none", "ready"),
+      deleted("pods default/web"),
+      sandbox("not ready", "gone"),
+      sandbox("ready", "gone"),
+      ["kubelet", WEB, note],
+      watched("controller", "MODIFIED", "pods", "default/web"),
+    ],
+    ["node n1 kubelet runtime"],
+  ],
+  [
+    "a foreign API server reports no writes: the first watch says what exists, later ones lag",
+    [
+      watched("user", "ADDED", "pods", "default/web"),
+      watched("user", "DELETED", "pods", "default/web"),
+      watched("kubelet", "MODIFIED", "pods", "default/web"),
+    ],
+    ["node kubelet"],
+  ],
+  [
+    "hostile texts are names and nothing else",
+    [
+      stored("pods __proto__/constructor"),
+      relist("|x|y|z", "a"),
+      ["kubelet", N1, state("container of", "x probe", "y")],
+    ],
+    ["node n1 kubelet", "pod __proto__/constructor@ in API []"],
+  ],
+];
+
+for (const [title, facts, words] of table) {
+  test(`cluster: ${title}`, () => assert.deepEqual(wordsOf(clusterOf(facts)), words));
+}
+
+test("cluster: counts what the API server stores, and names the controllers that report", () => {
+  const { writes, controllers, actors } = clusterOf([
+    stored("secrets a/b"),
+    stored("secrets a/b", "resourceVersion 1"),
+    deleted("secrets a/b"),
+    ["controller", { instance: "csrsigning" }, note],
+    watched("scheduler", "ADDED", "secrets", "a/b"),
+  ]);
+  assert.deepEqual(writes, { created: 1, changed: 1, deleted: 1 });
+  assert.deepEqual([...controllers], ["csrsigning"]);
+  assert.deepEqual([...actors], ["apiserver", "controller", "scheduler"]);
+});
