@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { compileLabs } from "../src/lab/labs/compile.js";
-import { summaryOf } from "../src/lab/labs/library.js";
+import { compileLabs } from "../src/lab/labs/format/compile.js";
+import { summaryOf } from "../src/lab/labs/format/library.js";
 
 /**
  * Writes the labs of a folder as the built program reads them: one JSON file each, and an index.

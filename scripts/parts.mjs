@@ -2,12 +2,16 @@ import { resolve } from "node:path";
 
 /** The parts of the program that are loaded as a whole, by the files that load them. */
 const PARTS = {
-  start: ["src/cli.ts", "src/commands/main.ts", "src/trace/secrets.ts", "src/commands/cli/start-trace.ts"],
-  learn: ["src/commands/learn.ts", "src/commands/learn/menu.ts", "src/commands/learn/menu-prompt.ts"],
-  cluster: ["src/testbed/target.ts", "src/testbed/embedded-control-plane.ts", "src/cluster/control-plane/start.ts"],
-  join: ["src/commands/bootstrap.ts", "src/commands/lease.ts"],
-  pods: ["src/testbed/sample-node.ts", "src/cluster/runtime/start.ts"],
-  node: ["src/testbed/node.ts", "src/testbed/register.ts", "src/cluster/runtime/host/host.ts"],
+  start: ["src/cli.ts", "src/commands/main.ts", "src/trace/redaction/secrets.ts", "src/commands/cli/start-trace.ts"],
+  learn: ["src/commands/learn/learn.ts", "src/commands/learn/menu/menu.ts", "src/commands/learn/menu/menu-prompt.ts"],
+  cluster: [
+    "src/testbed/target/target.ts",
+    "src/testbed/target/embedded-control-plane.ts",
+    "src/cluster/control-plane/start.ts",
+  ],
+  join: ["src/commands/bootstrap/bootstrap.ts", "src/commands/lease/lease.ts"],
+  pods: ["src/testbed/fixtures/sample-node.ts", "src/cluster/runtime/start.ts"],
+  node: ["src/testbed/node/node.ts", "src/testbed/node/register.ts", "src/cluster/runtime/host/host.ts"],
 };
 
 /**

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import type { Secrets } from "./trace/secrets.js";
+import type { Secrets } from "./trace/redaction/secrets.js";
 import { SystemRandom } from "./util/random.js";
 
 /** Put in by the build. */
@@ -44,7 +44,7 @@ async function start(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const { runCli } = await import("./commands/main.js");
-  const { Secrets } = await import("./trace/secrets.js");
+  const { Secrets } = await import("./trace/redaction/secrets.js");
   const secrets = new Secrets();
   const code = await runCli(argv, VERSION, { ...edge, signal: interruption(secrets), secrets });
   return lost === undefined || code !== 0 ? code : EXIT_FAILED;

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import { collectionPath, PODS } from "../../src/staging/client-go/rest/paths.js";
-import { readClusterState } from "../../src/testbed/cluster-state.js";
-import { joinCluster } from "../../src/testbed/target.js";
+import { readClusterState } from "../../src/testbed/target/cluster-state.js";
+import { joinCluster } from "../../src/testbed/target/target.js";
 import { type Chain, clientOf, clock, never, random, trace } from "./chain.js";
 
 const NAME = "bench";

@@ -1,10 +1,10 @@
 import { startRuntime } from "../../src/cluster/runtime/start.js";
-import { streamQuery } from "../../src/commands/exec/stream-container.js";
+import { streamQuery } from "../../src/commands/streams/stream-container.js";
 import type { RemoteCommandProtocol } from "../../src/staging/client-go/remotecommand/connect.js";
 import { openRemoteCommand } from "../../src/staging/client-go/remotecommand/executor.js";
 import type { StreamClient } from "../../src/staging/client-go/transport/fallback.js";
 import { createCriClient } from "../../src/staging/cri/remote/create-cri-client.js";
-import { startRuntimeServers } from "../../src/testbed/runtime-servers.js";
+import { startRuntimeServers } from "../../src/testbed/fixtures/runtime-servers.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";

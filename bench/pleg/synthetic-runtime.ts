@@ -1,13 +1,13 @@
 import { newContainerAnnotations, newContainerLabels, newPodLabels } from "../../src/kubelet/kuberuntime/labels.js";
 import type { Encoded } from "../../src/staging/apimachinery/protobuf/fields.js";
-import type { RunningGrpcServer } from "../../src/staging/cri/grpc-server.js";
+import type { RunningGrpcServer } from "../../src/staging/cri/grpc/grpc-server.js";
+import type { CallContext } from "../../src/staging/cri/grpc/served-call.js";
+import { RpcError } from "../../src/staging/cri/grpc/status.js";
 import { POD_UID_LABEL } from "../../src/staging/cri/labels.js";
 import { ContainerStatusResponse, ListContainersResponse } from "../../src/staging/cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../src/staging/cri/messages/enums.js";
 import { ListPodSandboxResponse, PodSandboxStatusResponse } from "../../src/staging/cri/messages/sandbox.js";
-import type { CallContext } from "../../src/staging/cri/served-call.js";
 import { type CriHandlers, serveCri } from "../../src/staging/cri/server.js";
-import { RpcError } from "../../src/staging/cri/status.js";
 
 const CREATED_NS = 1_760_000_000_000_000_000n;
 const CONTAINERS_PER_POD = 2;

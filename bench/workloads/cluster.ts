@@ -1,4 +1,4 @@
-import { streamQuery } from "../../src/commands/exec/stream-container.js";
+import { streamQuery } from "../../src/commands/streams/stream-container.js";
 import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
 import { openRemoteCommand } from "../../src/staging/client-go/remotecommand/executor.js";
 import type { KubeClient, RestConfig } from "../../src/staging/client-go/rest/client.js";

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
-import { keyOf } from "../../src/staging/client-go/cache/key.js";
+import { keyOf } from "../../src/staging/apimachinery/api/object-key.js";
 import { type ReflectDeps, reflect } from "../../src/staging/client-go/cache/reflect.js";
 
 /** The objects of a collection as a client sees them, and when it saw that something is so. */

@@ -1,10 +1,10 @@
 import { CommanderError } from "commander";
 import type { Program, ProgramEdge } from "../testbed/context.js";
-import { printable, wrap } from "../trace/text.js";
+import { printable, wrap } from "../trace/terminal/text.js";
 import { isAbortError, LabError } from "../util/errors.js";
+import { isOnlyGlobal } from "./cli/global-options.js";
 import { CliSession } from "./cli/session.js";
 import { COMMANDS } from "./command-table.js";
-import { isOnlyGlobal } from "./global-options.js";
 import { buildProgram } from "./program.js";
 
 /** Our own bug: sysexits' EX_SOFTWARE. */

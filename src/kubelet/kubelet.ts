@@ -4,7 +4,7 @@ import type { Backoff } from "../staging/client-go/backoff.js";
 import type { Informer } from "../staging/client-go/cache/informer.js";
 import type { CriClient } from "../staging/cri/remote/create-cri-client.js";
 import type { Ctx } from "../trace/ctx.js";
-import type { AsyncQueue } from "../util/async-queue.js";
+import type { AsyncQueue } from "../util/async/async-queue.js";
 import type { KubeletConfiguration } from "./apis/config/defaults.js";
 import type { CertificateStore } from "./certificate/certificate-store.js";
 import type { DeviceManager } from "./cm/devicemanager/manager.js";

@@ -1,6 +1,6 @@
 import { parseGoDuration } from "../staging/apimachinery/time.js";
 import type { Trace } from "../trace/trace.js";
-import { orAborted } from "../util/concurrency.js";
+import { orAborted } from "../util/async/concurrency.js";
 import { durationText } from "../util/release/fact-table.js";
 import { factFor } from "../util/release/facts.js";
 import { openPodResources, podResourcesSocket } from "./apis/podresources/server.js";

@@ -6,7 +6,7 @@ import { createClient } from "../staging/client-go/rest/create-client.js";
 import { SwitchingClient } from "../staging/client-go/rest/switching-client.js";
 import type { Ctx } from "../trace/ctx.js";
 import { traceOfNode } from "../trace/view.js";
-import { allUntilOneEnds, waitAtMost } from "../util/concurrency.js";
+import { allUntilOneEnds, waitAtMost } from "../util/async/concurrency.js";
 import { defined } from "../util/defined.js";
 import { type KubeletConfiguration, setDefaults } from "./apis/config/defaults.js";
 import { clientCertificateMetrics, ttlSeconds } from "./certificate/certificate-metrics.js";

@@ -1,6 +1,6 @@
 import { traceOfNode } from "../trace/view.js";
-import { ChildAbort } from "../util/abort.js";
-import { allUntilOneEnds, orAborted, waitAtMost } from "../util/concurrency.js";
+import { ChildAbort } from "../util/async/abort.js";
+import { allUntilOneEnds, orAborted, waitAtMost } from "../util/async/concurrency.js";
 import { defined } from "../util/defined.js";
 import { isAbortError, messageOf } from "../util/errors.js";
 import type { Kubelet, KubeletDeps } from "./kubelet.js";

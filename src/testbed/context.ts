@@ -1,4 +1,4 @@
-import type { Secrets } from "../trace/secrets.js";
+import type { Secrets } from "../trace/redaction/secrets.js";
 import type { TraceSink } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import type { Actor, Fact, StepFact, TraceEvent } from "./events.js";
+import { Secrets } from "./redaction/secrets.js";
 import { currentScope, type Origin, runInScope, type Scope } from "./scope.js";
-import { Secrets } from "./secrets.js";
 
 /**
  * The lowest `-v` that shows an event: 0 outcome and errors, 1 steps, decisions and states (the default), 2 requests

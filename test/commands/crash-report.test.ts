@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { runCli } from "../../src/commands/main.js";
-import { Secrets } from "../../src/trace/secrets.js";
+import { Secrets } from "../../src/trace/redaction/secrets.js";
 import { LabError } from "../../src/util/errors.js";
 import { SystemRandom } from "../../src/util/random.js";
 import { formsFound, randomSecret } from "../support/secret-search.js";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { leaseStatus, withStatusAbove } from "../../src/commands/lease/status.js";
 import type { ProgressText } from "../../src/testbed/context.js";
-import type { NodeView } from "../../src/testbed/node-observer.js";
+import type { NodeView } from "../../src/testbed/outage/node-observer.js";
 
 const NOW = Date.parse("2026-01-01T00:01:00Z");
 

@@ -10,7 +10,7 @@ import type {
 import type { PodLifecycleEvent } from "../../src/kubelet/pleg/events.js";
 import { GenericPleg } from "../../src/kubelet/pleg/generic.js";
 import { Trace } from "../../src/trace/trace.js";
-import { AsyncQueue } from "../../src/util/async-queue.js";
+import { AsyncQueue } from "../../src/util/async/async-queue.js";
 import type { Clock } from "../../src/util/clock.js";
 import { differences, type GoldenLine } from "./golden.js";
 

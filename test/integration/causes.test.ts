@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { TraceGraph } from "../../src/trace/graph.js";
+import { TraceGraph } from "../../src/trace/graph/graph.js";
 import { assertCauses, readTraces } from "../support/causes.js";
 import { CliProcess, newHome, runCliProcess } from "../support/cli-process.js";
 import { assertInOrder, inWords, PodChain } from "../support/pod-chain.js";

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
-import { isAlive } from "../../src/util/processes.js";
+import { isAlive } from "../../src/util/os/processes.js";
 import { CliProcess, newHome, runCliProcess } from "../support/cli-process.js";
 import { childrenOf } from "../support/processes.js";
 import { suiteNeeding } from "../support/requirements.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, test } from "vitest";
+import { expectOk } from "../../src/staging/cri/grpc/status.js";
 import { ContainerState, NamespaceMode, PodSandboxState } from "../../src/staging/cri/messages/enums.js";
 import { createCriClient } from "../../src/staging/cri/remote/create-cri-client.js";
-import { expectOk } from "../../src/staging/cri/status.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { FakeClock } from "../support/fake-clock.js";

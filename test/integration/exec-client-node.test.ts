@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { PassThrough } from "node:stream";
 import { Attach, Exec, KubeConfig, Log, PortForward, type V1Status } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { clusterKubeconfig } from "../../src/testbed/cluster-state.js";
+import { clusterKubeconfig } from "../../src/testbed/target/cluster-state.js";
 import { StreamCluster } from "../support/stream-cluster.js";
 
 for (const release of ["1.25", "1.32"])

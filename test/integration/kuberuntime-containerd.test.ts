@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
 import { hashContainer } from "../../src/kubelet/container/hash.js";
 import type { V1Pod } from "../../src/staging/apimachinery/api/pod.js";
-import { expectOk } from "../../src/staging/cri/status.js";
+import { expectOk } from "../../src/staging/cri/grpc/status.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { ManagerLab, podOf, refOf, signal } from "../kubelet/kuberuntime/lab.js";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ContainerState } from "../../src/staging/cri/messages/enums.js";
-import { readTrace } from "../../src/trace/read-trace.js";
+import { readTrace } from "../../src/trace/file/read-trace.js";
 import { assertCauses } from "../support/causes.js";
 import { BUSYBOX_IMAGE } from "../support/containerd.js";
 import { containerdCluster } from "../support/containerd-cluster.js";

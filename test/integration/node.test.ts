@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createCriClient } from "../../src/staging/cri/remote/create-cri-client.js";
 import { Trace } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
-import { isAlive } from "../../src/util/processes.js";
+import { isAlive } from "../../src/util/os/processes.js";
 import { CliProcess, newHome } from "../support/cli-process.js";
 import { BUSYBOX_IMAGE, startContainerd, type TestContainerd } from "../support/containerd.js";
 import { runKubectl } from "../support/node-kubectl.js";

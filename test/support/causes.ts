@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import type { TraceEvent } from "../../src/trace/events.js";
-import { TraceGraph } from "../../src/trace/graph.js";
+import { TraceGraph } from "../../src/trace/graph/graph.js";
 
 /** The facts of trace files, as the processes wrote them. */
 export function readTraces(...files: readonly string[]): TraceEvent[] {

@@ -1,6 +1,6 @@
 import { newContainerAnnotations, newContainerLabels, newPodLabels } from "../../src/kubelet/kuberuntime/labels.js";
+import { expectOk } from "../../src/staging/cri/grpc/status.js";
 import { NamespaceMode } from "../../src/staging/cri/messages/enums.js";
-import { expectOk } from "../../src/staging/cri/status.js";
 import { BUSYBOX_IMAGE, type TestContainerd } from "./containerd.js";
 
 const { signal } = new AbortController();

@@ -7,7 +7,7 @@ import type {
   ReceivedEvent,
   RestConfig,
 } from "../../src/staging/client-go/rest/client.js";
-import { AsyncQueue } from "../../src/util/async-queue.js";
+import { AsyncQueue } from "../../src/util/async/async-queue.js";
 
 export interface MemoryAnswer {
   readonly status: number;

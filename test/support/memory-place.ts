@@ -1,9 +1,14 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { InjectionArguments, LabEnvironment } from "../../src/lab/labs/environment.js";
-import { LabFacts } from "../../src/lab/labs/facts.js";
-import type { CommandResult, CommandRunner, KeptCommand, OutputListener } from "../../src/lab/labs/runner.js";
+import type { InjectionArguments, LabEnvironment } from "../../src/lab/labs/environment/environment.js";
+import { LabFacts } from "../../src/lab/labs/environment/facts.js";
+import type {
+  CommandResult,
+  CommandRunner,
+  KeptCommand,
+  OutputListener,
+} from "../../src/lab/labs/environment/runner.js";
 import type { Clock } from "../../src/util/clock.js";
 import { MemoryClient } from "./memory-client.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Actor, TraceEvent } from "../../src/trace/events.js";
-import { TraceGraph } from "../../src/trace/graph.js";
+import { TraceGraph } from "../../src/trace/graph/graph.js";
 
 /** One fact in a few words: `rpc StartContainer`, `watch pods`, `request PATCH /api/v1/...`. */
 export function inWords(event: TraceEvent): string {

@@ -9,12 +9,12 @@ import { PROGRAM } from "../../src/commands/main.js";
 import { kubeconfigText } from "../../src/staging/client-go/clientcmd/kubeconfig-text.js";
 import type { KubeClient } from "../../src/staging/client-go/rest/client.js";
 import { createClient } from "../../src/staging/client-go/rest/create-client.js";
-import { clusterKubeconfig, makeClustersFolder, writeClusterState } from "../../src/testbed/cluster-state.js";
-import { RequestTrace } from "../../src/testbed/request-trace.js";
-import { type SampleNode, startSampleNode } from "../../src/testbed/sample-node.js";
+import { RequestTrace } from "../../src/testbed/fixtures/request-trace.js";
+import { type SampleNode, startSampleNode } from "../../src/testbed/fixtures/sample-node.js";
+import { clusterKubeconfig, makeClustersFolder, writeClusterState } from "../../src/testbed/target/cluster-state.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { SystemClock } from "../../src/util/clock.js";
-import { writeFileAtomic } from "../../src/util/files.js";
+import { writeFileAtomic } from "../../src/util/os/files.js";
 import { SystemRandom } from "../../src/util/random.js";
 import { recordingTrace } from "./trace.js";
 

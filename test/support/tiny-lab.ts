@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Compiled, compileLab } from "../../src/lab/labs/compile.js";
-import type { Lab } from "../../src/lab/labs/lab.js";
+import { type Compiled, compileLab } from "../../src/lab/labs/format/compile.js";
+import type { Lab } from "../../src/lab/labs/format/lab.js";
 
 /** A lab with one step of each kind, for tests to break. */
 export const TINY_YAML = `format: 1

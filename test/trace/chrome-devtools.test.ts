@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { chromeTrace } from "../../src/trace/formats/chrome.js";
-import { TraceGraph } from "../../src/trace/graph.js";
+import { TraceGraph } from "../../src/trace/graph/graph.js";
 import { note, request, rpc, state, watch } from "./facts.js";
 import { HOSTILE } from "./hostile.js";
 

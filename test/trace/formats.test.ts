@@ -6,7 +6,7 @@ import { ACTORS } from "../../src/trace/events.js";
 import { chromeTrace } from "../../src/trace/formats/chrome.js";
 import { mermaidDiagram } from "../../src/trace/formats/mermaid.js";
 import { otlpTrace } from "../../src/trace/formats/otlp.js";
-import { TraceGraph } from "../../src/trace/graph.js";
+import { TraceGraph } from "../../src/trace/graph/graph.js";
 import type { Level } from "../../src/trace/trace.js";
 import { fact, note, request, rpc, state, watch } from "./facts.js";
 import { HOSTILE } from "./hostile.js";

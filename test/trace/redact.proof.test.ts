@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { redactText } from "../../src/trace/redact-text.js";
+import { redactText } from "../../src/trace/redaction/redact-text.js";
 
 test("redact: the time for a long hostile text grows with its length, not with its square", () => {
   for (const part of [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { redactBody } from "../../src/trace/redact-body.js";
-import { redactArguments, redactText } from "../../src/trace/redact-text.js";
+import { redactBody } from "../../src/trace/redaction/redact-body.js";
+import { redactArguments, redactText } from "../../src/trace/redaction/redact-text.js";
 
 const KEY = ["-----BEGIN EC PRIVATE KEY-----", "MHcCAQEE", "-----END EC PRIVATE KEY-----"].join("\n");
 const JWT = `${Buffer.from('{"alg":"RS256"}').toString("base64url")}.${Buffer.from('{"sub":"system"}').toString("base64url")}.c2ln`;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inParallel } from "../../src/util/concurrency.js";
+import { inParallel } from "../../src/util/async/concurrency.js";
 
 test("inParallel: at most `limit` at a time, each item once", async () => {
   const seen: number[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { waitAtMost } from "../../src/util/concurrency.js";
+import { waitAtMost } from "../../src/util/async/concurrency.js";
 import { FakeClock, settle } from "../support/fake-clock.js";
 
 test("waits for work that finishes in time, rethrows its failure, and leaves no timer", async () => {

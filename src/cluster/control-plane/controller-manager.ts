@@ -1,8 +1,8 @@
 import { electionIdentity } from "../../staging/client-go/leaderelection/identity.js";
 import type { CertificateAuthority } from "../../staging/pki/issue.js";
 import type { UserInfo } from "../../staging/server/authentication/user.js";
+import type { Turns } from "../../util/async/turns.js";
 import { defined } from "../../util/defined.js";
-import type { Turns } from "../../util/turns.js";
 import { authorizedClient } from "../apiserver/auth/authorized-client.js";
 import type { Auth } from "../apiserver/auth/create-auth.js";
 import { createLocalClient } from "../apiserver/registry/local-client.js";

@@ -2,10 +2,10 @@ import { createApiServerCertificate, createClientCertificate, type KeyPair } fro
 import type { CertificateAuthority } from "../../staging/pki/issue.js";
 import { asAuthenticated } from "../../staging/server/authentication/user.js";
 import type { HealthCheck } from "../../staging/server/healthz.js";
+import { Turns } from "../../util/async/turns.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { listenProblem } from "../../util/listen-problem.js";
-import { Turns } from "../../util/turns.js";
+import { listenProblem } from "../../util/net/listen-problem.js";
 import { createAdmission } from "../apiserver/admission/create-admission.js";
 import { type ApiServer, createApiServer } from "../apiserver/apiserver/create-api-server.js";
 import { DispatchReport } from "../apiserver/apiserver/dispatch-report.js";

@@ -5,7 +5,7 @@ import { type LeaseClient, LeaseLock } from "../../staging/client-go/leaderelect
 import type { UserInfo } from "../../staging/server/authentication/user.js";
 import type { Actor } from "../../trace/events.js";
 import { quieterTrace } from "../../trace/view.js";
-import { untilAborted } from "../../util/concurrency.js";
+import { untilAborted } from "../../util/async/concurrency.js";
 import { messageOf } from "../../util/errors.js";
 import type { LocalClient } from "../apiserver/registry/registry.js";
 import {

@@ -1,4 +1,4 @@
-import { keyOf, splitKey } from "../../staging/client-go/cache/key.js";
+import { keyOf, splitKey } from "../../staging/apimachinery/api/object-key.js";
 import { WorkQueue } from "../../staging/client-go/workqueue.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { Controller } from "./controller.js";

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { qualifiedResource } from "../../staging/apimachinery/errors.js";
-import { keyOf } from "../../staging/client-go/cache/key.js";
 import { versionOf } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
-import { ChildAbort } from "../../util/abort.js";
-import { untilAborted } from "../../util/concurrency.js";
+import { ChildAbort } from "../../util/async/abort.js";
+import { untilAborted } from "../../util/async/concurrency.js";
 import type { ResourceDefinition } from "../apiserver/registry/definition.js";
 import type { LocalClient } from "../apiserver/registry/registry.js";
 import type { Controller } from "./controller.js";

@@ -1,6 +1,6 @@
 import { type NodeObject, nodeCondition } from "../../staging/apimachinery/api/node.js";
+import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { isPodPhaseTerminal, withDisruptionTarget } from "../../staging/apimachinery/api/pod.js";
-import { keyOf } from "../../staging/client-go/cache/key.js";
 import { messageOf } from "../../util/errors.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { Controller } from "./controller.js";

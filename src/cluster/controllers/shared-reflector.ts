@@ -1,11 +1,11 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { Indexer, type IndexFunc } from "../../staging/client-go/cache/indexer.js";
-import { keyOf } from "../../staging/client-go/cache/key.js";
 import { reportWatchEvent } from "../../staging/client-go/rest/watch-report.js";
 import type { Actor } from "../../trace/events.js";
 import { versionOf } from "../../trace/scope.js";
 import type { Cause, Trace } from "../../trace/trace.js";
-import { orAborted } from "../../util/concurrency.js";
+import { orAborted } from "../../util/async/concurrency.js";
 import type { LocalClient, WatchItem } from "../apiserver/registry/registry.js";
 import { manyListeners } from "./support/concurrently.js";
 import { Reader } from "./support/reader.js";

@@ -1,7 +1,7 @@
 import type { V1EndpointSlice, V1Namespace, V1Service } from "@kubernetes/client-node";
+import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import { Informer } from "../../staging/client-go/cache/informer.js";
-import { keyOf } from "../../staging/client-go/cache/key.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { collectionPath, SERVICES } from "../../staging/client-go/rest/paths.js";
 import type { Ctx } from "../../trace/ctx.js";

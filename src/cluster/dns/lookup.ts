@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { keyOf } from "../../staging/client-go/cache/key.js";
+import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import type { ClusterView, EndpointAddress, Service } from "./cluster-view.js";
 import { addressOfReverse, parseName, type RecordRequest } from "./parse-name.js";
 

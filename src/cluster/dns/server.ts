@@ -1,7 +1,7 @@
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import type { Ctx } from "../../trace/ctx.js";
-import { ChildAbort } from "../../util/abort.js";
+import { ChildAbort } from "../../util/async/abort.js";
 import { messageOf } from "../../util/errors.js";
 import { answerQuestion, type DnsAnswer } from "./answer.js";
 import { WatchedCluster } from "./cluster-view.js";

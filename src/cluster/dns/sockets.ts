@@ -1,7 +1,7 @@
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 
 const HOST = "127.0.0.1";
 /** Queries longer than this have no use: a name has at most 255 bytes. */

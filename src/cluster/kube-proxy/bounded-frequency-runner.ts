@@ -1,7 +1,7 @@
 import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
+import { Waker } from "../../util/async/waker.js";
 import type { Clock } from "../../util/clock.js";
-import { Waker } from "../../util/waker.js";
 
 export interface FrequencyLimits {
   /** the time between runs once the burst is used up */

@@ -1,15 +1,15 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { NodeObject } from "../../staging/apimachinery/api/node.js";
+import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { sameJson } from "../../staging/apimachinery/same-json.js";
-import { keyOf } from "../../staging/client-go/cache/key.js";
 import { type ReflectOptions, reflect } from "../../staging/client-go/cache/reflect.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { collectionPath, NODES, SERVICES } from "../../staging/client-go/rest/paths.js";
 import type { Ctx } from "../../trace/ctx.js";
-import { allUntilOneEnds } from "../../util/concurrency.js";
-import { counted } from "../../util/counted.js";
+import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
+import { counted } from "../../util/text/counted.js";
 import { NO_RULES, type RuleTable } from "../netfilter/rules.js";
 import { BoundedFrequencyRunner } from "./bounded-frequency-runner.js";
 import { type Endpoint, type EndpointSlice, EndpointSliceCache } from "./endpoint-slice-cache.js";

@@ -1,8 +1,8 @@
 import { isIPv4 } from "node:net";
 import type { V1Service, V1ServicePort } from "@kubernetes/client-node";
+import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { sameJson } from "../../staging/apimachinery/same-json.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
-import { keyOf } from "../../staging/client-go/cache/key.js";
 import { defined } from "../../util/defined.js";
 
 /** A Service as the API server sends it. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, makeFolder } from "../../util/files.js";
+import { describeFileError, makeFolder } from "../../util/os/files.js";
 
 /** Creates the folder for a runtime's files. @throws LabError BAD_FILE */
 export async function makeRoot(rootDir: string): Promise<void> {

@@ -1,13 +1,13 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CallContext } from "../../staging/cri/served-call.js";
+import type { CallContext } from "../../staging/cri/grpc/served-call.js";
 import { type CriHandlers, type CriVersion, serveCri } from "../../staging/cri/server.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { makeTemporaryFolder } from "../../util/os/temporary-folder.js";
 import type { Random } from "../../util/random.js";
 import { SeededRandom } from "../../util/seeded-random.js";
-import { makeTemporaryFolder } from "../../util/temporary-folder.js";
 import { SIGKILL } from "../shell/process/signals.js";
 import { imageCalls } from "./calls/image-calls.js";
 import { runtimeCalls } from "./calls/runtime-calls.js";

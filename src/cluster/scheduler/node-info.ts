@@ -1,3 +1,4 @@
+import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { containersOf } from "../../staging/apimachinery/api/pod.js";
 import { type HostPort, HostPortInfo, hostPortsOf } from "../../staging/apimachinery/corev1/host-ports.js";
 import {
@@ -7,7 +8,6 @@ import {
   type Resource,
   resourceFrom,
 } from "../../staging/apimachinery/corev1/pod-requests.js";
-import { keyOf } from "../../staging/client-go/cache/key.js";
 import { isTerminating } from "../controllers/support/objects.js";
 import { type AffinityTerms, affinityTermsOf } from "./affinity-terms.js";
 import { nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";

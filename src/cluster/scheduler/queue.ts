@@ -1,7 +1,7 @@
 import { currentScope, type Scope } from "../../trace/scope.js";
+import { Waker } from "../../util/async/waker.js";
 import type { Clock } from "../../util/clock.js";
-import { Heap } from "../../util/heap.js";
-import { Waker } from "../../util/waker.js";
+import { Heap } from "../../util/collections/heap.js";
 import type { ClusterEvent } from "./framework.js";
 import type { PodInfo } from "./node-info.js";
 import { priorityOf } from "./objects.js";

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { isDeepStrictEqual } from "node:util";
-import { keyOf } from "../../staging/client-go/cache/key.js";
+import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { runInScope } from "../../trace/scope.js";
 import { factFor } from "../../util/release/facts.js";
 import type { Controller } from "../controllers/controller.js";

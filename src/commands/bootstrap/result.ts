@@ -1,5 +1,5 @@
 import type { CertificateStore } from "../../kubelet/certificate/certificate-store.js";
-import type { JoinedNode } from "../../testbed/join.js";
+import type { JoinedNode } from "../../testbed/node/join.js";
 import type { CommandResult } from "../cli/context.js";
 
 /** The result of `kubelab bootstrap`. @param cluster its description */

@@ -7,7 +7,7 @@ import type {
   Questions,
   ResultLines,
 } from "../../testbed/context.js";
-import type { Target, TargetOptions } from "../../testbed/target.js";
+import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import type { Trace } from "../../trace/trace.js";
 import type { LiveServer } from "../../trace/ui/live-server.js";
 import type { Clock } from "../../util/clock.js";

@@ -1,5 +1,5 @@
 import { type Command, Help, InvalidArgumentError, Option } from "commander";
-import type { TargetOptions } from "../../testbed/target.js";
+import type { TargetOptions } from "../../testbed/target/target.js";
 import type { Level } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { LANGUAGES, type Language } from "../../util/i18n/language.js";

@@ -23,7 +23,7 @@ export interface ProgressOptions {
   readonly unicode: boolean;
 }
 
-type TextWidth = typeof import("../../util/text-width.js");
+type TextWidth = typeof import("../../util/text/text-width.js");
 
 /** Owns the last line of stderr, or the last lines: a spinner, with trace lines above it. Of several progress lines it shows the newest. */
 export class ProgressLine {
@@ -96,7 +96,7 @@ export class ProgressLine {
   async show(): Promise<void> {
     if (!this.options.enabled || this.#lines.length === 0) return;
     // Loaded on demand: most commands end without a wait.
-    const [{ default: ora }, widths] = await Promise.all([import("ora"), import("../../util/text-width.js")]);
+    const [{ default: ora }, widths] = await Promise.all([import("ora"), import("../../util/text/text-width.js")]);
     if (this.#lines.length === 0 || this.#spinner !== undefined) return;
     this.#widths = widths;
     const spinner = this.options.unicode ? "dots" : "line";

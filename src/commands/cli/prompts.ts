@@ -1,5 +1,5 @@
 import type { ProcessStreams } from "../../testbed/context.js";
-import { wrap } from "../../trace/text.js";
+import { wrap } from "../../trace/terminal/text.js";
 import { LabError } from "../../util/errors.js";
 
 import { columnsOf } from "./width.js";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../../testbed/context.js";
-import type { ClockOptions, Target, TargetOptions } from "../../testbed/target.js";
-import { Secrets } from "../../trace/secrets.js";
-import { printable, wrapBelowLabel } from "../../trace/text.js";
+import type { ClockOptions, Target, TargetOptions } from "../../testbed/target/target.js";
+import { Secrets } from "../../trace/redaction/secrets.js";
+import { printable, wrapBelowLabel } from "../../trace/terminal/text.js";
 import type { Trace, TraceSink } from "../../trace/trace.js";
 import { translatedSink } from "../../trace/translated.js";
 import type { LiveServer } from "../../trace/ui/live-server.js";
-import { ChildAbort } from "../../util/abort.js";
+import { ChildAbort } from "../../util/async/abort.js";
 import { type Clock, SystemClock, type Timer } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { languageOf } from "../../util/i18n/language.js";
@@ -214,7 +214,7 @@ export class CliSession implements CliContext {
     traceFor?: (trace: Trace, clock: Clock) => Trace,
   ): Promise<Target> {
     // Loaded on demand: --help and usage errors do not need it.
-    const { openTarget } = await import("../../testbed/target.js");
+    const { openTarget } = await import("../../testbed/target/target.js");
     return this.#announce(command, await openTarget(this, options, traceFor));
   }
 

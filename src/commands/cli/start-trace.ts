@@ -1,13 +1,13 @@
 import type { ChalkInstance } from "chalk";
 import type { ProgramEdge } from "../../testbed/context.js";
-import type { ClockOptions } from "../../testbed/target.js";
-import { CalmSink } from "../../trace/calm.js";
-import type { Secrets } from "../../trace/secrets.js";
-import { TerminalSink } from "../../trace/terminal.js";
+import type { ClockOptions } from "../../testbed/target/target.js";
+import type { Secrets } from "../../trace/redaction/secrets.js";
+import { CalmSink } from "../../trace/terminal/calm.js";
+import { TerminalSink } from "../../trace/terminal/terminal.js";
 import { type Level, Trace, type TraceSink } from "../../trace/trace.js";
 import { type Clock, type ClockReading, SystemClock } from "../../util/clock.js";
 import type { Say } from "../../util/i18n/sentences.js";
-import { pathFrom } from "../../util/paths.js";
+import { pathFrom } from "../../util/os/paths.js";
 import { hasUnicode, linker } from "./colour.js";
 import type { OutputOptions } from "./options.js";
 import type { ProgressLine } from "./progress.js";

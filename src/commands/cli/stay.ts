@@ -1,6 +1,6 @@
 import type { ProgressText } from "../../testbed/context.js";
+import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
-import { allUntilOneEnds } from "../../util/concurrency.js";
 import { isAbortError } from "../../util/errors.js";
 import type { CliContext, CommandResult } from "./context.js";
 

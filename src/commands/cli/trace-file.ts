@@ -1,6 +1,6 @@
-import { ConvertedSink, type RenderTrace, writeTraceFile } from "../../trace/converted-sink.js";
-import type { TraceGraph } from "../../trace/graph.js";
-import { NdjsonSink } from "../../trace/ndjson.js";
+import { ConvertedSink, type RenderTrace, writeTraceFile } from "../../trace/file/converted-sink.js";
+import { NdjsonSink } from "../../trace/file/ndjson.js";
+import type { TraceGraph } from "../../trace/graph/graph.js";
 import type { TraceSink } from "../../trace/trace.js";
 import { translated, translatedSink } from "../../trace/translated.js";
 import { HtmlSink } from "../../trace/ui/html-sink.js";
@@ -42,7 +42,7 @@ function inLanguage(format: TraceFormat): TraceFormat {
     open: (path, say) => (say === undefined ? format.open(path) : translatedSink(format.open(path), say)),
     async write(path, graph, say) {
       if (say === undefined) return await format.write(path, graph);
-      const { TraceGraph: Graph } = await import("../../trace/graph.js");
+      const { TraceGraph: Graph } = await import("../../trace/graph/graph.js");
       await format.write(path, Graph.of(graph.events.map((one) => translated(one, say))));
     },
   };

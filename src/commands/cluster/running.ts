@@ -1,11 +1,11 @@
-import type { ClusterOptions } from "../../testbed/cluster.js";
-import type { NodeLine } from "../../testbed/cluster-nodes.js";
-import type { ClusterState } from "../../testbed/cluster-state.js";
-import type { LeaderLine } from "../../testbed/leaders.js";
-import { alignedLines } from "../../trace/table.js";
-import { counted } from "../../util/counted.js";
+import type { ClusterOptions } from "../../testbed/cluster/cluster.js";
+import type { NodeLine } from "../../testbed/node/cluster-nodes.js";
+import type { ClusterState } from "../../testbed/target/cluster-state.js";
+import type { LeaderLine } from "../../testbed/target/leaders.js";
+import { alignedLines } from "../../trace/terminal/table.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import { counted } from "../../util/text/counted.js";
 import type { CliContext } from "../cli/context.js";
 
 /** Emits a note that is always shown. */

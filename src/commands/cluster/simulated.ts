@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { ClusterOptions, SimulatedNodes } from "../../testbed/cluster.js";
+import type { ClusterOptions, SimulatedNodes } from "../../testbed/cluster/cluster.js";
 import { LabError } from "../../util/errors.js";
 
 /** The flags of nodes without containers. */
@@ -40,7 +40,7 @@ export async function simulatedNodes({
   if (stages === undefined) return { stages: [] };
   const [{ parseStages }, { readIfThere }] = await Promise.all([
     import("../../testbed/simulated/parse-stages.js"),
-    import("../../util/files.js"),
+    import("../../util/os/files.js"),
   ]);
   const text = await readIfThere(stages);
   if (text === undefined)

@@ -1,16 +1,21 @@
 import { rmSync } from "node:fs";
-import { type ClusterOptions, runCluster } from "../../testbed/cluster.js";
-import { type ClusterState, clusterLog, makeClustersFolder, readClusterState } from "../../testbed/cluster-state.js";
+import { type ClusterOptions, runCluster } from "../../testbed/cluster/cluster.js";
 import { startDetached } from "../../testbed/detached-process.js";
-import { type EtcdOptions, etcdConfig, etcdFlags } from "../../testbed/etcd-options.js";
-import { claimClusterName, runningCluster } from "../../testbed/running-cluster.js";
+import {
+  type ClusterState,
+  clusterLog,
+  makeClustersFolder,
+  readClusterState,
+} from "../../testbed/target/cluster-state.js";
+import { type EtcdOptions, etcdConfig, etcdFlags } from "../../testbed/target/etcd-options.js";
+import { claimClusterName, runningCluster } from "../../testbed/target/running-cluster.js";
 import { type Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LAB_ERRORS, LabError } from "../../util/errors.js";
 import { parseKubeVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
-import { type DataOptions, dataConfig, dataFlags } from "../data-options.js";
+import { type DataOptions, dataConfig, dataFlags } from "../cli/data-options.js";
 import { type ComparableOptions, note, printIfSame, printRunning } from "./running.js";
 import { type SimulationFlags, simulatedNodes, simulationFlags } from "./simulated.js";
 

@@ -25,7 +25,7 @@ export async function valuesOf(command: string, place: string, kind: string, env
 }
 
 async function labs(): Promise<Candidate[]> {
-  const { openLibrary } = await import("../../lab/labs/open-library.js");
+  const { openLibrary } = await import("../../lab/labs/format/open-library.js");
   return (await openLibrary()).summaries.map(({ id, title }) => ({ value: id, about: title.en }));
 }
 
@@ -43,7 +43,7 @@ async function images(): Promise<Candidate[]> {
 }
 
 async function clusters(env: Env): Promise<Candidate[]> {
-  const { runningClusterNames } = await import("../../testbed/cluster-state.js");
+  const { runningClusterNames } = await import("../../testbed/target/cluster-state.js");
   return wordsAlone(await runningClusterNames(env));
 }
 

@@ -1,8 +1,8 @@
 import type { CertificateSigningRequest } from "../../staging/apimachinery/api/certificates.js";
 import { KUBE_APISERVER_CLIENT_KUBELET } from "../../staging/pki/signers.js";
-import type { Target, TargetOptions } from "../../testbed/target.js";
+import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import type { Trace } from "../../trace/trace.js";
-import { shellWord } from "../../util/shell-word.js";
+import { shellWord } from "../../util/text/shell-word.js";
 
 export interface FileOptions {
   readonly outDir: string;
@@ -19,7 +19,7 @@ export function noteNext(
   const name = metadata.name ?? "";
   const { outDir, prefix } = options;
   const fileFlags = [
-    ...(outDir === "." ? [] : ["--out-dir", outDir]),
+    ...(outDir === "./csr" ? [] : ["--out-dir", outDir]),
     ...(prefix === "kubelet" ? [] : ["--prefix", prefix]),
   ];
   const approve = `kubelab csr approve ${name}${flagsText(targetFlags(options))}`;

@@ -1,7 +1,7 @@
 import { toYaml } from "../../cluster/apiserver/apiserver/yaml.js";
 import { prefixRange } from "../../cluster/apiserver/storage/etcd/ranges.js";
 import { RANGE } from "../../cluster/apiserver/storage/etcd/rpcs.js";
-import { counted } from "../../util/counted.js";
+import { counted } from "../../util/text/counted.js";
 import type { CliContext } from "../cli/context.js";
 import { answered, keyFrom, openEtcd, TIMEOUT_MS, type WhichEtcd } from "./open.js";
 import { keyTable, revisionsText, type ShownKey, type ShownValue, shownKey, shownValue, valueText } from "./value.js";

@@ -6,9 +6,9 @@ import { openEndpoints } from "../../cluster/apiserver/storage/etcd/endpoints.js
 import { EtcdError } from "../../cluster/apiserver/storage/etcd/errors.js";
 import { keySpace } from "../../cluster/apiserver/storage/etcd/kind-of-key.js";
 import { checkReachable } from "../../cluster/apiserver/storage/etcd/open.js";
-import { readClusterState, runningClusterNames } from "../../testbed/cluster-state.js";
-import { type EtcdOptions, etcdConfig } from "../../testbed/etcd-options.js";
-import { namedCluster } from "../../testbed/target.js";
+import { readClusterState, runningClusterNames } from "../../testbed/target/cluster-state.js";
+import { type EtcdOptions, etcdConfig } from "../../testbed/target/etcd-options.js";
+import { namedCluster } from "../../testbed/target/target.js";
 import { LabError } from "../../util/errors.js";
 import type { CliContext } from "../cli/context.js";
 

@@ -8,7 +8,7 @@ import { RANGE, TXN } from "../../cluster/apiserver/storage/etcd/rpcs.js";
 import { readObjects } from "../../lab/kubectl/files.js";
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import { jsonDiff } from "../../staging/apimachinery/patch/json-diff.js";
-import { redactBody } from "../../trace/redact-body.js";
+import { redactBody } from "../../trace/redaction/redact-body.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";

@@ -3,12 +3,12 @@ import { UndecodableError } from "../../cluster/apiserver/storage/etcd/errors.js
 import type { KeyValue } from "../../cluster/apiserver/storage/etcd/messages.js";
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { Change } from "../../trace/events.js";
-import { redactBody } from "../../trace/redact-body.js";
-import { redactText } from "../../trace/redact-text.js";
-import { alignedLines } from "../../trace/table.js";
-import { wrap } from "../../trace/text.js";
-import { counted } from "../../util/counted.js";
+import { redactBody } from "../../trace/redaction/redact-body.js";
+import { redactText } from "../../trace/redaction/redact-text.js";
+import { alignedLines } from "../../trace/terminal/table.js";
+import { wrap } from "../../trace/terminal/text.js";
 import { defined } from "../../util/defined.js";
+import { counted } from "../../util/text/counted.js";
 
 /** A key of etcd with what its value stands for. */
 export interface ShownKey {

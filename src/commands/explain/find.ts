@@ -1,5 +1,5 @@
 import { LabError } from "../../util/errors.js";
-import { nearest } from "../../util/nearest.js";
+import { nearest } from "../../util/text/nearest.js";
 import type { Topic } from "./topic.js";
 
 /** Names that are part of a message count from this length on: `exec` or `Job` occur in many. */

@@ -1,7 +1,7 @@
-import { tableLines } from "../../trace/table.js";
+import { tableLines } from "../../trace/terminal/table.js";
 import type { Language } from "../../util/i18n/language.js";
 import { constantFor, type FactHistory, historyOf, OLDEST_RELEASE } from "../../util/release/facts.js";
-import { wrap } from "../../util/text-width.js";
+import { wrap } from "../../util/text/text-width.js";
 import type { CommandResult } from "../cli/context.js";
 import type { Topic } from "./topic.js";
 import type { TopicGroup } from "./topics.js";

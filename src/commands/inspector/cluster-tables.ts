@@ -4,9 +4,9 @@ import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { Informer } from "../../staging/client-go/cache/informer.js";
 import type { ReflectDeps } from "../../staging/client-go/cache/reflect.js";
 import { collectionPath, NODE_LEASES, NODES, PODS } from "../../staging/client-go/rest/paths.js";
-import { nodeStatusText } from "../../testbed/cluster-nodes.js";
-import { compareText } from "../../util/compare-text.js";
-import { allUntilOneEnds } from "../../util/concurrency.js";
+import { nodeStatusText } from "../../testbed/node/cluster-nodes.js";
+import { allUntilOneEnds } from "../../util/async/concurrency.js";
+import { compareText } from "../../util/text/compare-text.js";
 import { leaseTable } from "./lease-table.js";
 import type { StatusTable } from "./status-table.js";
 

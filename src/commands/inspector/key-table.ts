@@ -2,8 +2,8 @@ import type { ProcessStreams, ProgressReporter } from "../../testbed/context.js"
 import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import type { LiveKey } from "../../trace/ui/live-protocol.js";
+import { Mutex } from "../../util/async/mutex.js";
 import { LabError } from "../../util/errors.js";
-import { Mutex } from "../../util/mutex.js";
 import { readKeys } from "../cli/terminal-keys.js";
 import { type StatusTable, statusLines } from "./status-table.js";
 

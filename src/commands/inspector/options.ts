@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { TargetOptions } from "../../testbed/target.js";
+import type { TargetOptions } from "../../testbed/target/target.js";
 import { addKubeletOptions, addOutputOptions, addTargetOptions, addUiOption } from "../cli/options.js";
 import { parseHttpAddress } from "./http-address.js";
 import type { HttpAddress } from "./page-server.js";

@@ -1,4 +1,4 @@
-import { newestPod } from "../../testbed/pod-list.js";
+import { newestPod } from "../../testbed/fixtures/pod-list.js";
 import { LabError } from "../../util/errors.js";
 import type { InspectorKey } from "./key-table.js";
 import type { OpenInspector } from "./run.js";

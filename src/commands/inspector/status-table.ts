@@ -1,6 +1,6 @@
 import type { Actor } from "../../trace/events.js";
-import { tableLines } from "../../trace/table.js";
-import { printable } from "../../trace/text.js";
+import { tableLines } from "../../trace/terminal/table.js";
+import { printable } from "../../trace/terminal/text.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { StateTable } from "../../trace/ui/live-protocol.js";
 

@@ -1,10 +1,10 @@
 import { parseYamlDocuments } from "../../staging/apimachinery/yaml.js";
 import type { ProcessContext } from "../../testbed/context.js";
-import { SAMPLE_PODS } from "../../testbed/sample-pods.js";
+import { SAMPLE_PODS } from "../../testbed/fixtures/sample-pods.js";
 import { LabError, messageOf } from "../../util/errors.js";
-import { describeFileError } from "../../util/files.js";
-import { pathFrom } from "../../util/paths.js";
-import { readFileAtMost } from "../../util/read-at-most.js";
+import { describeFileError } from "../../util/os/files.js";
+import { pathFrom } from "../../util/os/paths.js";
+import { readFileAtMost } from "../../util/os/read-at-most.js";
 import { isRecord } from "../../util/records.js";
 
 /** A pod or a Deployment as its user wrote it. */

@@ -1,9 +1,9 @@
-import type { Target } from "../../testbed/target.js";
-import { asItIs } from "../../trace/terminal.js";
-import { counted } from "../../util/counted.js";
+import type { Target } from "../../testbed/target/target.js";
+import { asItIs } from "../../trace/terminal/terminal.js";
 import type { Say } from "../../util/i18n/sentences.js";
+import { counted } from "../../util/text/counted.js";
 import type { CommandResult } from "../cli/context.js";
-import { type NumberedStep, numberedLines } from "../numbered-steps.js";
+import { type NumberedStep, numberedLines } from "../cli/numbered-steps.js";
 import type { JourneyManifest } from "./manifest.js";
 import type { JourneyStep } from "./steps.js";
 

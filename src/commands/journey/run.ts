@@ -2,19 +2,19 @@ import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import { collectionPath, DEPLOYMENTS, objectPath, PODS, type ResourceRef } from "../../staging/client-go/rest/paths.js";
-import { RequestTrace } from "../../testbed/request-trace.js";
-import type { Target, TargetOptions } from "../../testbed/target.js";
+import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
+import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import type { TraceEvent } from "../../trace/events.js";
-import { startMs, TraceGraph } from "../../trace/graph.js";
+import { startMs, TraceGraph } from "../../trace/graph/graph.js";
 import { versionOf } from "../../trace/scope.js";
-import { ChildAbort } from "../../util/abort.js";
+import { ChildAbort } from "../../util/async/abort.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";
 import type { OutputOptions } from "../cli/options.js";
-import { inLanguage } from "../result-language.js";
+import { inLanguage } from "../cli/result-language.js";
 import { availableDeployment, type Goal, gonePod, gonePods, runningPod } from "./goals.js";
 import { type JourneyManifest, manifestFromFile, manifestFromWord } from "./manifest.js";
 import { type Journey, journeyResult } from "./result.js";
@@ -109,7 +109,7 @@ async function refuseRealCluster(
 
 async function startNode(context: CliContext, target: Target, story: RequestTrace): Promise<AsyncDisposable> {
   using _line = context.progress("starting a node");
-  const { startSampleNode } = await import("../../testbed/sample-node.js");
+  const { startSampleNode } = await import("../../testbed/fixtures/sample-node.js");
   const { clock } = context.session({});
   const { close } = await startSampleNode({ context, clock, story }, target, [], "started");
   return { [Symbol.asyncDispose]: close };
@@ -120,7 +120,7 @@ function refOf({ kind, namespace }: JourneyManifest): ResourceRef {
 }
 
 async function create(client: KubeClient, manifest: JourneyManifest, signal: AbortSignal): Promise<KubeObject> {
-  const { untilAccount } = await import("../../testbed/register.js");
+  const { untilAccount } = await import("../../testbed/node/register.js");
   await untilAccount(client, manifest.namespace, signal);
   return await client.expect({ method: "POST", path: collectionPath(refOf(manifest)), body: manifest.body, signal });
 }

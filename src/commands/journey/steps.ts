@@ -1,6 +1,6 @@
 import type { Actor, TraceEvent, Upstream } from "../../trace/events.js";
-import { startMs, type TraceGraph } from "../../trace/graph.js";
-import { factText, plainText } from "../../trace/terminal.js";
+import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
+import { factText, plainText } from "../../trace/terminal/terminal.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { CHANNEL, upstreamOf, whyOf } from "./explain.js";

@@ -1,7 +1,7 @@
-import type { LabContext } from "../../lab/labs/context.js";
-import { findLab, type LabLibrary, type LabSummary } from "../../lab/labs/library.js";
-import { openLibrary } from "../../lab/labs/open-library.js";
-import { ProgressStore } from "../../lab/labs/progress-store.js";
+import type { LabContext } from "../../lab/labs/environment/context.js";
+import { findLab, type LabLibrary, type LabSummary } from "../../lab/labs/format/library.js";
+import { openLibrary } from "../../lab/labs/format/open-library.js";
+import { ProgressStore } from "../../lab/labs/progress/progress-store.js";
 import type { ProcessStreams } from "../../testbed/context.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { SystemClock } from "../../util/clock.js";
@@ -9,12 +9,12 @@ import { type Say, sayIn } from "../../util/i18n/catalogue.js";
 import { LANGUAGES, type Language, languageOf } from "../../util/i18n/language.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import { sentencesIn } from "../../util/i18n/sentences.js";
-import { nearest } from "../../util/nearest.js";
-import { wrap } from "../../util/text-width.js";
+import { nearest } from "../../util/text/nearest.js";
+import { wrap } from "../../util/text/text-width.js";
 import { chalkFor, hasUnicode } from "../cli/colour.js";
 import type { CliContext, EdgeWords } from "../cli/context.js";
 import { columnsOf } from "../cli/width.js";
-import { LabRenderer } from "./render.js";
+import { LabRenderer } from "./play/render.js";
 
 export interface LearnOptions {
   readonly lang?: Language;
@@ -89,7 +89,7 @@ function environmentIn(
 async function writePage(path: string, facts: readonly TraceEvent[], language: Language): Promise<void> {
   const [{ formatOf }, { TraceGraph }, sentences] = await Promise.all([
     import("../cli/trace-file.js"),
-    import("../../trace/graph.js"),
+    import("../../trace/graph/graph.js"),
     sentencesIn(language),
   ]);
   await formatOf(path).write(path, TraceGraph.of(facts), sentences?.say);

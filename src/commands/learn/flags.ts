@@ -1,4 +1,4 @@
-import type { RealTarget } from "../../lab/labs/own/cluster.js";
+import type { RealTarget } from "../../lab/labs/environment/own/cluster.js";
 import { defined } from "../../util/defined.js";
 import type { Language } from "../../util/i18n/language.js";
 

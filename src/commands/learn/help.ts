@@ -1,6 +1,6 @@
 import { Argument, type Command, Help, Option } from "commander";
 import type { MessageKey, Say } from "../../util/i18n/catalogue.js";
-import { exampleLines } from "../examples.js";
+import { exampleLines } from "../cli/examples.js";
 import { usageInWords } from "./usage-words.js";
 
 /** The headings of a help, as commander has them. */

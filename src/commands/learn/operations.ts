@@ -1,19 +1,19 @@
-import { askHost, type LabAnswer } from "../../lab/labs/detached/client.js";
-import type { LabOperation } from "../../lab/labs/detached/host.js";
-import { endDetached, requireDetached, startDetachedLab } from "../../lab/labs/detached/process.js";
-import { detachedLab, type HostState } from "../../lab/labs/detached/state.js";
-import type { RealTarget } from "../../lab/labs/own/cluster.js";
-import { leftElsewhere } from "../../lab/labs/own/record.js";
-import { EMPTY_PROGRESS } from "../../lab/labs/progress.js";
-import { type RunningLab, runningLabs } from "../../lab/labs/running.js";
-import { parseFactor } from "../../lab/labs/speed.js";
+import type { RealTarget } from "../../lab/labs/environment/own/cluster.js";
+import { leftElsewhere } from "../../lab/labs/environment/own/record.js";
+import { parseFactor } from "../../lab/labs/environment/speed.js";
+import { EMPTY_PROGRESS } from "../../lab/labs/progress/progress.js";
+import { askHost, type LabAnswer } from "../../lab/labs/session/detached/client.js";
+import type { LabOperation } from "../../lab/labs/session/detached/host.js";
+import { endDetached, requireDetached, startDetachedLab } from "../../lab/labs/session/detached/process.js";
+import { detachedLab, type HostState } from "../../lab/labs/session/detached/state.js";
+import { type RunningLab, runningLabs } from "../../lab/labs/session/running.js";
 import { defined } from "../../util/defined.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import { type LearnContext, labNamed } from "./context.js";
-import { begunOwnLab, findLabOrFolder } from "./own-lab.js";
+import { begunOwnLab, findLabOrFolder } from "./own/own-lab.js";
+import { LabReporter } from "./play/reporter.js";
+import { resumeLines } from "./play/resume.js";
 import { playableNext, showResult } from "./play.js";
-import { LabReporter } from "./reporter.js";
-import { resumeLines } from "./resume.js";
 import { labOfShell, labRunning, nameLabInBackground, nameTaken, requireLabOfShell } from "./taken-lab.js";
 
 /** The detached lab, and the environment in the language of `--lang`, else in the one that it was started in. */
@@ -160,7 +160,7 @@ export async function status(here: LearnContext, given = ""): Promise<void> {
 export async function page(here: LearnContext): Promise<void> {
   const lab = await openDetached(here);
   const { path } = await ask(lab, { op: "page" });
-  if (path !== undefined) (await import("./page.js")).showPage(lab.env, "stdout", path);
+  if (path !== undefined) (await import("./play/page.js")).showPage(lab.env, "stdout", path);
 }
 
 /** Changes the speed of the current lab's clock. @throws LabError USAGE */
@@ -194,7 +194,7 @@ export async function reset(
 ): Promise<void> {
   if (target !== undefined) {
     const lab = word === "" ? undefined : labNamed(env, word);
-    return (await import("../../lab/labs/own/orphaned-objects.js")).removeOrphanedObjects(env, target, lab);
+    return (await import("../../lab/labs/environment/own/orphaned-objects.js")).removeOrphanedObjects(env, target, lab);
   }
   if (word === "") await confirmResetAll(env, yes);
   const id = word === "" ? undefined : (begunOwnLab(env, await env.store.load(), word) ?? labNamed(env, word).id);

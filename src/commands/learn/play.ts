@@ -1,12 +1,12 @@
-import type { LabSummary } from "../../lab/labs/library.js";
-import { hasPrograms } from "../../lab/labs/programs.js";
-import type { Progress } from "../../lab/labs/progress.js";
-import { resultOf } from "../../lab/labs/result.js";
+import { hasPrograms } from "../../lab/labs/environment/programs.js";
+import type { LabSummary } from "../../lab/labs/format/library.js";
+import type { Progress } from "../../lab/labs/progress/progress.js";
+import { resultOf } from "../../lab/labs/progress/result.js";
 import type { LearnContext } from "./context.js";
-import type { InteractiveOptions } from "./interactive.js";
-import { nextLab } from "./list.js";
-import { choose, quitKey } from "./prompt.js";
-import { pointsInWords, resultLines } from "./result-text.js";
+import type { InteractiveOptions } from "./play/interactive.js";
+import { choose, quitKey } from "./play/prompt.js";
+import { pointsInWords, resultLines } from "./play/result-text.js";
+import { nextLab } from "./standing.js";
 import { requireNotPlayed } from "./taken-lab.js";
 
 /** Where the learner goes: to the menu, out, or nowhere, because the last lab is not finished. */
@@ -22,7 +22,7 @@ export async function playLabs(
   options: InteractiveOptions,
 ): Promise<{ readonly way: Way; readonly last: LabSummary }> {
   // Loaded late: it brings the cluster's code, which the menu does not need.
-  const { runLab } = await import("./interactive.js");
+  const { runLab } = await import("./play/interactive.js");
   const { seed: _ofFirst, exam: _once, ...others } = options;
   for (let last = first; ; ) {
     await requireNotPlayed(env, last.id);

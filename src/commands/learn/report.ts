@@ -1,11 +1,11 @@
-import type { LabSummary } from "../../lab/labs/library.js";
-import { type Progress, progressIn } from "../../lab/labs/progress.js";
-import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../lab/labs/result.js";
-import { alignedLines, tableLines } from "../../trace/table.js";
+import type { LabSummary } from "../../lab/labs/format/library.js";
+import { type Progress, progressIn } from "../../lab/labs/progress/progress.js";
+import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../lab/labs/progress/result.js";
+import { alignedLines, tableLines } from "../../trace/terminal/table.js";
 import type { Say } from "../../util/i18n/catalogue.js";
-import { textWidth, wrap } from "../../util/text-width.js";
-import { examInWords } from "./exam.js";
-import { standingIn, standingInWords } from "./list.js";
+import { textWidth, wrap } from "../../util/text/text-width.js";
+import { examInWords } from "./play/exam.js";
+import { standingIn, standingInWords } from "./standing.js";
 
 /** The result that counts: the best of the runs that were finished, else that of the present run. */
 function countedResult(lab: LabSummary, progress: Progress): LabResult | undefined {

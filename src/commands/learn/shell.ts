@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter } from "node:path";
-import { type RunningLab, runningLabs } from "../../lab/labs/running.js";
-import { ChildAbort } from "../../util/abort.js";
+import { type RunningLab, runningLabs } from "../../lab/labs/session/running.js";
+import { ChildAbort } from "../../util/async/abort.js";
 import { isAbortError } from "../../util/errors.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import type { LearnContext } from "./context.js";

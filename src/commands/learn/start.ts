@@ -1,16 +1,16 @@
-import type { Lab } from "../../lab/labs/lab.js";
-import { hasPrograms } from "../../lab/labs/programs.js";
-import { makeLearnFolder } from "../../lab/labs/progress-store.js";
+import { hasPrograms } from "../../lab/labs/environment/programs.js";
+import type { Lab } from "../../lab/labs/format/lab.js";
+import { makeLearnFolder } from "../../lab/labs/progress/progress-store.js";
 import { defined } from "../../util/defined.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import { parseKubeVersion } from "../../util/release/facts.js";
 import { type LearnContext, labNamed } from "./context.js";
 import { embeddedOnly, type LearnFlags, realTarget } from "./flags.js";
-import { standingIn } from "./list.js";
-import { findLabOrFolder } from "./own-lab.js";
-import { resumeLines } from "./resume.js";
+import { findLabOrFolder } from "./own/own-lab.js";
+import { resumeLines } from "./play/resume.js";
+import type { UnattendedOptions } from "./play/unattended.js";
+import { standingIn } from "./standing.js";
 import { requireNotPlayed } from "./taken-lab.js";
-import type { UnattendedOptions } from "./unattended.js";
 
 /** `kubelab learn start`: at a terminal step by step, with `--yes` to its end, else in the background. @throws LabError USAGE */
 export async function startLab(here: LearnContext, given: LearnFlags, word: string): Promise<void> {
@@ -27,12 +27,12 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
   if (flags.yes === true && flags.detach === true) {
     throw new LocalizedError("USAGE", env.say("yesOrDetach"), env.say("twoReportsHint"));
   }
-  const { canAsk } = await import("./prompt.js");
+  const { canAsk } = await import("./play/prompt.js");
   if (flags.exam !== undefined && (flags.yes === true || flags.detach === true || !canAsk(env))) {
     throw new LocalizedError("USAGE", env.say("examNeedsTerminal"), env.say("examNeedsTerminalHint"));
   }
   if (flags.yes === true) {
-    const { runUnattended } = await import("./unattended.js");
+    const { runUnattended } = await import("./play/unattended.js");
     const options: UnattendedOptions = flags.answers === undefined ? flags : { ...flags, answersFile: flags.answers };
     return runUnattended(env, lab, options);
   }
@@ -43,11 +43,11 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
     throw new LocalizedError("USAGE", env.say("uiInBackground"), env.say("uiInBackgroundHint"));
   }
   if (onReal !== undefined && (flags.detach === true || !canAsk(env))) {
-    const { needsTerminal } = await import("./unattended.js");
+    const { needsTerminal } = await import("./play/unattended.js");
     throw needsTerminal(env, onReal.lab, onReal.target, canAsk(env));
   }
   if (flags.detach === true || !canAsk(env)) {
-    const { startDetachedLab } = await import("../../lab/labs/detached/process.js");
+    const { startDetachedLab } = await import("../../lab/labs/session/detached/process.js");
     const { status } = await import("./operations.js");
     // A state folder that cannot be made is reported before a file in it that cannot be read.
     await makeLearnFolder(env.context.env);
@@ -59,7 +59,7 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
   const { way, last } = await playLabs(env, lab, flags);
   const { exam: _once, ...forMenu } = others;
   if (way !== "menu") return;
-  await (await import("./menu.js")).runMenu(env, forMenu, (await playableNext(env, last))?.id);
+  await (await import("./menu/menu.js")).runMenu(env, forMenu, (await playableNext(env, last))?.id);
 }
 
 /** @throws LabError USAGE for a lab that needs the embedded cluster */
@@ -67,7 +67,7 @@ async function mayBeReal({ library, say, language }: LearnContext, id: string): 
   const lab = await library.load(id);
   if (lab === undefined) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
   if (lab.definition.cluster === "any") return lab;
-  throw (await import("../../lab/labs/own/environment.js")).embeddedOnly(lab.definition, language, say);
+  throw (await import("../../lab/labs/environment/own/environment.js")).embeddedOnly(lab.definition, language, say);
 }
 
 /**

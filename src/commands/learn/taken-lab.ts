@@ -1,7 +1,7 @@
-import type { HostState } from "../../lab/labs/detached/state.js";
-import { detachedLab } from "../../lab/labs/detached/state.js";
-import { findLab } from "../../lab/labs/library.js";
-import { type RunningLab, runningLabs } from "../../lab/labs/running.js";
+import { findLab } from "../../lab/labs/format/library.js";
+import type { HostState } from "../../lab/labs/session/detached/state.js";
+import { detachedLab } from "../../lab/labs/session/detached/state.js";
+import { type RunningLab, runningLabs } from "../../lab/labs/session/running.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import type { LearnContext } from "./context.js";
 

@@ -1,12 +1,12 @@
 import { access, constants, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { mergeProgress, newer, parseProgress, saveProgress } from "../../lab/labs/progress.js";
+import { mergeProgress, newer, parseProgress, saveProgress } from "../../lab/labs/progress/progress.js";
 import type { LabError } from "../../util/errors.js";
 import type { Say } from "../../util/i18n/catalogue.js";
 import { fileErrorMessage } from "../../util/i18n/file-error.js";
 import { formatMessage, LocalizedError } from "../../util/i18n/message-error.js";
-import { pathFrom } from "../../util/paths.js";
-import { readFileAtMost } from "../../util/read-at-most.js";
+import { pathFrom } from "../../util/os/paths.js";
+import { readFileAtMost } from "../../util/os/read-at-most.js";
 import type { LearnContext } from "./context.js";
 
 /**

@@ -1,4 +1,4 @@
-import type { OutageResult } from "../../testbed/node-outage.js";
+import type { OutageResult } from "../../testbed/outage/node-outage.js";
 import type { CommandResult } from "../cli/context.js";
 
 /** The result of `kubelab lease --stop-after` or `--revive`. */

@@ -1,13 +1,13 @@
 import { nodeCondition, taintText } from "../../staging/apimachinery/api/node.js";
 import type { NodeContext, ProgressText } from "../../testbed/context.js";
-import type { PreparedNode } from "../../testbed/join.js";
+import type { PreparedNode } from "../../testbed/node/join.js";
 import {
   type NodeObserver,
   type NodeView,
   type PodObject,
   taintsOf,
   tolerationSeconds,
-} from "../../testbed/node-observer.js";
+} from "../../testbed/outage/node-observer.js";
 import type { Clock } from "../../util/clock.js";
 import { durationText } from "../../util/release/fact-table.js";
 import { factFor } from "../../util/release/facts.js";

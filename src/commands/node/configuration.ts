@@ -2,11 +2,11 @@ import { type KubeletConfiguration, setDefaults } from "../../kubelet/apis/confi
 import type { ConfigField, KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
 import type { ConfigFile } from "../../kubelet/apis/config/load.js";
 import { aggregateText } from "../../kubelet/sync/runtime-state.js";
-import { joinFields, type MachineKind } from "../../testbed/kubelet-config.js";
+import { joinFields, type MachineKind } from "../../testbed/node/kubelet-config.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { pathFrom } from "../../util/paths.js";
+import { pathFrom } from "../../util/os/paths.js";
 import type { CliContext } from "../cli/context.js";
 import { evictionFields } from "./eviction-flags.js";
 import type { NodeCommandOptions } from "./options.js";

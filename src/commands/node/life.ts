@@ -1,8 +1,8 @@
 import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
 import { shutdownPeriods } from "../../kubelet/nodeshutdown/groups.js";
 import type { NodeContext } from "../../testbed/context.js";
-import type { RunningNode } from "../../testbed/node.js";
-import { onAbort } from "../../util/abort.js";
+import type { RunningNode } from "../../testbed/node/node.js";
+import { onAbort } from "../../util/async/abort.js";
 import type { CliContext } from "../cli/context.js";
 
 /**

@@ -2,8 +2,8 @@ import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js
 import { podCapacity } from "../../kubelet/nodestatus/resources.js";
 import type { HandlerOptions } from "../../lab/virtual/open-handler.js";
 import type { Taint } from "../../staging/apimachinery/api/node.js";
-import { JOIN_TIMEOUT_MS, type JoinOptions } from "../../testbed/join-plan.js";
-import type { TargetOptions } from "../../testbed/target.js";
+import { JOIN_TIMEOUT_MS, type JoinOptions } from "../../testbed/node/join-plan.js";
+import type { TargetOptions } from "../../testbed/target/target.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { parseKubeVersion } from "../../util/release/facts.js";

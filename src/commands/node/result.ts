@@ -1,5 +1,5 @@
-import type { RunningNode } from "../../testbed/node.js";
-import { listPods } from "../../testbed/pod-list.js";
+import { listPods } from "../../testbed/fixtures/pod-list.js";
+import type { RunningNode } from "../../testbed/node/node.js";
 import type { Trace } from "../../trace/trace.js";
 import type { StatusTable } from "../inspector/status-table.js";
 

@@ -3,10 +3,10 @@ import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab
 import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import type { LiveKey } from "../../trace/ui/live-protocol.js";
+import { allUntilOneEnds } from "../../util/async/concurrency.js";
+import { Mutex } from "../../util/async/mutex.js";
 import type { Clock } from "../../util/clock.js";
-import { allUntilOneEnds } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
-import { Mutex } from "../../util/mutex.js";
 import { readKeys } from "../cli/terminal-keys.js";
 import { type KeyDeps, keyLine, withStatus } from "../inspector/key-table.js";
 import { plegRecords } from "../inspector/pleg-records.js";

@@ -1,6 +1,6 @@
 import type { CriClient } from "../../staging/cri/remote/create-cri-client.js";
 import type { Pleg } from "../../testbed/pleg/pleg.js";
-import { counted } from "../../util/counted.js";
+import { counted } from "../../util/text/counted.js";
 import type { CommandResult } from "../cli/context.js";
 
 const LABEL_WIDTH = 11;

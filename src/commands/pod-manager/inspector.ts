@@ -1,8 +1,8 @@
-import { listPods, shortUid } from "../../testbed/pod-list.js";
+import { listPods, shortUid } from "../../testbed/fixtures/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import type { LiveWindow } from "../../trace/ui/live-server.js";
-import { untilAborted } from "../../util/concurrency.js";
+import { untilAborted } from "../../util/async/concurrency.js";
 import type { CommandResult } from "../cli/context.js";
 import type { InspectorKey } from "../inspector/key-table.js";
 import { type HttpAddress, servePage } from "../inspector/page-server.js";

@@ -1,13 +1,13 @@
 import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
 import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
 import { podText } from "../../kubelet/types/pod-update.js";
-import { newestPod } from "../../testbed/pod-list.js";
-import { timeText, WatchedCache } from "../../testbed/watched-cache.js";
+import { newestPod } from "../../testbed/fixtures/pod-list.js";
+import { timeText, WatchedCache } from "../../testbed/fixtures/watched-cache.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { LiveWindow } from "../../trace/ui/live-server.js";
+import { untilAborted } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
-import { untilAborted } from "../../util/concurrency.js";
 import { LabError } from "../../util/errors.js";
 import type { CommandResult } from "../cli/context.js";
 import type { InspectorKey } from "../inspector/key-table.js";

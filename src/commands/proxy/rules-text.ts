@@ -1,6 +1,6 @@
 import type { ServiceRule, Verdict } from "../../cluster/netfilter/rules.js";
-import type { NodeRules } from "../../testbed/node-rules.js";
-import { alignedLines } from "../../trace/table.js";
+import type { NodeRules } from "../../testbed/node/node-rules.js";
+import { alignedLines } from "../../trace/terminal/table.js";
 
 const HEAD = ["SERVICE", "PACKETS TO", "FROM", "VERDICT", "ENDPOINTS"];
 

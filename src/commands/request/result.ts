@@ -1,9 +1,9 @@
 import type { RequestFact } from "../../trace/events.js";
-import { asItIs, upstreamLine } from "../../trace/terminal.js";
-import { counted } from "../../util/counted.js";
+import { asItIs, upstreamLine } from "../../trace/terminal/terminal.js";
 import type { Say } from "../../util/i18n/sentences.js";
+import { counted } from "../../util/text/counted.js";
 import type { CommandResult } from "../cli/context.js";
-import { numberedLines, widthBelow } from "../numbered-steps.js";
+import { numberedLines, widthBelow } from "../cli/numbered-steps.js";
 import type { WayStep } from "./way.js";
 
 /** A value that needs more is cut; --json has all of it. */

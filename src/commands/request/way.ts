@@ -1,5 +1,5 @@
 import type { Change, TraceEvent, Upstream } from "../../trace/events.js";
-import { startMs, TraceGraph } from "../../trace/graph.js";
+import { startMs, TraceGraph } from "../../trace/graph/graph.js";
 import { translated } from "../../trace/translated.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";

@@ -1,7 +1,7 @@
 import type { ImageDefinition } from "../../cluster/runtime/images/definition.js";
 import { REGISTRY_IMAGES } from "../../cluster/runtime/images/registry.js";
-import { alignedLines } from "../../trace/table.js";
-import { wrap } from "../../util/text-width.js";
+import { alignedLines } from "../../trace/terminal/table.js";
+import { wrap } from "../../util/text/text-width.js";
 import type { CommandResult } from "../cli/context.js";
 
 const RULES = [

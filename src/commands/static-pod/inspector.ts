@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { listPods, shortUid } from "../../testbed/pod-list.js";
+import { listPods, shortUid } from "../../testbed/fixtures/pod-list.js";
 import type { Fact } from "../../trace/events.js";
 import type { Level } from "../../trace/trace.js";
 import type { CommandResult } from "../cli/context.js";

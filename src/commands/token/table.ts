@@ -1,5 +1,5 @@
 import type { TokenSummary } from "../../staging/cluster-bootstrap/secret.js";
-import { alignedLines } from "../../trace/table.js";
+import { alignedLines } from "../../trace/terminal/table.js";
 
 const MAX_WIDTH = 80;
 

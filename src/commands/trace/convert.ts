@@ -1,4 +1,4 @@
-import { pathFrom } from "../../util/paths.js";
+import { pathFrom } from "../../util/os/paths.js";
 import type { CliContext } from "../cli/context.js";
 import { formatOf } from "../cli/trace-file.js";
 import { loadTraces } from "./load.js";

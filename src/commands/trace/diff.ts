@@ -1,6 +1,6 @@
-import { type Comparison, compareTraces, type Pair } from "../../trace/compare.js";
 import type { TraceEvent } from "../../trace/events.js";
-import { startMs, type TraceGraph } from "../../trace/graph.js";
+import { type Comparison, compareTraces, type Pair } from "../../trace/graph/compare.js";
+import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
 import { LabError } from "../../util/errors.js";
 import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";

@@ -1,10 +1,10 @@
 import type { TraceEvent } from "../../trace/events.js";
-import { startMs, type TraceGraph } from "../../trace/graph.js";
-import { counted } from "../../util/counted.js";
+import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
+import { counted } from "../../util/text/counted.js";
 import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";
+import { numberedLines, widthBelow } from "../cli/numbered-steps.js";
 import { columnsOf } from "../cli/width.js";
-import { numberedLines, widthBelow } from "../numbered-steps.js";
 import { actorOf, beginningOf, factDetails, signedText } from "./fact-lines.js";
 import { type Found, findFact } from "./find-fact.js";
 import { loadTraces } from "./load.js";

@@ -1,9 +1,9 @@
 import type { TraceEvent } from "../../trace/events.js";
-import type { TraceGraph } from "../../trace/graph.js";
-import { startMs } from "../../trace/graph.js";
+import type { TraceGraph } from "../../trace/graph/graph.js";
+import { startMs } from "../../trace/graph/graph.js";
 import type { Origin } from "../../trace/scope.js";
-import { factText, plainText, type TerminalOptions } from "../../trace/terminal.js";
-import { printable } from "../../trace/text.js";
+import { factText, plainText, type TerminalOptions } from "../../trace/terminal/terminal.js";
+import { printable } from "../../trace/terminal/text.js";
 import type { Say } from "../../util/i18n/sentences.js";
 
 /** A line that begins further to the right has no room on a terminal. */

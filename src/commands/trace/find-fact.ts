@@ -1,6 +1,6 @@
 import type { TraceEvent } from "../../trace/events.js";
 import { nameOf } from "../../trace/formats/name.js";
-import type { TraceGraph } from "../../trace/graph.js";
+import type { TraceGraph } from "../../trace/graph/graph.js";
 import { LabError } from "../../util/errors.js";
 
 /** The fact that was asked for, and how many others matched. */

@@ -1,8 +1,8 @@
 import type { TraceEvent } from "../../trace/events.js";
-import { TraceGraph } from "../../trace/graph.js";
-import { readTrace, readTraceStream } from "../../trace/read-trace.js";
+import { readTrace, readTraceStream } from "../../trace/file/read-trace.js";
+import { TraceGraph } from "../../trace/graph/graph.js";
 import { LabError } from "../../util/errors.js";
-import { pathFrom } from "../../util/paths.js";
+import { pathFrom } from "../../util/os/paths.js";
 import type { CliContext } from "../cli/context.js";
 import { STDIN, stdinChunks } from "../cli/stdin.js";
 

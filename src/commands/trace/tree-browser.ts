@@ -1,7 +1,7 @@
 import type { TraceEvent } from "../../trace/events.js";
 import { nameOf } from "../../trace/formats/name.js";
-import type { TraceGraph, Walked } from "../../trace/graph.js";
-import { fitted, textWidth, wrap } from "../../util/text-width.js";
+import type { TraceGraph, Walked } from "../../trace/graph/graph.js";
+import { fitted, textWidth, wrap } from "../../util/text/text-width.js";
 import { beginningOf, factDetails, factLine, factWords, type LineStyle, oneLine } from "./fact-lines.js";
 
 const KEYS = "↑↓ move  ←→ fold, unfold  - + all  / search  n next  q quit";

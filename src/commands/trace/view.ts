@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { TraceEvent } from "../../trace/events.js";
-import { startMs, type TraceGraph } from "../../trace/graph.js";
+import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
 import { LabError } from "../../util/errors.js";
-import { pathFrom } from "../../util/paths.js";
-import { openInBrowser } from "../browser.js";
+import { pathFrom } from "../../util/os/paths.js";
+import { openInBrowser } from "../cli/browser.js";
 import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";
 import { STDIN } from "../cli/stdin.js";

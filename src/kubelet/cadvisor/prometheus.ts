@@ -1,6 +1,6 @@
 import type { V1NodeSystemInfo } from "@kubernetes/client-node";
-import { compareText } from "../../util/compare-text.js";
 import { defined } from "../../util/defined.js";
+import { compareText } from "../../util/text/compare-text.js";
 import { type FamilyHead, familyText, type Sample } from "../metrics/text-format.js";
 import type { InterfaceStats } from "../stats/summary.js";
 import type { ContainerInfo, ContainerLabels } from "./container-info.js";

@@ -8,7 +8,7 @@ import { checkNameIsFree } from "../../staging/cluster-bootstrap/taken-name.js";
 import { type BootstrapToken, formatToken } from "../../staging/cluster-bootstrap/token.js";
 import { type Certificate, parseCertificatePem } from "../../staging/pki/certificate.js";
 import type { Ctx } from "../../trace/ctx.js";
-import { ChildAbort } from "../../util/abort.js";
+import { ChildAbort } from "../../util/async/abort.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { durationText } from "../../util/release/fact-table.js";

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { KeyPair, PendingKey, Store } from "../../staging/client-go/certificate/manager.js";
 import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../staging/pki/keys.js";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, makeFolder, readIfThere, writeFileAtomic } from "../../util/files.js";
+import { describeFileError, makeFolder, readIfThere, writeFileAtomic } from "../../util/os/files.js";
 import { checkUnlocked } from "./folder-lock.js";
 
 /**

@@ -1,8 +1,8 @@
 import { rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../../util/errors.js";
-import { makeFolder } from "../../util/files.js";
-import { lockHolder, tryLock } from "../../util/pid-lock.js";
+import { makeFolder } from "../../util/os/files.js";
+import { lockHolder, tryLock } from "../../util/os/pid-lock.js";
 
 const LOCK = "kubelet.lock";
 

@@ -8,7 +8,7 @@ import { generatePrivateKey, keyMatchesCertificate, privateKeyPem, publicKeyDer 
 import { NO_SANS, type SubjectAltNames } from "../../staging/pki/sans.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, makeFolder, writeFileAtomic } from "../../util/files.js";
+import { describeFileError, makeFolder, writeFileAtomic } from "../../util/os/files.js";
 
 export interface SelfSignedOptions {
   /** `--cert-dir`: for `kubelet.crt` and `kubelet.key`; not the client certificate's folder, as the names clash */

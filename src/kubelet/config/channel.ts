@@ -1,4 +1,4 @@
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 
 /**
  * A bounded channel for one reader, as a Go channel with a buffer: the sender waits while it is full, so nothing is

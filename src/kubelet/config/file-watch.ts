@@ -1,7 +1,7 @@
 import { watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { AsyncQueue } from "../../util/async-queue.js";
+import { AsyncQueue } from "../../util/async/async-queue.js";
 
 /**
  * Watches the files below a path (or the file itself) until `signal` aborts.

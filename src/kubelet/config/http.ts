@@ -1,11 +1,11 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
-import { ChildAbort } from "../../util/abort.js";
+import { ChildAbort } from "../../util/async/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
-import { MAX_FILE_BYTES, readAtMost } from "../../util/read-at-most.js";
+import { MAX_FILE_BYTES, readAtMost } from "../../util/os/read-at-most.js";
 import { decodePods } from "./decode.js";
 import type { SourceChannel } from "./pod-config.js";
 

@@ -1,4 +1,4 @@
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 import type { PodStatus } from "./runtime.js";
 
 /** The cache's entry for one pod. Status and error may both be set, or (after a failed inspection) only the error. */

@@ -2,9 +2,9 @@ import { rfc3339 } from "../../staging/apimachinery/time.js";
 import type { Constant } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
+import { Mutex } from "../../util/async/mutex.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
-import { Mutex } from "../../util/mutex.js";
 import type { RuntimeImage } from "../kuberuntime/generic-runtime.js";
 import { amountToFree, type ImageGcPolicy, type ImageRecord, inEvictionOrder, whyKept } from "./image-gc-policy.js";
 

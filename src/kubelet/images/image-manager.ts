@@ -6,7 +6,7 @@ import type { Backoff } from "../../staging/client-go/backoff.js";
 import type { PodSandboxConfig } from "../../staging/cri/messages/sandbox.js";
 import type { RemoteImageService } from "../../staging/cri/remote/remote-image.js";
 import type { Clock } from "../../util/clock.js";
-import { remember } from "../../util/lru.js";
+import { remember } from "../../util/collections/lru.js";
 import { factFor } from "../../util/release/facts.js";
 import { containerFieldPath } from "../container/helpers.js";
 import type { SyncErrorReason } from "../container/sync-result.js";

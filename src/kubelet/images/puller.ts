@@ -1,12 +1,12 @@
 import type { Init } from "../../staging/apimachinery/protobuf/fields.js";
+import type { RpcFailure, RpcResult } from "../../staging/cri/grpc/status.js";
 import type { AuthConfig } from "../../staging/cri/messages/image.js";
 import type { PodSandboxConfig } from "../../staging/cri/messages/sandbox.js";
 import type { ImageSpec } from "../../staging/cri/messages/values.js";
 import type { RemoteImageService } from "../../staging/cri/remote/remote-image.js";
-import type { RpcFailure, RpcResult } from "../../staging/cri/status.js";
+import { orAborted } from "../../util/async/concurrency.js";
+import { Mutex } from "../../util/async/mutex.js";
 import type { Clock } from "../../util/clock.js";
-import { orAborted } from "../../util/concurrency.js";
-import { Mutex } from "../../util/mutex.js";
 
 export interface PullRequest {
   readonly image: Init<typeof ImageSpec>;

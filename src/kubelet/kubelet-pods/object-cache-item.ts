@@ -4,9 +4,9 @@ import { escapeFieldValue } from "../../staging/apimachinery/field-selector.js";
 import { type ReflectDeps, ReflectorBackoff, reflect } from "../../staging/client-go/cache/reflect.js";
 import { collectionPath } from "../../staging/client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
+import { Waker } from "../../util/async/waker.js";
 import { defined } from "../../util/defined.js";
 import { isOwnBug, messageOf } from "../../util/errors.js";
-import { Waker } from "../../util/waker.js";
 
 const REFLECTOR = { file: "pkg/kubelet/util/manager/watch_based_manager.go", func: "startReflector" };
 const WATCH_HANDLER = { file: "staging/src/k8s.io/client-go/tools/cache/reflector.go", func: "watchHandler" };

@@ -1,5 +1,5 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
-import { allUntilOneEnds } from "../../util/concurrency.js";
+import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import type { PullSecret } from "../kuberuntime/generic-runtime.js";
 import type { ObjectCacheItemDeps } from "./object-cache-item.js";
 import { ObjectManager } from "./object-manager.js";

@@ -1,4 +1,4 @@
-import { remember } from "../../util/lru.js";
+import { remember } from "../../util/collections/lru.js";
 import type { PodSyncResult, SyncErrorReason } from "../container/sync-result.js";
 
 /** Why a container could not be started, as the API shows it for a waiting container. Mirrors ReasonItem. */

@@ -1,6 +1,6 @@
 import type { V1Container, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { messageOf } from "../../util/errors.js";
-import { makeFolder } from "../../util/files.js";
+import { makeFolder } from "../../util/os/files.js";
 import type { DeviceManager } from "../cm/devicemanager/manager.js";
 import { type CgroupDriver, podCgroupParent } from "../cm/pod-container-manager.js";
 import { type EnvironmentDeps, makeEnvironmentVariables } from "../envvars/make.js";

@@ -7,7 +7,7 @@ import type { ContainerConfig } from "../../staging/cri/messages/container.js";
 import { MountPropagation } from "../../staging/cri/messages/enums.js";
 import type { Mount } from "../../staging/cri/messages/values.js";
 import { defined } from "../../util/defined.js";
-import { describeFileError, makeFolder } from "../../util/files.js";
+import { describeFileError, makeFolder } from "../../util/os/files.js";
 import { hashContainer } from "../container/hash.js";
 import { expandContainerCommandAndArgs } from "../container/helpers.js";
 import { newContainerAnnotations, newContainerLabels } from "./labels.js";

@@ -4,7 +4,7 @@ import { POD_UID_LABEL } from "../../staging/cri/labels.js";
 import type { Container } from "../../staging/cri/messages/container.js";
 import { ContainerState, PodSandboxState } from "../../staging/cri/messages/enums.js";
 import type { PodSandbox } from "../../staging/cri/messages/sandbox.js";
-import { describeFileError } from "../../util/files.js";
+import { describeFileError } from "../../util/os/files.js";
 import { toMs } from "./convert.js";
 import type { GcPolicy } from "./generic-runtime.js";
 import { killContainer } from "./kill-container.js";

@@ -1,8 +1,8 @@
+import type { RpcFailure, RpcResult } from "../../staging/cri/grpc/status.js";
 import { POD_UID_LABEL } from "../../staging/cri/labels.js";
 import type { ContainerEventResponse } from "../../staging/cri/messages/container-calls.js";
 import { ContainerState, PodSandboxState } from "../../staging/cri/messages/enums.js";
-import type { RpcFailure, RpcResult } from "../../staging/cri/status.js";
-import { inParallel } from "../../util/concurrency.js";
+import { inParallel } from "../../util/async/concurrency.js";
 import type {
   Container,
   ContainerStatus,

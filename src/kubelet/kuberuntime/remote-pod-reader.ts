@@ -1,5 +1,6 @@
 import { type Init, many, one, stringMap } from "../../staging/apimachinery/protobuf/fields.js";
 import { message } from "../../staging/apimachinery/protobuf/message.js";
+import type { RpcResult } from "../../staging/cri/grpc/status.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../staging/cri/labels.js";
 import {
   Container,
@@ -22,7 +23,6 @@ import {
   podSandboxStatusOf,
 } from "../../staging/cri/projections.js";
 import type { RemoteRuntimeService } from "../../staging/cri/remote/remote-runtime.js";
-import type { RpcResult } from "../../staging/cri/status.js";
 import {
   CONTAINER_HASH_ANNOTATION,
   RESTART_COUNT_ANNOTATION,

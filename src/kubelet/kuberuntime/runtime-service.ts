@@ -1,8 +1,8 @@
 import type { InitFields } from "../../staging/apimachinery/protobuf/fields.js";
+import type { RpcResult } from "../../staging/cri/grpc/status.js";
 import type { ContainerFilter, ContainerStatus } from "../../staging/cri/messages/container.js";
 import type { ContainerEventResponse } from "../../staging/cri/messages/container-calls.js";
 import type { PodSandboxFilter, PodSandboxStatus } from "../../staging/cri/messages/sandbox.js";
-import type { RpcResult } from "../../staging/cri/status.js";
 
 /** The fields of a sandbox that relisting reads. */
 export interface ListedSandbox {

@@ -1,7 +1,7 @@
 import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContainerSpec, EphemeralContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
-import { describeFileError, makeFolder } from "../../util/files.js";
+import { describeFileError, makeFolder } from "../../util/os/files.js";
 import { factFor } from "../../util/release/facts.js";
 import { findContainerStatusByName } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";

@@ -7,7 +7,7 @@ import {
   type V1Pod,
 } from "../../staging/apimachinery/api/pod.js";
 import type { Backoff } from "../../staging/client-go/backoff.js";
-import { describeFileError, makeFolder } from "../../util/files.js";
+import { describeFileError, makeFolder } from "../../util/os/files.js";
 import { convertPodStatusToRunningPod, formatPod } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
 import { PodSyncResult } from "../container/sync-result.js";

@@ -1,6 +1,6 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { ContainerState } from "../../staging/cri/messages/enums.js";
-import { describeFileError } from "../../util/files.js";
+import { describeFileError } from "../../util/os/files.js";
 import { getContainerInfoFromAnnotations } from "./labels.js";
 import type { ReportedContainer } from "./runtime-service.js";
 

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 import { joinHostPort, type ProbeDialer } from "../prober/probe-dialer.js";
 import type { HookHttpClient, HookTarget } from "./handlers.js";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { V1HostAlias } from "@kubernetes/client-node";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
-import { makeFolder } from "../../util/files.js";
+import { makeFolder } from "../../util/os/files.js";
 
 /**
  * The /etc/hosts of a pod's containers, managed by the kubelet.

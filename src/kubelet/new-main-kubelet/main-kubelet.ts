@@ -4,7 +4,7 @@ import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { Backoff } from "../../staging/client-go/backoff.js";
 import { Informer } from "../../staging/client-go/cache/informer.js";
 import { collectionPath, NODES, SERVICES } from "../../staging/client-go/rest/paths.js";
-import { AsyncQueue } from "../../util/async-queue.js";
+import { AsyncQueue } from "../../util/async/async-queue.js";
 import { factFor } from "../../util/release/facts.js";
 import { DeviceManager } from "../cm/devicemanager/manager.js";
 import { PodConfig } from "../config/pod-config.js";

@@ -5,9 +5,9 @@ import {
   type V1PodStatus,
 } from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
-import { ChildAbort } from "../../util/abort.js";
+import { ChildAbort } from "../../util/async/abort.js";
+import { orAborted } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
-import { orAborted } from "../../util/concurrency.js";
 import { messageOf } from "../../util/errors.js";
 import { durationText } from "../../util/release/fact-table.js";
 import { factFor } from "../../util/release/facts.js";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodeAddress, NodeCondition, NodeStatus } from "../../staging/apimachinery/api/node.js";
-import { compareText } from "../../util/compare-text.js";
 import { isRecord } from "../../util/records.js";
+import { compareText } from "../../util/text/compare-text.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

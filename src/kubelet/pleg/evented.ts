@@ -1,9 +1,9 @@
 import type { ContainerEventResponse } from "../../staging/cri/messages/container-calls.js";
 import { ContainerEventType } from "../../staging/cri/messages/enums.js";
 import type { Trace } from "../../trace/trace.js";
-import type { AsyncQueue } from "../../util/async-queue.js";
+import type { AsyncQueue } from "../../util/async/async-queue.js";
+import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
-import { allUntilOneEnds } from "../../util/concurrency.js";
 import { isOwnBug, messageOf } from "../../util/errors.js";
 import { factFor } from "../../util/release/facts.js";
 import type { PodCache } from "../container/cache.js";

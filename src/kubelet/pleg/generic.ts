@@ -1,11 +1,11 @@
 import { goDuration } from "../../staging/apimachinery/time.js";
 import type { Trace } from "../../trace/trace.js";
-import type { AsyncQueue } from "../../util/async-queue.js";
+import type { AsyncQueue } from "../../util/async/async-queue.js";
+import { inParallel } from "../../util/async/concurrency.js";
+import { Mutex } from "../../util/async/mutex.js";
+import { Waker } from "../../util/async/waker.js";
 import type { Clock } from "../../util/clock.js";
-import { inParallel } from "../../util/concurrency.js";
 import { isOwnBug } from "../../util/errors.js";
-import { Mutex } from "../../util/mutex.js";
-import { Waker } from "../../util/waker.js";
 import type { PodCache } from "../container/cache.js";
 import type { Pod, PodStatus, Runtime } from "../container/runtime.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";

@@ -1,9 +1,9 @@
 import type { Fact } from "../../trace/events.js";
 import type { Scope } from "../../trace/scope.js";
 import type { EmitOptions, Trace } from "../../trace/trace.js";
-import { counted } from "../../util/counted.js";
 import { defined } from "../../util/defined.js";
 import { assertNever, messageOf } from "../../util/errors.js";
+import { counted } from "../../util/text/counted.js";
 import type { Container, Pod, PodRef, PodStatus } from "../container/runtime.js";
 import {
   type ContainerChange,

@@ -1,5 +1,5 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
-import { ChildAbort } from "../../util/abort.js";
+import { ChildAbort } from "../../util/async/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";

@@ -1,5 +1,5 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
-import { AsyncQueue } from "../../util/async-queue.js";
+import { AsyncQueue } from "../../util/async/async-queue.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import type { PodWorkersObserver } from "./pod-workers-observer.js";

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import type { V1HTTPGetAction } from "@kubernetes/client-node";
 import type { Wire } from "../../staging/apimachinery/wire.js";
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import { DialError, joinHostPort, type ProbeDialer, type ProbeTarget } from "./probe-dialer.js";

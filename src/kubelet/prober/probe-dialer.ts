@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { connectionStream } from "../../staging/streaming/port-forward/connection-stream.js";
 import type { ForwardedConnection } from "../../staging/streaming/port-forward/session.js";
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 import { messageOf } from "../../util/errors.js";
-import { isLocalAddress } from "../../util/local-address.js";
+import { isLocalAddress } from "../../util/net/local-address.js";
 
 /** The target of a probe. */
 export interface ProbeTarget {

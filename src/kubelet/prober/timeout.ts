@@ -1,4 +1,4 @@
-import { ChildAbort } from "../../util/abort.js";
+import { ChildAbort } from "../../util/async/abort.js";
 import type { Clock } from "../../util/clock.js";
 
 /** The probe's timeout is over. */

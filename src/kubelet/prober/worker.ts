@@ -3,7 +3,7 @@ import type { V1Container, V1ContainerStatus, V1Pod, V1PodStatus } from "../../s
 import { isPodPhaseTerminal } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import type { Ctx } from "../../trace/ctx.js";
-import { Waker } from "../../util/waker.js";
+import { Waker } from "../../util/async/waker.js";
 import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Level } from "../../trace/trace.js";
 import { parseTraceparent, TRACEPARENT } from "../../trace/traceparent.js";
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 import { messageOf } from "../../util/errors.js";
 import { httpError, writeText } from "./answers.js";
 import type { Call, HandlerDeps } from "./call.js";

@@ -5,9 +5,9 @@ import { answerHeaders, streamHeaders } from "../../staging/server/proxy/forward
 import { goConnectError } from "../../staging/server/proxy/go-errors.js";
 import { joinSockets } from "../../staging/streaming/join.js";
 import { isUpgradeRequest } from "../../staging/streaming/stream-options.js";
-import { ChildAbort } from "../../util/abort.js";
+import { ChildAbort } from "../../util/async/abort.js";
 import type { Clock } from "../../util/clock.js";
-import { connectTcp } from "../../util/connect-tcp.js";
+import { connectTcp } from "../../util/net/connect-tcp.js";
 import { httpError } from "./answers.js";
 
 /** A request whose connection is forwarded. */

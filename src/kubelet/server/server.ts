@@ -12,7 +12,7 @@ import {
   useCertificate,
 } from "../../staging/server/serve.js";
 import { LabError, messageOf } from "../../util/errors.js";
-import { listenProblem } from "../../util/listen-problem.js";
+import { listenProblem } from "../../util/net/listen-problem.js";
 import type { HandlerDeps } from "./call.js";
 import { RequestHandler } from "./handler.js";
 import type { KubeletAuth } from "./kubelet-auth.js";

@@ -1,4 +1,4 @@
-import { isLocalAddress } from "../../util/local-address.js";
+import { isLocalAddress } from "../../util/net/local-address.js";
 
 /** The URL of the streams of an exec, an attach or a port-forward. */
 export interface StreamUrl {

@@ -1,5 +1,6 @@
 import { one, string } from "../../staging/apimachinery/protobuf/fields.js";
 import { message } from "../../staging/apimachinery/protobuf/message.js";
+import type { RpcResult } from "../../staging/cri/grpc/status.js";
 import { Container, ContainerMetadata } from "../../staging/cri/messages/container.js";
 import { ContainerState, PodSandboxState } from "../../staging/cri/messages/enums.js";
 import { PodSandbox, PodSandboxMetadata } from "../../staging/cri/messages/sandbox.js";
@@ -8,7 +9,6 @@ import { ImageSpec } from "../../staging/cri/messages/values.js";
 import { listContainerStatsOf, listContainersOf, listPodSandboxOf } from "../../staging/cri/projections.js";
 import type { RemoteRuntimeService } from "../../staging/cri/remote/remote-runtime.js";
 import type { RemoteStats } from "../../staging/cri/remote/remote-stats.js";
-import type { RpcResult } from "../../staging/cri/status.js";
 import { defined } from "../../util/defined.js";
 import { toMs, toNumber } from "../kuberuntime/convert.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";

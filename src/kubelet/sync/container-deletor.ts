@@ -1,6 +1,6 @@
 import type { Trace } from "../../trace/trace.js";
-import { counted } from "../../util/counted.js";
 import { messageOf } from "../../util/errors.js";
+import { counted } from "../../util/text/counted.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";
 
 const FILE = "pkg/kubelet/pod_container_deletor.go";

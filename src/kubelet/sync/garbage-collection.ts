@@ -1,7 +1,7 @@
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
+import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
-import { allUntilOneEnds } from "../../util/concurrency.js";
 import { messageOf } from "../../util/errors.js";
 import { DEFAULT_GC_POLICY, type KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
 

@@ -2,7 +2,7 @@ import { createServer, listen, openSockets, portOf } from "../../staging/server/
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
-import { listenProblem } from "../../util/listen-problem.js";
+import { listenProblem } from "../../util/net/listen-problem.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import type { ConfigField } from "../apis/config/fields.js";
 import { serveHealthzPort } from "../server/handlers/healthz.js";

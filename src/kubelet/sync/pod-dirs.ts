@@ -1,6 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeFolder } from "../../util/files.js";
+import { makeFolder } from "../../util/os/files.js";
 import { podDir, podsDir, podVolumesDir } from "../volumes/paths.js";
 import { removePodVolumes } from "../volumes/remove.js";
 

@@ -1,5 +1,5 @@
 import { parseGoDuration } from "../../staging/apimachinery/time.js";
-import { orAborted } from "../../util/concurrency.js";
+import { orAborted } from "../../util/async/concurrency.js";
 import { runApiserverSource } from "../config/apiserver.js";
 import { FileSource } from "../config/file.js";
 import { runHttpSource } from "../config/http.js";

@@ -4,7 +4,7 @@ import { runCertificateManager } from "../../staging/client-go/certificate/manag
 import type { ServingPair } from "../../staging/server/serve.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { describeFileError } from "../../util/files.js";
+import { describeFileError } from "../../util/os/files.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import { readCadvisorMetrics } from "../cadvisor/read-metrics.js";
 import { servingCertificateMetrics, ttlSeconds } from "../certificate/certificate-metrics.js";

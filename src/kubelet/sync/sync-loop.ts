@@ -1,8 +1,8 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
+import { allUntilOneEnds, untilAborted } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
-import { allUntilOneEnds, untilAborted } from "../../util/concurrency.js";
 import { Channel } from "../config/channel.js";
 import { isSyncPodWorthy, type PodLifecycleEvent } from "../pleg/events.js";
 import type { ProbeUpdate } from "../prober/results.js";

@@ -16,7 +16,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Clock } from "../../util/clock.js";
-import { makeFolder } from "../../util/files.js";
+import { makeFolder } from "../../util/os/files.js";
 import type { Random } from "../../util/random.js";
 
 /** A file of a volume: its bytes and permission bits. */

@@ -1,6 +1,6 @@
 import { lstat, stat, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
-import { makeFolder } from "../../util/files.js";
+import { makeFolder } from "../../util/os/files.js";
 import { VolumeSetUpError } from "./payload.js";
 import { secureJoin } from "./safe-path.js";
 

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, statfsSync } from "node:fs";
 import { mkdtemp, readdir, readlink, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeFolder } from "../../util/files.js";
+import { makeFolder } from "../../util/os/files.js";
 
 /** Linux's number of tmpfs in statfs. */
 const TMPFS_MAGIC = 0x01021994;

@@ -1,6 +1,6 @@
 import { link, lstat, mkdir, readlink, realpath, rm } from "node:fs/promises";
 import { dirname, join, posix, sep } from "node:path";
-import { makeFolder } from "../../util/files.js";
+import { makeFolder } from "../../util/os/files.js";
 
 /** The maximum number of links to follow; more count as a cycle. */
 const MAX_LINKS = 40;

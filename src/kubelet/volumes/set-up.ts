@@ -2,7 +2,7 @@ import { chmodSync } from "node:fs";
 import type { V1Volume } from "@kubernetes/client-node";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
-import { makeFolder } from "../../util/files.js";
+import { makeFolder } from "../../util/os/files.js";
 import { type AtomicWriterDeps, type Payload, PayloadError, writeAtomically } from "./atomic-writer.js";
 import { type HostPaths, resolveHostPath } from "./host-path.js";
 import { setUpMemoryMedium } from "./memory-medium.js";

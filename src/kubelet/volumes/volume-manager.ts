@@ -2,7 +2,7 @@ import type { V1Volume } from "@kubernetes/client-node";
 import { allContainersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import type { Trace } from "../../trace/trace.js";
-import { Mutex } from "../../util/mutex.js";
+import { Mutex } from "../../util/async/mutex.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { Labels } from "../metrics/metric-registry.js";

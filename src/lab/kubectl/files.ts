@@ -3,8 +3,8 @@ import { parseYamlDocuments } from "../../staging/apimachinery/yaml.js";
 import { messageOf } from "../../util/errors.js";
 import { fileErrorMessage } from "../../util/i18n/file-error.js";
 import { type Message, MessageError } from "../../util/i18n/message-error.js";
-import { pathFrom } from "../../util/paths.js";
-import { readAtMost, readFileAtMost } from "../../util/read-at-most.js";
+import { pathFrom } from "../../util/os/paths.js";
+import { readAtMost, readFileAtMost } from "../../util/os/read-at-most.js";
 import { isRecord } from "../../util/records.js";
 import type { KubectlContext } from "./session.js";
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { loadKubeconfig } from "../../staging/client-go/clientcmd/kubeconfig.js";
 import type { AskingHeaders, RestConfig } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
-import { clockOfServer } from "../../testbed/cluster-clock.js";
+import { clockOfServer } from "../../testbed/target/cluster-clock.js";
 import { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { sayIn } from "../../util/i18n/catalogue.js";

@@ -1,5 +1,5 @@
 import { MessageError } from "../../util/i18n/message-error.js";
-import { nearest } from "../../util/nearest.js";
+import { nearest } from "../../util/text/nearest.js";
 import { type Flag, flagsOf } from "./flag-notation.js";
 import { LACKING_FLAGS, LACKING_GLOBAL_FLAGS, LACKING_VERBS } from "./lacking.js";
 import { lineError, unknown } from "./line-error.js";

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { kill as sendSignal } from "node:process";
 import type { Readable, Writable } from "node:stream";
-import { onAbort } from "../../util/abort.js";
-import { AsyncQueue } from "../../util/async-queue.js";
+import { onAbort } from "../../util/async/abort.js";
+import { AsyncQueue } from "../../util/async/async-queue.js";
 import type { CommandNotes } from "./command-notes.js";
 import {
   ABANDONED_EXIT_CODE,

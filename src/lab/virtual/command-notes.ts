@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { killGroup, markOf, markOfNow } from "../../util/processes.js";
+import { killGroup, markOf, markOfNow } from "../../util/os/processes.js";
 
 /** In the node's folder: an empty file `<pid>-<start time>` for each running command. */
 const NOTES = "commands";

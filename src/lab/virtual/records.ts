@@ -1,6 +1,6 @@
+import { RpcError } from "../../staging/cri/grpc/status.js";
 import type { ContainerConfig } from "../../staging/cri/messages/container.js";
 import type { PodSandboxConfig } from "../../staging/cri/messages/sandbox.js";
-import { RpcError } from "../../staging/cri/status.js";
 import type { HandlerLog } from "./log-file.js";
 import type { VirtualPod } from "./virtual-pod.js";
 

@@ -1,11 +1,11 @@
 import type { Init } from "../../staging/apimachinery/protobuf/fields.js";
-import type { Handlers } from "../../staging/cri/grpc-server.js";
+import type { Handlers } from "../../staging/cri/grpc/grpc-server.js";
+import { RpcError } from "../../staging/cri/grpc/status.js";
 import type { Container, ContainerStatus } from "../../staging/cri/messages/container.js";
 import { ContainerState, PodSandboxState } from "../../staging/cri/messages/enums.js";
 import type { PodSandbox, PodSandboxStatus } from "../../staging/cri/messages/sandbox.js";
 import type { CriHandlers } from "../../staging/cri/server.js";
 import type { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../staging/cri/services.js";
-import { RpcError } from "../../staging/cri/status.js";
 import { defined } from "../../util/defined.js";
 import { hasLabels, type VirtualContainer, type VirtualSandbox } from "./records.js";
 import type { VirtualPods } from "./virtual-pods.js";

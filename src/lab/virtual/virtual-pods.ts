@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { RpcError } from "../../staging/cri/grpc/status.js";
 import type { ContainerConfig } from "../../staging/cri/messages/container.js";
 import type { PodSandboxConfig } from "../../staging/cri/messages/sandbox.js";
-import { RpcError } from "../../staging/cri/status.js";
 import type { Random } from "../../util/random.js";
 import type { TaskContainer } from "./handler.js";
 import { HandlerLog } from "./log-file.js";

@@ -5,7 +5,7 @@ import { serveCri } from "../../staging/cri/server.js";
 import type { Ctx } from "../../trace/ctx.js";
 import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
-import { makeTemporaryFolder } from "../../util/temporary-folder.js";
+import { makeTemporaryFolder } from "../../util/os/temporary-folder.js";
 import type { PodHandler } from "./handler.js";
 import { withWork } from "./pod-status.js";
 import { virtualRuntimeCalls } from "./runtime-calls.js";

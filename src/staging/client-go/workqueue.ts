@@ -1,7 +1,7 @@
 import { currentScope, runInScope, type Scope } from "../../trace/scope.js";
+import { Waker } from "../../util/async/waker.js";
 import type { Clock } from "../../util/clock.js";
-import { Heap } from "../../util/heap.js";
-import { Waker } from "../../util/waker.js";
+import { Heap } from "../../util/collections/heap.js";
 
 /** Delay of the first retry of a key, doubled with each further one. */
 const BASE_DELAY_MS = 5;

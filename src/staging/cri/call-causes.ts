@@ -1,5 +1,5 @@
-import { remember } from "../../util/lru.js";
-import type { AnyRpc } from "./rpc.js";
+import { remember } from "../../util/collections/lru.js";
+import type { AnyRpc } from "./grpc/rpc.js";
 
 type Values = Readonly<Record<string, unknown>>;
 

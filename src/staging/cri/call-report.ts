@@ -5,10 +5,10 @@ import { formatTraceparent } from "../../trace/traceparent.js";
 import type { Clock } from "../../util/clock.js";
 import type { FieldTable, InitFields } from "../apimachinery/protobuf/fields.js";
 import type { CallCauses } from "./call-causes.js";
-import type { Endpoint } from "./endpoint.js";
+import type { Endpoint } from "./grpc/endpoint.js";
+import type { AnyRpc } from "./grpc/rpc.js";
+import type { RpcFailure } from "./grpc/status.js";
 import { redactMessage } from "./redact.js";
-import type { AnyRpc } from "./rpc.js";
-import type { RpcFailure } from "./status.js";
 
 interface ReportDeps {
   readonly clock: Clock;

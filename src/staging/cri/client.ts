@@ -2,17 +2,17 @@ import { type Client, type CallOptions as GrpcCallOptions, Metadata, type Servic
 import type { Actor } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { TRACEPARENT } from "../../trace/traceparent.js";
+import { AbortWatch, Deadlines } from "../../util/async/deadlines.js";
 import type { Clock } from "../../util/clock.js";
-import { AbortWatch, Deadlines } from "../../util/deadlines.js";
 import type { DecodedFields, FieldTable, InitFields } from "../apimachinery/protobuf/fields.js";
 import { CallCauses } from "./call-causes.js";
 import { reportOf } from "./call-report.js";
-import { Connection } from "./connection.js";
-import { type Endpoint, parseEndpoint } from "./endpoint.js";
-import { grpcTimeout } from "./grpc-timeout.js";
-import type { Rpc, StreamRpc, UnaryRpc } from "./rpc.js";
-import { type CallOptions, type CallsUnderWay, RunningCall } from "./running-call.js";
-import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./status.js";
+import { Connection } from "./grpc/connection.js";
+import { type Endpoint, parseEndpoint } from "./grpc/endpoint.js";
+import { grpcTimeout } from "./grpc/grpc-timeout.js";
+import type { Rpc, StreamRpc, UnaryRpc } from "./grpc/rpc.js";
+import { type CallOptions, type CallsUnderWay, RunningCall } from "./grpc/running-call.js";
+import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./grpc/status.js";
 
 export interface CriDeps {
   readonly clock: Clock;

@@ -1,10 +1,10 @@
 import { LabError } from "../../util/errors.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { CriChannel, CriDeps } from "./client.js";
-import { diagnoseEndpoint } from "./diagnose.js";
+import { diagnoseEndpoint } from "./grpc/diagnose.js";
+import type { RpcFailure } from "./grpc/status.js";
 import type { VersionResponse } from "./messages/runtime.js";
 import { RUNTIME_SERVICE } from "./services.js";
-import type { RpcFailure } from "./status.js";
 import { V1alpha2Channel } from "./v1alpha2.js";
 
 /** The version that the kubelet requests. pkg/kubelet/kuberuntime/kuberuntime_manager.go (kubeRuntimeAPIVersion). */

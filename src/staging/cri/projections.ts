@@ -8,7 +8,7 @@ import {
   one,
 } from "../apimachinery/protobuf/fields.js";
 import { type Message, message } from "../apimachinery/protobuf/message.js";
-import type { UnaryRpc } from "./rpc.js";
+import type { UnaryRpc } from "./grpc/rpc.js";
 import { RUNTIME_SERVICE } from "./services.js";
 
 type ListOf<Name extends string, F extends FieldTable> = {

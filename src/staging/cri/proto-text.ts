@@ -1,5 +1,5 @@
 import type { EnumTable, Field, FieldTable, MessageType } from "../apimachinery/protobuf/fields.js";
-import type { Service } from "./rpc.js";
+import type { Service } from "./grpc/rpc.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
 
 /**

@@ -1,5 +1,5 @@
-import { MASK, redactArguments, redactText } from "../../trace/redact-text.js";
-import { CRI_ARGUMENTS, OBJECT_ANNOTATIONS, SECRET_CRI_FIELDS } from "../../trace/secret-fields.js";
+import { MASK, redactArguments, redactText } from "../../trace/redaction/redact-text.js";
+import { CRI_ARGUMENTS, OBJECT_ANNOTATIONS, SECRET_CRI_FIELDS } from "../../trace/redaction/secret-fields.js";
 import { Encoded, type Field, type FieldTable, type MessageType } from "../apimachinery/protobuf/fields.js";
 
 /**

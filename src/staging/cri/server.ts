@@ -5,10 +5,10 @@ import {
   type ServedMethod,
   type ServeOptions,
   serveGrpc,
-} from "./grpc-server.js";
-import { v1alpha2Of } from "./rpc.js";
+} from "./grpc/grpc-server.js";
+import { v1alpha2Of } from "./grpc/rpc.js";
+import { RpcError } from "./grpc/status.js";
 import { IMAGE_SERVICE, isInV1alpha2, RUNTIME_SERVICE } from "./services.js";
-import { RpcError } from "./status.js";
 
 export interface CriHandlers {
   readonly runtime: Handlers<typeof RUNTIME_SERVICE>;

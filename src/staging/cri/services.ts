@@ -1,3 +1,4 @@
+import { type AnyRpc, rpcsOf } from "./grpc/rpc.js";
 import {
   AttachRequest,
   AttachResponse,
@@ -90,7 +91,6 @@ import {
   StreamPodSandboxStatsRequest,
   StreamPodSandboxStatsResponse,
 } from "./messages/stats.js";
-import { type AnyRpc, rpcsOf } from "./rpc.js";
 
 const runtime = rpcsOf("runtime.v1.RuntimeService");
 const images = rpcsOf("runtime.v1.ImageService");

@@ -1,9 +1,9 @@
 import type { DecodedFields, FieldTable, InitFields } from "../apimachinery/protobuf/fields.js";
 import type { CriChannel } from "./client.js";
-import type { Rpc, StreamRpc, UnaryRpc } from "./rpc.js";
-import { v1alpha2Of } from "./rpc.js";
-import type { CallOptions } from "./running-call.js";
-import type { RpcResult } from "./status.js";
+import type { Rpc, StreamRpc, UnaryRpc } from "./grpc/rpc.js";
+import { v1alpha2Of } from "./grpc/rpc.js";
+import type { CallOptions } from "./grpc/running-call.js";
+import type { RpcResult } from "./grpc/status.js";
 
 /**
  * A channel to a runtime that has only CRI v1alpha2: each call goes to the same call of that version.

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
-import { writeFileAtomic } from "../../util/files.js";
+import { writeFileAtomic } from "../../util/os/files.js";
 import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
 import { createOrGet, csrObject } from "../client-go/certificate/csr.js";
 import type { KubeClient } from "../client-go/rest/client.js";

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
 import { LabError } from "../../util/errors.js";
-import { readIfThere, writeFileAtomic } from "../../util/files.js";
+import { readIfThere, writeFileAtomic } from "../../util/os/files.js";
 import {
   generatePrivateKey,
   type KeyType,

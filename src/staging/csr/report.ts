@@ -1,4 +1,4 @@
-import { printable, wrap } from "../../trace/text.js";
+import { printable, wrap } from "../../trace/terminal/text.js";
 import type { DerRow, DerWalk } from "../pki/der-walk.js";
 import type { Inspection, SignerVerdict } from "./inspect.js";
 

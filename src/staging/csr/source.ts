@@ -1,6 +1,6 @@
 import { LabError } from "../../util/errors.js";
-import { describeFileError } from "../../util/files.js";
-import { readFileAtMost } from "../../util/read-at-most.js";
+import { describeFileError } from "../../util/os/files.js";
+import { readFileAtMost } from "../../util/os/read-at-most.js";
 import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
 import { type Certificate, parseCertificatePem } from "../pki/certificate.js";
 import { parseCertificateRequest } from "../pki/csr.js";

@@ -7,9 +7,9 @@ import {
 } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
-import { onAbort } from "../../util/abort.js";
-import { connectTcp } from "../../util/connect-tcp.js";
-import { type TlsIdentity, type TlsServer, TlsSessions } from "../../util/tls-sessions.js";
+import { onAbort } from "../../util/async/abort.js";
+import { connectTcp } from "../../util/net/connect-tcp.js";
+import { type TlsIdentity, type TlsServer, TlsSessions } from "../../util/net/tls-sessions.js";
 import { StreamError } from "./bytes.js";
 import { readBounded } from "./read-bounded.js";
 

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { readBeforeFailing } from "./last-words.js";
 

@@ -1,8 +1,8 @@
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 import { messageOf } from "../../util/errors.js";
-import { isNetErrno, NetError } from "../../util/net-error.js";
+import { isNetErrno, NetError } from "../../util/net/net-error.js";
 import { isRecord } from "../../util/records.js";
 
 /**

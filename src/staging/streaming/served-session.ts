@@ -1,4 +1,4 @@
-import { onAbort } from "../../util/abort.js";
+import { onAbort } from "../../util/async/abort.js";
 
 /** A session on the serving side, which distinguishes an end by the client from an end by this side. */
 export abstract class ServedSession implements AsyncDisposable {

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, makeFolder } from "../../util/files.js";
-import { stateFolder } from "../state-folder.js";
+import { describeFileError, makeFolder } from "../../util/os/files.js";
+import { stateFolder } from "../target/state-folder.js";
 
 /**
  * Returns the endpoint of a runtime that has no `--listen`, and makes the folder of its socket.

@@ -7,9 +7,9 @@ import type {
   SandboxSnapshot,
 } from "../../cluster/runtime/control/control.js";
 import { type HostedRuntime, type HostOptions, hostRuntime } from "../../cluster/runtime/host/host.js";
-import { RpcError } from "../../staging/cri/status.js";
+import { RpcError } from "../../staging/cri/grpc/status.js";
 import { LabError } from "../../util/errors.js";
-import { nearest } from "../../util/nearest.js";
+import { nearest } from "../../util/text/nearest.js";
 import { FaultSwitches } from "./fault-switches.js";
 import type { LabAction, LabRuntime, LabTarget } from "./lab-runtime.js";
 import { labTargets } from "./lab-targets.js";

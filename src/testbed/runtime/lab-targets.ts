@@ -1,5 +1,5 @@
 import type { RemoteControl, SandboxSnapshot } from "../../cluster/runtime/control/control.js";
-import { RpcError } from "../../staging/cri/status.js";
+import { RpcError } from "../../staging/cri/grpc/status.js";
 import type { LabTarget } from "./lab-runtime.js";
 
 /** The containers and sandboxes that an embedded runtime has, asked for behind the kubelet's back. */

@@ -2,8 +2,8 @@ import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js
 import type { MachineFacts } from "../../kubelet/nodestatus/machine.js";
 import { initialNode, type StatusInputs, setNodeStatus } from "../../kubelet/nodestatus/setters.js";
 import type { NodeObject, NodeStatus } from "../../staging/apimachinery/api/node.js";
-import { addressText } from "../../util/ipv4.js";
-import { DEFAULT_RESOURCES } from "../join-plan.js";
+import { addressText } from "../../util/net/ipv4.js";
+import { DEFAULT_RESOURCES } from "../node/join-plan.js";
 
 /** The label of nodes without containers. */
 export const SIMULATED_LABEL = "kubelab/simulated";

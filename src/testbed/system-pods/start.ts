@@ -3,12 +3,12 @@ import { createClient } from "../../staging/client-go/rest/create-client.js";
 import { collectionPath, NODES, objectPath, SERVICES } from "../../staging/client-go/rest/paths.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { defined } from "../../util/defined.js";
-import { makeFolder, writeFileAtomic } from "../../util/files.js";
+import { makeFolder, writeFileAtomic } from "../../util/os/files.js";
 import { stringify } from "../../util/yaml.js";
-import type { NodeSpec } from "../cluster-nodes.js";
-import type { ClusterState } from "../cluster-state.js";
 import { createUnlessThere } from "../create-unless-there.js";
-import type { Target } from "../target.js";
+import type { NodeSpec } from "../node/cluster-nodes.js";
+import type { ClusterState } from "../target/cluster-state.js";
+import type { Target } from "../target/target.js";
 import { addons } from "./addons.js";
 import { controlPlanePods } from "./static-pods.js";
 

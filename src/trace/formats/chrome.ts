@@ -1,6 +1,6 @@
 import { ACTORS, type TraceEvent } from "../events.js";
-import { startMs, type TraceGraph } from "../graph.js";
-import { stepEnds } from "../step-ends.js";
+import { startMs, type TraceGraph } from "../graph/graph.js";
+import { stepEnds } from "../graph/step-ends.js";
 import { nameOf } from "./name.js";
 
 /** A slice of a thread, in microseconds. */

@@ -1,6 +1,6 @@
 import { ACTORS, type Actor, type TraceEvent } from "../events.js";
-import { startMs, type TraceGraph } from "../graph.js";
-import { wrap } from "../text.js";
+import { startMs, type TraceGraph } from "../graph/graph.js";
+import { wrap } from "../terminal/text.js";
 import { answerOf, nameOf } from "./name.js";
 
 /** Mermaid draws at most 50,000 characters of text. */

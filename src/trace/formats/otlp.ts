@@ -1,7 +1,7 @@
 import { defined } from "../../util/defined.js";
 import type { Actor, TraceEvent, Upstream } from "../events.js";
-import { startMs, type TraceGraph } from "../graph.js";
-import { stepEnds } from "../step-ends.js";
+import { startMs, type TraceGraph } from "../graph/graph.js";
+import { stepEnds } from "../graph/step-ends.js";
 import { isFailure, nameOf } from "./name.js";
 
 /** The programs of a cluster by their own names. */

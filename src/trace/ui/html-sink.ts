@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { LabError } from "../../util/errors.js";
 import type { TraceEvent } from "../events.js";
-import { cannotWrite } from "../ndjson.js";
+import { cannotWrite } from "../file/ndjson.js";
 import type { TraceSink } from "../trace.js";
 import { factLine, PAGE_TAIL } from "./facts.js";
 

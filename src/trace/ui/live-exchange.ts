@@ -1,10 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LabError, messageOf } from "../../util/errors.js";
-import { checkOrigin } from "../../util/origin-check.js";
-import { readAtMost } from "../../util/read-at-most.js";
+import { checkOrigin } from "../../util/net/origin-check.js";
+import { requestUrl } from "../../util/net/request-url.js";
+import { readAtMost } from "../../util/os/read-at-most.js";
 import { isRecord } from "../../util/records.js";
-import { requestUrl } from "../../util/request-url.js";
 import { EVENTS_PATH, KEYS_PATH } from "./live-protocol.js";
 
 const MAX_BODY_BYTES = 1024;

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock, Timer } from "../../util/clock.js";
 import { LabError, messageOf } from "../../util/errors.js";
-import { listenProblem } from "../../util/listen-problem.js";
+import { listenProblem } from "../../util/net/listen-problem.js";
 import type { TraceEvent } from "../events.js";
 import { CAUSES_LEVEL, type Level, type TraceSink } from "../trace.js";
 import { FactHistory } from "./fact-history.js";

@@ -1,4 +1,4 @@
-import { describeFileError } from "../files.js";
+import { describeFileError } from "../os/files.js";
 import type { Message } from "./message-error.js";
 
 /** The localized reason why a file or folder cannot be read or written. */

@@ -1,4 +1,4 @@
-import { remember } from "../lru.js";
+import { remember } from "../collections/lru.js";
 import type { Language } from "./language.js";
 
 /** English sentences and those of another language. `{1}`, `{2}`, ... stand for values; an empty text stays English. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { KubeObject, OwnerReference } from "../../../src/staging/apimachinery/api/meta.js";
 import { rfc3339 } from "../../../src/staging/apimachinery/time.js";
 import { detachedSignature } from "../../../src/staging/cluster-bootstrap/jws.js";
-import { TraceGraph } from "../../../src/trace/graph.js";
+import { TraceGraph } from "../../../src/trace/graph/graph.js";
 import { CA_PEM, errorsOf, SERVER_URL, type StoreHarness, startOnStore } from "./support/on-store.js";
 
 const NAMESPACES = ["default", "kube-node-lease", "kube-public", "kube-system"];

@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { parseStandard } from "../../../src/cluster/control-plane/cron/parse.js";
-import { openSchedule } from "../../../src/cluster/control-plane/cron/schedule.js";
 import {
   type CronJobObject,
   jobFromTemplate,
@@ -9,6 +7,8 @@ import {
 } from "../../../src/cluster/controllers/cronjob/utils.js";
 import { isJobFinished, type JobObject } from "../../../src/cluster/controllers/job/utils.js";
 import { statusError } from "../../../src/staging/apimachinery/errors.js";
+import { parseStandard } from "../../../src/staging/cron/parse.js";
+import { openSchedule } from "../../../src/staging/cron/schedule.js";
 import { type StageOptions, WorkloadStage } from "./support/workload-stage.js";
 
 const CRON_JOBS = "cronjobs.batch";

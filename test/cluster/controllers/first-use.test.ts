@@ -3,7 +3,7 @@ import { FirstUseController } from "../../../src/cluster/controllers/first-use.j
 import { runControllers } from "../../../src/cluster/controllers/run-controllers.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { Trace } from "../../../src/trace/trace.js";
-import { untilAborted } from "../../../src/util/concurrency.js";
+import { untilAborted } from "../../../src/util/async/concurrency.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { FakeCluster } from "./support/fake-cluster.js";
 import { DEFINITIONS } from "./support/harness.js";

@@ -8,7 +8,7 @@ import type { ControlPlane } from "../../../src/cluster/control-plane/control-pl
 import { openDnsSockets } from "../../../src/cluster/dns/sockets.js";
 import type { KubeClient } from "../../../src/staging/client-go/rest/client.js";
 import { createClient } from "../../../src/staging/client-go/rest/create-client.js";
-import { startEmbeddedControlPlane } from "../../../src/testbed/embedded-control-plane.js";
+import { startEmbeddedControlPlane } from "../../../src/testbed/target/embedded-control-plane.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemRandom } from "../../../src/util/random.js";

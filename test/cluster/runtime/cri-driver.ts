@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { DecodedFields, FieldTable, Init, InitFields } from "../../../src/staging/apimachinery/protobuf/fields.js";
 import { type CriChannel, openCriChannel } from "../../../src/staging/cri/client.js";
+import type { StreamRpc, UnaryRpc } from "../../../src/staging/cri/grpc/rpc.js";
+import { expectOk, type RpcResult } from "../../../src/staging/cri/grpc/status.js";
 import type { ContainerConfig } from "../../../src/staging/cri/messages/container.js";
 import { NamespaceMode } from "../../../src/staging/cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../../src/staging/cri/messages/sandbox.js";
-import type { StreamRpc, UnaryRpc } from "../../../src/staging/cri/rpc.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../../src/staging/cri/services.js";
-import { expectOk, type RpcResult } from "../../../src/staging/cri/status.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { queryObjects } from "node:v8";
 import { afterEach, beforeEach, describe, test } from "vitest";
+import { PIDS_LIMIT } from "../../../src/cluster/shell/container-machine.js";
 import { ShellState } from "../../../src/cluster/shell/language/state.js";
-import { PIDS_LIMIT } from "../../../src/cluster/shell/process/container-machine.js";
 import { Process } from "../../../src/cluster/shell/process/process.js";
 import { settle } from "../../support/fake-clock.js";
 import { loadPrograms, RuntimeLab } from "./lab.js";

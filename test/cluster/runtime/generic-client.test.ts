@@ -11,10 +11,10 @@ import {
 import { loadSync } from "@grpc/proto-loader";
 import { afterAll, beforeAll, test } from "vitest";
 import { type RunningRuntime, startRuntime } from "../../../src/cluster/runtime/start.js";
+import { v1alpha2Of } from "../../../src/staging/cri/grpc/rpc.js";
+import { expectOk } from "../../../src/staging/cri/grpc/status.js";
 import { criProtoText } from "../../../src/staging/cri/proto-text.js";
-import { v1alpha2Of } from "../../../src/staging/cri/rpc.js";
 import { RUNTIME_SERVICE } from "../../../src/staging/cri/services.js";
-import { expectOk } from "../../../src/staging/cri/status.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";

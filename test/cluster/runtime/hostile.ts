@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeAll, beforeEach, test } from "vitest";
 import type { RunningContainer } from "../../../src/cluster/runtime/state/running.js";
-import { PIDS_LIMIT } from "../../../src/cluster/shell/process/container-machine.js";
+import { PIDS_LIMIT } from "../../../src/cluster/shell/container-machine.js";
 import { DEFAULT_HELD_BYTES } from "../../../src/cluster/shell/process/memory-account.js";
 import { settle } from "../../support/fake-clock.js";
 import { loadPrograms, never, RuntimeLab, stateOf } from "./lab.js";

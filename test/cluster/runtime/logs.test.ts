@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { CriLog, type LogStream, MAX_LINE_BYTES } from "../../../src/cluster/runtime/logs/cri-log.js";
 import { containerLogPath } from "../../../src/cluster/runtime/logs/log-path.js";
-import { rfc3339Nano } from "../../../src/cluster/runtime/state/nano-time.js";
+import { rfc3339Nano } from "../../../src/cluster/runtime/nano-time.js";
 import { newFolder, RuntimeLab, stateOf } from "./lab.js";
 
 const long = "x".repeat(MAX_LINE_BYTES);

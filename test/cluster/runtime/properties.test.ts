@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { beforeAll, test } from "vitest";
 import type { Container, Sandbox } from "../../../src/cluster/runtime/state/container.js";
 import { containerItem, containerState, sandboxItem, sandboxState } from "../../../src/cluster/runtime/state/status.js";
+import { RpcError } from "../../../src/staging/cri/grpc/status.js";
 import { Container as ContainerItem } from "../../../src/staging/cri/messages/container.js";
 import { PodSandbox } from "../../../src/staging/cri/messages/sandbox.js";
-import { RpcError } from "../../../src/staging/cri/status.js";
 import { settle } from "../../support/fake-clock.js";
 import { loadPrograms, never, RuntimeLab } from "./lab.js";
 
@@ -179,7 +179,7 @@ test("any script ends or waits, and the runtime continues", async () => {
       const { running } = container;
       assert.ok(running !== undefined);
       const { machine, env, cwd } = running;
-      const { BytesSource, NullSink } = await import("../../../src/cluster/shell/process/streams.js");
+      const { BytesSource, NullSink } = await import("../../../src/cluster/shell/streams.js");
       const sink = new NullSink();
       const shell = machine.spawn({
         argv: ["sh", "-c", script],

@@ -14,7 +14,7 @@ import type { SchedulableNode, SchedulablePod } from "../../../src/cluster/sched
 import { Scheduler } from "../../../src/cluster/scheduler/scheduler.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
-import { Turns } from "../../../src/util/turns.js";
+import { Turns } from "../../../src/util/async/turns.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { SYSTEM_APISERVER } from "../control-plane/system-apiserver.js";

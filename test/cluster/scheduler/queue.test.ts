@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { ClusterEvent } from "../../../src/cluster/scheduler/framework.js";
 import { type QueuedPod, type QueueOptions, SchedulingQueue } from "../../../src/cluster/scheduler/queue.js";
-import { Heap } from "../../../src/util/heap.js";
+import { Heap } from "../../../src/util/collections/heap.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { infoOf, makePod } from "./fixtures.js";
 

@@ -4,7 +4,7 @@ import { describe, test } from "vitest";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
 import { notFound } from "../../../src/staging/apimachinery/errors.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
-import { TraceGraph } from "../../../src/trace/graph.js";
+import { TraceGraph } from "../../../src/trace/graph/graph.js";
 import { FakeRandom } from "../../support/fake-clock.js";
 import { MISSING_RECORDINGS, recorded } from "../../support/recordings.js";
 import { only } from "../../support/trace.js";

@@ -6,7 +6,7 @@ import {
   MemoryPool,
   OutOfMemoryError,
 } from "../../../src/cluster/shell/process/memory-account.js";
-import { HeldSink } from "../../../src/cluster/shell/process/streams.js";
+import { HeldSink } from "../../../src/cluster/shell/streams.js";
 
 function setUp() {
   const account = new MemoryAccount(undefined, new MemoryPool(1000));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "vitest";
-import { History } from "../../../src/cluster/shell/language/history.js";
-import { LineEditor } from "../../../src/cluster/shell/language/line-editor.js";
+import { History } from "../../../src/cluster/shell/language/interactive/history.js";
+import { LineEditor } from "../../../src/cluster/shell/language/interactive/line-editor.js";
 import { Terminal } from "../../../src/cluster/shell/process/terminal.js";
 import { FakeScreen } from "./fake-screen.js";
 

@@ -18,7 +18,7 @@ import { afterEach, beforeAll, beforeEach, test } from "vitest";
 import { execSync } from "../../../src/cluster/runtime/calls/exec.js";
 import type { RunningContainer } from "../../../src/cluster/runtime/state/running.js";
 import { exitCodeOf } from "../../../src/cluster/shell/process/process.js";
-import { BytesSource, CollectingSink } from "../../../src/cluster/shell/process/streams.js";
+import { BytesSource, CollectingSink } from "../../../src/cluster/shell/streams.js";
 import { tar as ustar } from "../../support/oci-image.js";
 import { loadPrograms, never, RuntimeLab } from "../runtime/lab.js";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { Pipe } from "../../../src/cluster/shell/process/pipe.js";
 import { SIGHUP, SIGINT, SIGQUIT, SIGWINCH } from "../../../src/cluster/shell/process/signals.js";
-import { BrokenPipeError } from "../../../src/cluster/shell/process/streams.js";
 import { COOKED, Terminal } from "../../../src/cluster/shell/process/terminal.js";
+import { BrokenPipeError } from "../../../src/cluster/shell/streams.js";
 
 const never = new AbortController().signal;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { CliContext } from "../../../src/commands/cli/context.js";
 import { printRunning } from "../../../src/commands/cluster/running.js";
-import type { ClusterState } from "../../../src/testbed/cluster-state.js";
+import type { ClusterState } from "../../../src/testbed/target/cluster-state.js";
 
 const STATE: ClusterState = {
   version: 1,

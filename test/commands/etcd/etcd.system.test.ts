@@ -7,7 +7,7 @@ import { openEndpoints } from "../../../src/cluster/apiserver/storage/etcd/endpo
 import { COMPACT, LEASE_GRANT, TXN } from "../../../src/cluster/apiserver/storage/etcd/rpcs.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
 import { encodeProtobuf } from "../../../src/staging/apimachinery/scheme/protobuf/envelope.js";
-import { type ClusterState, writeClusterState } from "../../../src/testbed/cluster-state.js";
+import { type ClusterState, writeClusterState } from "../../../src/testbed/target/cluster-state.js";
 import { TestEtcd } from "../../support/etcd.js";
 import { suiteNeeding } from "../../support/requirements.js";
 import { runInProcess } from "../../support/run-cli.js";

@@ -4,7 +4,7 @@ import { findTopic } from "../../../src/commands/explain/find.js";
 import { topicResult } from "../../../src/commands/explain/show.js";
 import { TOPIC_GROUPS } from "../../../src/commands/explain/topics.js";
 import { LANGUAGES } from "../../../src/util/i18n/language.js";
-import { textWidth } from "../../../src/util/text-width.js";
+import { textWidth } from "../../../src/util/text/text-width.js";
 import { runInProcess } from "../../support/run-cli.js";
 
 const TOPICS = TOPIC_GROUPS.flatMap(({ topics }) => topics);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { journeySteps } from "../../../src/commands/journey/steps.js";
 import type { Fact, TraceEvent } from "../../../src/trace/events.js";
-import { TraceGraph } from "../../../src/trace/graph.js";
+import { TraceGraph } from "../../../src/trace/graph/graph.js";
 import type { EmitOptions } from "../../../src/trace/trace.js";
 import { sentencesIn } from "../../../src/util/i18n/sentences.js";
 import { FakeClock } from "../../support/fake-clock.js";

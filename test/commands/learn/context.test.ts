@@ -3,7 +3,7 @@ import { test } from "vitest";
 import type { CliContext } from "../../../src/commands/cli/context.js";
 import { openLearn } from "../../../src/commands/learn/context.js";
 import { nameTaken } from "../../../src/commands/learn/taken-lab.js";
-import type { RunningLab } from "../../../src/lab/labs/running.js";
+import type { RunningLab } from "../../../src/lab/labs/session/running.js";
 import type { Language } from "../../../src/util/i18n/language.js";
 
 /** What is written to stderr by the notices of `kubelab learn` for a learner whose own language is English. */

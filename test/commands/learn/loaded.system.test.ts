@@ -5,11 +5,11 @@ import { loadedBy } from "../../support/loaded-by.js";
 /** Whatever a learner waits for before the menu shows, or a check answers. */
 const ENTRIES = [
   "src/commands/main.ts",
-  "src/commands/learn.ts",
-  "src/commands/learn/menu.ts",
+  "src/commands/learn/learn.ts",
+  "src/commands/learn/menu/menu.ts",
   "src/commands/learn/operations.ts",
-  "src/commands/learn/listing.ts",
-  "src/commands/learn/menu-prompt.ts",
+  "src/commands/learn/menu/listing.ts",
+  "src/commands/learn/menu/menu-prompt.ts",
 ];
 /** Slow modules that these commands do not need. */
 const HEAVY =
@@ -20,7 +20,7 @@ const MAX_FILES = 24;
 
 test("the menu, check, next and hint load neither a cluster nor heavy packages", async () => {
   const { inputs, files, bytes } = await loadedBy(ENTRIES);
-  assert.ok(inputs.has("src/commands/learn/menu.ts"));
+  assert.ok(inputs.has("src/commands/learn/menu/menu.ts"));
   assert.deepEqual(
     [...inputs].filter((name) => HEAVY.test(name)),
     [],

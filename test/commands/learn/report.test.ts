@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { labTable, nextLab, standingIn } from "../../../src/commands/learn/list.js";
 import { jsonReport, junitReport, wordReport } from "../../../src/commands/learn/report.js";
-import type { LabSummary } from "../../../src/lab/labs/library.js";
-import { openLibrary } from "../../../src/lab/labs/open-library.js";
-import { EMPTY_PROGRESS, type LabProgress, type Progress } from "../../../src/lab/labs/progress.js";
+import { labTable, nextLab, standingIn } from "../../../src/commands/learn/standing.js";
+import type { LabSummary } from "../../../src/lab/labs/format/library.js";
+import { openLibrary } from "../../../src/lab/labs/format/open-library.js";
+import { EMPTY_PROGRESS, type LabProgress, type Progress } from "../../../src/lab/labs/progress/progress.js";
 import { sayIn } from "../../../src/util/i18n/catalogue.js";
 import { LANGUAGES } from "../../../src/util/i18n/language.js";
-import { textWidth } from "../../../src/util/text-width.js";
+import { textWidth } from "../../../src/util/text/text-width.js";
 
 const summary = (id: string, title: string): LabSummary => ({
   id,

@@ -42,10 +42,10 @@ function untranslated(source: string): string[] {
 }
 
 const files = [
-  "src/commands/learn.ts",
-  ...readdirSync("src/commands/learn", { recursive: true, encoding: "utf8" })
+  "src/commands/learn/learn.ts",
+  ...readdirSync("src/commands/learn/learn", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
-    .map((name) => join("src/commands/learn", name)),
+    .map((name) => join("src/commands/learn/learn", name)),
 ];
 for (const file of files) {
   test(`${file}: every sentence for learners is in the catalogues`, () => {

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { summaryResult } from "../../../src/commands/pleg/result.js";
 import type { CriClient } from "../../../src/staging/cri/remote/create-cri-client.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
-import { wrapBelowLabel } from "../../../src/trace/text.js";
+import { wrapBelowLabel } from "../../../src/trace/terminal/text.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 

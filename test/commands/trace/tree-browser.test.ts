@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { TreeBrowser } from "../../../src/commands/trace/tree-browser.js";
-import { TraceGraph } from "../../../src/trace/graph.js";
-import { textWidth } from "../../../src/util/text-width.js";
+import { TraceGraph } from "../../../src/trace/graph/graph.js";
+import { textWidth } from "../../../src/util/text/text-width.js";
 import { fact, note, request } from "../../trace/facts.js";
 import { HOSTILE } from "../../trace/hostile.js";
 

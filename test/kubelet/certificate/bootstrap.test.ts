@@ -11,7 +11,7 @@ import { createAuthority } from "../../../src/staging/pki/authority.js";
 import { parseCertificatePem } from "../../../src/staging/pki/certificate.js";
 import type { CertificateAuthority } from "../../../src/staging/pki/issue.js";
 import { keyMatchesCertificate } from "../../../src/staging/pki/keys.js";
-import { TraceGraph } from "../../../src/trace/graph.js";
+import { TraceGraph } from "../../../src/trace/graph/graph.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { FakeClock, FakeRandom, untilTrue } from "../../support/fake-clock.js";

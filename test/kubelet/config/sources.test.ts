@@ -9,7 +9,7 @@ import { type PathWatcher, watchPath } from "../../../src/kubelet/config/file-wa
 import { runHttpSource } from "../../../src/kubelet/config/http.js";
 import type { SourceUpdate } from "../../../src/kubelet/config/pod-config.js";
 import { currentScope, type Scope } from "../../../src/trace/scope.js";
-import { AsyncQueue } from "../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../src/util/async/async-queue.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { LabError } from "../../../src/util/errors.js";
 import { FakeClock, FakeRandom, settle, untilTrue } from "../../support/fake-clock.js";

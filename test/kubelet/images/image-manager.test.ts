@@ -11,8 +11,8 @@ import {
 } from "../../../src/kubelet/images/puller.js";
 import { parseImageName } from "../../../src/staging/apimachinery/image-name.js";
 import { Backoff } from "../../../src/staging/client-go/backoff.js";
+import { type RpcResult, rpcFailure } from "../../../src/staging/cri/grpc/status.js";
 import { Image, ImageStatusResponse } from "../../../src/staging/cri/messages/image.js";
-import { type RpcResult, rpcFailure } from "../../../src/staging/cri/status.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { EventLog, podOf } from "../kuberuntime/lab.js";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { instrumentedClient } from "../../../src/kubelet/kuberuntime/instrumented-services.js";
+import { rpcFailure } from "../../../src/staging/cri/grpc/status.js";
 import type { CriClient } from "../../../src/staging/cri/remote/create-cri-client.js";
-import { rpcFailure } from "../../../src/staging/cri/status.js";
 import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { parseMetrics, sampleOf } from "../../support/prometheus.js";

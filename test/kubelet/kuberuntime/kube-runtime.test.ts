@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { KubeRuntime } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import type { ListedContainer, ListedSandbox, PodReader } from "../../../src/kubelet/kuberuntime/runtime-service.js";
 import type { Init } from "../../../src/staging/apimachinery/protobuf/fields.js";
+import { type RpcResult, rpcFailure } from "../../../src/staging/cri/grpc/status.js";
 import { CONTAINER_NAME_LABEL, POD_UID_LABEL } from "../../../src/staging/cri/labels.js";
 import type { ContainerStatus } from "../../../src/staging/cri/messages/container.js";
 import { ContainerEventResponse, ContainerStatusResponse } from "../../../src/staging/cri/messages/container-calls.js";
 import { ContainerState, NamespaceMode, PodSandboxState } from "../../../src/staging/cri/messages/enums.js";
 import { PodSandboxStatusResponse } from "../../../src/staging/cri/messages/sandbox.js";
-import { type RpcResult, rpcFailure } from "../../../src/staging/cri/status.js";
 import { container, pod, sandbox, signal } from "./listed.js";
 
 /** Answers from tables; what is in neither is not found. */

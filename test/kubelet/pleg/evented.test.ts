@@ -4,11 +4,11 @@ import { KubeRuntime } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import { EventedPleg } from "../../../src/kubelet/pleg/evented.js";
 import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
 import { GenericPleg } from "../../../src/kubelet/pleg/generic.js";
+import { RpcError } from "../../../src/staging/cri/grpc/status.js";
 import { ContainerEventResponse } from "../../../src/staging/cri/messages/container-calls.js";
 import { ContainerEventType, PodSandboxState } from "../../../src/staging/cri/messages/enums.js";
-import { RpcError } from "../../../src/staging/cri/status.js";
 import { Pleg } from "../../../src/testbed/pleg/pleg.js";
-import { AsyncQueue } from "../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../src/util/async/async-queue.js";
 import { FakeClock, START_MS, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 

@@ -3,7 +3,7 @@ import { PodCache } from "../../../src/kubelet/container/cache.js";
 import type { Pod, PodStatus } from "../../../src/kubelet/container/runtime.js";
 import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
 import { GenericPleg } from "../../../src/kubelet/pleg/generic.js";
-import { AsyncQueue } from "../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../src/util/async/async-queue.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { emptyStatus, FakeRuntime, podOf } from "./fake-runtime.js";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { KubeletMetrics } from "../../../src/kubelet/metrics/kubelet-metrics.js";
 import type { PodLifecycleEvent } from "../../../src/kubelet/pleg/events.js";
 import { GenericPleg } from "../../../src/kubelet/pleg/generic.js";
-import { AsyncQueue } from "../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../src/util/async/async-queue.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 import { parseMetrics, sampleOf } from "../../support/prometheus.js";
 import { recordingTrace } from "../../support/trace.js";

@@ -9,7 +9,7 @@ import { RuntimeCallError } from "../../../src/kubelet/kuberuntime/kube-runtime.
 import { NetworkDialer, type ProbeDialer, RefusingDialer } from "../../../src/kubelet/prober/probe-dialer.js";
 import { Prober, type ProberDeps } from "../../../src/kubelet/prober/prober.js";
 import type { Wire } from "../../../src/staging/apimachinery/wire.js";
-import { rpcFailure } from "../../../src/staging/cri/status.js";
+import { rpcFailure } from "../../../src/staging/cri/grpc/status.js";
 import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 import { RecordedEvents } from "../../support/recorded-events.js";

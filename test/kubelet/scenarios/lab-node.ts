@@ -10,9 +10,9 @@ import { diskBytes, type NodeResources } from "../../../src/kubelet/nodestatus/r
 import { type RunningKubelet, startKubelet } from "../../../src/kubelet/run.js";
 import type { RestConfig } from "../../../src/staging/client-go/rest/client.js";
 import { type CriClient, createCriClient } from "../../../src/staging/cri/remote/create-cri-client.js";
-import { nodeConfiguration } from "../../../src/testbed/kubelet-config.js";
-import { simulatedUsage } from "../../../src/testbed/machine-usage.js";
-import { simulatedDisk } from "../../../src/testbed/simulated-disk.js";
+import { nodeConfiguration } from "../../../src/testbed/node/kubelet-config.js";
+import { simulatedUsage } from "../../../src/testbed/node/machine-usage.js";
+import { simulatedDisk } from "../../../src/testbed/node/simulated-disk.js";
 import { Trace } from "../../../src/trace/trace.js";
 import type { Clock } from "../../../src/util/clock.js";
 import { defined } from "../../../src/util/defined.js";

@@ -9,7 +9,7 @@ import type {
   RunHostRequest,
 } from "../../../src/kubelet/server/host.js";
 import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
-import { rpcFailure } from "../../../src/staging/cri/status.js";
+import { rpcFailure } from "../../../src/staging/cri/grpc/status.js";
 
 /** A pod with a container `c` and an init container `i`. */
 export const POD: V1Pod = {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { untilAborted } from "../../../src/util/concurrency.js";
+import { untilAborted } from "../../../src/util/async/concurrency.js";
 import { parseMetrics, sampleOf } from "../../support/prometheus.js";
 import { IDENTITIES, Lab } from "./lab.js";
 

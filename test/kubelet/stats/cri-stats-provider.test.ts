@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { CriStatsProvider, type CriStatsProviderDeps } from "../../../src/kubelet/stats/cri-stats-provider.js";
-import type { RpcResult } from "../../../src/staging/cri/status.js";
-import { rpcFailure } from "../../../src/staging/cri/status.js";
+import type { RpcResult } from "../../../src/staging/cri/grpc/status.js";
+import { rpcFailure } from "../../../src/staging/cri/grpc/status.js";
 
 const signal = new AbortController().signal;
 const MS = 1_000_000n;

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { getDirFsInfo } from "../../../src/kubelet/cadvisor/fs-info.js";
 import { FileSystems } from "../../../src/kubelet/stats/file-systems.js";
 import { ImageFsInfoResponse } from "../../../src/staging/cri/messages/image.js";
-import { simulatedDisk } from "../../../src/testbed/simulated-disk.js";
+import { simulatedDisk } from "../../../src/testbed/node/simulated-disk.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 
 const { signal } = new AbortController();

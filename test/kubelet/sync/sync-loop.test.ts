@@ -5,7 +5,7 @@ import { type SyncHandler, SyncLoop } from "../../../src/kubelet/sync/sync-loop.
 import type { PodUpdate } from "../../../src/kubelet/types/pod-update.js";
 import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { currentScope, type Scope } from "../../../src/trace/scope.js";
-import { AsyncQueue } from "../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../src/util/async/async-queue.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { makePod } from "../podworkers/pods.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { clusterKubeconfig, readClusterState, writeClusterState } from "../../../src/testbed/cluster-state.js";
+import { clusterKubeconfig, readClusterState, writeClusterState } from "../../../src/testbed/target/cluster-state.js";
 import { untilTrue } from "../../support/fake-clock.js";
 import { runInProcess } from "../../support/run-cli.js";
 import { StreamCluster } from "../../support/stream-cluster.js";

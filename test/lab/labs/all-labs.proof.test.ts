@@ -7,10 +7,10 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CliSession } from "../../../src/commands/cli/session.js";
 import { COMMANDS } from "../../../src/commands/command-table.js";
 import { PROGRAM } from "../../../src/commands/main.js";
-import { compileLabs } from "../../../src/lab/labs/compile.js";
-import type { Lab } from "../../../src/lab/labs/lab.js";
-import type { Proof } from "../../../src/lab/labs/prove.js";
-import { labsAtOnce, proveOnEmbedded } from "../../../src/lab/labs/prove-embedded.js";
+import { compileLabs } from "../../../src/lab/labs/format/compile.js";
+import type { Lab } from "../../../src/lab/labs/format/lab.js";
+import type { Proof } from "../../../src/lab/labs/prove/prove.js";
+import { labsAtOnce, proveOnEmbedded } from "../../../src/lab/labs/prove/prove-embedded.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { suiteNeeding } from "../../support/requirements.js";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "vitest";
 import { CommandHandler } from "../../../src/lab/virtual/command-handler.js";
 import { CommandNotes, endLeftCommands } from "../../../src/lab/virtual/command-notes.js";
-import { isAlive } from "../../../src/util/processes.js";
+import { isAlive } from "../../../src/util/os/processes.js";
 import { settle } from "../../support/fake-clock.js";
 import { hear, taskOf } from "./tasks.js";
 

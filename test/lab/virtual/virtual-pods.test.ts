@@ -11,7 +11,7 @@ import { VirtualPods } from "../../../src/lab/virtual/virtual-pods.js";
 import type { V1Pod, V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
 import { ContainerConfig } from "../../../src/staging/cri/messages/container.js";
 import { PodSandboxConfig } from "../../../src/staging/cri/messages/sandbox.js";
-import { AsyncQueue } from "../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../src/util/async/async-queue.js";
 import { FakeClock, FakeRandom, settle } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 import { podOf } from "./tasks.js";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { createServer as createHttp2Server } from "node:http2";
 import { describe, test } from "vitest";
+import { expectOk, RpcError } from "../../../src/staging/cri/grpc/status.js";
 import { Container } from "../../../src/staging/cri/messages/container.js";
 import { listContainersOf } from "../../../src/staging/cri/projections.js";
 import { RUNTIME_SERVICE } from "../../../src/staging/cri/services.js";
-import { expectOk, RpcError } from "../../../src/staging/cri/status.js";
 import { LabError } from "../../../src/util/errors.js";
-import type { GrpcCode } from "../../../src/util/grpc-codes.js";
+import type { GrpcCode } from "../../../src/util/net/grpc-codes.js";
 import { settle } from "../../support/fake-clock.js";
 import { only } from "../../support/trace.js";
 import { openChannel, socketUrl, startRuntime, VERSION } from "./support.js";

@@ -1,7 +1,7 @@
 import { Encoded } from "../../../src/staging/apimachinery/protobuf/fields.js";
+import { RpcError } from "../../../src/staging/cri/grpc/status.js";
 import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../../src/staging/cri/labels.js";
 import type { CriHandlers } from "../../../src/staging/cri/server.js";
-import { RpcError } from "../../../src/staging/cri/status.js";
 import { startRuntime } from "./support.js";
 
 type Runtime = CriHandlers["runtime"];

@@ -12,9 +12,9 @@ import {
 } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { onTestFinished, test } from "vitest";
+import { expectOk, RpcError } from "../../../src/staging/cri/grpc/status.js";
 import { criProtoText } from "../../../src/staging/cri/proto-text.js";
 import { RUNTIME_SERVICE } from "../../../src/staging/cri/services.js";
-import { expectOk, RpcError } from "../../../src/staging/cri/status.js";
 import { openChannel, socketUrl, startRuntime, temporaryFolder } from "./support.js";
 
 /**

@@ -3,8 +3,8 @@ import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHead
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, onTestFinished, test } from "vitest";
+import { MAX_MESSAGE_BYTES } from "../../../src/staging/cri/grpc/status.js";
 import { RUNTIME_SERVICE } from "../../../src/staging/cri/services.js";
-import { MAX_MESSAGE_BYTES } from "../../../src/staging/cri/status.js";
 import { untilTrue } from "../../support/fake-clock.js";
 import { encodeField, Flag, type FrameHead, FrameType, frame, message, PREFACE } from "./raw-http2.js";
 import { startRuntime, VERSION } from "./support.js";

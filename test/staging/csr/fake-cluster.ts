@@ -4,7 +4,7 @@ import { isSuccess, refusal } from "../../../src/staging/client-go/rest/answers.
 import type { KubeClient, KubeRequest, KubeResponse, RestConfig } from "../../../src/staging/client-go/rest/client.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { Trace } from "../../../src/trace/trace.js";
-import { AsyncQueue } from "../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../src/util/async/async-queue.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 
 function failure(code: number, reason: string): KubeResponse<Status> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { diffObjects } from "../../../src/trace/ui/browser/diff.js";
+import { diffObjects } from "../../../src/trace/ui/browser/details/diff.js";
 
 const table: readonly (readonly [title: string, before: unknown, after: unknown, changes: readonly string[]])[] = [
   [

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { versionsAround } from "../../../src/trace/ui/browser/details/versions.js";
 import { type Filter, filterSteps, NO_FILTER } from "../../../src/trace/ui/browser/filter.js";
 import { Story } from "../../../src/trace/ui/browser/story.js";
-import { versionsAround } from "../../../src/trace/ui/browser/versions.js";
 import { titleOf } from "../../../src/trace/ui/browser/words.js";
 import { factLine, parseFacts } from "../../../src/trace/ui/facts.js";
 import { podFacts } from "./page-facts.js";

@@ -9,8 +9,8 @@
 import type { KubeObject, StatusCause } from "../../../staging/apimachinery/api/meta.js";
 import { cut, MAX_CAUSES, type StatusError, statusError } from "../../../staging/apimachinery/errors.js";
 import { setOwnValue } from "../../../staging/apimachinery/own.js";
-import { compareText } from "../../../util/compare-text.js";
 import { isRecord } from "../../../util/records.js";
+import { compareText } from "../../../util/text/compare-text.js";
 
 type Path = readonly string[];
 /** path text -> path: `.metadata.labels.app` */

@@ -1,7 +1,7 @@
 import type { WatchEvent } from "../../../staging/apimachinery/api/meta.js";
 import { versionOf } from "../../../trace/scope.js";
 import type { Trace } from "../../../trace/trace.js";
-import { counted } from "../../../util/counted.js";
+import { counted } from "../../../util/text/counted.js";
 import { STAGE_LEVEL } from "../registry/stages.js";
 import type { StorageEvent } from "../storage/storage.js";
 import { resourcePrefixOf } from "../storage/watch-hub.js";

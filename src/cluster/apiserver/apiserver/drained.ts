@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { ChildAbort } from "../../../util/abort.js";
+import { ChildAbort } from "../../../util/async/abort.js";
 import type { Clock } from "../../../util/clock.js";
 
 /** A client that reads nothing for this long is disconnected, because its unsent data occupies shared memory. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { badRequest, type StatusError, statusError } from "../../../staging/apimachinery/errors.js";
-import { ByteCollector } from "../../../util/read-at-most.js";
+import { ByteCollector } from "../../../util/os/read-at-most.js";
 import type { Exchange } from "./exchange.js";
 
 /** Mirrors MaxRequestBodyBytes of k8s.io/apiserver/pkg/server/config.go: twice etcd's own limit. */

@@ -1,5 +1,5 @@
 import { methodNotAllowed, resourceNotServed } from "../../../staging/apimachinery/errors.js";
-import { compareText } from "../../../util/compare-text.js";
+import { compareText } from "../../../util/text/compare-text.js";
 import { type ResourceDefinition, type SubresourceDefinition, storeName } from "../registry/definition.js";
 import type { Registry } from "../registry/registry.js";
 import type { RequestInfo } from "./request-info.js";

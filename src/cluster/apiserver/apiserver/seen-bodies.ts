@@ -1,4 +1,4 @@
-import { redactBody } from "../../../trace/redact-body.js";
+import { redactBody } from "../../../trace/redaction/redact-body.js";
 import type { Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import type { UserInfo } from "../../../staging/server/authentication/user.js";
 import type { Trace } from "../../../trace/trace.js";
-import type { Turns } from "../../../util/turns.js";
+import type { Turns } from "../../../util/async/turns.js";
 import type { LocalClient, Registry } from "../registry/registry.js";
 import { forbiddenRequest } from "./authorization/forbidden.js";
 import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "./contracts.js";

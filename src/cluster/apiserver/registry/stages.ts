@@ -3,7 +3,7 @@ import type { FieldError } from "../../../staging/apimachinery/errors.js";
 import { jsonDiff } from "../../../staging/apimachinery/patch/json-diff.js";
 import { collectionPath } from "../../../staging/client-go/rest/paths.js";
 import type { Change, DecisionFact, Upstream } from "../../../trace/events.js";
-import { redactBody } from "../../../trace/redact-body.js";
+import { redactBody } from "../../../trace/redaction/redact-body.js";
 import type { Level, Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 import type { StoredEntry } from "../storage/storage.js";

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { WatchEvent } from "../../../staging/apimachinery/api/meta.js";
 import { statusError } from "../../../staging/apimachinery/errors.js";
-import { onAbort } from "../../../util/abort.js";
-import { AsyncQueue } from "../../../util/async-queue.js";
+import { onAbort } from "../../../util/async/abort.js";
+import { AsyncQueue } from "../../../util/async/async-queue.js";
 import { CompactedError, SlowWatcherError, type StoredEntry } from "../storage/storage.js";
 import { validateWatchOptions } from "./list-options.js";
 import type { WatchOptions } from "./registry.js";

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import type { StateFact } from "../../../trace/events.js";
 import { versionOf } from "../../../trace/scope.js";
 import { defined } from "../../../util/defined.js";

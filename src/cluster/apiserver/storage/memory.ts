@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { jsonBytes } from "../../../staging/apimachinery/json-bytes.js";
 import type { Clock } from "../../../util/clock.js";
-import { compareText } from "../../../util/compare-text.js";
+import { compareText } from "../../../util/text/compare-text.js";
 import { EventHistory, type HistoryLimits, type HistoryRecord } from "./history.js";
 import { withResourceVersion } from "./resource-version.js";
 import { SortedKeys } from "./sorted-keys.js";

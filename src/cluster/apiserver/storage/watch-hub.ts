@@ -1,4 +1,4 @@
-import { AsyncQueue } from "../../../util/async-queue.js";
+import { AsyncQueue } from "../../../util/async/async-queue.js";
 import {
   type OnPublished,
   SlowWatcherError,

@@ -1,4 +1,4 @@
-import { ChildAbort } from "../../../util/abort.js";
+import { ChildAbort } from "../../../util/async/abort.js";
 import { type ScraperDeps, scrape } from "./scraper.js";
 import { MetricsStorage } from "./storage.js";
 

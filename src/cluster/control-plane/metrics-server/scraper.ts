@@ -1,8 +1,8 @@
 import type { Trace } from "../../../trace/trace.js";
-import { ChildAbort } from "../../../util/abort.js";
+import { ChildAbort } from "../../../util/async/abort.js";
 import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
-import { readAtMost } from "../../../util/read-at-most.js";
+import { readAtMost } from "../../../util/os/read-at-most.js";
 import type { KubeletConnections } from "../../apiserver/apiserver/proxy/kubelet-connection.js";
 import { askKubelet } from "../../apiserver/apiserver/proxy/kubelet-request.js";
 import type { Registry } from "../../apiserver/registry/registry.js";

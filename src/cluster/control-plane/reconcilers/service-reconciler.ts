@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { qualifiedResource } from "../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import type { Trace } from "../../../trace/trace.js";
-import { ChildAbort } from "../../../util/abort.js";
+import { ChildAbort } from "../../../util/async/abort.js";
 import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
 import type { Random } from "../../../util/random.js";

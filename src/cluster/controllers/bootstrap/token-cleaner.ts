@@ -1,5 +1,5 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { expirationMs } from "../../../staging/cluster-bootstrap/secret.js";
 import type { Controller } from "../controller.js";

@@ -1,10 +1,10 @@
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
-import { type CronSchedule, parseStandard } from "../../control-plane/cron/parse.js";
-import { openSchedule } from "../../control-plane/cron/schedule.js";
-import { isTimeZone } from "../../control-plane/cron/time-zone.js";
+import { type CronSchedule, parseStandard } from "../../../staging/cron/parse.js";
+import { openSchedule } from "../../../staging/cron/schedule.js";
+import { isTimeZone } from "../../../staging/cron/time-zone.js";
 import type { Controller } from "../controller.js";
 import { JOBS, type JobObject } from "../job/utils.js";
 import type { SharedReflector } from "../shared-reflector.js";

@@ -1,10 +1,10 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
+import type { CronSchedule } from "../../../staging/cron/parse.js";
+import { openSchedule } from "../../../staging/cron/schedule.js";
 import { messageOf } from "../../../util/errors.js";
-import type { CronSchedule } from "../../control-plane/cron/parse.js";
-import { openSchedule } from "../../control-plane/cron/schedule.js";
 import { finishedCondition, JOBS, type JobObject } from "../job/utils.js";
 import { controllerOf } from "../support/controller-ref.js";
 import { nameOf } from "../support/objects.js";

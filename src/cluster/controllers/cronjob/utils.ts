@@ -1,8 +1,8 @@
 import type { V1CronJob } from "@kubernetes/client-node";
 import { typeDefaults } from "../../../staging/apimachinery/scheme/defaults/defaults.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
+import type { Schedule } from "../../../staging/cron/schedule.js";
 import { defined } from "../../../util/defined.js";
-import type { Schedule } from "../../control-plane/cron/schedule.js";
 import type { JobObject } from "../job/utils.js";
 import { newControllerRef } from "../support/controller-ref.js";
 import { nameOf } from "../support/objects.js";

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import type { NodeObject } from "../../../staging/apimachinery/api/node.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { labelSelectorAsSelector, matchesSelector } from "../../../staging/apimachinery/selector.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
 import { Backoff } from "../../../staging/client-go/backoff.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";

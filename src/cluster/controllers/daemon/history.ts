@@ -1,6 +1,6 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { defined } from "../../../util/defined.js";
 import { computeHash } from "../support/compute-hash.js";
 import { newControllerRef } from "../support/controller-ref.js";

@@ -1,6 +1,6 @@
 import type { NodeObject } from "../../../staging/apimachinery/api/node.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isPodAvailable, isPodReady } from "../../../staging/apimachinery/api/pod.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { decide } from "../support/sync-loop.js";
 import { nodeShouldRunDaemonPod } from "./node-should-run.js";

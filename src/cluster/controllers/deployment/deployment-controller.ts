@@ -1,8 +1,8 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isPodPhaseTerminal } from "../../../staging/apimachinery/api/pod.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { matchesSelector } from "../../../staging/apimachinery/selector.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";

@@ -1,7 +1,7 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { POD_TEMPLATE_HASH } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";

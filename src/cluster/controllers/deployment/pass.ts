@@ -1,5 +1,5 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";

@@ -1,4 +1,4 @@
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import { isTerminating, nameOf, withoutZeros } from "../support/objects.js";
 import { decide } from "../support/sync-loop.js";

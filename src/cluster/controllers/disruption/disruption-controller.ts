@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import type { PodDisruptionBudget } from "../../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import { matchesSelector } from "../../../staging/apimachinery/selector.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { factFor } from "../../../util/release/facts.js";

@@ -1,6 +1,6 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { findCondition, isPodPhaseTerminal, withCondition } from "../../../staging/apimachinery/api/pod.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import type { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { isTerminating, nameOf, type PodObject } from "../support/objects.js";

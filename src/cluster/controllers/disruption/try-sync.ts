@@ -1,3 +1,4 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isPodReady } from "../../../staging/apimachinery/api/pod.js";
 import {
   conditionsAreUpToDate,
@@ -7,7 +8,6 @@ import {
   withSyncFailed,
 } from "../../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { messageOf } from "../../../util/errors.js";

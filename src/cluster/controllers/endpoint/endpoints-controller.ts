@@ -1,7 +1,7 @@
 import type { V1Endpoints } from "@kubernetes/client-node";
+import { keyOf, splitKey } from "../../../staging/apimachinery/api/object-key.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import { keyOf, splitKey } from "../../../staging/client-go/cache/key.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";

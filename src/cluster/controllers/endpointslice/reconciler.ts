@@ -1,5 +1,5 @@
 import type { NodeObject } from "../../../staging/apimachinery/api/node.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import type { Service } from "../../apiserver/registry/resources/services/service.js";
 import { shouldPodBeInEndpoints } from "../support/endpoint/service-selector-cache.js";
 import {

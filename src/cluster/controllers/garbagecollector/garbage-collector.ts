@@ -1,9 +1,9 @@
 import type { KubeObject, OwnerReference } from "../../../staging/apimachinery/api/meta.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
+import { remember } from "../../../util/collections/lru.js";
 import { defined } from "../../../util/defined.js";
-import { remember } from "../../../util/lru.js";
 import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
 import type { Controller } from "../controller.js";
 import { concurrently } from "../support/concurrently.js";

@@ -1,6 +1,6 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { matchesSelector } from "../../../staging/apimachinery/selector.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
-import { counted } from "../../../util/counted.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { counted } from "../../../util/text/counted.js";
 import { JOB_TRACKING } from "../../apiserver/registry/resources/batch/generate-selector.js";
 import { choosePodsToDelete } from "../support/active-pods.js";
 import type { ControllerExpectations } from "../support/controller-expectations.js";

@@ -1,4 +1,4 @@
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import type { PodObject } from "../support/objects.js";
 import { completionIndexOf, isIndexedJob } from "./indexed-job-utils.js";
 import { matchPodFailurePolicy } from "./pod-failure-policy.js";

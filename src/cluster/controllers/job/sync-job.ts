@@ -1,13 +1,13 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isPodReady } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { labelSelectorAsSelector } from "../../../staging/apimachinery/selector.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import type { WorkQueue } from "../../../staging/client-go/workqueue.js";
-import { counted } from "../../../util/counted.js";
 import { factFor } from "../../../util/release/facts.js";
+import { counted } from "../../../util/text/counted.js";
 import { JOB_TRACKING } from "../../apiserver/registry/resources/batch/generate-selector.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { isPodActive } from "../support/active-pods.js";

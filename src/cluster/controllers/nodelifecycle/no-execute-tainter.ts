@@ -6,9 +6,9 @@ import {
   taintText,
 } from "../../../staging/apimachinery/api/node.js";
 import { runInScope } from "../../../trace/scope.js";
+import { Waker } from "../../../util/async/waker.js";
 import { messageOf } from "../../../util/errors.js";
 import { constantsFor, factFor } from "../../../util/release/facts.js";
-import { Waker } from "../../../util/waker.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { nameOf } from "../support/objects.js";
 import { asController, type SharedDeps } from "../support/shared-deps.js";

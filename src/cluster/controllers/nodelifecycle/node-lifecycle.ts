@@ -1,5 +1,5 @@
 import type { NodeObject } from "../../../staging/apimachinery/api/node.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { messageOf } from "../../../util/errors.js";

@@ -1,5 +1,5 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { parseLabelSelector } from "../../../staging/apimachinery/label-selector.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";

@@ -1,11 +1,11 @@
 import type { V1LabelSelector, V1ReplicaSet, V1ReplicaSetCondition, V1ReplicaSetStatus } from "@kubernetes/client-node";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isPodAvailable, isPodReady } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { labelSelectorAsSelector } from "../../../staging/apimachinery/selector.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
 import type { LocalClient } from "../../apiserver/registry/registry.js";

@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { labelSelectorAsSelector, matchesSelector } from "../../../staging/apimachinery/selector.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
-import { counted } from "../../../util/counted.js";
+import { counted } from "../../../util/text/counted.js";
 import type { Controller } from "../controller.js";
 import type { SharedReflector } from "../shared-reflector.js";
 import { availableAfterMs, choosePodsToDelete, isPodActive } from "../support/active-pods.js";

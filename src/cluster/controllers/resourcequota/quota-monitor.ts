@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import type { Evaluator } from "../../apiserver/quota/evaluator.js";
 import { isCharged } from "../../apiserver/quota/pods.js";
 import { changesQuotaType } from "../../apiserver/quota/services.js";

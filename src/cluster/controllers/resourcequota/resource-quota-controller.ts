@@ -1,5 +1,5 @@
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { qualifiedResource } from "../../../staging/apimachinery/errors.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { calculateUsage, type Evaluator, type ResourceQuota } from "../../apiserver/quota/evaluator.js";
 import { Evaluators, IGNORED_RESOURCES } from "../../apiserver/quota/evaluators.js";

@@ -1,4 +1,4 @@
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { ControllerHistory, HistoryOwner } from "../support/history/controller-history.js";
 import {

@@ -1,4 +1,4 @@
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { LocalClient } from "../../apiserver/registry/registry.js";
 import { isTerminating, nameOf, type PodObject, withoutZeros } from "../support/objects.js";

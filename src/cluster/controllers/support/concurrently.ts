@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Trace } from "../../../trace/trace.js";
-import { ChildAbort } from "../../../util/abort.js";
+import { ChildAbort } from "../../../util/async/abort.js";
 import type { Clock } from "../../../util/clock.js";
 import { isAbortError } from "../../../util/errors.js";
 

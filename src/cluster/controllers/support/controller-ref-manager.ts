@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { conflict, StatusError } from "../../../staging/apimachinery/errors.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
 import type { LocalClient } from "../../apiserver/registry/registry.js";

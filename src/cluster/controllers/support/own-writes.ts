@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 
 /**
  * The objects that a controller wrote and whose watch events have not reached its cache yet. With them the next pass neither repeats

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
-import { keyOf } from "../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 
 /**
  * The versions that a controller wrote last. Until its cache shows them, a sync would decide from old numbers: it would record the

@@ -1,7 +1,7 @@
 import type { NodeObject, Taint } from "../../../staging/apimachinery/api/node.js";
+import { keyOf, splitKey } from "../../../staging/apimachinery/api/object-key.js";
 import { withDisruptionTarget } from "../../../staging/apimachinery/api/pod.js";
 import { matchingTolerations, minTolerationSeconds } from "../../../staging/apimachinery/corev1/tolerations.js";
-import { keyOf, splitKey } from "../../../staging/client-go/cache/key.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import type { Cause } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";

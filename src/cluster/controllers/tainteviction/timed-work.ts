@@ -1,6 +1,6 @@
 import { currentScope, runInScope, type Scope } from "../../../trace/scope.js";
+import { Waker } from "../../../util/async/waker.js";
 import type { Clock } from "../../../util/clock.js";
-import { Waker } from "../../../util/waker.js";
 
 interface Work {
   readonly scope: Scope | undefined;

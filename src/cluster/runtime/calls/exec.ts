@@ -1,12 +1,12 @@
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import type { ExecSyncRequest } from "../../../staging/cri/messages/container-calls.js";
-import { RpcError } from "../../../staging/cri/status.js";
 import type { Clock } from "../../../util/clock.js";
 import { exitCodeOf, type Process, SpawnError } from "../../shell/process/process.js";
 import { SIGKILL } from "../../shell/process/signals.js";
-import { BytesSource, CollectingSink } from "../../shell/process/streams.js";
-import { invalid } from "../state/errors.js";
+import { BytesSource, CollectingSink } from "../../shell/streams.js";
+import { invalid } from "../errors.js";
 import type { RunningContainer } from "../state/running.js";
-import { execErrorText } from "./exec-errors.js";
+import { execErrorText } from "../streaming/exec-errors.js";
 
 /** The limit of each ExecSync stream, in containerd and by the message size. */
 const MAX_STREAM_BYTES = 16 * 1024 * 1024;

@@ -1,10 +1,10 @@
 import type { Init } from "../../../staging/apimachinery/protobuf/fields.js";
-import type { Handlers } from "../../../staging/cri/grpc-server.js";
+import type { Handlers } from "../../../staging/cri/grpc/grpc-server.js";
 import type { Image } from "../../../staging/cri/messages/image.js";
 import type { IMAGE_SERVICE } from "../../../staging/cri/services.js";
+import { invalid } from "../errors.js";
 import type { StoredImage } from "../images/image-store.js";
 import type { RuntimeCore } from "../state/core.js";
-import { invalid } from "../state/errors.js";
 import { writtenBytes } from "../stats/usage.js";
 
 /** The calls of runtime.v1.ImageService. Mirrors containerd's image_*.go. */

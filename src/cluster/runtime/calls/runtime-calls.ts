@@ -1,12 +1,12 @@
-import type { Handlers } from "../../../staging/cri/grpc-server.js";
+import type { Handlers } from "../../../staging/cri/grpc/grpc-server.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { CgroupDriver } from "../../../staging/cri/messages/enums.js";
 import type { LinuxContainerResources } from "../../../staging/cri/messages/resources.js";
 import type { RUNTIME_SERVICE } from "../../../staging/cri/services.js";
-import { RpcError } from "../../../staging/cri/status.js";
+import { wrongState } from "../errors.js";
 import type { Container } from "../state/container.js";
 import type { Containers } from "../state/containers.js";
 import type { RuntimeCore } from "../state/core.js";
-import { wrongState } from "../state/errors.js";
 import { newId } from "../state/ids.js";
 import { RUNTIME_HANDLERS, type Sandboxes } from "../state/sandboxes.js";
 import { containerItem, containerStatus, podStatus, sandboxItem } from "../state/status.js";

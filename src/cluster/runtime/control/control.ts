@@ -1,8 +1,8 @@
 import type { RuleTable } from "../../netfilter/rules.js";
 import type { PullFault } from "../images/pull-fault.js";
 import type { RuntimeChange } from "../state/changes.js";
+import type { LoadSettings } from "../state/container-load.js";
 import type { ConditionType } from "../state/core.js";
-import type { LoadSettings } from "../stats/container-load.js";
 import type { Fault, RpcName } from "./faults.js";
 
 /** A pod that exists from the start, or that is added without the kubelet. */

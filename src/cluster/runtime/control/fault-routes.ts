@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defined } from "../../../util/defined.js";
-import { GRPC_CODES, type GrpcCode } from "../../../util/grpc-codes.js";
-import { nearest } from "../../../util/nearest.js";
+import { GRPC_CODES, type GrpcCode } from "../../../util/net/grpc-codes.js";
+import { nearest } from "../../../util/text/nearest.js";
 import { PULL_FAULTS } from "../images/pull-fault.js";
 import { BadRequest, shown, suggestion } from "./bad-request.js";
 import type { Fault } from "./faults.js";

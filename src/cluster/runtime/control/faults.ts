@@ -1,11 +1,11 @@
-import type { CallContext } from "../../../staging/cri/served-call.js";
+import type { CallContext } from "../../../staging/cri/grpc/served-call.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../../staging/cri/services.js";
-import { RpcError } from "../../../staging/cri/status.js";
+import { untilAborted } from "../../../util/async/concurrency.js";
 import type { Clock } from "../../../util/clock.js";
-import { untilAborted } from "../../../util/concurrency.js";
 import { LabError } from "../../../util/errors.js";
-import type { GrpcCode } from "../../../util/grpc-codes.js";
-import { nearest } from "../../../util/nearest.js";
+import type { GrpcCode } from "../../../util/net/grpc-codes.js";
+import { nearest } from "../../../util/text/nearest.js";
 import { suggestion } from "./bad-request.js";
 
 /** What happens before or instead of a call. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nearest } from "../../../util/nearest.js";
+import { nearest } from "../../../util/text/nearest.js";
 import { BadRequest, shown, suggestion } from "./bad-request.js";
 
 /** Schemas of the requests' fields, and the messages about fields that do not fit. */

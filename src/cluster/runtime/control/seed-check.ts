@@ -1,8 +1,8 @@
-import { RpcError } from "../../../staging/cri/status.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
+import { invalid } from "../errors.js";
 import { parseReference } from "../images/reference.js";
 import { containerLogPath } from "../logs/log-path.js";
 import type { RuntimeCore } from "../state/core.js";
-import { invalid } from "../state/errors.js";
 import type { PodSeed } from "./control.js";
 
 /** Checks what can be checked before a sandbox exists. @throws RpcError InvalidArgument, AlreadyExists */

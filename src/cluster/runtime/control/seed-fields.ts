@@ -7,13 +7,13 @@ import {
   isLabelValue,
   isQualifiedName,
 } from "../../../staging/apimachinery/api/names.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import {
   CONTAINER_NAME_LABEL,
   POD_NAME_LABEL,
   POD_NAMESPACE_LABEL,
   POD_UID_LABEL,
 } from "../../../staging/cri/labels.js";
-import { RpcError } from "../../../staging/cri/status.js";
 import { parseReference } from "../images/reference.js";
 import { checked, count } from "./fields.js";
 

@@ -1,6 +1,6 @@
 import { defined } from "../../../util/defined.js";
 import type { Container, Sandbox } from "../state/container.js";
-import type { LoadSettings } from "../stats/container-load.js";
+import type { LoadSettings } from "../state/container-load.js";
 import type { ContainerSnapshot, SandboxSnapshot } from "./control.js";
 
 /** A sandbox with its containers, as the control API shows it. */

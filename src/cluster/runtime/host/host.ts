@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { RpcError } from "../../../staging/cri/status.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { currentScope } from "../../../trace/scope.js";
 import type { Level, Trace } from "../../../trace/trace.js";
 import { SystemClock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
-import { makeTemporaryFolder } from "../../../util/temporary-folder.js";
+import { makeTemporaryFolder } from "../../../util/os/temporary-folder.js";
 import type { RemoteControl } from "../control/control.js";
 import { makeRoot, networkSocketIn } from "../root-folder.js";
 import type { RuntimeOptions } from "../start.js";

@@ -1,10 +1,10 @@
-import { RpcError } from "../../../staging/cri/status.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import type { TraceEvent } from "../../../trace/events.js";
 import type { Scope } from "../../../trace/scope.js";
 import type { Level } from "../../../trace/trace.js";
 import type { ClockReading } from "../../../util/clock.js";
 import { LabError, type LabErrorCode, messageOf } from "../../../util/errors.js";
-import type { GrpcCode } from "../../../util/grpc-codes.js";
+import type { GrpcCode } from "../../../util/net/grpc-codes.js";
 import type { RuntimeControl } from "../control/control.js";
 import type { RuntimeOptions } from "../start.js";
 import type { RuntimeChange } from "../state/changes.js";

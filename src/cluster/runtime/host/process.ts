@@ -1,8 +1,8 @@
 import { runInScope } from "../../../trace/scope.js";
 import { type Level, Trace } from "../../../trace/trace.js";
 import { SystemClock } from "../../../util/clock.js";
+import { endWithParent } from "../../../util/os/watchdog.js";
 import { SystemRandom } from "../../../util/random.js";
-import { endWithParent } from "../../../util/watchdog.js";
 import type { RuntimeControl } from "../control/control.js";
 import { type RunningRuntime, startRuntime } from "../start.js";
 import { type HostMessage, type ProcessMessage, type ProcessOptions, toErrorMessage } from "./messages.js";

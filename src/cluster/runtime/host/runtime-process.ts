@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { RpcError } from "../../../staging/cri/status.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { SystemClock, type Timer } from "../../../util/clock.js";
-import { residentBytes } from "../../../util/resident-memory.js";
+import { residentBytes } from "../../../util/os/resident-memory.js";
 import { crashReason } from "./crash-reason.js";
 import {
   type ControlCall,

@@ -1,4 +1,4 @@
-import { RpcError } from "../../../staging/cri/status.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import type { PullFault } from "./pull-fault.js";
 import { formatReference, type Reference } from "./reference.js";
 

@@ -1,4 +1,4 @@
-import { invalid } from "../state/errors.js";
+import { invalid } from "../errors.js";
 
 /** An image name in parts, with defaults filled in. */
 export interface Reference {

@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
-import { rfc3339Nano } from "../state/nano-time.js";
+import { rfc3339Nano } from "../nano-time.js";
 
 /** containerd's max_container_log_line_size: longer lines are split. */
 export const MAX_LINE_BYTES = 16 * 1024;

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { makeFolderSync } from "../../../util/files.js";
-import { invalid } from "../state/errors.js";
+import { makeFolderSync } from "../../../util/os/files.js";
+import { invalid } from "../errors.js";
 
 /**
  * The path of a container's log: log_path below log_directory. Without either, there is no log.

@@ -1,7 +1,7 @@
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { Protocol } from "../../../staging/cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../../staging/cri/messages/sandbox.js";
-import { RpcError } from "../../../staging/cri/status.js";
-import { isLoopback } from "../../../util/local-address.js";
+import { isLoopback } from "../../../util/net/local-address.js";
 import type { SocketAddress } from "../../shell/process/ports.js";
 import { MachinePortError, type MachinePorts } from "./machine-ports.js";
 

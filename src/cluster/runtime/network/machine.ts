@@ -1,9 +1,9 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import type { Clock } from "../../../util/clock.js";
-import { isNetErrno, NetError } from "../../../util/net-error.js";
+import { isNetErrno, NetError } from "../../../util/net/net-error.js";
 import type { Connection, SocketAddress } from "../../shell/process/ports.js";
 import { connectionOf } from "./socket-connection.js";
 

@@ -1,12 +1,12 @@
 import { askPodNetwork } from "../../../staging/streaming/pod-network.js";
 import type { Level, Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
-import { type NetErrno, NetError } from "../../../util/net-error.js";
+import { type NetErrno, NetError } from "../../../util/net/net-error.js";
 import type { Random } from "../../../util/random.js";
 import type { RuleTable } from "../../netfilter/rules.js";
 import { NetworkNamespace, type Route, SYN_TIMEOUT_MS } from "../../shell/process/network-namespace.js";
 import type { Connection, SocketAddress } from "../../shell/process/ports.js";
-import type { Addresses } from "../state/addresses.js";
+import type { Addresses } from "./addresses.js";
 import { HostPorts } from "./host-ports.js";
 import { connectMachine, sendMachine } from "./machine.js";
 import { MachinePorts } from "./machine-ports.js";

@@ -1,4 +1,4 @@
-import { isLoopback } from "../../../util/local-address.js";
+import { isLoopback } from "../../../util/net/local-address.js";
 import type { RuleTable, ServiceRule } from "../../netfilter/rules.js";
 import type { NetworkNamespace } from "../../shell/process/network-namespace.js";
 import type { MachinePort } from "./machine-listener.js";

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
-import { makeFolderSync } from "../../../util/files.js";
-import { addressNumber } from "../../../util/ipv4.js";
+import { addressNumber } from "../../../util/net/ipv4.js";
+import { makeFolderSync } from "../../../util/os/files.js";
 import { isRecord } from "../../../util/records.js";
-import { parseCidr } from "../state/cidr.js";
+import { parseCidr } from "./cidr.js";
 
 /** How the runtimes of one cluster find one another: each writes a file to a shared folder. */
 export interface PeerOptions {

@@ -1,5 +1,5 @@
 import { createServer, type ListenOptions, type Socket } from "node:net";
-import { bindUnix } from "../../../staging/cri/listen.js";
+import { bindUnix } from "../../../staging/cri/grpc/listen.js";
 import {
   type PodNetworkAnswer,
   type PodNetworkRequest,
@@ -7,7 +7,7 @@ import {
   readHead,
 } from "../../../staging/streaming/pod-network.js";
 import type { Clock } from "../../../util/clock.js";
-import { NetError } from "../../../util/net-error.js";
+import { NetError } from "../../../util/net/net-error.js";
 import { duplexOf } from "../../shell/process/duplex.js";
 import type { SocketAddress } from "../../shell/process/ports.js";
 import type { NodeNetwork } from "./node-network.js";

@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import { Pipe } from "../../shell/process/pipe.js";
 import type { Connection, SocketAddress } from "../../shell/process/ports.js";
-import { BrokenPipeError } from "../../shell/process/streams.js";
+import { BrokenPipeError } from "../../shell/streams.js";
 
 const NEVER = new AbortController().signal;
 

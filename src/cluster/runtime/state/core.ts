@@ -3,16 +3,16 @@ import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
 import { Scheduler } from "../../shell/process/cpu.js";
 import { MemoryPool } from "../../shell/process/memory-account.js";
+import { notFound } from "../errors.js";
 import { ImageStore } from "../images/image-store.js";
 import { Puller } from "../images/pull.js";
+import { NanoTime } from "../nano-time.js";
+import { Addresses } from "../network/addresses.js";
 import { NodeNetwork } from "../network/node-network.js";
-import { Addresses } from "./addresses.js";
 import { Changes } from "./changes.js";
 import type { Container, Sandbox } from "./container.js";
-import { notFound } from "./errors.js";
 import { EventHub } from "./events.js";
 import { IdIndex, NameRegister } from "./id-index.js";
-import { NanoTime } from "./nano-time.js";
 import type { SpecDeps } from "./spec.js";
 
 /** The conditions in Status; the kubelet waits for both. */

@@ -1,4 +1,4 @@
-import { RpcError } from "../../../staging/cri/status.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { copyFor, type DirectoryNode, directory, type FsNode } from "../../shell/fs/nodes.js";
 import { DEVICES, deviceFile } from "../images/root-tree.js";
 

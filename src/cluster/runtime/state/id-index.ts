@@ -1,4 +1,4 @@
-import { invalid } from "./errors.js";
+import { invalid } from "../errors.js";
 
 const ID_LENGTH = 64;
 

@@ -1,4 +1,4 @@
-import { AsyncQueue } from "../../../util/async-queue.js";
+import { AsyncQueue } from "../../../util/async/async-queue.js";
 
 /** Sends items to all listeners. Each has its own queue, so a slow listener loses only its own items. */
 export class Listeners<T> {

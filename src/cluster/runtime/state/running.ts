@@ -1,11 +1,11 @@
-import { ContainerMachine, type MachineOptions } from "../../shell/process/container-machine.js";
+import { ContainerMachine, type MachineOptions } from "../../shell/container-machine.js";
 import { Pipe } from "../../shell/process/pipe.js";
 import { type ExitStatus, exitCodeOf, type Process } from "../../shell/process/process.js";
-import { type ByteSink, type ByteSource, BytesSource } from "../../shell/process/streams.js";
 import { Terminal } from "../../shell/process/terminal.js";
+import { type ByteSink, type ByteSource, BytesSource } from "../../shell/streams.js";
 import type { ImageUsage } from "../images/definition.js";
 import type { CriLog, LogStream } from "../logs/cri-log.js";
-import { ContainerLoad } from "../stats/container-load.js";
+import { ContainerLoad } from "./container-load.js";
 import type { OutOfMemoryListener } from "./out-of-memory.js";
 
 /** The limit for a container's output, about 25 MB/s, so that the other containers and the disk keep some time. */

@@ -1,10 +1,10 @@
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { NamespaceMode } from "../../../staging/cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../../staging/cri/messages/sandbox.js";
-import { RpcError } from "../../../staging/cri/status.js";
+import { invalid, nameTaken } from "../errors.js";
 import { Sandbox, sandboxName } from "./container.js";
 import type { Containers } from "./containers.js";
 import type { RuntimeCore } from "./core.js";
-import { invalid, nameTaken } from "./errors.js";
 import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
 import { containerEvent, sandboxItem } from "./status.js";

@@ -3,7 +3,7 @@ import { NamespaceMode, ProfileType } from "../../../staging/cri/messages/enums.
 import type { PodSandboxConfig } from "../../../staging/cri/messages/sandbox.js";
 import type { LinuxContainerSecurityContext } from "../../../staging/cri/messages/security.js";
 import { type Confinement, capabilitiesOf } from "../../shell/process/confinement.js";
-import { invalid } from "./errors.js";
+import { invalid } from "../errors.js";
 
 const SECCOMP_DISABLED = 0;
 const SECCOMP_FILTER = 2;

@@ -1,7 +1,7 @@
 import type { LinuxContainerSecurityContext } from "../../../staging/cri/messages/security.js";
 import type { ContainerFs } from "../../shell/fs/container-fs.js";
+import { invalid } from "../errors.js";
 import type { ImageDefinition } from "../images/definition.js";
-import { invalid } from "./errors.js";
 
 /** The user of a container's processes. */
 export interface ContainerUser {

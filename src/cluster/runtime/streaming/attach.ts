@@ -1,7 +1,7 @@
 import type { RemoteCommandServerSession } from "../../../staging/streaming/remote-command/session.js";
 import { SUCCESS } from "../../../staging/streaming/remote-command/status-text.js";
 import { Pipe } from "../../shell/process/pipe.js";
-import { BrokenPipeError } from "../../shell/process/streams.js";
+import { BrokenPipeError } from "../../shell/streams.js";
 import type { LogStream } from "../logs/cri-log.js";
 import type { Container } from "../state/container.js";
 import type { RunningContainer } from "../state/running.js";

@@ -8,10 +8,10 @@ import {
 } from "../../../staging/streaming/remote-command/status-text.js";
 import { Pipe } from "../../shell/process/pipe.js";
 import { exitCodeOf, type Process, SpawnError } from "../../shell/process/process.js";
-import { BytesSource, NullSink } from "../../shell/process/streams.js";
 import { Terminal, type TerminalOutput } from "../../shell/process/terminal.js";
-import { execErrorText } from "../calls/exec-errors.js";
+import { BytesSource, NullSink } from "../../shell/streams.js";
 import type { RunningContainer } from "../state/running.js";
+import { execErrorText } from "./exec-errors.js";
 import { followSize, fromClient, toClient, whenAborted } from "./pump.js";
 
 /** The client's ends of a command's streams. */

@@ -1,5 +1,5 @@
 import type { ForwardedConnection, PortForwardServerSession } from "../../../staging/streaming/port-forward/session.js";
-import { NetError } from "../../../util/net-error.js";
+import { NetError } from "../../../util/net/net-error.js";
 import type { Connection } from "../../shell/process/ports.js";
 import type { Sandbox } from "../state/container.js";
 import { fromClient, toClient, whenAborted } from "./pump.js";

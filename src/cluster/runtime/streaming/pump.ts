@@ -1,6 +1,6 @@
 import { type ByteReader, type ByteWriter, StreamError } from "../../../staging/streaming/bytes.js";
 import type { TerminalSize } from "../../../staging/streaming/remote-command/session.js";
-import { BrokenPipeError, type ByteSource } from "../../shell/process/streams.js";
+import { BrokenPipeError, type ByteSource } from "../../shell/streams.js";
 
 /**
  * Copies from a process to its client. A slow client slows the process down, because the data stays in the process's

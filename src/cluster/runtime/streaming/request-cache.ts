@@ -1,4 +1,4 @@
-import { RpcError } from "../../../staging/cri/status.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import type { Clock } from "../../../util/clock.js";
 import { SystemRandom } from "../../../util/random.js";
 

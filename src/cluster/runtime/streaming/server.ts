@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { RpcError } from "../../../staging/cri/status.js";
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { StreamError } from "../../../staging/streaming/bytes.js";
 import { currentScope, runInScope, type Scope } from "../../../trace/scope.js";
 import type { Clock } from "../../../util/clock.js";
 import { LabError } from "../../../util/errors.js";
-import { listenProblem } from "../../../util/listen-problem.js";
+import { listenProblem } from "../../../util/net/listen-problem.js";
 import { RequestCache } from "./request-cache.js";
 
 /** Serves a client that connected with a valid token. */

@@ -1,10 +1,10 @@
+import { RpcError } from "../../../staging/cri/grpc/status.js";
 import type { AttachRequest, ExecRequest, PortForwardRequest } from "../../../staging/cri/messages/container-calls.js";
-import { RpcError } from "../../../staging/cri/status.js";
 import type { RemoteCommandServerSession } from "../../../staging/streaming/remote-command/session.js";
 import { internalErrorStatus } from "../../../staging/streaming/remote-command/status-text.js";
+import { invalid, wrongState } from "../errors.js";
 import type { Containers } from "../state/containers.js";
 import type { RuntimeCore } from "../state/core.js";
-import { invalid, wrongState } from "../state/errors.js";
 import { newId } from "../state/ids.js";
 import type { RunningContainer } from "../state/running.js";
 import { type StreamConnection, StreamingServer, type StreamKind } from "./server.js";

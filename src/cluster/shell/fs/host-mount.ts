@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { makeFolderSync } from "../../../util/files.js";
+import { makeFolderSync } from "../../../util/os/files.js";
 import { fromHost } from "./fs-error.js";
 import type { HostMount } from "./nodes.js";
 import { resolvePath } from "./paths.js";

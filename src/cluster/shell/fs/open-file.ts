@@ -1,5 +1,5 @@
 import type { Random } from "../../../util/random.js";
-import { type ByteSink, type ByteSource, EndlessSource, NullSink } from "../process/streams.js";
+import { type ByteSink, type ByteSource, EndlessSource, NullSink } from "../streams.js";
 import type { ContainerFs } from "./container-fs.js";
 
 const CHUNK_BYTES = 65_536;

@@ -1,8 +1,8 @@
 import type { Self } from "../process/process.js";
 import { BUILTINS } from "./builtins.js";
 import { Interpreter } from "./interpreter.js";
-import { loadLanguage } from "./language.js";
 import { ShellState } from "./state.js";
+import { loadLanguage } from "./syntax/language.js";
 
 /** Runs a builtin of the shell as a program of the same name: `/bin/test -f x` as a probe's command. */
 export async function runBuiltinProgram(self: Self): Promise<number> {

@@ -1,16 +1,16 @@
 import { lookUp } from "../process/lookup.js";
-import { echoBytes } from "../programs/text.js";
-import { evaluate } from "./arithmetic.js";
 import { test } from "./conditional.js";
-import { arithmeticContext } from "./expand.js";
+import { echoBytes } from "./echo.js";
+import { evaluate } from "./expansion/arithmetic.js";
+import { arithmeticContext } from "./expansion/expand.js";
 import { enterFolder, runExternal } from "./external.js";
 import { getopts, read, source } from "./input.js";
 import { jobs, kill, trap, wait } from "./jobs.js";
 import { setOptions } from "./options.js";
 import { runPrintf } from "./printf.js";
-import { quote } from "./quote.js";
 import type { Shell } from "./shell.js";
 import { Leave, ShellError } from "./state.js";
+import { quote } from "./syntax/quote.js";
 
 /** A command inside the shell. @returns its status */
 export type Builtin = (args: readonly string[], shell: Shell) => Promise<number>;

@@ -1,4 +1,9 @@
-import { evaluate } from "./arithmetic.js";
+import { holds } from "./conditional.js";
+import { evaluate } from "./expansion/arithmetic.js";
+import { arithmeticContext, expandPieces, expandText, expandWord } from "./expansion/expand.js";
+import { matches } from "./expansion/patterns.js";
+import type { Shell } from "./shell.js";
+import { Leave, ShellError } from "./state.js";
 import type {
   CaseNode,
   CommandNode,
@@ -8,12 +13,7 @@ import type {
   StatementNode,
   UntilNode,
   WhileNode,
-} from "./ast.js";
-import { holds } from "./conditional.js";
-import { arithmeticContext, expandPieces, expandText, expandWord } from "./expand.js";
-import { matches } from "./patterns.js";
-import type { Shell } from "./shell.js";
-import { Leave, ShellError } from "./state.js";
+} from "./syntax/ast.js";
 
 type CompoundNode = Exclude<CommandNode, { type: "SimpleCommand" | "FunctionDef" }>;
 

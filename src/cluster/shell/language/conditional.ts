@@ -1,11 +1,11 @@
 import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
-import { evaluate } from "./arithmetic.js";
-import type { ConditionalExpression } from "./ast.js";
-import { arithmeticContext, expandPieces, expandText } from "./expand.js";
-import { matches } from "./patterns.js";
+import { evaluate } from "./expansion/arithmetic.js";
+import { arithmeticContext, expandPieces, expandText } from "./expansion/expand.js";
+import { matches } from "./expansion/patterns.js";
 import type { Shell } from "./shell.js";
 import { ShellError } from "./state.js";
+import type { ConditionalExpression } from "./syntax/ast.js";
 import { matchOutside } from "./utilities.js";
 
 const COMPARISONS: Readonly<Record<string, (left: bigint, right: bigint) => boolean>> = {

@@ -1,8 +1,8 @@
 import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
-import { readAll, readLine } from "../process/streams.js";
 import { terminalOf } from "../process/terminal.js";
+import { readAll, readLine } from "../streams.js";
 import type { Shell } from "./shell.js";
 import { Leave, ShellError } from "./state.js";
 

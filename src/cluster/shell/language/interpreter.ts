@@ -3,17 +3,17 @@ import { OutOfMemoryError } from "../process/memory-account.js";
 import { Pipe } from "../process/pipe.js";
 import { exitCodeOf, type Process, type Program, type Self, StackOverflowError } from "../process/process.js";
 import { SIGINT } from "../process/signals.js";
-import { type ByteSink, type ByteSource, BytesSource, HeldSink, NullSink } from "../process/streams.js";
 import { type Terminal, terminalOf } from "../process/terminal.js";
-import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode } from "./ast.js";
+import { type ByteSink, type ByteSource, BytesSource, HeldSink, NullSink } from "../streams.js";
 import { runCompound } from "./compound.js";
 import type { JobControl } from "./job-control.js";
 import { showsJobs } from "./jobs.js";
-import type { ShellLanguage } from "./language.js";
 import { redirect } from "./redirect.js";
 import type { ForkOptions, Shell } from "./shell.js";
 import { runSimpleCommand } from "./simple-command.js";
 import { forkFailure, Interrupted, Leave, ShellError, type ShellState, wordBytes } from "./state.js";
+import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode } from "./syntax/ast.js";
+import type { ShellLanguage } from "./syntax/language.js";
 import { Traps } from "./traps.js";
 
 /** The work of starting a process. */

@@ -1,9 +1,9 @@
 import { exitCodeOf } from "../process/process.js";
 import { parseSignal, SIGTERM, signalName } from "../process/signals.js";
-import type { CommandNode } from "./ast.js";
-import { quote } from "./quote.js";
 import type { Shell } from "./shell.js";
 import { ShellError } from "./state.js";
+import type { CommandNode } from "./syntax/ast.js";
+import { quote } from "./syntax/quote.js";
 import { EXIT } from "./traps.js";
 
 /** `trap [COMMAND SIGNAL...]` */

@@ -1,6 +1,6 @@
-import { quote } from "./quote.js";
 import type { Shell } from "./shell.js";
 import type { ShellOption } from "./state.js";
+import { quote } from "./syntax/quote.js";
 
 const OPTION_NAMES: Readonly<Record<string, ShellOption>> = {
   errexit: "e",

@@ -1,6 +1,6 @@
 import type { Self } from "../process/process.js";
-import { unitsOf } from "../process/streams.js";
-import { encodeText, unescapeText } from "../programs/escapes.js";
+import { unitsOf } from "../streams.js";
+import { encodeText, unescapeText } from "./escapes.js";
 
 /** What `printf` writes to. */
 export interface PrintfHost {

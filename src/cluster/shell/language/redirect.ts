@@ -1,10 +1,10 @@
 import { errorText } from "../fs/fs-error.js";
 import { openForReading, openForWriting } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
-import { BytesSource } from "../process/streams.js";
-import type { RedirectionNode } from "./ast.js";
-import { type ExpansionHost, expandText } from "./expand.js";
+import { BytesSource } from "../streams.js";
+import { type ExpansionHost, expandText } from "./expansion/expand.js";
 import { type Descriptor, ShellError } from "./state.js";
+import type { RedirectionNode } from "./syntax/ast.js";
 
 /** File names that depend on the process that opens them. */
 const DESCRIPTOR_PATHS: Readonly<Record<string, number>> = {

@@ -2,12 +2,12 @@ import { errorText } from "../fs/fs-error.js";
 import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
-import { readAll, readLine } from "../process/streams.js";
 import { terminalOf } from "../process/terminal.js";
-import { ashSyntaxError, isInterpretable, type ScriptNode } from "./ast.js";
+import { readAll, readLine } from "../streams.js";
 import { Interpreter } from "./interpreter.js";
-import { loadLanguage, type ShellLanguage } from "./language.js";
 import { ShellError, type ShellOption, ShellState } from "./state.js";
+import { ashSyntaxError, isInterpretable, type ScriptNode } from "./syntax/ast.js";
+import { loadLanguage, type ShellLanguage } from "./syntax/language.js";
 import { runWhole } from "./utilities.js";
 
 /** `sh [-OPTIONS] [-c COMMAND [NAME [ARG...]] | FILE [ARG...]]`; without either it reads commands from stdin. */
@@ -102,7 +102,7 @@ async function readCommands(shell: Interpreter, language: ShellLanguage): Promis
   const stdin = shell.source(0);
   const terminal = terminalOf(stdin);
   if (terminal !== undefined) {
-    const { runInteractive } = await import("./interactive.js");
+    const { runInteractive } = await import("./interactive/interactive.js");
     return runInteractive(shell, terminal, language, (text) => runChunk(text, shell, true));
   }
   const isInteractive = shell.state.options.has("i" as ShellOption);

@@ -1,8 +1,8 @@
 import type { Process, Self } from "../process/process.js";
-import type { ByteSink, ByteSource } from "../process/streams.js";
-import type { ArithExpr, CommandNode, ScriptNode, StatementNode } from "./ast.js";
-import type { ExpansionHost } from "./expand.js";
+import type { ByteSink, ByteSource } from "../streams.js";
+import type { ExpansionHost } from "./expansion/expand.js";
 import type { JobControl } from "./job-control.js";
+import type { ArithExpr, CommandNode, ScriptNode, StatementNode } from "./syntax/ast.js";
 import type { Traps } from "./traps.js";
 
 /** How a forked shell differs from its parent. */

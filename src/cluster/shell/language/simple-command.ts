@@ -1,12 +1,12 @@
 import { errorText, FsError } from "../fs/fs-error.js";
 import { StackOverflowError } from "../process/process.js";
-import type { AssignmentNode, SimpleCommandNode, WordNode } from "./ast.js";
 import { BUILTINS, type Builtin, isSpecialBuiltin } from "./builtins.js";
-import { expandText, expandWord, literalText } from "./expand.js";
+import { expandText, expandWord, literalText } from "./expansion/expand.js";
 import { runExternal } from "./external.js";
 import { redirect } from "./redirect.js";
 import type { Shell } from "./shell.js";
 import { Leave, type Saved, ShellError } from "./state.js";
+import type { AssignmentNode, SimpleCommandNode, WordNode } from "./syntax/ast.js";
 
 /** Builtins whose `NAME=value` arguments are assignments: without splitting and file names. */
 const DECLARATIONS = new Set(["export", "readonly", "local", "declare", "typeset"]);

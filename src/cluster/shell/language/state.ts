@@ -1,7 +1,7 @@
 import type { HeldMemory, SharedMemory } from "../process/memory-account.js";
 import { ForkError, type Process } from "../process/process.js";
-import type { ByteSink, ByteSource } from "../process/streams.js";
-import type { FunctionDefNode } from "./ast.js";
+import type { ByteSink, ByteSource } from "../streams.js";
+import type { FunctionDefNode } from "./syntax/ast.js";
 
 export interface Variable {
   readonly value: string;

@@ -1,6 +1,6 @@
 import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Machine, Self } from "../process/process.js";
-import { readAll } from "../process/streams.js";
+import { readAll } from "../streams.js";
 import { awkArguments } from "../utility/awk-arguments.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";

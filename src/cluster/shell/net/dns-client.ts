@@ -7,10 +7,10 @@ import {
   type RecordType,
   TRUNCATED_RESPONSE,
 } from "dns-packet";
-import { NetError } from "../../../util/net-error.js";
+import { NetError } from "../../../util/net/net-error.js";
 import type { SocketAddress } from "../process/ports.js";
 import type { Self } from "../process/process.js";
-import { readAll } from "../process/streams.js";
+import { readAll } from "../streams.js";
 import { deadline } from "./deadline.js";
 
 export interface DnsQuery {

@@ -1,4 +1,4 @@
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import { ownedConnection } from "../process/owned-connection.js";
 import type { Listener } from "../process/ports.js";
 import type { Self } from "../process/process.js";

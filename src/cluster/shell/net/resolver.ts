@@ -1,6 +1,6 @@
 import { isIP, isIPv4 } from "node:net";
 import type { Answer, RecordType } from "dns-packet";
-import { NetError } from "../../../util/net-error.js";
+import { NetError } from "../../../util/net/net-error.js";
 import type { Self } from "../process/process.js";
 import { namesToTry, readResolvConf } from "./resolv-conf.js";
 

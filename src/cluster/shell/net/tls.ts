@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { connect } from "node:tls";
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 
 export interface TlsOptions {
   /** the server's name or address */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../util/clock.js";
-import { NetError } from "../../../util/net-error.js";
+import { NetError } from "../../../util/net/net-error.js";
 import { ownedConnection } from "./owned-connection.js";
 import { type Connection, Ports, type SocketAddress } from "./ports.js";
 

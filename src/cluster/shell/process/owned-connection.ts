@@ -1,4 +1,4 @@
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import type { Connection } from "./ports.js";
 
 /**

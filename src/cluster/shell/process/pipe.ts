@@ -1,5 +1,5 @@
+import { BrokenPipeError, type ByteSink, type ByteSource } from "../streams.js";
 import type { MemoryAccount } from "./memory-account.js";
-import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
 import { Waiters } from "./waiters.js";
 
 /** As in Linux's pipes: a writer waits above this many unread bytes. */

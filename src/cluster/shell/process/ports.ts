@@ -1,6 +1,6 @@
-import { NetError } from "../../../util/net-error.js";
+import { NetError } from "../../../util/net/net-error.js";
+import type { ByteSink, ByteSource } from "../streams.js";
 import { Pipe } from "./pipe.js";
-import type { ByteSink, ByteSource } from "./streams.js";
 
 /** An IPv4 address and a port. */
 export interface SocketAddress {

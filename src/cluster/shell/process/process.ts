@@ -2,12 +2,12 @@ import type { Clock } from "../../../util/clock.js";
 import { assertNever, messageOf } from "../../../util/errors.js";
 import type { Random } from "../../../util/random.js";
 import type { ContainerFs } from "../fs/container-fs.js";
+import { BrokenPipeError, type ByteSink, type ByteSource } from "../streams.js";
 import type { Confinement } from "./confinement.js";
 import type { CpuTime } from "./cpu.js";
 import { HeldMemory, type MemoryAccount, OutOfMemoryError } from "./memory-account.js";
 import type { NetworkNamespace } from "./network-namespace.js";
 import { endsByDefault, SIGKILL, SIGPIPE, SIGSEGV } from "./signals.js";
-import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
 
 /** How a process ended. */
 export type ExitStatus =

@@ -1,7 +1,7 @@
 import type { TerminalSize } from "../../../staging/streaming/remote-command/session.js";
+import { BrokenPipeError, type ByteSink, type ByteSource } from "../streams.js";
 import { caret, LineBuffer } from "./line-buffer.js";
 import { SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH } from "./signals.js";
-import { BrokenPipeError, type ByteSink, type ByteSource } from "./streams.js";
 import { Waiters } from "./waiters.js";
 
 /** A terminal's modes. Mirrors termios: ICANON, ECHO, ISIG, ICRNL, ONLCR. */

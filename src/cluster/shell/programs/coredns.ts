@@ -1,5 +1,5 @@
 import { pipeline } from "node:stream/promises";
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import { FsError } from "../fs/fs-error.js";
 import { listenTcp } from "../net/listen.js";
 import { duplexOf } from "../process/duplex.js";

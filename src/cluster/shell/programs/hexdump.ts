@@ -1,7 +1,7 @@
 import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
-import { readAll } from "../process/streams.js";
+import { readAll } from "../streams.js";
 import { parseArgs, print, usage } from "./console.js";
 
 const ROW_BYTES = 16;

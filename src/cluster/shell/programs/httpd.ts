@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import { listenTcp } from "../net/listen.js";
 import type { Self } from "../process/process.js";
 import { SIGINT, SIGTERM, SIGWINCH } from "../process/signals.js";

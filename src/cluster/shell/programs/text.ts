@@ -1,34 +1,16 @@
 import { errorText } from "../fs/fs-error.js";
 import { FileSource, openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
+import { echoBytes } from "../language/echo.js";
 import type { Self } from "../process/process.js";
-import { type ByteSource, unitsOf } from "../process/streams.js";
+import { type ByteSource, unitsOf } from "../streams.js";
 import { complain, parseArgs, print, usage } from "./console.js";
-import { encodeText, unescapeText } from "./escapes.js";
 import { untilKilled } from "./system.js";
 
 /** `echo [-n] [-e] [TEXT...]` */
 export async function echo(self: Self): Promise<number> {
   await self.stdout.write(echoBytes(self.argv.slice(1)), self.signal);
   return 0;
-}
-
-/** The output of echo for these arguments: flags -n, -e and -E as in busybox. */
-export function echoBytes(args: readonly string[]): Buffer {
-  let at = 0;
-  let newline = "\n";
-  let escapes = false;
-  for (; /^-[neE]+$/.test(args[at] ?? ""); at++) {
-    for (const letter of (args[at] as string).slice(1)) {
-      if (letter === "n") newline = "";
-      else escapes = letter === "e";
-    }
-  }
-  const text = args.slice(at).join(" ");
-  if (!escapes) return Buffer.from(text + newline);
-  const stop = text.search(/(?<!\\)(?:\\\\)*\\c/);
-  const shown = stop < 0 ? text : text.slice(0, text.indexOf("\\c", stop));
-  return encodeText(unescapeText(shown) + (stop < 0 ? newline : ""));
 }
 
 /**

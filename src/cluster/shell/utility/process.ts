@@ -1,7 +1,7 @@
 import { Bash, type IFileSystem } from "just-bash";
 import { SystemClock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
-import { endWithParent } from "../../../util/watchdog.js";
+import { endWithParent } from "../../../util/os/watchdog.js";
 import { resolvePath } from "../fs/paths.js";
 import {
   type BashCommand,

@@ -4,7 +4,7 @@ import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { SystemClock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
-import { residentBytes } from "../../../util/resident-memory.js";
+import { residentBytes } from "../../../util/os/resident-memory.js";
 import type { FromUtility, RemoteMethod, ToUtility, UtilityCommand, UtilityResult } from "./messages.js";
 
 /** Put in by the build and by the tests: the program of a utility process. */

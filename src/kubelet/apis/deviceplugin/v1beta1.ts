@@ -9,7 +9,7 @@ import {
   strings,
 } from "../../../staging/apimachinery/protobuf/fields.js";
 import { message } from "../../../staging/apimachinery/protobuf/message.js";
-import { rpcsOf } from "../../../staging/cri/rpc.js";
+import { rpcsOf } from "../../../staging/cri/grpc/rpc.js";
 
 /**
  * The API between the kubelet and device plugins. The kubelet serves Registration, and each plugin DevicePlugin.

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { containersOf, type V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import type { Init } from "../../../staging/apimachinery/protobuf/fields.js";
-import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../staging/cri/grpc-server.js";
+import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../staging/cri/grpc/grpc-server.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
-import { makeFolder } from "../../../util/files.js";
+import { makeFolder } from "../../../util/os/files.js";
 import type { DeviceManager } from "../../cm/devicemanager/manager.js";
 import type { PodDevicesEntry } from "../../cm/devicemanager/pod-devices.js";
 import type { KubeletMetrics } from "../../metrics/kubelet-metrics.js";

@@ -1,6 +1,6 @@
 import { int64, int64s, many, one, string, strings, uint64 } from "../../../staging/apimachinery/protobuf/fields.js";
 import { message } from "../../../staging/apimachinery/protobuf/message.js";
-import { rpcsOf } from "../../../staging/cri/rpc.js";
+import { rpcsOf } from "../../../staging/cri/grpc/rpc.js";
 
 /**
  * The API by which monitoring agents ask which container has which devices.

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { compareText } from "../../../util/compare-text.js";
 import { LabError, messageOf } from "../../../util/errors.js";
-import { readIfThere, writeFileAtomic } from "../../../util/files.js";
+import { readIfThere, writeFileAtomic } from "../../../util/os/files.js";
+import { compareText } from "../../../util/text/compare-text.js";
 import { ContainerAllocateResponse } from "../../apis/deviceplugin/v1beta1.js";
 import { fnv32a } from "../../container/hash.js";
 import type { PodDevicesEntry } from "./pod-devices.js";

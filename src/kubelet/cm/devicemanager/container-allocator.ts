@@ -7,9 +7,9 @@ import {
 import { resourcesOf } from "../../../staging/apimachinery/corev1/container-resources.js";
 import { unitValue } from "../../../staging/apimachinery/quantity.js";
 import type { Trace } from "../../../trace/trace.js";
+import { Mutex } from "../../../util/async/mutex.js";
 import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
-import { Mutex } from "../../../util/mutex.js";
 import type { KubeletMetrics } from "../../metrics/kubelet-metrics.js";
 import { podText } from "../../types/pod-update.js";
 import { devicesToAllocate } from "./devices-to-allocate.js";

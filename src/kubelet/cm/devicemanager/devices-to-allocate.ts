@@ -1,4 +1,4 @@
-import { counted } from "../../../util/counted.js";
+import { counted } from "../../../util/text/counted.js";
 
 export interface DevicesRequest {
   readonly resourceName: string;

@@ -1,5 +1,5 @@
 import type { Decoded, FieldTable, InitFields } from "../../../staging/apimachinery/protobuf/fields.js";
-import type { UnaryRpc } from "../../../staging/cri/rpc.js";
+import type { UnaryRpc } from "../../../staging/cri/grpc/rpc.js";
 import type { Clock } from "../../../util/clock.js";
 import {
   type ContainerAllocateResponse,

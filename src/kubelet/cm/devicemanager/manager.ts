@@ -3,8 +3,8 @@ import type { ContainerSpec, V1Pod } from "../../../staging/apimachinery/api/pod
 import { resourcesOf } from "../../../staging/apimachinery/corev1/container-resources.js";
 import type { Decoded } from "../../../staging/apimachinery/protobuf/fields.js";
 import { unitValue } from "../../../staging/apimachinery/quantity.js";
+import { Mutex } from "../../../util/async/mutex.js";
 import { messageOf } from "../../../util/errors.js";
-import { Mutex } from "../../../util/mutex.js";
 import { DEVICE_PLUGINS_FOLDER, type Device, type DevicePluginOptions } from "../../apis/deviceplugin/v1beta1.js";
 import type { DeviceCapacity } from "../../nodestatus/setters.js";
 import { podText } from "../../types/pod-update.js";

@@ -1,6 +1,6 @@
 import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
+import type { RpcResult } from "../../../staging/cri/grpc/status.js";
 import { ContainerState } from "../../../staging/cri/messages/enums.js";
-import type { RpcResult } from "../../../staging/cri/status.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
 import { validateContainerLogStatus } from "./container-log-status.js";

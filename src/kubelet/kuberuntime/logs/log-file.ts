@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { constants, type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { ChildAbort } from "../../../util/abort.js";
+import { ChildAbort } from "../../../util/async/abort.js";
 import type { Clock } from "../../../util/clock.js";
 import { LogError } from "./options.js";
 import { findTailLineStart } from "./tail.js";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseYaml } from "../../../staging/apimachinery/yaml.js";
-import { readIfThere, writeFileAtomic } from "../../../util/files.js";
-import { readFileAtMost } from "../../../util/read-at-most.js";
+import { readIfThere, writeFileAtomic } from "../../../util/os/files.js";
+import { readFileAtMost } from "../../../util/os/read-at-most.js";
 import { stringify } from "../../../util/yaml.js";
 import { isOn, type KubectlLine, text } from "../flags.js";
 import { lineError } from "../line-error.js";

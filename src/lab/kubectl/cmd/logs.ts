@@ -1,5 +1,5 @@
 import { objectPath, PODS, withQuery } from "../../../staging/client-go/rest/paths.js";
-import { streamLog } from "../../../staging/client-go/rest/stream.js";
+import { streamLog } from "../../../staging/client-go/transport/log-stream.js";
 import { podFor } from "../attachable-pod.js";
 import { containerOf } from "../default-container.js";
 import { integerOf, isOn, type KubectlLine, text } from "../flags.js";

@@ -1,7 +1,7 @@
 import type { Actor } from "../../../trace/events.js";
 import { LabError } from "../../../util/errors.js";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import { keyOf } from "./key.js";
+import { keyOf } from "../../apimachinery/api/object-key.js";
 import { type ReflectDeps, type ReflectOptions, reflect } from "./reflect.js";
 
 /** The wait after a 403: the right may still be granted. It is the longest wait of client-go's reflector. */

@@ -1,6 +1,6 @@
 import type { Ctx } from "../../../trace/ctx.js";
 import type { Cause, Trace } from "../../../trace/trace.js";
-import { ChildAbort } from "../../../util/abort.js";
+import { ChildAbort } from "../../../util/async/abort.js";
 import { LabError } from "../../../util/errors.js";
 import { durationText } from "../../../util/release/fact-table.js";
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";

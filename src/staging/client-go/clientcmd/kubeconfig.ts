@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import type { Cluster, User } from "@kubernetes/client-node";
 import { LabError } from "../../../util/errors.js";
-import { readFileAtMost } from "../../../util/read-at-most.js";
+import { readFileAtMost } from "../../../util/os/read-at-most.js";
 import type { AskingHeaders, RestConfig } from "../rest/client.js";
 import {
   chooseContext,

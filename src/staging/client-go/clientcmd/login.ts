@@ -2,7 +2,7 @@ import { type SpawnOptions, spawn } from "node:child_process";
 import type { Agent, RequestOptions } from "node:https";
 import { type ConnectionOptions, checkServerIdentity } from "node:tls";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
-import { redactText } from "../../../trace/redact-text.js";
+import { redactText } from "../../../trace/redaction/redact-text.js";
 import { LabError } from "../../../util/errors.js";
 import type { RestConfig } from "../rest/client.js";
 import { damaged, type NamedEntry } from "./document.js";

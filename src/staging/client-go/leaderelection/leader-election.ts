@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Actor, Fact } from "../../../trace/events.js";
 import type { Level, Trace } from "../../../trace/trace.js";
-import { ChildAbort } from "../../../util/abort.js";
+import { ChildAbort } from "../../../util/async/abort.js";
 import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
 import type { Random } from "../../../util/random.js";

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
-import { orAborted } from "../../../util/concurrency.js";
+import { orAborted } from "../../../util/async/concurrency.js";
 import { LabError } from "../../../util/errors.js";
-import { listenProblem } from "../../../util/listen-problem.js";
+import { listenProblem } from "../../../util/net/listen-problem.js";
 import type { PortForwardClientSession } from "../../streaming/port-forward/session.js";
 import { type Attempt, type ConnectedStreams, connectStreams, type StreamClient } from "../transport/fallback.js";
 import { frameObserver } from "../transport/frames.js";

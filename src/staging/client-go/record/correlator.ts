@@ -1,5 +1,5 @@
 import type { Clock } from "../../../util/clock.js";
-import { remember } from "../../../util/lru.js";
+import { remember } from "../../../util/collections/lru.js";
 import { factFor } from "../../../util/release/facts.js";
 
 /** Events are equal when all of these are equal. */

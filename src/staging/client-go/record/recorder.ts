@@ -1,6 +1,6 @@
 import type { Clock } from "../../../util/clock.js";
+import { remember } from "../../../util/collections/lru.js";
 import { LabError } from "../../../util/errors.js";
-import { remember } from "../../../util/lru.js";
 import type { Random } from "../../../util/random.js";
 import { factFor } from "../../../util/release/facts.js";
 import type { KubeObject } from "../../apimachinery/api/meta.js";

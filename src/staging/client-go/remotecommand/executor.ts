@@ -1,6 +1,6 @@
 import type { Trace } from "../../../trace/trace.js";
-import { ChildAbort } from "../../../util/abort.js";
-import { orAborted } from "../../../util/concurrency.js";
+import { ChildAbort } from "../../../util/async/abort.js";
+import { orAborted } from "../../../util/async/concurrency.js";
 import type { Status } from "../../apimachinery/api/meta.js";
 import { StreamError } from "../../streaming/bytes.js";
 import type {

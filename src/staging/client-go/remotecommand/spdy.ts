@@ -1,4 +1,4 @@
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import type { Clock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import type { Status } from "../../apimachinery/api/meta.js";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { LabError } from "../../../util/errors.js";
-import { ByteCollector } from "../../../util/read-at-most.js";
+import { ByteCollector } from "../../../util/os/read-at-most.js";
 
 /**
  * An API server's lists come in pages, so that a response of this size comes from another server. Go's client has no limit.

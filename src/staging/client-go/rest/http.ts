@@ -1,9 +1,9 @@
 import type { Agent as HttpAgent, IncomingMessage } from "node:http";
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import { LabError } from "../../../util/errors.js";
-import type { TlsServer, TlsSessions } from "../../../util/tls-sessions.js";
+import type { TlsServer, TlsSessions } from "../../../util/net/tls-sessions.js";
 import type { AskingHeaders, RestConfig } from "./client.js";
 import { tlsOf } from "./tls.js";
 

@@ -1,7 +1,7 @@
 import { createSecureContext, type SecureContext } from "node:tls";
 import { defined } from "../../../util/defined.js";
 import { LabError } from "../../../util/errors.js";
-import { TlsSessions } from "../../../util/tls-sessions.js";
+import { TlsSessions } from "../../../util/net/tls-sessions.js";
 import type { RestConfig } from "./client.js";
 
 /** Garbage-collected with their config. */

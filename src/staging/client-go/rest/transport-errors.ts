@@ -1,6 +1,6 @@
 import type { DetailedPeerCertificate } from "node:tls";
 import { isAbortError, LabError, type LabErrorCode } from "../../../util/errors.js";
-import { rejectedCertificate } from "../../../util/tls-sessions.js";
+import { rejectedCertificate } from "../../../util/net/tls-sessions.js";
 import { rfc3339 } from "../../apimachinery/time.js";
 import type { RestConfig } from "./client.js";
 import { refusedIdentity } from "./identity.js";

@@ -3,7 +3,7 @@ import { versionOf } from "../../../trace/scope.js";
 import type { Cause, EmitOptions, Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
-import { keyOf } from "../cache/key.js";
+import { keyOf } from "../../apimachinery/api/object-key.js";
 import type { ReceivedEvent } from "./client.js";
 
 /**

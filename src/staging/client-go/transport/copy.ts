@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 import { type ByteReader, type ByteWriter, StreamError } from "../../streaming/bytes.js";
 
 /** The number of bytes copied. */

@@ -1,5 +1,5 @@
 import type { FrameFact } from "../../../trace/events.js";
-import type { Secrets } from "../../../trace/secrets.js";
+import type { Secrets } from "../../../trace/redaction/secrets.js";
 import type { Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 import type { FrameObserver, FrameReport } from "../../streaming/frame-report.js";

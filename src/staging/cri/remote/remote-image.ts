@@ -1,10 +1,10 @@
 import type { Init } from "../../apimachinery/protobuf/fields.js";
 import type { CriChannel } from "../client.js";
+import type { RpcResult } from "../grpc/status.js";
 import type { AuthConfig, Image, ImageFilter, ImageFsInfoResponse, ImageStatusResponse } from "../messages/image.js";
 import type { PodSandboxConfig } from "../messages/sandbox.js";
 import type { ImageSpec } from "../messages/values.js";
 import { IMAGE_SERVICE } from "../services.js";
-import type { RpcResult } from "../status.js";
 import { RUNTIME_REQUEST_TIMEOUT_MS } from "./remote-runtime.js";
 import { checked, done, mapped } from "./results.js";
 

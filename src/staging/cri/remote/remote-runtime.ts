@@ -1,5 +1,7 @@
 import type { DecodedFields, FieldTable, Init, InitFields } from "../../apimachinery/protobuf/fields.js";
 import type { CriChannel } from "../client.js";
+import type { UnaryRpc } from "../grpc/rpc.js";
+import { badResponse, type RpcResult } from "../grpc/status.js";
 import type { Container, ContainerConfig, ContainerFilter } from "../messages/container.js";
 import type {
   AttachRequest,
@@ -14,9 +16,7 @@ import type { ContainerResources } from "../messages/resources.js";
 import type { RuntimeConfig, RuntimeConfigResponse, StatusResponse, VersionResponse } from "../messages/runtime.js";
 import type { PodSandbox, PodSandboxConfig, PodSandboxFilter, PodSandboxStatusResponse } from "../messages/sandbox.js";
 import type { ContainerStatusRpc, ListContainersRpc, ListPodSandboxRpc, PodSandboxStatusRpc } from "../projections.js";
-import type { UnaryRpc } from "../rpc.js";
 import { RUNTIME_SERVICE } from "../services.js";
-import { badResponse, type RpcResult } from "../status.js";
 import { checked, done, mapped } from "./results.js";
 import { verifyContainerStatus, verifySandboxStatus } from "./verify.js";
 

@@ -1,5 +1,6 @@
 import type { DecodedFields, FieldTable, Init } from "../../apimachinery/protobuf/fields.js";
 import type { CriChannel } from "../client.js";
+import type { RpcResult } from "../grpc/status.js";
 import type {
   ContainerStats,
   ContainerStatsFilter,
@@ -10,7 +11,6 @@ import type {
 } from "../messages/stats.js";
 import type { ListContainerStatsRpc, ListPodSandboxStatsRpc } from "../projections.js";
 import { RUNTIME_SERVICE } from "../services.js";
-import type { RpcResult } from "../status.js";
 import { RUNTIME_REQUEST_TIMEOUT_MS } from "./remote-runtime.js";
 import { mapped } from "./results.js";
 

@@ -1,4 +1,4 @@
-import { badResponse, type RpcResult } from "../status.js";
+import { badResponse, type RpcResult } from "../grpc/status.js";
 
 /** Converts the value of a result. */
 export function mapped<T, U>(result: RpcResult<T>, map: (value: T) => U): RpcResult<U> {

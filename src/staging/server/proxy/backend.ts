@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Duplex, Readable } from "node:stream";
-import { onAbort } from "../../../util/abort.js";
+import { onAbort } from "../../../util/async/abort.js";
 
 export type BackendAnswer =
   | { readonly type: "response"; readonly response: IncomingMessage }

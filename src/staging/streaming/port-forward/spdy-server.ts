@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { AsyncQueue } from "../../../util/async-queue.js";
+import { AsyncQueue } from "../../../util/async/async-queue.js";
 import type { Clock } from "../../../util/clock.js";
 import type { FrameObserver } from "../frame-report.js";
 import { DEFAULT_IDLE_TIMEOUT_MS } from "../idle.js";

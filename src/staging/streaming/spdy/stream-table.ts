@@ -1,5 +1,5 @@
-import { AsyncQueue } from "../../../util/async-queue.js";
-import { SmallMap } from "../../../util/small-set.js";
+import { AsyncQueue } from "../../../util/async/async-queue.js";
+import { SmallMap } from "../../../util/collections/small-set.js";
 import { StreamError } from "../bytes.js";
 import { channelOf } from "./frame-report.js";
 import { type ControlFrame, RESET_STATUS, type ResetStatus } from "./frames.js";

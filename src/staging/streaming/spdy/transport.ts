@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../../../util/clock.js";
-import { GatheringWriter } from "../../../util/gathering-writer.js";
+import { GatheringWriter } from "../../../util/net/gathering-writer.js";
 import { StreamError } from "../bytes.js";
 import { readBeforeFailing } from "../last-words.js";
 

@@ -1,10 +1,10 @@
-import { Details } from "./details.js";
-import type { Live } from "./live.js";
-import { KeyButtons, LiveStatus, StateTables } from "./live-bar.js";
+import { Details } from "./details/details.js";
+import type { Live } from "./live/live.js";
+import { KeyButtons, LiveStatus, StateTables } from "./live/live-bar.js";
 import { Picture } from "./picture/picture.js";
 import { Sequence } from "./sequence.js";
 import type { PageState } from "./state.js";
-import { Timeline } from "./timeline.js";
+import { Timeline } from "./timeline/timeline.js";
 import { Toolbar } from "./toolbar.js";
 import { durationWords, titleOf } from "./words.js";
 

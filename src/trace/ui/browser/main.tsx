@@ -2,7 +2,7 @@ import { effect } from "@preact/signals";
 import { type ComponentChild, render } from "preact";
 import { App } from "./app.js";
 import { handleKeys, play } from "./keys.js";
-import { Live } from "./live.js";
+import { Live } from "./live/live.js";
 import { PrintedList } from "./print.js";
 import { readFacts } from "./read-facts.js";
 import { PageState } from "./state.js";

@@ -1,5 +1,5 @@
 import { lineOf } from "../../formats/name.js";
-import { startMs, TraceGraph } from "../../graph.js";
+import { startMs, TraceGraph } from "../../graph/graph.js";
 import type { EmbeddedFact } from "../facts.js";
 import { Lanes } from "./lanes.js";
 import { Repeats } from "./repeats.js";

@@ -1,4 +1,4 @@
-import { printable } from "../../text.js";
+import { printable } from "../../terminal/text.js";
 
 interface TableProps {
   readonly title: string;

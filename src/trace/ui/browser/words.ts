@@ -1,6 +1,6 @@
 import type { TraceEvent } from "../../events.js";
 import { isFailure, lineOf } from "../../formats/name.js";
-import { printable } from "../../text.js";
+import { printable } from "../../terminal/text.js";
 import type { Step } from "./step.js";
 
 /** What happened, in one line. Safe to show: characters that turn the direction of text are visible escapes. */

@@ -5,8 +5,8 @@ import { test } from "vitest";
 import { startControlPlane } from "../../../../src/cluster/control-plane/start.js";
 import type { RestConfig } from "../../../../src/staging/client-go/rest/client.js";
 import { SystemClock } from "../../../../src/util/clock.js";
+import { type TlsServer, TlsSessions } from "../../../../src/util/net/tls-sessions.js";
 import { SystemRandom } from "../../../../src/util/random.js";
-import { type TlsServer, TlsSessions } from "../../../../src/util/tls-sessions.js";
 import { FakeClock } from "../../../support/fake-clock.js";
 import { recordingTrace } from "../../../support/trace.js";
 

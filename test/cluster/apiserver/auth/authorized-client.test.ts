@@ -10,7 +10,7 @@ import { MemoryStorage } from "../../../../src/cluster/apiserver/storage/memory.
 import { writeInitialObjects } from "../../../../src/cluster/control-plane/initial-objects.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import type { UserInfo } from "../../../../src/staging/server/authentication/user.js";
-import { Turns } from "../../../../src/util/turns.js";
+import { Turns } from "../../../../src/util/async/turns.js";
 import { FakeClock, FakeRandom, settle } from "../../../support/fake-clock.js";
 import { recordingTrace } from "../../../support/trace.js";
 import { SYSTEM_APISERVER } from "../../control-plane/system-apiserver.js";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Registry, ResourceStore, WatchOptions } from "../../../../src/cluster/apiserver/registry/registry.js";
 import type { KubeList, KubeObject, WatchEvent } from "../../../../src/staging/apimachinery/api/meta.js";
 import { notFound } from "../../../../src/staging/apimachinery/errors.js";
-import { AsyncQueue } from "../../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../../src/util/async/async-queue.js";
 
 /**
  * Stored objects by resource, with one counter of revisions. `holdEvents` delays watch events, to show what happens

@@ -7,7 +7,7 @@ import { createAuthority } from "../../../../src/staging/pki/authority.js";
 import type { CertificateAuthority } from "../../../../src/staging/pki/issue.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
-import { AsyncQueue } from "../../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../../src/util/async/async-queue.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
 import { SYSTEM_APISERVER } from "../../control-plane/system-apiserver.js";
 

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { EndpointSlice } from "../../../../src/cluster/controllers/support/endpoint/slices.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { statusError } from "../../../../src/staging/apimachinery/errors.js";
-import { TraceGraph } from "../../../../src/trace/graph.js";
+import { TraceGraph } from "../../../../src/trace/graph/graph.js";
 import { podTemplate, WorkloadStage } from "../support/workload-stage.js";
 
 const SLICES = "endpointslices.discovery.k8s.io";

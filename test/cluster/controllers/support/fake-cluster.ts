@@ -1,10 +1,10 @@
 import type { DeleteOptions, LocalClient, WatchItem } from "../../../../src/cluster/apiserver/registry/registry.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import { keyOf } from "../../../../src/staging/apimachinery/api/object-key.js";
 import { alreadyExists, conflict, notFound } from "../../../../src/staging/apimachinery/errors.js";
 import { rfc3339 } from "../../../../src/staging/apimachinery/time.js";
-import { keyOf } from "../../../../src/staging/client-go/cache/key.js";
 import type { UserInfo } from "../../../../src/staging/server/authentication/user.js";
-import { AsyncQueue } from "../../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../../src/util/async/async-queue.js";
 import type { Clock } from "../../../../src/util/clock.js";
 
 export interface Change {

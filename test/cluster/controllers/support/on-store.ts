@@ -13,7 +13,7 @@ import { startControllers } from "../../../../src/cluster/controllers/create-con
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
-import { Turns } from "../../../../src/util/turns.js";
+import { Turns } from "../../../../src/util/async/turns.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
 import { SYSTEM_APISERVER } from "../../control-plane/system-apiserver.js";
 

@@ -8,7 +8,7 @@ import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.j
 import { decodeRequestBody } from "../../../../src/staging/apimachinery/scheme/request.js";
 import { rfc3339 } from "../../../../src/staging/apimachinery/time.js";
 import { Trace } from "../../../../src/trace/trace.js";
-import { Turns } from "../../../../src/util/turns.js";
+import { Turns } from "../../../../src/util/async/turns.js";
 import { SeededRandom } from "../../../support/fake-clock.js";
 import { only } from "../../../support/trace.js";
 import { errorsOf, type StoreHarness, startOnStore } from "./on-store.js";

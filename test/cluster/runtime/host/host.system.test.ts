@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { afterEach, test } from "vitest";
 import { type HostedRuntime, type HostOptions, hostRuntime } from "../../../../src/cluster/runtime/host/host.js";
 import type { RuntimeChange } from "../../../../src/cluster/runtime/state/changes.js";
+import { RpcError } from "../../../../src/staging/cri/grpc/status.js";
 import { createCriClient } from "../../../../src/staging/cri/remote/create-cri-client.js";
-import { RpcError } from "../../../../src/staging/cri/status.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { type Level, Trace } from "../../../../src/trace/trace.js";
 import { SystemClock } from "../../../../src/util/clock.js";
 import { LabError } from "../../../../src/util/errors.js";
-import { isAlive } from "../../../../src/util/processes.js";
+import { isAlive } from "../../../../src/util/os/processes.js";
 
 const POD = {
   name: "web",

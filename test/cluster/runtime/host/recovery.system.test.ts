@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished, test } from "vitest";
-import { isAlive } from "../../../../src/util/processes.js";
+import { isAlive } from "../../../../src/util/os/processes.js";
 import { CliProcess, newHome } from "../../../support/cli-process.js";
 import { childrenOf } from "../../../support/processes.js";
 

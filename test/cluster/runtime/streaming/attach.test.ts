@@ -10,7 +10,7 @@ import { FakeSession } from "./fake-session.js";
 let lab = new RuntimeLab();
 beforeAll(async () => {
   await loadPrograms();
-  await import("../../../../src/cluster/shell/language/interactive.js");
+  await import("../../../../src/cluster/shell/language/interactive/interactive.js");
 });
 afterEach(() => {
   lab.stop();

@@ -6,7 +6,7 @@ import type {
   RemoteCommandServerSession,
   TerminalSize,
 } from "../../../../src/staging/streaming/remote-command/session.js";
-import { AsyncQueue } from "../../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../../src/util/async/async-queue.js";
 
 /** A client's output stream that accepts only as much as the test allows. */
 export class FakeWriter implements ByteWriter {

@@ -8,7 +8,7 @@ import type {
   ForwardedConnection,
   PortForwardServerSession,
 } from "../../../../src/staging/streaming/port-forward/session.js";
-import { AsyncQueue } from "../../../../src/util/async-queue.js";
+import { AsyncQueue } from "../../../../src/util/async/async-queue.js";
 import { loadPrograms, never, RuntimeLab } from "../lab.js";
 import { FakeWriter } from "./fake-session.js";
 

@@ -8,16 +8,16 @@ import type {
 } from "../../../../src/staging/apimachinery/protobuf/fields.js";
 import { CallCauses } from "../../../../src/staging/cri/call-causes.js";
 import type { CriChannel } from "../../../../src/staging/cri/client.js";
-import { parseEndpoint } from "../../../../src/staging/cri/endpoint.js";
+import { parseEndpoint } from "../../../../src/staging/cri/grpc/endpoint.js";
+import type { AnyRpc } from "../../../../src/staging/cri/grpc/rpc.js";
+import type { CallOptions } from "../../../../src/staging/cri/grpc/running-call.js";
+import { RpcError, type RpcResult, rpcFailure } from "../../../../src/staging/cri/grpc/status.js";
 import { ContainerStatus } from "../../../../src/staging/cri/messages/container.js";
 import { PodSandboxStatus } from "../../../../src/staging/cri/messages/sandbox.js";
 import { RemoteImageService } from "../../../../src/staging/cri/remote/remote-image.js";
 import { RemoteRuntimeService } from "../../../../src/staging/cri/remote/remote-runtime.js";
 import { RemoteStats } from "../../../../src/staging/cri/remote/remote-stats.js";
 import { verifyContainerStatus, verifySandboxStatus } from "../../../../src/staging/cri/remote/verify.js";
-import type { AnyRpc } from "../../../../src/staging/cri/rpc.js";
-import type { CallOptions } from "../../../../src/staging/cri/running-call.js";
-import { RpcError, type RpcResult, rpcFailure } from "../../../../src/staging/cri/status.js";
 
 /** A channel that records calls, with canned answers. */
 class FakeChannel implements CriChannel {

@@ -1,5 +1,5 @@
 import { badRequest } from "../../../../staging/apimachinery/errors.js";
-import { compareText } from "../../../../util/compare-text.js";
+import { compareText } from "../../../../util/text/compare-text.js";
 
 /** URLs as Go writes them: the kubelet's access log and the recordings contain them. */
 

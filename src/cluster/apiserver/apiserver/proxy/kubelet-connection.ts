@@ -4,9 +4,9 @@ import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import { internalError } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import type { KeyPair } from "../../../../staging/pki/authority.js";
-import { connectTcp } from "../../../../util/connect-tcp.js";
-import { isLocalAddress } from "../../../../util/local-address.js";
-import { type TlsServer, TlsSessions } from "../../../../util/tls-sessions.js";
+import { connectTcp } from "../../../../util/net/connect-tcp.js";
+import { isLocalAddress } from "../../../../util/net/local-address.js";
+import { type TlsServer, TlsSessions } from "../../../../util/net/tls-sessions.js";
 import type { Registry } from "../../registry/registry.js";
 import { joinHostPort } from "./go-url.js";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { acceptWebSocket } from "../../../../staging/streaming/websocket/accept.js";
 import { MessageSocket } from "../../../../staging/streaming/websocket/message-socket.js";
-import { onAbort } from "../../../../util/abort.js";
+import { onAbort } from "../../../../util/async/abort.js";
 import type { Exchange, Upgrade } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
 import { hijack } from "./hijack.js";

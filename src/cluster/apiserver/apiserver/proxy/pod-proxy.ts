@@ -2,7 +2,7 @@ import type { V1Endpoints, V1Pod, V1Service } from "@kubernetes/client-node";
 import { badRequest, type StatusError, statusError } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { connectionRefused } from "../../../../staging/server/proxy/go-errors.js";
-import { isLoopback } from "../../../../util/local-address.js";
+import { isLoopback } from "../../../../util/net/local-address.js";
 import type { ConnectRequest } from "../connect.js";
 import type { ProxyDeps } from "./deps.js";
 import { isRead, joinHostPort, rawQuery, splitOf } from "./go-url.js";

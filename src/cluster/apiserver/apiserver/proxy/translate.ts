@@ -10,7 +10,7 @@ import { SPDY_REMOTE_COMMAND_PROTOCOLS } from "../../../../staging/streaming/rem
 import { exitCodeOf, internalErrorStatus } from "../../../../staging/streaming/remote-command/status-text.js";
 import { acceptWebSocketRemoteCommand } from "../../../../staging/streaming/remote-command/websocket-server.js";
 import { V5 } from "../../../../staging/streaming/websocket/subprotocols.js";
-import { onAbort } from "../../../../util/abort.js";
+import { onAbort } from "../../../../util/async/abort.js";
 import { messageOf } from "../../../../util/errors.js";
 import type { Exchange } from "../exchange.js";
 import { isTrue } from "../request-info.js";

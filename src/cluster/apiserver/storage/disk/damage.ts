@@ -1,5 +1,5 @@
 import { LabError } from "../../../../util/errors.js";
-import { shellWord } from "../../../../util/shell-word.js";
+import { shellWord } from "../../../../util/text/shell-word.js";
 
 /**
  * A log that is not as it was written.

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { syncFolder } from "../../../../util/files.js";
+import { syncFolder } from "../../../../util/os/files.js";
 
 /** The file behind a log. */
 export interface LogFile {

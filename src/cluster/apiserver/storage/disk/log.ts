@@ -1,5 +1,5 @@
 import { statusError } from "../../../../staging/apimachinery/errors.js";
-import { describeFileError } from "../../../../util/files.js";
+import { describeFileError } from "../../../../util/os/files.js";
 import type { FsyncPolicy } from "./config.js";
 import type { LogFile, OpenLogFile } from "./log-file.js";
 import { encodeRecord } from "./record.js";

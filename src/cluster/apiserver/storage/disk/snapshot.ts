@@ -1,7 +1,7 @@
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
-import { syncFolder } from "../../../../util/files.js";
+import { syncFolder } from "../../../../util/os/files.js";
 import { storedJson, withResourceVersion } from "../resource-version.js";
 import type { StoredEntry } from "../storage.js";
 import { unusable } from "./damage.js";

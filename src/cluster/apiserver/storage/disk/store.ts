@@ -2,7 +2,7 @@ import { rm, stat } from "node:fs/promises";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import type { Clock } from "../../../../util/clock.js";
 import { isAbortError } from "../../../../util/errors.js";
-import { describeFileError } from "../../../../util/files.js";
+import { describeFileError } from "../../../../util/os/files.js";
 import { MemoryStorage, type MemoryStorageOptions } from "../memory.js";
 import { storedJson } from "../resource-version.js";
 import type { ConditionalWrite, StorageHealth, StoredEntry, Transaction } from "../storage.js";

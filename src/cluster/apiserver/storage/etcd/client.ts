@@ -7,9 +7,9 @@ import {
   status,
 } from "@grpc/grpc-js";
 import type { DecodedFields, FieldTable, InitFields } from "../../../../staging/apimachinery/protobuf/fields.js";
-import { onAbort } from "../../../../util/abort.js";
+import { onAbort } from "../../../../util/async/abort.js";
+import { Deadlines, type Waiter } from "../../../../util/async/deadlines.js";
 import { SystemClock } from "../../../../util/clock.js";
-import { Deadlines, type Waiter } from "../../../../util/deadlines.js";
 import { messageOf } from "../../../../util/errors.js";
 import type { EtcdEndpoint } from "./endpoints.js";
 import { EtcdError, etcdError } from "./errors.js";

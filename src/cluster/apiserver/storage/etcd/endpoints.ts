@@ -4,7 +4,7 @@ import { type PeerCertificate, checkServerIdentity as tlsCheckServerIdentity } f
 import { type ChannelOptions, Client, credentials } from "@grpc/grpc-js";
 import { fromPem } from "../../../../staging/client-go/rest/tls.js";
 import { LabError } from "../../../../util/errors.js";
-import { describeFileError } from "../../../../util/files.js";
+import { describeFileError } from "../../../../util/os/files.js";
 import type { EtcdConfig } from "./config.js";
 
 /** One server: grpc-js connects with the first call, and again when the connection is lost. */

@@ -1,6 +1,6 @@
 import type { ServiceError } from "@grpc/grpc-js";
 import { StatusError, statusError } from "../../../../staging/apimachinery/errors.js";
-import { type GrpcCode, grpcCode } from "../../../../util/grpc-codes.js";
+import { type GrpcCode, grpcCode } from "../../../../util/net/grpc-codes.js";
 
 /** Mirrors the errors of etcd's api/v3rpc/rpctypes/error.go that the storage branches on. */
 const COMPACTED = "etcdserver: mvcc: required revision has been compacted";

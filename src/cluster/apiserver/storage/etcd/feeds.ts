@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { ChildAbort, onAbort } from "../../../../util/abort.js";
+import { ChildAbort, onAbort } from "../../../../util/async/abort.js";
 import type { CompactedError, OnPublished, StorageEvent, StorageProgress, WatchBacklog } from "../storage.js";
 import { resourcePrefixOf, WatchHub } from "../watch-hub.js";
 import { prefixRange } from "./ranges.js";

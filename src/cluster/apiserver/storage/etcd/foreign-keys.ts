@@ -1,4 +1,4 @@
-import { counted } from "../../../../util/counted.js";
+import { counted } from "../../../../util/text/counted.js";
 import type { EtcdClient } from "./client.js";
 import { prefixRange } from "./ranges.js";
 import { READ_TXN } from "./rpcs.js";

@@ -1,5 +1,5 @@
 import { LabError, type LabErrorCode } from "../../../../util/errors.js";
-import type { GrpcCode } from "../../../../util/grpc-codes.js";
+import type { GrpcCode } from "../../../../util/net/grpc-codes.js";
 import type { EtcdConfig } from "./config.js";
 import { EtcdError } from "./errors.js";
 

@@ -1,6 +1,6 @@
+import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
 import { isPodPhaseTerminal, isPodReady } from "../../../../staging/apimachinery/api/pod.js";
 import { sameJson } from "../../../../staging/apimachinery/same-json.js";
-import { keyOf } from "../../../../staging/client-go/cache/key.js";
 import type { Service } from "../../../apiserver/registry/resources/services/service.js";
 import type { PodObject } from "../objects.js";
 

@@ -1,4 +1,4 @@
-import { keyOf } from "../../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
 import type { WorkQueue } from "../../../../staging/client-go/workqueue.js";
 import type { Service } from "../../../apiserver/registry/resources/services/service.js";
 import type { SharedReflector } from "../../shared-reflector.js";

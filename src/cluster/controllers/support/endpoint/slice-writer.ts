@@ -1,4 +1,4 @@
-import { keyOf } from "../../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
 import type { Upstream } from "../../../../trace/events.js";
 import type { Trace } from "../../../../trace/trace.js";
 import { messageOf } from "../../../../util/errors.js";

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
 import { findCondition } from "../../../../staging/apimachinery/api/pod.js";
 import { rfc3339 } from "../../../../staging/apimachinery/time.js";
-import { keyOf } from "../../../../staging/client-go/cache/key.js";
 import { nameOf, type PodObject } from "../objects.js";
 
 /** On Endpoints and EndpointSlices: when the change that they show happened. */

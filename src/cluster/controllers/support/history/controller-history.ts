@@ -1,9 +1,9 @@
 import type { V1LabelSelector } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
 import { matchesSelector } from "../../../../staging/apimachinery/selector.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { keyOf } from "../../../../staging/client-go/cache/key.js";
 import type { SharedReflector } from "../../shared-reflector.js";
 import { controllerOf } from "../controller-ref.js";
 import { ControllerRefManager } from "../controller-ref-manager.js";

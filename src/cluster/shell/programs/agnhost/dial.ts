@@ -1,5 +1,5 @@
-import type { NetErrno } from "../../../../util/net-error.js";
-import { NetError } from "../../../../util/net-error.js";
+import type { NetErrno } from "../../../../util/net/net-error.js";
+import { NetError } from "../../../../util/net/net-error.js";
 import { deadline } from "../../net/deadline.js";
 import { bodyOf, HttpFailure, sendHttp } from "../../net/http-client.js";
 import { readResolvConf } from "../../net/resolv-conf.js";

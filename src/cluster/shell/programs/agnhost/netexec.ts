@@ -1,7 +1,7 @@
 import type { SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { exitCodeOf } from "../../process/process.js";
-import { BytesSource, HeldSink } from "../../process/streams.js";
+import { BytesSource, HeldSink } from "../../streams.js";
 import { untilKilled } from "../system.js";
 import { askUdp, getHttp } from "./dial.js";
 import { durationMs, type Flags } from "./flags.js";

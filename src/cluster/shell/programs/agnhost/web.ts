@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SecureContext } from "node:tls";
-import { onAbort } from "../../../../util/abort.js";
-import { requestUrl } from "../../../../util/request-url.js";
+import { onAbort } from "../../../../util/async/abort.js";
+import { requestUrl } from "../../../../util/net/request-url.js";
 import { listenTcp } from "../../net/listen.js";
 import type { Self } from "../../process/process.js";
 import { serveHttp } from "../http-server.js";

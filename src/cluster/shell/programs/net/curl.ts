@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { NetError } from "../../../../util/net-error.js";
+import { NetError } from "../../../../util/net/net-error.js";
 import { FsError } from "../../fs/fs-error.js";
 import { openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
@@ -11,7 +11,7 @@ import { connectTls } from "../../net/tls.js";
 import { duplexOf } from "../../process/duplex.js";
 import type { SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
-import type { ByteSink } from "../../process/streams.js";
+import type { ByteSink } from "../../streams.js";
 import { print } from "../console.js";
 import { CURL_OPTIONS, requestBody, requestHeaders } from "./curl-options.js";
 import { type NetOptions, parseOptions } from "./options.js";

@@ -1,5 +1,5 @@
 import type { Answer, RecordType } from "dns-packet";
-import { NetError } from "../../../../util/net-error.js";
+import { NetError } from "../../../../util/net/net-error.js";
 import { askNameServer, type DnsAnswer } from "../../net/dns-client.js";
 import { namesToTry, readResolvConf } from "../../net/resolv-conf.js";
 import { reverseName } from "../../net/resolver.js";

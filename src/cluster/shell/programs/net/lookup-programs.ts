@@ -1,4 +1,4 @@
-import { NetError } from "../../../../util/net-error.js";
+import { NetError } from "../../../../util/net/net-error.js";
 import { deadline } from "../../net/deadline.js";
 import { lookUpHost } from "../../net/resolver.js";
 import type { Self } from "../../process/process.js";

@@ -1,11 +1,11 @@
-import { onAbort } from "../../../../util/abort.js";
-import { NetError } from "../../../../util/net-error.js";
+import { onAbort } from "../../../../util/async/abort.js";
+import { NetError } from "../../../../util/net/net-error.js";
 import { type Deadline, deadline } from "../../net/deadline.js";
 import { type Listening, listenTcp } from "../../net/listen.js";
 import { lookUpHost } from "../../net/resolver.js";
 import type { Connection, SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
-import { BytesSource } from "../../process/streams.js";
+import { BytesSource } from "../../streams.js";
 import { type NetOptions, parseOptions } from "./options.js";
 
 const OPTIONS = {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { NetError } from "../../../../util/net-error.js";
+import { NetError } from "../../../../util/net/net-error.js";
 import { FsError } from "../../fs/fs-error.js";
 import { openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";

@@ -1,5 +1,5 @@
-import { compileGlob, find } from "../../language/glob.js";
-import { runNow } from "../../language/patterns.js";
+import { compileGlob, find } from "../../language/expansion/glob.js";
+import { runNow } from "../../language/expansion/patterns.js";
 
 export interface TarOptions {
   readonly mode: "create" | "extract" | "list";

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { counted } from "../../../../util/counted.js";
+import { counted } from "../../../../util/text/counted.js";
 import type { PageState } from "../state.js";
 import type { Container, Node, Pod } from "./cluster.js";
 import { containerStatus, nodeStatus, podStatus, SIGNS, type Status } from "./status.js";

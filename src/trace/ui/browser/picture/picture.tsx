@@ -1,6 +1,6 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { counted } from "../../../../util/counted.js";
+import { counted } from "../../../../util/text/counted.js";
 import { watchSize } from "../sequence.js";
 import type { PageState } from "../state.js";
 import { secondsOf } from "../words.js";

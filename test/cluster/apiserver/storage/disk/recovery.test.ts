@@ -5,7 +5,7 @@ import { encodeRecord } from "../../../../../src/cluster/apiserver/storage/disk/
 import type { DiskStorage } from "../../../../../src/cluster/apiserver/storage/disk/store.js";
 import { CompactedError } from "../../../../../src/cluster/apiserver/storage/storage.js";
 import { LabError } from "../../../../../src/util/errors.js";
-import { markOf } from "../../../../../src/util/processes.js";
+import { markOf } from "../../../../../src/util/os/processes.js";
 import { untilTrue } from "../../../../support/fake-clock.js";
 import { contents, newFolder, openFolder, PREFIX, put } from "./fixtures.js";
 

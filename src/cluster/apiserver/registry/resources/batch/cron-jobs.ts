@@ -1,9 +1,9 @@
 import type { V1CronJob } from "@kubernetes/client-node";
 import type { FieldError } from "../../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../../staging/apimachinery/wire.js";
+import { parseStandard } from "../../../../../staging/cron/parse.js";
+import { isTimeZone } from "../../../../../staging/cron/time-zone.js";
 import { isSet } from "../../../../../util/records.js";
-import { parseStandard } from "../../../../control-plane/cron/parse.js";
-import { isTimeZone } from "../../../../control-plane/cron/time-zone.js";
 import type { Strategy, StrategyContext, TableDefinition } from "../../definition.js";
 import {
   AGE_COLUMN,

@@ -1,8 +1,8 @@
 import { jsonFields } from "../../../../../staging/apimachinery/scheme/catalogue.js";
 import type { FieldType } from "../../../../../staging/apimachinery/scheme/schema.js";
 import { semanticallyEqual } from "../../../../../staging/apimachinery/semantic-equality.js";
-import { counted } from "../../../../../util/counted.js";
 import { isRecord, isSet } from "../../../../../util/records.js";
+import { counted } from "../../../../../util/text/counted.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { addressText } from "../../../../../util/ipv4.js";
+import { addressText } from "../../../../../util/net/ipv4.js";
 import type { Random } from "../../../../../util/random.js";
 import { AllocationBitmap } from "./allocator.js";
 

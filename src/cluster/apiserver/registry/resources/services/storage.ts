@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../../../staging/apimachinery/api/meta.js";
-import { keyOf } from "../../../../../staging/client-go/cache/key.js";
+import { keyOf } from "../../../../../staging/apimachinery/api/object-key.js";
 import { resourceKeys } from "../../keys.js";
 import type { Begun, HookDeps, HookRequest, StoreHooks } from "../../store-hooks.js";
 import { Allocators, type Transaction } from "./alloc.js";

@@ -1,0 +1,127 @@
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
+import type { ContainerFs } from "./fs/container-fs.js";
+import { argumentBytes } from "./process/argument-bytes.js";
+import type { Confinement } from "./process/confinement.js";
+import { CpuTime, Scheduler } from "./process/cpu.js";
+import { lookUp } from "./process/lookup.js";
+import { MemoryAccount, type MemoryPool } from "./process/memory-account.js";
+import type { NetworkNamespace } from "./process/network-namespace.js";
+import { procTree } from "./process/proc.js";
+import {
+  ForkError,
+  type Machine,
+  Process,
+  ProcessTable,
+  type ProcessUser,
+  type Program,
+  SpawnError,
+  type SpawnOptions,
+} from "./process/process.js";
+import { findProgram } from "./programs/table.js";
+
+export interface MachineOptions {
+  readonly fs: ContainerFs;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly hostname: string;
+  readonly user: ProcessUser;
+  readonly confinement: Confinement;
+  readonly network: NetworkNamespace;
+  /** bytes; undefined: unlimited */
+  readonly memoryLimit: number | undefined;
+  /** when memory runs out, all processes are killed: memory.oom.group of a cgroup; default: only the largest */
+  readonly killsTogether?: boolean;
+  /** shared by the containers of a runtime */
+  readonly memoryPool: MemoryPool;
+  /** shared by the containers of a runtime; default: its own */
+  readonly scheduler?: Scheduler;
+  /** the container's CPU shares; 0: the default */
+  readonly cpuShares?: number;
+  /** what its CPU quota allows now; default: no limit */
+  readonly limitMilliCores?: () => number | undefined;
+  /** whether the first process is PID 1 of its namespace: false if the pod's containers share one */
+  readonly hasOwnPids: boolean;
+}
+
+/** The limit for processes of a container, subshells included: the kubelet's podPidsLimit on a usual node. */
+export const PIDS_LIMIT = 1024;
+
+/** Limit for nested interpreters, as in Linux. */
+const MAX_INTERPRETERS = 4;
+
+/** The processes of one container and their shared resources. */
+export class ContainerMachine implements Machine {
+  readonly processes = new ProcessTable();
+  readonly findProgram = findProgram;
+  readonly fs;
+  readonly clock;
+  readonly random;
+  readonly hostname;
+  readonly user;
+  readonly confinement;
+  readonly network;
+  readonly memory: MemoryAccount;
+  readonly cpu: CpuTime;
+  /** forks that the limit of processes has refused */
+  refusedForks = 0;
+  readonly #hasOwnPids: boolean;
+  #isStarted = false;
+
+  constructor(options: MachineOptions) {
+    this.fs = options.fs;
+    this.clock = options.clock;
+    this.random = options.random;
+    this.hostname = options.hostname;
+    this.user = options.user;
+    this.confinement = options.confinement;
+    options.fs.user = options.user;
+    this.network = options.network;
+    this.memory = new MemoryAccount(options.memoryLimit, options.memoryPool, options.killsTogether);
+    this.cpu = new CpuTime(options.scheduler ?? new Scheduler(), options.cpuShares, options.limitMilliCores);
+    this.#hasOwnPids = options.hasOwnPids;
+    this.fs.attach("proc", procTree(this));
+    if (!options.hasOwnPids) this.processes.nextPid(); // PID 1 is the sandbox's own process
+  }
+
+  spawn(options: SpawnOptions): Process {
+    let argv = options.argv;
+    for (let count = 0; count <= MAX_INTERPRETERS; count++) {
+      const found = lookUp(this.fs, argv[0] ?? "", options.cwd, options.env["PATH"]);
+      const size = argumentBytes(argv, options.env);
+      if (size === undefined) throw new SpawnError(126, argv[0] ?? "", "argument list too long", found.path);
+      if (found.kind === "program") {
+        const program = this.findProgram(found.program);
+        if (program === undefined) throw new SpawnError(126, argv[0] ?? "", "exec format error", found.path);
+        return this.#start(program, { ...options, argv }, size);
+      }
+      argv = [...found.interpreter, found.path, ...argv.slice(1)];
+    }
+    throw new SpawnError(126, options.argv[0] ?? "", "too many levels of symbolic links");
+  }
+
+  /** @throws ForkError */
+  fork(program: Program, options: SpawnOptions): Process {
+    return this.#start(program, options, 0);
+  }
+
+  #start(program: Program, options: SpawnOptions, argumentBytes: number): Process {
+    if (this.processes.size >= PIDS_LIMIT) {
+      this.refusedForks++;
+      throw new ForkError(options.argv[0] ?? "");
+    }
+    const isInit = this.#hasOwnPids && !this.#isStarted;
+    this.#isStarted = true;
+    const pid = this.processes.nextPid();
+    const group = options.group ?? this.processes.find(options.parentPid)?.group ?? "new";
+    const process = new Process(program, this, {
+      ...options,
+      pid,
+      group: group === "new" ? pid : group,
+      isInit,
+      argumentBytes,
+    });
+    this.processes.add(process);
+    return process;
+  }
+}

@@ -1,0 +1,99 @@
+import { createContext, Script } from "node:vm";
+import { messageOf } from "../../../../util/errors.js";
+import { ShellError } from "../state.js";
+import type { ArithExpr, ScriptNode } from "./ast.js";
+import { restoreLargeLiterals } from "./literals.js";
+
+/** just-bash's parser, loaded when a shell first needs it, because loading takes a tenth of a second. */
+export interface ShellLanguage {
+  /** @throws ShellError for a syntax error */
+  parse(text: string): ScriptNode;
+  parseArithmetic(text: string): ArithExpr;
+  /** Whether the text is an incomplete script. */
+  isIncomplete(text: string): boolean;
+}
+
+let loaded: Promise<ShellLanguage> | undefined;
+
+/** Loads the parser once per process: it has no state. */
+export function loadLanguage(): Promise<ShellLanguage> {
+  loaded ??= import("just-bash").then(({ parse }) => createLanguage(parse));
+  return loaded;
+}
+
+/** just-bash's limit (MAX_INPUT_SIZE). */
+const MAX_SCRIPT_LENGTH = 1_000_000;
+const MAX_CACHED_SCRIPTS = 100;
+
+/** The time limit for parsing one script. 128 KiB, the longest argument of `sh -c`, take about 100 ms. */
+const PARSE_LIMIT_MS = 150;
+const PARSE_LIMIT_MS_PER_KIB = 4;
+/** A process that had to wait for the machine's CPU gets its time again. */
+const MAX_PARSE_ATTEMPTS = 5;
+
+function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLanguage {
+  const parseBash = bounded(parseUnbounded);
+  // The same `sh -c` text is parsed again and again: probes, restarts.
+  const cache = new Map<string, ScriptNode>();
+  const parse = (text: string): ScriptNode => {
+    const known = cache.get(text);
+    if (known !== undefined) return known;
+    if (text.length > MAX_SCRIPT_LENGTH) {
+      throw new ShellError(`script too large: ${text.length} characters, this shell reads up to ${MAX_SCRIPT_LENGTH}`);
+    }
+    let script: ScriptNode;
+    try {
+      script = parseBash(text);
+      restoreLargeLiterals(text, script, (expression) => arithmeticOf(parseBash(`((${expression}))`)));
+    } catch (error) {
+      throw new ShellError(`syntax error: ${messageOf(error)}`);
+    }
+    if (cache.size >= MAX_CACHED_SCRIPTS) cache.clear();
+    cache.set(text, script);
+    return script;
+  };
+  return {
+    parse,
+    parseArithmetic: (text) => arithmeticOf(parse(`((${text}))`)),
+    isIncomplete(text) {
+      try {
+        parseBash(text);
+        return /(^|[^\\])(\\\\)*\\\n$/.test(text);
+      } catch (error) {
+        return /\bEOF\b|end of file/i.test(messageOf(error));
+      }
+    },
+  };
+}
+
+function arithmeticOf(script: ScriptNode): ArithExpr {
+  const command = script.statements[0]?.pipelines[0]?.commands[0];
+  if (command?.type !== "ArithmeticCommand") throw new ShellError("arithmetic syntax error");
+  return command.expression.expression;
+}
+
+/**
+ * just-bash's parser loops forever, and takes all memory, for some unfinished texts such as `$(( $x`. Only
+ * the time limit of `node:vm` ends such a loop.
+ * @returns a parser with a time limit
+ */
+function bounded(parse: (text: string) => ScriptNode): (text: string) => ScriptNode {
+  const inside: { parse?: () => ScriptNode } = createContext({});
+  const call = new Script("parse()");
+  return (text) => {
+    inside.parse = () => parse(text);
+    const timeout = PARSE_LIMIT_MS + PARSE_LIMIT_MS_PER_KIB * Math.ceil(text.length / 1024);
+    for (let attempt = 1; ; attempt++) {
+      const before = process.cpuUsage();
+      try {
+        return call.runInContext(inside, { timeout }) as ScriptNode;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+        const { user, system } = process.cpuUsage(before);
+        const hadTime = (user + system) / 1000 > timeout / 2;
+        if (!hadTime && attempt < MAX_PARSE_ATTEMPTS) continue;
+        throw new Error(`not parsed in ${timeout} ms: a quote, an expansion or a command may be unterminated`);
+      }
+    }
+  };
+}

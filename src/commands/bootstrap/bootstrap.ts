@@ -1,0 +1,61 @@
+import { type Command, Option } from "commander";
+import { joinNode, openStore } from "../../testbed/node/join.js";
+import { type JoinOptions, joinDefaults, planJoin } from "../../testbed/node/join-plan.js";
+import { defined } from "../../util/defined.js";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "../cli/examples.js";
+import { openJoinTarget } from "../cli/join-target.js";
+import {
+  addNodeOptions,
+  addOutputOptions,
+  addServerOptions,
+  addTargetOptions,
+  durationOption,
+  parseDuration,
+} from "../cli/options.js";
+import { stay } from "../cli/stay.js";
+import { bootstrapResult } from "./result.js";
+
+interface BootstrapCommandOptions extends JoinOptions {
+  readonly keep?: boolean;
+}
+
+/** `kubelab bootstrap`: TLS bootstrap from a token to a node that is Ready and has renewed its lease. */
+export function addBootstrapCommand(command: Command, context: CliContext): void {
+  command.description(
+    "Joins a node over HTTPS with a bootstrap token and a signed certificate, makes it Ready and renews its Lease once. After an interrupted run, the same command continues.",
+  );
+  addExamples(
+    command,
+    "kubelab bootstrap",
+    "kubelab bootstrap --node n2 --approve ask --keep",
+    "kubelab bootstrap --node n3 --cert-duration 10m --dir ./n3 -v 2",
+    "kubelab bootstrap --kubeconfig ~/.kube/config --node n4",
+  );
+  addServerOptions(addNodeOptions(addTargetOptions(addOutputOptions(command))))
+    .addOption(new Option("--approve <who>", "who approves the CSR").choices(["auto", "ask", "manual"]).default("auto"))
+    .addOption(durationOption("--timeout <duration>", "how long to wait for the certificate", "1h"))
+    .option("--cert-duration <duration>", "requested lifetime of the certificate (10m or more)", parseDuration)
+    .option("--force", "replace the node's certificate even if it is valid, or of another cluster")
+    .option("--keep", "stay until Ctrl-C: renew the Lease, report the status, rotate the certificate")
+    .option("--insecure-skip-tls-verify", "do not verify the API server: any server can pretend to be it")
+    .action((options: BootstrapCommandOptions) => runBootstrap(context, options));
+}
+
+async function runBootstrap(context: CliContext, options: BootstrapCommandOptions): Promise<void> {
+  const plan = planJoin(options, joinDefaults(context));
+  const store = await openStore(plan);
+  await using opened = await openJoinTarget(context, "bootstrap", plan, options);
+  const { target, clock, trace, kubeVersion } = opened;
+  await trace.chapter("bootstrap", async () => {
+    const node = await joinNode({ context, clock, trace, plan, kubeVersion, target, store });
+    await using _agent = node.agent;
+    const cluster = target?.description ?? `the cluster at ${node.config.server}`;
+    context.print(bootstrapResult(plan.nodeName, node, store, cluster));
+    if (options.keep !== true) return;
+    trace.emit({ kind: "note", text: "Keeping the node Ready until Ctrl-C." }, { actor: "user" });
+    const keep = defined({ expirationSeconds: plan.expirationSeconds });
+    const status = `${plan.nodeName} is kept Ready`;
+    await stay(context, { clock, status }, [(signal) => node.agent.keep(store, keep, signal)]);
+  });
+}

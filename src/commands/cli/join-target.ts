@@ -1,0 +1,56 @@
+import type { JoinPlan } from "../../testbed/node/join-plan.js";
+import { releaseOf } from "../../testbed/target/server-release.js";
+import type { Target, TargetOptions } from "../../testbed/target/target.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
+import { LabError } from "../../util/errors.js";
+import { OLDEST_RELEASE } from "../../util/release/facts.js";
+import { skewProblem } from "../../util/release/skew.js";
+import type { CliContext } from "./context.js";
+import { targetOptions } from "./options.js";
+
+/** The cluster that a node joins. */
+export interface JoinTarget extends AsyncDisposable {
+  /** undefined with --server: only the cluster's address is known */
+  readonly target: Target | undefined;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly kubeVersion: string;
+}
+
+/** @throws LabError USAGE */
+function checkSkew(kubeletVersion: string, clusterVersion: string): void {
+  const problem = skewProblem(kubeletVersion, clusterVersion);
+  if (problem === undefined) return;
+  throw new LabError("USAGE", `the cluster is v${clusterVersion}; ${problem}`, "Choose another --kube-version.");
+}
+
+/** Opens the cluster that the flags name, or announces the address that --server names. */
+export async function openJoinTarget(
+  context: CliContext,
+  command: string,
+  { discovery }: JoinPlan,
+  options: TargetOptions,
+): Promise<JoinTarget> {
+  const { random } = context;
+  if (discovery.kind !== "by-target") {
+    const { clock, trace } = context.session({});
+    const text = `kubelab ${command} on the cluster at ${discovery.server}`;
+    trace.emit({ kind: "note", text }, { actor: "user" });
+    const kubeVersion = options.kubeletVersion ?? OLDEST_RELEASE;
+    return { target: undefined, clock, trace, kubeVersion, [Symbol.asyncDispose]: async () => {} };
+  }
+  const { kubeletVersion } = options;
+  const target = await context.openTarget(command, { ...targetOptions(options), ...defined({ kubeletVersion }) });
+  const { clock, trace } = context.session({});
+  try {
+    const clusterVersion = await releaseOf(target, { clock, trace, random });
+    const kubeVersion = kubeletVersion ?? clusterVersion;
+    checkSkew(kubeVersion, clusterVersion);
+    return { target, clock, trace, kubeVersion, [Symbol.asyncDispose]: () => target.close() };
+  } catch (error) {
+    await target.close();
+    throw error;
+  }
+}

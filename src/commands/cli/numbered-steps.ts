@@ -1,0 +1,53 @@
+import type { ProcessStreams } from "../../testbed/context.js";
+import { wrap } from "../../trace/terminal/text.js";
+
+/** One step of a chain, in words. */
+export interface NumberedStep {
+  readonly number: number;
+  /** the number of the step that caused it; 0: its cause is no step of the list */
+  readonly because?: number;
+  /** since the first step */
+  readonly atMs: number;
+  readonly actor: string;
+  readonly text: string;
+  /** lines below it: why, constants, upstream file */
+  readonly more: readonly string[];
+}
+
+/** A text has this much room, also beside long names. */
+const MIN_WIDTH = 30;
+const MAX_ACTOR_WIDTH = 24;
+
+/** The columns for a list of steps on stdout: those of a terminal or a lab; it is a result and may be wide in a file. */
+export function resultColumns({ stdout }: Pick<ProcessStreams, "stdout">): number {
+  return stdout.columns || (stdout.isTTY === true ? 80 : 100);
+}
+
+/** The room for lines below a step. */
+export function widthBelow(steps: readonly Pick<NumberedStep, "actor">[], columns: number): number {
+  return Math.max(MIN_WIDTH, columns - "100 1000.000  ".length - actorWidthOf(steps) - 2);
+}
+
+function actorWidthOf(steps: readonly Pick<NumberedStep, "actor">[]): number {
+  return Math.min(MAX_ACTOR_WIDTH, Math.max(0, ...steps.map(({ actor }) => actor.length)));
+}
+
+/**
+ * Steps as lines: `  7 ←5     0.012 kubelet    Sync pod default/web`, where the second number is that of the step's cause. A list in
+ * which each step caused the next has no such numbers. Pure.
+ */
+export function numberedLines(steps: readonly NumberedStep[], columns: number, unicode: boolean): string[] {
+  const hasCauses = steps.some(({ because }) => because !== undefined);
+  const actorWidth = actorWidthOf(steps);
+  return steps.flatMap(({ number, because = 0, atMs, actor, text, more }) => {
+    const cause = because === 0 ? "" : `${unicode ? "←" : "<"}${because}`;
+    const times = (atMs / 1000).toFixed(3).padStart(7);
+    const head = `${String(number).padStart(3)} ${hasCauses ? `${cause.padEnd(4)} ` : ""}${times} ${actor.padEnd(actorWidth)} `;
+    const width = Math.max(MIN_WIDTH, columns - head.length);
+    const [first = "", ...rest] = [
+      ...wrap(text, width),
+      ...more.flatMap((line) => wrap(line, width - 2).map((one) => `  ${one}`)),
+    ];
+    return [head + first, ...rest.map((line) => " ".repeat(head.length) + line)];
+  });
+}

@@ -1,0 +1,26 @@
+import type { Say } from "../../util/i18n/sentences.js";
+import type { CliContext, CommandResult } from "./context.js";
+import { resultColumns } from "./numbered-steps.js";
+
+/** Nothing is broken at this width. */
+const UNBROKEN = 10_000;
+
+/**
+ * A result in the language of who reads stdout. JSON is English, and a lab, whose patterns are English, gets the lines in both
+ * languages.
+ * @param resultIn makes it for a width and a language; undefined: English
+ */
+export function inLanguage(
+  { resultSay: say, streams }: Pick<CliContext, "resultSay" | "streams">,
+  resultIn: (columns: number, say?: Say) => CommandResult,
+): CommandResult {
+  const columns = resultColumns(streams);
+  const english = resultIn(columns);
+  if (say === undefined) return english;
+  const lines = (result: CommandResult) => result.text.split("\n");
+  return {
+    text: resultIn(columns, say).text,
+    json: english.json,
+    lines: { english: lines(resultIn(UNBROKEN)), shown: lines(resultIn(UNBROKEN, say)) },
+  };
+}

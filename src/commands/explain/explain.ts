@@ -1,0 +1,51 @@
+import type { Command } from "commander";
+import { type Language, languageOf } from "../../util/i18n/language.js";
+import { OLDEST_RELEASE, parseKubeVersion } from "../../util/release/facts.js";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "../cli/examples.js";
+import { addPlainOptions, languageOption } from "../cli/options.js";
+import { columnsOf } from "../cli/width.js";
+import type { Topic } from "./topic.js";
+
+interface ExplainOptions {
+  readonly lang?: Language;
+  readonly kubeVersion: string;
+}
+
+/** `kubelab explain TOPIC`: what a reason, a condition, an event, a message or a word means. */
+export function addExplainCommand(explain: Command, context: CliContext): void {
+  addPlainOptions(explain)
+    .description(
+      "Explains a reason, a condition, an event, a message or a word: what it means, which constants of a release decide it, how to see it here, its upstream file and its labs.",
+    )
+    .argument("[topic...]", "a name, the beginning of one, or a message that contains one (default: list all)")
+    .option("--kube-version <release>", "the constants of this release", OLDEST_RELEASE)
+    .addOption(languageOption("of the text"))
+    .action((words: readonly string[], options: ExplainOptions) => runExplain(context, words, options));
+  addExamples(
+    explain,
+    "kubelab explain CrashLoopBackOff",
+    'kubelab explain "PLEG is not healthy: pleg was last seen active 3m12s ago"',
+    "kubelab explain NotReady --kube-version 1.32",
+  );
+}
+
+async function runExplain(context: CliContext, words: readonly string[], options: ExplainOptions): Promise<void> {
+  const kubeVersion = parseKubeVersion(options.kubeVersion);
+  const language = options.lang ?? languageOf(context.env);
+  const shown = { kubeVersion, language, columns: columnsOf(context.streams.stdout) };
+  const [{ TOPIC_GROUPS }, { findTopic }, { listResult, topicResult }] = await Promise.all([
+    import("./topics.js"),
+    import("./find.js"),
+    import("./show.js"),
+  ]);
+  if (words.length === 0) return context.print(listResult(TOPIC_GROUPS, shown));
+  const topics = TOPIC_GROUPS.flatMap(({ topics }) => topics);
+  const topic = findTopic(topics, words.join(" "));
+  context.print(topicResult(language === "en" ? topic : await inChinese(topic), shown));
+}
+
+async function inChinese(topic: Topic): Promise<Topic> {
+  const { default: texts } = await import("./zh.json", { with: { type: "json" } });
+  return { ...topic, text: (texts as Readonly<Record<string, string>>)[topic.name] ?? topic.text };
+}

@@ -1,0 +1,49 @@
+import type { LabSummary } from "../../../lab/labs/format/library.js";
+import type { Progress } from "../../../lab/labs/progress/progress.js";
+import { fitted, wrap } from "../../../util/text/text-width.js";
+import { columnsOf } from "../../cli/width.js";
+import type { LearnContext } from "../context.js";
+import { jsonReport, junitReport, wordReport } from "../report.js";
+import { labTable } from "../standing.js";
+
+/** kubelab's labs, and those of the learner's own that were begun. */
+async function knownLabs(env: LearnContext, progress: Progress): Promise<readonly LabSummary[]> {
+  const { begunOwnLabs } = await import("../own/own-lab.js");
+  return [...env.library.summaries, ...(await begunOwnLabs(env, progress))];
+}
+
+/** The width of stdout. @returns undefined for a pipe, which gets whole lines */
+function terminalColumns({ context }: LearnContext): number | undefined {
+  const { stdout } = context.streams;
+  return stdout.isTTY === true ? columnsOf(stdout) : undefined;
+}
+
+export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
+  const { store, say, context } = env;
+  const progress = await store.load();
+  const labs = await knownLabs(env, progress);
+  const { stdout } = context.streams;
+  const columns = terminalColumns(env);
+  const mark = env.renderer("stdout").options.unicode ? "…" : "...";
+  const cut = columns === undefined ? undefined : (line: string) => fitted(line, columns, mark);
+  const meaning = columns === undefined ? [say("ownMeans")] : wrap(say("ownMeans"), columns);
+  const text = asJson
+    ? JSON.stringify(jsonReport(labs, progress), null, 2)
+    : [labTable(labs, progress, env, cut), "", ...meaning].join("\n");
+  stdout.write(`${text}\n`);
+}
+
+/** The format of a report: words for the learner, JSON or JUnit's XML for a teacher's program. */
+export type ReportFormat = "words" | "json" | "junit";
+
+export async function report(env: LearnContext, format: ReportFormat): Promise<void> {
+  const { store, context, say } = env;
+  const progress = await store.load();
+  const summaries = await knownLabs(env, progress);
+  const texts: Record<ReportFormat, () => string> = {
+    words: () => wordReport(summaries, progress, say, terminalColumns(env)),
+    json: () => JSON.stringify(jsonReport(summaries, progress), null, 2),
+    junit: () => junitReport(summaries, progress),
+  };
+  context.streams.stdout.write(`${texts[format]()}\n`);
+}

@@ -1,0 +1,84 @@
+import { stat } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import type { Compiled, LabProblem } from "../../../lab/labs/format/compile.js";
+import { defined } from "../../../util/defined.js";
+import { fileErrorMessage } from "../../../util/i18n/file-error.js";
+import { formatMessage, LocalizedError } from "../../../util/i18n/message-error.js";
+import { pathFrom } from "../../../util/os/paths.js";
+import type { LearnContext } from "../context.js";
+
+/**
+ * Lists every mistake in a folder of labs, or in the folder of one, with file and line.
+ * @throws LabError FAILED when there are some; BAD_FILE for what is no such folder
+ */
+export async function checkLabs(env: LearnContext, folder: string): Promise<void> {
+  const { context, say } = env;
+  const compiled = await Promise.all((await compiledFrom(env, folder)).map((one) => withoutTakenId(env, one)));
+  const problems = printProblems(env, compiled, "stdout");
+  const good = compiled.filter(({ lab }) => lab !== undefined).length;
+  if (problems.length > 0) {
+    throw new LocalizedError("FAILED", say("labsMistakes", { count: problems.length, good }), say("labsMistakesHint"));
+  }
+  context.streams.stdout.write(`${say("labsGood", { good })}\n`);
+}
+
+/** The text of kubelab's labs, in their folder. */
+const MESSAGES = "messages.en.json";
+
+/** A lab with the id of one of kubelab's has a mistake, unless it is that one: in the folder of labs of a checkout. */
+async function withoutTakenId({ context, library, say }: LearnContext, one: Compiled): Promise<Compiled> {
+  const { value: id, line } = one.names.id ?? {};
+  if (id === undefined || !library.summaries.some((lab) => lab.id === id)) return one;
+  const isOfCheckout = await stat(join(resolve(context.cwd, one.folder), "..", MESSAGES)).then(
+    () => true,
+    () => false,
+  );
+  if (isOfCheckout) return one;
+  const message = `${say("ownIdTaken", { id })}. ${say("ownIdTakenHint")}`;
+  const taken = { file: join(one.folder, "lab.yaml"), ...defined({ line }), message };
+  return { names: one.names, folder: one.folder, problems: [taken, ...one.problems] };
+}
+
+/** Prints every mistake with file and line. @returns them */
+export function printProblems(
+  { context }: LearnContext,
+  compiled: readonly Compiled[],
+  stream: "stdout" | "stderr",
+): readonly LabProblem[] {
+  const problems = compiled.flatMap((one) => one.problems);
+  for (const { file, line, message } of problems) {
+    const name = asGiven(context.cwd, file);
+    const place = line === undefined ? name : `${name}:${line}`;
+    context.streams[stream].write(`${place}: ${message}\n`);
+  }
+  return problems;
+}
+
+/** The labs of a folder of labs, or the one of its folder. @throws LabError BAD_FILE */
+export async function compiledFrom({ context, say }: LearnContext, folder: string): Promise<readonly Compiled[]> {
+  const { compileLab, compileLabs, isLab } = await import("../../../lab/labs/format/compile.js");
+  const path = pathFrom(context.cwd, folder);
+  const options = { say, commands: context.program.commandNames };
+  let compiled: readonly Compiled[];
+  try {
+    if (!(await stat(path)).isDirectory()) {
+      const hint = say("labsNoFolderHint", { folder: dirname(folder) });
+      throw new LocalizedError("BAD_FILE", say("labsNoFolder", { file: folder }), hint);
+    }
+    compiled = (await isLab(path)) ? [await compileLab(path, options)] : await compileLabs(path, options);
+  } catch (cause) {
+    if (cause instanceof LocalizedError) throw cause;
+    const message = say("fileUnreadable", { file: folder, why: formatMessage(fileErrorMessage(cause), say) });
+    throw new LocalizedError("BAD_FILE", message, say("labsFolderHint"), { cause });
+  }
+  if (compiled.length === 0) {
+    throw new LocalizedError("BAD_FILE", say("folderHasNoLabs", { folder }), say("folderHasNoLabsHint"));
+  }
+  return compiled;
+}
+
+/** As the learner would name it from where they are. */
+function asGiven(cwd: string, file: string): string {
+  const path = relative(cwd, resolve(cwd, file));
+  return path.startsWith("..") ? file : path;
+}

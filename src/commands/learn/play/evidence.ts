@@ -1,0 +1,74 @@
+import type { ChalkInstance } from "chalk";
+import type { LabMessage } from "../../../lab/labs/session/message.js";
+import type { TraceEvent } from "../../../trace/events.js";
+import { factText } from "../../../trace/terminal/terminal.js";
+import { printable } from "../../../trace/terminal/text.js";
+import type { Say } from "../../../util/i18n/catalogue.js";
+import { wrap } from "../../../util/text/text-width.js";
+
+/** Of the column of times. */
+const TIME_WIDTH = 13;
+/** A longer path without its query is still the same resource. */
+const MAX_PATH = 40;
+/** Of the reasons for a decision, and of what was read. */
+const MAX_DETAILS = 4;
+
+/**
+ * The facts that decided, for a terminal: how long after the first each began, who, and what. Below those that decided
+ * themselves stands why, on which constants, and what the check read.
+ */
+export function evidenceLines(
+  { facts, afterMs, shows, count, isOfStep = false }: LabMessage & { kind: "evidence" },
+  options: {
+    readonly chalk: ChalkInstance;
+    readonly width: () => number;
+    readonly say: Say;
+    readonly unicode: boolean;
+  },
+): string[] {
+  const { say, width, unicode } = options;
+  const style = { ...options, say: undefined, verbosity: 2, startMs: 0 } as const;
+  const margin = " ".repeat(TIME_WIDTH);
+  const lines = facts.flatMap((fact, i) => {
+    const seconds = `+${((afterMs[i] ?? 0) / 1000).toFixed(3)} s`;
+    const actor = fact.instance === undefined ? fact.actor : `${fact.actor} ${fact.instance}`;
+    const { sign, text, details: reasons } = factText(withoutPlace(inShort(fact, unicode ? "…" : "...")), style);
+    const read = shows[i] ?? null;
+    const below = read === null ? [] : [...(fact.kind === "table" ? [] : reasons), ...read].slice(-MAX_DETAILS);
+    const [first = "", ...more] = wrap(`${actor} ${sign} ${withoutEnd(fact, text, say)}`, width() - TIME_WIDTH);
+    const details = below.flatMap((one) => wrap(printable(one), width() - TIME_WIDTH - 2));
+    return [
+      `${seconds.padStart(TIME_WIDTH - 1)} ${first}`,
+      ...more.map((line) => `${margin}${line}`),
+      ...details.map((line) => `${margin}  ${line}`),
+    ];
+  });
+  const heading = isOfStep
+    ? say("evidenceOfStep")
+    : facts.length === count
+      ? say("evidence")
+      : say("evidenceSome", { shown: facts.length, count });
+  return [heading, ...lines].map((line) => options.chalk.dim(line));
+}
+
+/** A request without the end of a long query. */
+function inShort(fact: TraceEvent, etc: string): TraceEvent {
+  if (fact.kind !== "request") return fact;
+  const [resource = ""] = fact.path.split("?");
+  return fact.path.length <= MAX_PATH || resource === fact.path ? fact : { ...fact, path: `${resource}?${etc}` };
+}
+
+/** The upstream file is shown in the trace; here it would hide why. */
+function withoutPlace(fact: TraceEvent): TraceEvent {
+  if (!("upstream" in fact)) return fact;
+  const { upstream, ...rest } = fact;
+  return rest;
+}
+
+/** The time of a request says nothing about why; whose it is says the actor, except for a user's different identities. */
+function withoutEnd({ kind, actor }: TraceEvent, text: string, say: Say): string {
+  if (kind !== "request") return text;
+  return text.replace(/ \(\d+ ms, as ([^()]*?)(?: \(.*\))?\)$/, (_, name: string) =>
+    actor === "user" ? say("evidenceAs", { name }) : "",
+  );
+}

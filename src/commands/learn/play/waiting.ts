@@ -1,0 +1,78 @@
+import type { LabMessage } from "../../../lab/labs/session/message.js";
+import type { Progress } from "../../../testbed/context.js";
+import { fitted, textWidth, wrap } from "../../../util/text/text-width.js";
+import type { LearnContext } from "../context.js";
+
+type Waiting = LabMessage & { kind: "waiting" };
+
+/** Texts for the keys that work during a wait; "" for a key that does not. */
+export interface WaitKeys {
+  readonly speed: string;
+  readonly stop: string;
+}
+
+/** Where no progress line is shown, a wait is reported once, and again after this time on the wall clock. */
+const REPORT_AGAIN_MS = 5000;
+
+/** More lines would push the text above off a small screen. */
+const MAX_LINES = 3;
+/** Under the text, beside the spinner. */
+const MARGIN = "  ";
+
+/** What is waited for, and behind it the keys: in a line of their own if they do not fit. Pure. */
+export function waitingLines(goal: string, keys: string, columns: number): string {
+  const all = wrap(goal, columns);
+  const lines = all.slice(0, MAX_LINES - 1);
+  const last = fitted(all.slice(MAX_LINES - 1).join(" ") || (lines.pop() ?? ""), columns, "...");
+  const ending = textWidth(last + keys) <= columns ? [last + keys] : [last, fitted(keys.trim(), columns, "...")];
+  return [...lines, ...ending].join(`\n${MARGIN}`);
+}
+
+/**
+ * Shows on stderr what a check waits for: lines that count down on a terminal, a line now and then elsewhere.
+ */
+export class WaitingLine {
+  #progress: Progress | undefined;
+  #reportedAtMs = -Infinity;
+  #reportedSeen = "";
+
+  /** shown after the text */
+  keys: WaitKeys = { speed: "", stop: "" };
+
+  constructor(readonly env: LearnContext) {}
+
+  update(message: Waiting): void {
+    const { context, wall, say } = this.env;
+    const known = [this.keys.speed, message.mayStop ? this.keys.stop : ""].filter((key) => key !== "");
+    const keys =
+      known.length === 0
+        ? ""
+        : say("keysBehind", { keys: known.reduce((first, second) => say("menuAnd", { first, second })) });
+    if (context.showsProgress) {
+      const text = (columns: number) => waitingLines(this.#text(message), keys, columns);
+      this.#progress ??= context.progress(text);
+      this.#progress.update(text);
+      return;
+    }
+    if (wall.now() - this.#reportedAtMs < REPORT_AGAIN_MS && message.seen === this.#reportedSeen) return;
+    this.#reportedAtMs = wall.now();
+    this.#reportedSeen = message.seen;
+    context.streams.stderr.write(`${this.#text(message)}${keys}\n`);
+  }
+
+  /** Ends the wait. Safe to call twice. */
+  stop(): void {
+    this.#progress?.stop();
+    this.#progress = undefined;
+    this.#reportedAtMs = -Infinity;
+  }
+
+  #text({ want: goal, seen, leftMs }: Waiting): string {
+    // One line has no room for Markdown.
+    const want = goal.replaceAll("`", "");
+    const seconds = Math.ceil(leftMs / 1000);
+    return seen === ""
+      ? this.env.say("waitingBlind", { want, seconds })
+      : this.env.say("waitingFor", { want, seen, seconds });
+  }
+}

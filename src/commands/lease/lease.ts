@@ -1,0 +1,117 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { createClient } from "../../staging/client-go/rest/create-client.js";
+import { openStore, prepareNode } from "../../testbed/node/join.js";
+import { JOIN_TIMEOUT_MS, type JoinOptions, joinDefaults, planJoin } from "../../testbed/node/join-plan.js";
+import { NodeObserver } from "../../testbed/outage/node-observer.js";
+import { isReady, type OutageSession, runOutage, type StopAfter } from "../../testbed/outage/node-outage.js";
+import { releaseOf } from "../../testbed/target/server-release.js";
+import { allUntilOneEnds } from "../../util/async/concurrency.js";
+import { LabError } from "../../util/errors.js";
+import { durationText } from "../../util/release/fact-table.js";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "../cli/examples.js";
+import {
+  addDurationOption,
+  addNodeOptions,
+  addOutputOptions,
+  addTargetOptions,
+  addUiOption,
+  parseDuration,
+  targetOptions,
+} from "../cli/options.js";
+import { leaseResult } from "./result.js";
+import { leaseStatus, withStatusAbove } from "./status.js";
+
+interface LeaseCommandOptions extends Omit<JoinOptions, "approve" | "timeout"> {
+  readonly stopAfter?: StopAfter;
+  readonly revive?: boolean;
+  /** ms */
+  readonly duration?: number;
+}
+
+/** `kubelab lease`: keep a node Ready, let it lapse, bring it back. */
+export function addLeaseCommand(command: Command, context: CliContext): void {
+  command.description(
+    "Renews a node's Lease every 10 s and reports its status. Joins the node first if necessary. With --stop-after it stops the heartbeats and shows how the cluster reacts; --revive shows how the node becomes Ready again.",
+  );
+  addExamples(
+    command,
+    "kubelab lease --speed 10",
+    "kubelab lease --stop-after 1 --revive --speed 30",
+    "kubelab lease --node n1 --stop-after 30s --kubeconfig ~/.kube/config",
+  );
+  addNodeOptions(addTargetOptions(addDurationOption(addUiOption(addOutputOptions(command)))))
+    .option("--stop-after <n>", "stop the heartbeats after n renewals or a time: 3, 30s", parseStopAfter)
+    .option(
+      "--revive",
+      "start the heartbeats of a NotReady node, and show how it becomes Ready; in a new cluster the node falls silent first",
+    )
+    .action((options: LeaseCommandOptions) => runLease(context, options));
+}
+
+const LEAVE_OUT = "Leave out one of them.";
+
+function parseStopAfter(text: string): StopAfter {
+  if (/^[1-9]\d{0,5}$/.test(text)) return { renewals: Number(text) };
+  if (/\d(ms|s|m|h|d)$/.test(text)) return { ms: parseDuration(text) };
+  throw new InvalidArgumentError("expected 1 or more renewals, or a time such as 30s.");
+}
+
+async function runLease(context: CliContext, options: LeaseCommandOptions): Promise<void> {
+  const { stopAfter, revive, duration } = options;
+  const isOutage = stopAfter !== undefined || revive === true;
+  if (isOutage && duration !== undefined) {
+    const flag = stopAfter === undefined ? "--revive" : "--stop-after";
+    throw new LabError("USAGE", `--duration is for a node that is kept Ready, and ${flag} ends by itself`, LEAVE_OUT);
+  }
+  const plan = planJoin({ ...options, approve: "auto", timeout: JOIN_TIMEOUT_MS }, joinDefaults(context));
+  const { nodeName } = plan;
+  const store = await openStore(plan);
+  await using target = await context.openTarget("lease", targetOptions(options));
+  const { clock, trace } = context.session({});
+  const deps = { clock, trace, random: context.random };
+  const kubeVersion = await releaseOf(target, deps);
+  await trace.chapter("lease", async () => {
+    await using client = createClient(target.admin, { ...deps, actor: "user" });
+    const isNew = target.kind === "embedded";
+    if (revive === true && stopAfter === undefined && !isNew) {
+      const nothing = { lapse: null, revival: null };
+      if (await isReady({ client, trace }, nodeName, context.signal))
+        return context.print(leaseResult(nodeName, nothing));
+    }
+    const join = { context, clock, trace, plan, kubeVersion, target, store };
+    const node = await prepareNode(join);
+    await using _agent = node.agent;
+    const observer = new NodeObserver({ ...deps, client }, nodeName, { isOnlyWitness: !isNew });
+    const shown = { agent: node.agent, observer, clock, kubeVersion };
+    const status = () => leaseStatus(shown);
+    const above = withStatusAbove(context, status);
+    using _page = context.ui?.present({ tables: () => [status()] });
+    const session = { ...join, context: above, client, observer, node };
+    await allUntilOneEnds(context.signal, [
+      (signal) => trace.detached(() => observer.run(signal)),
+      async (signal) => {
+        if (isOutage) context.print(leaseResult(nodeName, await runOutage(session, options, signal)));
+        else await keepReady(session, context, duration, signal);
+      },
+    ]);
+  });
+}
+
+/** Renews the Lease, reports the status and rotates the certificate until Ctrl-C or the end of the time. */
+async function keepReady(
+  { node, clock, trace, store, plan, context: { progress } }: OutageSession,
+  context: CliContext,
+  durationMs: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { nodeName } = plan;
+  await node.agent.start(signal);
+  context.hasStarted();
+  const end = durationMs === undefined ? "until Ctrl-C" : `for ${durationText(durationMs)}`;
+  const text = `Keeping ${nodeName} Ready ${end}. --stop-after 3 shows what happens when heartbeats stop.`;
+  trace.emit({ kind: "note", text }, { actor: "user" });
+  using _line = progress(`${nodeName} is kept Ready; Ctrl-C ends it`);
+  const timer = durationMs === undefined ? [] : [(inner: AbortSignal) => clock.sleep(durationMs, inner)];
+  await allUntilOneEnds(signal, [(inner) => node.agent.keep(store, {}, inner), ...timer]);
+}

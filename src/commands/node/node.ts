@@ -1,0 +1,221 @@
+import { type Command, Option } from "commander";
+import { lockFolder } from "../../kubelet/certificate/folder-lock.js";
+import { checkNodeAllocatable } from "../../kubelet/cm/reservations.js";
+import { endLeftWork, loadHandler, startHandler } from "../../lab/virtual/open-handler.js";
+import { openStore } from "../../testbed/node/join.js";
+import { joinDefaults, planJoin, serverOf } from "../../testbed/node/join-plan.js";
+import { type RunningNode, startNode } from "../../testbed/node/node.js";
+import { proxyIdentity, startNodeProxy } from "../../testbed/node/node-proxy.js";
+import { openAdminKubeconfig } from "../../testbed/target/admin-kubeconfig.js";
+import { isOwnServer, networkFolderOf } from "../../testbed/target/running-cluster.js";
+import type { Target } from "../../testbed/target/target.js";
+import type { Ctx } from "../../trace/ctx.js";
+import { traceOfNode } from "../../trace/view.js";
+import { untilAborted } from "../../util/async/concurrency.js";
+import { type Clock, SystemClock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
+import { pathFrom } from "../../util/os/paths.js";
+import { OLDEST_RELEASE, parseKubeVersion } from "../../util/release/facts.js";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "../cli/examples.js";
+import { openJoinTarget } from "../cli/join-target.js";
+import {
+  addKubeletCapacityOptions,
+  addKubeletOptions,
+  addOutputOptions,
+  addPlainOptions,
+  addServerOptions,
+  addTargetOptions,
+  addUiOption,
+  parseDuration,
+  parsePath,
+  parsePort,
+} from "../cli/options.js";
+import { stay } from "../cli/stay.js";
+import { withStatus } from "../inspector/key-table.js";
+import { kubeletTables } from "../inspector/kubelet-tables.js";
+import { readConfiguration, reportFile } from "./configuration.js";
+import { addEvictionFlags, gcPolicyOf } from "./eviction-flags.js";
+import {
+  parseAddresses,
+  parseBoolean,
+  parseDomain,
+  parseLogFiles,
+  parseLogSize,
+  parseNodeLabels,
+  parseOffset,
+  parseTaints,
+} from "./flags.js";
+import { NodeLife } from "./life.js";
+import { checkNodeOptions, type NodeCommandOptions, nodeTargetOptions, toJoinOptions } from "./options.js";
+import { announceNode, nodeResult, podsOf } from "./result.js";
+
+/** `kubelab node`: a small kubelet that joins a cluster and runs its pods. */
+export function addNodeCommand(command: Command, context: CliContext): void {
+  // Flags after `config` belong to it, though node has flags of the same names.
+  command
+    .enablePositionalOptions()
+    .description(
+      "Joins a cluster as a node and runs what is bound to it: pods from the API server, from files and from a URL, in the embedded container runtime or in another one (--cri). Prints every decision.",
+    );
+  addExamples(
+    command,
+    "kubelab node",
+    "kubelab node --name n2 --manifest-dir ./manifests -v 2",
+    "kubelab node --cri unix:///run/containerd/containerd.sock",
+    "kubelab node --server HOST:PORT --token T --ca-cert-hash sha256:...",
+    "kubelab node --handler ./examples/handler.mjs --handler-timeout 5m",
+  );
+  const output = addUiOption(addOutputOptions(command));
+  addServerOptions(addKubeletCapacityOptions(addKubeletOptions(addTargetOptions(output), "node-1")));
+  addEvictionFlags(addNodeOptions(command)).action((options: NodeCommandOptions) => runNode(context, options));
+  addConfigCommand(command, context);
+}
+
+/** `kubelab node config`: the kubelet's defaults, and how a file differs from them. */
+function addConfigCommand(node: Command, context: CliContext): void {
+  const config = node
+    .command("config")
+    .description(
+      "Prints the kubelet's configuration (KubeletConfiguration) with a release's defaults, as a file for --config. Given a file, checks it and prints how it differs from them.",
+    )
+    .argument("[file]", "a file for --config", parsePath)
+    .addOption(new Option("--kube-version <release>", "the kubelet's release").default(OLDEST_RELEASE));
+  addPlainOptions(config).action(async (file: string | undefined, options: { readonly kubeVersion: string }) => {
+    const { defaultsResult, fileResult } = await import("./config.js");
+    const kubeVersion = parseKubeVersion(options.kubeVersion);
+    context.print(
+      file === undefined ? defaultsResult(kubeVersion) : await fileResult(pathFrom(context.cwd, file), kubeVersion),
+    );
+  });
+  addExamples(config, "kubelab node config > kubelet.yaml", "kubelab node config kubelet.yaml --kube-version 1.30");
+}
+
+function addNodeOptions(command: Command): Command {
+  return command
+    .option("--config <file>", "KubeletConfiguration; flags win over it (see `kubelab node config`)", parsePath)
+    .option("--manifest-url <url>", "static pods: manifests from this URL, read every 20 s")
+    .option(
+      "--root-dir <folder>",
+      "folder of certificate, logs and pods' files (default: ~/.local/state/kubelab/nodes/<name>)",
+      parsePath,
+    )
+    .option("--port <port>", "port of the kubelet's server; 0: a free one (default: 10250, if it is free)", parsePort)
+    .option("--register-node <boolean>", "false: another creates the Node (default: true)", parseBoolean)
+    .option("--clock-offset <time>", "the machine's clock is wrong by this: -10m, 2h", parseOffset)
+    .option("--node-labels <labels>", "labels to register with: zone=a,disk=ssd", parseNodeLabels)
+    .option("--register-with-taints <taints>", "taints to register with: dedicated=db:NoSchedule", parseTaints)
+    .option("--cluster-dns <ips>", "name servers of pods; '': the node's own (default: 10.96.0.10)", parseAddresses)
+    .option("--cluster-domain <domain>", "DNS domain of services (default: cluster.local)", parseDomain)
+    .option(
+      "--rotate-server-certificates",
+      "the cluster signs the kubelet's serving certificate once you approve its CSR (default: self-signed)",
+    )
+    .option(
+      "--container-log-max-size <bytes>",
+      "a container's log is rotated at this size (default: 10Mi)",
+      parseLogSize,
+    )
+    .option(
+      "--container-log-max-files <number>",
+      "number of log files that are kept for each container (default: 5)",
+      parseLogFiles,
+    )
+    .option(
+      "--handler <file>",
+      "virtual pods: a function of this module does each pod's work, without containers",
+      parsePath,
+    )
+    .option("--handler-command <cmd>", "virtual pods by a shell command: it reads the pod on stdin and logs to stdout")
+    .option("--handler-timeout <time>", "time limit of each pod's work (default: the pod's own)", parseDuration);
+}
+
+async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
+  checkNodeOptions(options);
+  const gcPolicy = gcPolicyOf(options);
+  const assumed = parseKubeVersion(options.kubeVersion ?? OLDEST_RELEASE);
+  const early = await readConfiguration(context, options, assumed);
+  const plan = planJoin(toJoinOptions(options, early.config), joinDefaults(context));
+  checkNodeAllocatable(early.config, plan.resources);
+  const store = await openStore(plan);
+  await using _lock = await lockFolder(plan.folder);
+  const { cwd, env, random, signal } = context;
+  const handler = await loadHandler({ cwd, env, signal, clock: new SystemClock() }, options, plan.folder);
+  await using opened = await openJoinTarget(context, "node", plan, nodeTargetOptions(options));
+  const { target, trace, kubeVersion } = opened;
+  const clock = machineClock(opened.clock, options.clockOffset);
+  await trace.chapter("node", async () => {
+    const configuration = kubeVersion === assumed ? early : await readConfiguration(context, options, kubeVersion);
+    await reportFile(configuration, trace);
+    await endLeftWork(trace, plan.folder);
+    await using virtual =
+      handler === undefined
+        ? undefined
+        : await startHandler({ handler, random, clock, trace: traceOfNode(trace, plan.nodeName) }, options);
+    const { port, cri } = options;
+    const { config, fixedPorts } = configuration;
+    const server = serverOf(plan, target);
+    const isOwnCluster = target?.kind === "embedded" || (await isOwnServer(env, server));
+    using life = new NodeLife(context, config);
+    await using node = await startNode(
+      { context: life.context, clock, trace },
+      {
+        plan,
+        kubeVersion,
+        target,
+        store,
+        config,
+        fixedPorts,
+        networkFolder: await networkFolderOf(env, server),
+        isOwnCluster,
+        gcPolicy,
+        ...defined({ port, cri }),
+        ...(virtual === undefined ? {} : { cri: virtual.endpoint, hooks: virtual.hooks, isSimulated: true }),
+      },
+    );
+    await using admin = await openAdminKubeconfig(plan.folder, target);
+    // With --server there is no administrator's kubeconfig, so kubectl gets the node's own.
+    const kubeconfig = target === undefined ? store.kubeconfigPath : admin.path;
+    announceNode(trace, node, target !== undefined);
+    await using _proxy = startProxy({ clock, trace, random }, node, isOwnCluster ? target : undefined, signal);
+    context.print(nodeResult(node, target?.kind ?? "server", kubeconfig));
+    const pods = () => podsOf(node);
+    const { runtime } = node;
+    const parts = node.kubelet.kubelet;
+    using _page = context.ui?.present({ tables: async () => [pods(), ...(await kubeletTables({ parts, runtime }))] });
+    const status = (columns: number) => withStatus(pods, columns, `${plan.nodeName} runs; Ctrl-C ends it`);
+    await life.stay(node, () =>
+      stay(context, { clock, durationMs: options.duration, status }, [
+        (inner) => Promise.race([node.done, untilAborted(inner)]),
+      ]),
+    );
+    if (signal.aborted) return;
+    const text = `node ${plan.nodeName} stops: --duration is over`;
+    trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+  });
+}
+
+/** The kubelet and its runtime read the machine's clock; the trace keeps the cluster's. */
+function machineClock(clock: Clock, offsetMs = 0): Clock {
+  return offsetMs !== 0 && clock instanceof SystemClock ? clock.wrongBy(offsetMs) : clock;
+}
+
+/**
+ * Only for a cluster of kubelab: the pods of a real one's other nodes cannot be reached from here.
+ * @param target undefined: a real cluster, or one without an administrator who gives kube-proxy an identity
+ */
+function startProxy(
+  deps: Ctx,
+  node: RunningNode,
+  target: Target | undefined,
+  signal: AbortSignal,
+): AsyncDisposable | undefined {
+  if (node.runtime === undefined) return undefined;
+  if (target === undefined) {
+    const text = `No kube-proxy runs for ${node.nodeName}: its pods reach other pods of kubelab's nodes, but no Services.`;
+    deps.trace.emit({ kind: "note", text }, { actor: "proxy" });
+    return undefined;
+  }
+  const identity = proxyIdentity(deps, target, signal);
+  return startNodeProxy(deps, { node, kubeVersion: target.kubeVersion, identity }, signal);
+}

@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { readNodeRules } from "../../testbed/node/node-rules.js";
+import { readClusterState, runningClusterNames } from "../../testbed/target/cluster-state.js";
+import { networkFolderOf } from "../../testbed/target/running-cluster.js";
+import { LabError } from "../../util/errors.js";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "../cli/examples.js";
+import { addPlainOptions } from "../cli/options.js";
+import { rulesText } from "./rules-text.js";
+
+interface RulesOptions {
+  readonly node?: string;
+  readonly cluster?: string;
+}
+
+/** `kubelab proxy rules`: what kube-proxy has written to the nodes of a running cluster. */
+export function addProxyCommand(proxy: Command, context: CliContext): void {
+  proxy.description(
+    "Each embedded node has a kube-proxy: it watches Services and EndpointSlices, and writes the rules by which connections to a Service reach a pod.",
+  );
+  const rules = addPlainOptions(proxy.command("rules").description("print the rules that the nodes apply now"))
+    .option("--node <name>", "only those of this node")
+    .option("--cluster <name>", "of the running cluster of this name (default: the only one that runs)")
+    .action((options: RulesOptions) => printRules(context, options));
+  addExamples(rules, "kubelab proxy rules", "kubelab proxy rules --node node-1 --json");
+}
+
+async function printRules(context: CliContext, options: RulesOptions): Promise<void> {
+  const { env, signal } = context;
+  const name = await clusterName(context, options.cluster);
+  const state = await readClusterState(env, name);
+  const all = state === undefined ? [] : await readNodeRules(await networkFolderOf(env, state.url), signal);
+  const { node } = options;
+  const shown = node === undefined ? all : all.filter((one) => one.node === node);
+  if (shown.length === 0)
+    throw noNode(
+      name,
+      node,
+      all.map((one) => one.node),
+    );
+  context.print({ text: rulesText(shown), json: { cluster: name, nodes: shown } });
+}
+
+async function clusterName({ env }: CliContext, wanted: string | undefined): Promise<string> {
+  const running = await runningClusterNames(env);
+  const [only] = running;
+  if (wanted === undefined && running.length === 1 && only !== undefined) return only;
+  if (wanted !== undefined && running.includes(wanted)) return wanted;
+  const what =
+    wanted === undefined
+      ? `${running.length === 0 ? "no cluster runs" : "several clusters run"}`
+      : `no cluster ${wanted} runs`;
+  const hint =
+    running.length === 0
+      ? "Start one: kubelab cluster up --nodes 2"
+      : `Name one with --cluster: ${running.join(", ")}.`;
+  throw new LabError("USAGE", what, hint);
+}
+
+function noNode(cluster: string, node: string | undefined, known: readonly string[]): LabError {
+  if (node === undefined || known.length === 0) {
+    const hint = "Nodes with an embedded runtime: kubelab cluster up --nodes 2, or kubelab node --name NAME.";
+    return new LabError("USAGE", `cluster ${cluster} has no node with rules`, hint);
+  }
+  return new LabError("USAGE", `cluster ${cluster} has no embedded node ${node}`, `There is ${known.join(", ")}.`);
+}

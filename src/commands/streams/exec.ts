@@ -1,0 +1,36 @@
+import type { Command } from "commander";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "../cli/examples.js";
+import { targetOptions } from "../cli/options.js";
+import { addRemoteOptions } from "./options.js";
+import { type ExecOptions, runExec } from "./run-exec.js";
+import { addServeCommand } from "./serve.js";
+
+/** `kubelab exec`: a command in a container, and every hop on the way to it. */
+export function addExecCommand(command: Command, context: CliContext): void {
+  command
+    // Flags after `serve` belong to it, though exec has flags of the same names.
+    .enablePositionalOptions()
+    .description(
+      "Runs a command in a container of a pod, through API server, kubelet and container runtime. Prints its output to stdout and the hops to stderr, and exits with its exit code. Starts a cluster with the pods nettool and nginx if none runs.",
+    )
+    .argument("<pod>", "name of the pod; with --cri, name or ID of a container")
+    .argument("<command...>", "the command, after --")
+    .showHelpAfterError("(write the command after --: kubelab exec POD -- ls -l; add --help for the flags)");
+  addExamples(
+    command,
+    "kubelab exec nettool -- ls -l /",
+    "kubelab exec nettool -it -- sh",
+    "echo hello | kubelab exec nettool -i --frames -- cat",
+    "kubelab exec nettool --protocol v4 -- sh -c 'exit 7'; echo $?",
+    "kubelab exec nettool --kube-version 1.32 -v 2 -- date",
+    "kubelab exec --cri unix:///run/containerd/containerd.sock ID -- ls",
+  );
+  addRemoteOptions(command)
+    .option("--cri <endpoint>", "use this real runtime, with an API server and a kubelet's server in front of it")
+    .action((pod: string, words: readonly string[], options: ExecOptions) => {
+      const namesNamespace = command.getOptionValueSource("namespace") === "cli";
+      return runExec(context, { pod, words, options, namesNamespace, target: targetOptions(options) });
+    });
+  addServeCommand(command, context);
+}

@@ -1,0 +1,112 @@
+import type { TraceEvent } from "../../../trace/events.js";
+import { startMs, TraceGraph } from "../../../trace/graph/graph.js";
+import { isAllowed, isOfKubectl } from "./answers.js";
+import { factsOf, type Observation } from "./observation.js";
+
+/** The facts that decided a verdict: those behind what the check saw, and what led to the last of them. */
+export interface Evidence {
+  readonly facts: readonly TraceEvent[];
+  /** when each of them began, in ms after the first */
+  readonly afterMs: readonly number[];
+  /** of those that decided: what the check read, such as `status.phase = Running`; null for what led to them: JSON has no undefined */
+  readonly shows: readonly (readonly string[] | null)[];
+  /** all facts that are known, of which some may not be shown */
+  readonly count: number;
+}
+
+/** More would hide the verdict. */
+const MAX_FACTS = 5;
+/** Of those that decided besides the last, so that there is room for what led to it. */
+const MAX_OTHERS = 3;
+
+/**
+ * The facts behind what a check saw, by the time when they began. What led to the last of them fills the room that is left.
+ * @param events the facts of the lab
+ * @returns undefined if none of them is known
+ */
+export function evidenceFor(observations: readonly Observation[], events: readonly TraceEvent[]): Evidence | undefined {
+  if (observations.length === 0) return undefined;
+  const graph = TraceGraph.of(events);
+  const shows = new Map<TraceEvent, readonly string[]>();
+  for (const observation of observations) {
+    const more = "shows" in observation && observation.shows !== undefined ? [observation.shows] : [];
+    for (const fact of factsOf(observation, graph))
+      shows.set(fact, [...new Set([...(shows.get(fact) ?? []), ...more])]);
+  }
+  const decided = [...shows.keys()].sort((a, b) => a.atMs - b.atMs);
+  const latest = decided.pop();
+  return latest === undefined ? undefined : evidenceOf(graph.chainOf(latest), decided.slice(-MAX_OTHERS), shows);
+}
+
+/** Facts of a step in which a cause is searched: a limit for steps that last long. */
+const MAX_SEARCHED = 300;
+
+/**
+ * The last change or decision that a step's own commands have caused, for a check that sees no object and no output.
+ * @param events the facts of the lab
+ * @param ofStep those since the step began
+ * @returns undefined if they have caused none
+ */
+export function evidenceOfStep(ofStep: readonly TraceEvent[], events: readonly TraceEvent[]): Evidence | undefined {
+  const graph = TraceGraph.of(events);
+  const candidates = ofStep.filter(
+    (one) => (one.kind === "state" || one.kind === "decision") && one.level <= 2 && !isAllowed(one),
+  );
+  for (const one of candidates.slice(-MAX_SEARCHED).toReversed()) {
+    const chain = graph.chainOf(one);
+    const [first] = chain;
+    // What an earlier step began goes on by itself.
+    if (first !== undefined && ofStep.includes(first) && (first.actor === "user" || isOfKubectl(first)))
+      return evidenceOf(chain);
+  }
+  return undefined;
+}
+
+/** @param others facts that decided as well as the last of the chain */
+function evidenceOf(
+  chain: readonly TraceEvent[],
+  others: readonly TraceEvent[] = [],
+  shows: ReadonlyMap<TraceEvent, readonly string[]> = new Map(),
+): Evidence {
+  const apart = others.filter((one) => !chain.includes(one));
+  const kept = new Set([...others, chain.at(-1)]);
+  // What began it matters less than what else decided.
+  if (apart.length === 0) kept.add(chain[0]);
+  const facts = [...apart, ...mostTelling(chain, kept, MAX_FACTS - apart.length)].sort(
+    (a, b) => startMs(a) - startMs(b),
+  );
+  // A request's start is computed from rounded times: an effect can seem to begin before it.
+  const [firstMs = 0] = facts.map(startMs);
+  return {
+    facts,
+    afterMs: facts.map((one) => Math.max(0, startMs(one) - firstMs)),
+    shows: facts.map((one) => shows.get(one) ?? null),
+    count: chain.length + apart.length,
+  };
+}
+
+/** Of a long chain: what is `kept`, what each actor decided before it handed over to the next, and the last facts before the end. */
+function mostTelling(
+  chain: readonly TraceEvent[],
+  kept: Set<TraceEvent | undefined>,
+  most: number,
+): readonly TraceEvent[] {
+  if (chain.length <= most) return chain;
+  const size = () => chain.filter((one) => kept.has(one)).length;
+  const shown = chain.filter(({ level }) => level <= 2);
+  const handovers = chain.flatMap((one, i) => {
+    if (one.level > 2 || chain[i + 1]?.actor === one.actor) return [];
+    return [decisionBefore(chain, i) ?? one];
+  });
+  for (const one of [...handovers.toReversed(), ...shown.toReversed()]) if (size() < most) kept.add(one);
+  return chain.filter((one) => kept.has(one));
+}
+
+/** What the actor that hands over at `end` decided, or reported, last: it says more than the request that carries it out. */
+function decisionBefore(chain: readonly TraceEvent[], end: number): TraceEvent | undefined {
+  for (let i = end; chain[i]?.actor === chain[end]?.actor; i--) {
+    const one = chain[i];
+    if ((one?.kind === "decision" || one?.kind === "event") && one.level <= 2) return one;
+  }
+  return undefined;
+}

@@ -1,0 +1,143 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ControlPlaneOptions } from "../../../cluster/control-plane/control-plane.js";
+import type { RestConfig } from "../../../staging/client-go/rest/client.js";
+import { createClient } from "../../../staging/client-go/rest/create-client.js";
+import { writeClusterFiles } from "../../../testbed/cluster/cluster.js";
+import {
+  type ClusterState,
+  clusterKubeconfig,
+  removeClusterState,
+  writeClusterState,
+} from "../../../testbed/target/cluster-state.js";
+import { startEmbeddedControlPlane } from "../../../testbed/target/embedded-control-plane.js";
+import type { Target } from "../../../testbed/target/target.js";
+import { Disposables } from "../../../util/async/disposables.js";
+import { SystemClock } from "../../../util/clock.js";
+import { messageOf } from "../../../util/errors.js";
+import { makeUniqueFolder } from "../../../util/os/temporary-folder.js";
+import type { LabDefinition } from "../format/schema.js";
+import type { ApiServerPod } from "./api-server-pod.js";
+import type { LabProcess } from "./context.js";
+import type { LabEnvironment } from "./environment.js";
+import { LabFacts } from "./facts.js";
+import { makeEnvironment, type Reader } from "./make-environment.js";
+import { LabNodes } from "./nodes.js";
+import { labFolderPrefix } from "./orphaned-processes.js";
+import { startsBehindMs } from "./speed.js";
+
+export interface EmbeddedEnvironmentOptions extends Reader {
+  /** name of the running cluster for `kubelab --cluster` */
+  readonly clusterName: string;
+  /** the claim of that name; released with the environment */
+  readonly lock?: AsyncDisposable;
+  readonly speed: number;
+  /** release and nodes of the cluster */
+  readonly definition: Pick<
+    LabDefinition,
+    "kubeVersion" | "minutes" | "nodes" | "nodeOptions" | "verifyKubelets" | "apiServerPod"
+  >;
+  /** use the built-in kubectl even if one is installed */
+  readonly withoutKubectl?: boolean;
+  /** see LabEnvironment; default 0 */
+  readonly patienceMs?: number;
+}
+
+/**
+ * Starts a cluster for one lab in this process: control plane, nodes, a folder. Other processes find it like any
+ * `kubelab cluster up`.
+ */
+export async function openEmbeddedEnvironment(
+  context: LabProcess,
+  options: EmbeddedEnvironmentOptions,
+): Promise<LabEnvironment> {
+  const { clusterName, speed, definition } = options;
+  const { kubeVersion, verifyKubelets } = definition;
+  const open = new Disposables();
+  const close = () => open.close();
+  open.defer(async () => options.lock?.[Symbol.asyncDispose]());
+  try {
+    const clock = new SystemClock(speed, startsBehindMs(definition.minutes, speed));
+    const facts = new LabFacts(clock);
+    const trace = facts.openTrace();
+    const folder = await makeUniqueFolder(labFolderPrefix());
+    open.defer(() => rm(folder, { recursive: true, force: true }));
+    const settings = { clock, random: context.random, trace, kubeVersion, verifyKubelets };
+    const apiServerPod = definition.apiServerPod ? await openApiServerPod(settings, folder) : undefined;
+    open.defer(async () => apiServerPod?.[Symbol.asyncDispose]());
+    const controlPlane = apiServerPod?.first ?? (await startEmbeddedControlPlane(settings));
+    if (apiServerPod === undefined) open.defer(() => controlPlane.close());
+    const kubeconfig = clusterKubeconfig(context.env, clusterName);
+    const state = stateOf(options, { url: controlPlane.url, kubeconfig, clock: clock.reading });
+    const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
+    const nodes = await LabNodes.open(
+      { context, clock, facts },
+      { count: definition.nodes, prefix: "node-", folder, target, settings: definition.nodeOptions },
+    );
+    open.defer(() => nodes[Symbol.asyncDispose]());
+    if (apiServerPod !== undefined) {
+      const { control } = nodes.machine(API_SERVER_NODE).runtime;
+      const onFailure = (error: unknown) =>
+        trace.emit({ kind: "error", message: messageOf(error) }, { actor: "apiserver", level: 0 });
+      apiServerPod.follow(API_SERVER_NODE, (signal) => control.changes(signal), onFailure);
+    }
+    await writeClusterFiles(context.env, state, controlPlane.admin);
+    open.defer(() => removeClusterState(context.env, clusterName));
+    const client = createClient(controlPlane.admin, {
+      clock,
+      trace: facts.reads,
+      random: context.random,
+      actor: "user",
+    });
+    open.defer(() => client.close());
+    const setSpeed = async (factor: number) => {
+      clock.setSpeed(factor);
+      await writeClusterState(context.env, { ...state, speed: factor, clock: clock.reading });
+    };
+    const parts = {
+      folder,
+      server: controlPlane.url,
+      kubeconfig,
+      kubeVersion,
+      client,
+      clock,
+      nodes,
+      facts,
+      // The scheduler has only the lab's nodes to choose from.
+      onNode: "",
+      variables: { KUBELAB_CLUSTER: clusterName },
+      withoutKubectl: options.withoutKubectl === true,
+      patienceMs: options.patienceMs ?? 0,
+      canSetSpeed: true,
+      setSpeed,
+      close,
+    };
+    return await makeEnvironment(context, parts, options);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The node that runs the API server as a static pod. */
+const API_SERVER_NODE = "node-1";
+
+async function openApiServerPod(options: ControlPlaneOptions, folder: string): Promise<ApiServerPod> {
+  const { ApiServerPod } = await import("./api-server-pod.js");
+  const pod = await ApiServerPod.open(options, join(folder, "etcd"));
+  await pod.writeManifest(join(folder, API_SERVER_NODE, "manifests"));
+  return pod;
+}
+
+function stateOf(
+  { clusterName, speed, definition: { kubeVersion, nodes, verifyKubelets } }: EmbeddedEnvironmentOptions,
+  place: Pick<ClusterState, "url" | "kubeconfig" | "clock">,
+): ClusterState {
+  return { version: 1, name: clusterName, pid: process.pid, kubeVersion, speed, nodes, verifyKubelets, ...place };
+}
+
+function targetOf(admin: RestConfig, clusterName: string, kubeVersion: string): Target {
+  const close = async () => {};
+  const description = `cluster ${clusterName}`;
+  return { kind: "joined", admin, description, kubeVersion, close, [Symbol.asyncDispose]: close };
+}

@@ -1,0 +1,134 @@
+import type { ContainerSnapshot, RemoteControl, SandboxSnapshot } from "../../../cluster/runtime/control/control.js";
+import { PULL_FAULTS } from "../../../cluster/runtime/images/pull-fault.js";
+import type { Clock } from "../../../util/clock.js";
+import { defined } from "../../../util/defined.js";
+import { MessageError } from "../../../util/i18n/message-error.js";
+import { GRPC_CODES, type GrpcCode } from "../../../util/net/grpc-codes.js";
+import type { InjectionArguments } from "./environment.js";
+import type { LabMachine, LabNodes } from "./nodes.js";
+
+/** The objects that injections change. */
+export interface InjectionDeps {
+  readonly clock: Clock;
+  readonly nodes: LabNodes;
+  setSpeed(factor: number): Promise<void>;
+}
+
+const CONDITIONS = ["NetworkReady", "RuntimeReady"] as const;
+
+/** Performs an injection; see `INJECTIONS`. @throws LabError USAGE for an unknown object; the control's RpcError */
+export async function inject(
+  { clock, nodes, setSpeed }: InjectionDeps,
+  name: string,
+  args: InjectionArguments,
+  signal: AbortSignal,
+): Promise<void> {
+  if (name === "time-passes") return clock.sleep(Number(args["minutes"]) * 60_000, signal);
+  if (name === "speed") return setSpeed(Number(args["factor"]));
+  const machine = nodes.machine(text(args, "node"));
+  if (name === "node-start") return args["unattended"] === true ? machine.startUnattended() : machine.start();
+  if (name === "node-stop") return args["power"] === true ? machine.powerOff() : machine.stop();
+  await injectIntoRuntime(machine, name, args);
+}
+
+async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: InjectionArguments): Promise<void> {
+  const { control } = runtime;
+  switch (name) {
+    case "runtime-condition":
+      return control.setCondition(oneOf(args, "condition", CONDITIONS), text(args, "message"));
+    case "runtime-fault":
+      return setFault(control, args);
+    case "kill-container": {
+      const exitCode = number(args, "exitCode");
+      const signal = text(args, "signal");
+      const { containerId } = await containerOf(control, args, "running");
+      return control.killContainer(containerId, {
+        oom: args["oom"] === true,
+        ...defined({ exitCode, signal }),
+      });
+    }
+    case "remove-container": {
+      const { containerId } = await containerOf(control, args, undefined);
+      return control.removeContainer(containerId, args["silently"] === true);
+    }
+    case "sandbox-not-ready":
+      return control.setSandboxNotReady((await sandboxOf(control, args)).sandboxId);
+    case "pull-fault": {
+      const how = args["how"] === undefined ? undefined : oneOf(args, "how", PULL_FAULTS);
+      return control.setPullFault(text(args, "image") ?? "", how);
+    }
+    case "pull-time":
+      return control.setPullTime(number(args, "ms") ?? 0);
+    case "drop-events":
+      return control.dropEvents(number(args, "count") ?? true);
+    default:
+      throw new MessageError("USAGE", ["injectionUnknown", { name }], ["injectionUnknownHint"]);
+  }
+}
+
+async function setFault(control: RemoteControl, args: InjectionArguments): Promise<void> {
+  const { hangs } = args;
+  const delayMs = number(args, "delayMs");
+  const count = number(args, "count");
+  const code = args["code"] === undefined ? undefined : oneOf<GrpcCode>(args, "code", GRPC_CODES);
+  const message = text(args, "message") ?? "made to fail by the lab";
+  const isFault = hangs === true || delayMs !== undefined || code !== undefined;
+  const fault = {
+    hangs: hangs === true,
+    ...defined({ delayMs, count }),
+    ...(code === undefined ? {} : { fail: { code, message } }),
+  };
+  await control.setFault(text(args, "rpc") ?? "*", isFault ? fault : undefined);
+}
+
+/** The newest sandbox of the pod; prefers a ready one. @throws LabError USAGE */
+async function sandboxOf(control: RemoteControl, args: InjectionArguments): Promise<SandboxSnapshot> {
+  const pod = text(args, "pod") ?? "";
+  const { sandboxes } = await control.snapshot();
+  const [found] = sandboxes
+    .filter(({ name }) => name === pod)
+    .sort((a, b) => Number(b.state === "ready") - Number(a.state === "ready") || b.attempt - a.attempt);
+  if (found !== undefined) return found;
+  const names = [...new Set(sandboxes.map(({ name }) => name))].join(", ") || "-";
+  throw new MessageError("USAGE", ["runtimeHasNoPod", { pod }], ["itHas", { names }]);
+}
+
+/** The newest container of the pod with this name, if given. @throws LabError USAGE */
+async function containerOf(
+  control: RemoteControl,
+  args: InjectionArguments,
+  state: ContainerSnapshot["state"] | undefined,
+): Promise<ContainerSnapshot> {
+  const wanted = text(args, "container");
+  const sandbox = await sandboxOf(control, args);
+  const [found] = sandbox.containers
+    .filter((one) => (wanted === undefined || one.name === wanted) && (state === undefined || one.state === state))
+    .sort((a, b) => b.attempt - a.attempt);
+  if (found !== undefined) return found;
+  const what = [state, wanted].filter((one) => one !== undefined).join(" ") || "-";
+  const names = sandbox.containers.map((one) => `${one.name} (${one.state})`).join(", ") || "-";
+  throw new MessageError("USAGE", ["podHasNoContainer", { pod: sandbox.name, what }], ["itHas", { names }]);
+}
+
+function text(args: InjectionArguments, key: string): string | undefined {
+  const value = args[key];
+  return value === undefined ? undefined : String(value);
+}
+
+function number(args: InjectionArguments, key: string): number | undefined {
+  const value = args[key];
+  return value === undefined ? undefined : Number(value);
+}
+
+/** @throws LabError USAGE */
+function oneOf<T extends string>(args: InjectionArguments, key: string, known: Iterable<T>): T {
+  const value = text(args, key) ?? "";
+  const found = [...known].find((one) => one === value);
+  if (found === undefined) {
+    throw new MessageError("USAGE", { verbatim: `${key}: ${value}` }, [
+      "expectedOneOf",
+      { names: [...known].join(", ") },
+    ]);
+  }
+  return found;
+}

@@ -1,0 +1,42 @@
+import { appendFileSync } from "node:fs";
+import { readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { killGroup } from "../../../util/os/processes.js";
+import { abandonedFolders, removeOwn, temporaryPrefix } from "../../../util/os/temporary-folder.js";
+
+/** The folders of labs: `kubelab-lab-<pid>-XXXXXX`. The number identifies the orphaned objects of a killed process. */
+const KIND = "lab";
+/** The process groups that a lab keeps running, one number per line. */
+const RUNNING = ".running";
+
+/** The prefix for mkdtemp. */
+export function labFolderPrefix(): string {
+  return temporaryPrefix(KIND);
+}
+
+/** Records a process group of the lab, synchronously, because the lab may be killed right after. */
+export function noteRunning(folder: string, pid: number): void {
+  try {
+    appendFileSync(join(folder, RUNNING), `${pid}\n`);
+  } catch {
+    // The lab is ending: its folder and the process are gone.
+  }
+}
+
+/** Stops the processes and removes the folders of killed labs. */
+export async function stopOrphanedProcesses(): Promise<void> {
+  for (const folder of await abandonedFolders(KIND)) {
+    await endGroups(folder);
+    await removeOwn(folder);
+  }
+}
+
+async function endGroups(folder: string): Promise<void> {
+  const running = await readFile(join(folder, RUNNING), "utf8").catch(() => "");
+  for (const pid of running.split("\n").map(Number)) {
+    // The number may have been reused: only stops processes that work in the lab's folder.
+    const cwd = pid > 1 ? await readlink(`/proc/${pid}/cwd`).catch(() => "") : "";
+    if (cwd !== folder && !cwd.startsWith(`${folder}/`)) continue;
+    killGroup(pid);
+  }
+}

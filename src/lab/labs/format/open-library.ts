@@ -1,0 +1,34 @@
+import { readFile } from "node:fs/promises";
+import type { Lab } from "./lab.js";
+import { type LabLibrary, type LabSummary, summaryOf } from "./library.js";
+
+/** Set by the build, which puts the compiled labs next to the bundle. */
+declare const KUBELAB_COMPILED_LABS: boolean | undefined;
+
+const SOURCES = new URL("../../../../labs/", import.meta.url);
+
+/** The labs that come with this program. */
+export async function openLibrary(): Promise<LabLibrary> {
+  return typeof KUBELAB_COMPILED_LABS === "boolean" ? compiledLibrary() : sourceLibrary();
+}
+
+async function compiledLibrary(): Promise<LabLibrary> {
+  const read = async (name: string) =>
+    JSON.parse(await readFile(new URL(`labs/${name}.json`, import.meta.url), "utf8"));
+  const summaries = (await read("index")) as readonly LabSummary[];
+  return {
+    summaries,
+    load: async (id) => (summaries.some((one) => one.id === id) ? ((await read(id)) as Lab) : undefined),
+  };
+}
+
+/** Reads the labs from the checkout, for tests, which run the sources. */
+async function sourceLibrary(): Promise<LabLibrary> {
+  const { compileLabs } = await import("./compile.js");
+  const compiled = await compileLabs(SOURCES.pathname);
+  const labs = compiled.flatMap(({ lab }) => (lab === undefined ? [] : [lab]));
+  return {
+    summaries: labs.map(summaryOf),
+    load: async (id) => labs.find(({ definition }) => definition.id === id),
+  };
+}

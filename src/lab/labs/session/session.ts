@@ -1,0 +1,419 @@
+import type { Language } from "../../../util/i18n/language.js";
+import { type Waiting, withinMs } from "../checks/check.js";
+import { outputVerdict, type Verdict } from "../checks/leaf-check.js";
+import { matchedLines } from "../checks/output.js";
+import { printsState, type StateTable, stateTables } from "../checks/state-table.js";
+import type { LabEnvironment } from "../environment/environment.js";
+import type { OutputListener } from "../environment/runner.js";
+import type { Lab } from "../format/lab.js";
+import { mistakeIn } from "../format/mistakes.js";
+import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "../format/schema.js";
+import { checkChoice, checkOf, isNoticed, typeOf } from "../format/steps.js";
+import type { LabText, StepText } from "../format/text.js";
+import { chooseValues, fillAll } from "../format/variables.js";
+import { LabBroken, LabRuns } from "./actions.js";
+import type { LabMessage } from "./message.js";
+import { settledOutcomes } from "./outcomes.js";
+import { type Picture, withCauses } from "./picture.js";
+import { choicesOf, messagesOfStep, type StepChoice, textOfStep } from "./step-text.js";
+import { verdictEvidence } from "./verdict-evidence.js";
+import { verdictInWords } from "./verdict-words.js";
+import { LabWords } from "./words.js";
+
+export interface SessionOptions {
+  readonly language: Language;
+  /** chooses the values of the lab's variables */
+  readonly seed: number;
+  /** the steps done earlier, in another process */
+  readonly done?: readonly string[];
+  readonly emit: (message: LabMessage) => void;
+}
+
+/**
+ * The session of one learner in one lab: its steps in order, each with text, question, check and hints. Messages go to
+ * `emit`; the session does not know how they are shown, or whether a learner can be asked.
+ */
+export class LabSession implements AsyncDisposable {
+  readonly definition: LabDefinition;
+  readonly runs: LabRuns;
+  readonly #words: LabWords;
+  readonly #emit: (message: LabMessage) => void;
+  #index: number;
+  #hintsShown = 0;
+  /** how many facts there were when the current step began */
+  #factsBefore = 0;
+  /** the last step that did something */
+  #active: { readonly step: string; readonly factsBefore: number } | undefined;
+  /** the last step that kubelab solved */
+  #shownStep: string | undefined;
+  #patience = new AbortController();
+  /** Reports a background command's output only during the step that started it. */
+  #showing = { isOver: false, hasInvalidAges: false };
+
+  constructor(
+    lab: Lab,
+    readonly environment: LabEnvironment,
+    { language, seed, done = [], emit }: SessionOptions,
+  ) {
+    const values = { ...environment.given, ...chooseValues(lab.definition, seed) };
+    this.definition = fillAll(lab.definition, values);
+    this.#words = new LabWords(lab, values, language, environment.sayFact);
+    this.runs = new LabRuns(environment, this.#words);
+    this.#emit = emit;
+    const next = this.definition.steps.findIndex(({ id }) => !done.includes(id));
+    this.#index = next < 0 ? this.definition.steps.length : next;
+  }
+
+  /** undefined: all steps are done */
+  get step(): Step | undefined {
+    return this.definition.steps[this.#index];
+  }
+
+  /** in the learner's language */
+  get text(): LabText {
+    return this.#words.text;
+  }
+
+  get stepText(): StepText {
+    return textOfStep(this.text, this.step);
+  }
+
+  /** Goes on in another language. */
+  async speak(language: Language): Promise<void> {
+    await this.#words.speak(language);
+  }
+
+  /**
+   * Creates the lab's starting state and checks it.
+   * @throws LabBroken if the state does not match the lab's text
+   */
+  async begin(signal: AbortSignal): Promise<void> {
+    const { title, summary, introduction } = this.text;
+    const { id, number, minutes } = this.definition;
+    this.#emit({ kind: "lab", id, number, title, summary, minutes, speed: this.environment.speed });
+    let count = 0;
+    for (const action of this.definition.setup) await this.#actOne(action, `setup-${++count}`, signal, undefined, true);
+    for (const check of this.definition.begin) {
+      const verdict = await this.runs.check(check, signal);
+      if (verdict.ok) continue;
+      throw new LabBroken(this.#words.say("brokenBegin", { id, want: verdict.want, seen: verdict.seen }));
+    }
+    this.#emit({ kind: "text", markdown: introduction });
+    this.#factsBefore = this.environment.facts.count;
+  }
+
+  /** Reports the current step. */
+  present(): void {
+    const { step } = this;
+    if (step === undefined) return;
+    for (const message of messagesOfStep(this.definition, this.text, step)) this.#emit(message);
+  }
+
+  /** The current step as `present` reports it, in any language. */
+  presentedIn(language: Language): readonly LabMessage[] {
+    return this.step === undefined ? [] : messagesOfStep(this.definition, this.#words.textIn(language), this.step);
+  }
+
+  /** The choices of the current step, if it is a prediction. */
+  choices(): readonly StepChoice[] {
+    return choicesOf(this.step, this.stepText);
+  }
+
+  /**
+   * Performs the current step: runs its command, judges the answer, evaluates its check. If the step is done, the
+   * session moves to the next one.
+   * @param choice the answer to a prediction
+   * @returns whether the step is done
+   * @throws LabError USAGE for an answer that is not one of the choices, or if the step has no question
+   */
+  async perform(choice: string | undefined, signal: AbortSignal): Promise<boolean> {
+    const { step } = this;
+    if (step === undefined) return false;
+    if (choice !== undefined) checkChoice(step, choice);
+    this.#activate(step);
+    return (await this.#whileShown(() => this.#perform(step, choice, signal))) && this.#goOn(step);
+  }
+
+  /**
+   * Moves to the next step if the current step's goal is met; runs nothing.
+   * @param waits waits as long as the step's check allows; otherwise checks once
+   * @returns whether the step is done
+   */
+  async look(waits: boolean, signal: AbortSignal): Promise<boolean> {
+    const { step } = this;
+    return step !== undefined && (await this.ask(waits, signal)) === true && this.#goOn(step);
+  }
+
+  /** Ends the current wait for a check in `perform`, `look` or `ask`; the last result counts. */
+  stopWaiting(): void {
+    this.#patience.abort();
+  }
+
+  #goOn(step: Step): true {
+    const { afterwards } = this.stepText;
+    if (afterwards !== "") this.#emit({ kind: "text", markdown: afterwards });
+    this.#emit({ kind: "done", step: step.id, hints: this.#hintsShown });
+    this.#index += 1;
+    this.#hintsShown = 0;
+    this.#factsBefore = this.environment.facts.count;
+    if (this.step === undefined) this.#emit({ kind: "finished", closing: this.text.closing });
+    return true;
+  }
+
+  async #perform(step: Step, choice: string | undefined, signal: AbortSignal): Promise<boolean> {
+    if ("do" in step) return this.#do(step, signal);
+    if ("predict" in step) return this.#predict(step, choice, signal);
+    if ("observe" in step) return this.#observe(step);
+    if ("check" in step) return this.#check(step, signal);
+    return true;
+  }
+
+  async #do(step: DoStep, signal: AbortSignal): Promise<boolean> {
+    if (step.where === "here") {
+      if (await this.#wasDoneElsewhere(step, signal)) return true;
+      await this.#runHere(step, signal);
+    }
+    if (step.expect !== undefined) return this.#verdict(step.expect, signal);
+    if (step.where === "elsewhere" || step.keep) return true;
+    return this.#verdict({ exit: step.id, is: step.exit }, signal);
+  }
+
+  async #wasDoneElsewhere(step: DoStep, signal: AbortSignal): Promise<boolean> {
+    if (step.expect === undefined || !isNoticed(step, this.definition)) return false;
+    const verdict = await this.runs.check({ ...step.expect, within: undefined }, signal);
+    if (!verdict.ok) return false;
+    this.#emit({ kind: "done-elsewhere" });
+    this.#tell(verdict);
+    return true;
+  }
+
+  async #runHere(step: DoStep, signal: AbortSignal): Promise<void> {
+    this.#emit({ kind: "running", line: step.do });
+    if (step.keep) return this.runs.keep(step.id, step.do, step.until, this.#show, signal);
+    const { code } = await this.runs.run(step.id, step.do, this.#show, signal);
+    this.#emit({ kind: "exit", code: code ?? 0 });
+  }
+
+  async #whileShown<T>(body: () => Promise<T>): Promise<T> {
+    const showing = { isOver: false, hasInvalidAges: false };
+    this.#showing = showing;
+    try {
+      return await body();
+    } finally {
+      showing.isOver = true;
+      if (showing.hasInvalidAges) this.#emit({ kind: "text", markdown: this.#words.say("invalidAges") });
+    }
+  }
+
+  get #show(): OutputListener {
+    const showing = this.#showing;
+    return (stream, text) => {
+      if (!showing.isOver) this.#emit({ kind: "output", stream, text });
+      // kubectl describe counts ages on the clock of this machine.
+      showing.hasInvalidAges ||= text.includes("<invalid>");
+    };
+  }
+
+  /** Judges the answer by the outcome. @throws LabBroken unless exactly one outcome occurs */
+  async #predict(step: PredictStep, choice: string | undefined, signal: AbortSignal): Promise<boolean> {
+    if (choice === undefined) {
+      this.#emit({ kind: "needs-answer", choices: step.predict });
+      return false;
+    }
+    await this.#act(step.run, step.id, signal);
+    const right = await settledOutcomes(step, this.runs, signal);
+    const [[answer, verdict] = []] = right;
+    if (answer === undefined || verdict === undefined || right.size > 1) {
+      const names = [...right.keys()].join(", ") || "-";
+      throw new LabBroken(this.#words.say("brokenOutcomes", { id: this.definition.id, step: step.id, names }));
+    }
+    const textOf = (key: string) => this.stepText.choices[key] ?? key;
+    this.#emit({ kind: "answer", given: choice, right: answer, text: textOf(answer), expected: textOf(choice) });
+    this.#showEvidence(verdict, true);
+    return true;
+  }
+
+  async #act(actions: readonly Action[], name: string, signal: AbortSignal): Promise<void> {
+    for (const action of actions) {
+      if ("run" in action) this.#emit({ kind: "running", line: action.run });
+      if ("keep" in action) this.#emit({ kind: "running", line: action.keep });
+      const isState = "run" in action && printsState(action.run);
+      await this.#actOne(action, name, signal, isState ? undefined : this.#show);
+      if (isState) this.#showTables(stateTables(action.run, this.runs.view().output(name)?.stdout ?? "") ?? []);
+    }
+  }
+
+  /** @param isSetup what is waited for could be the answer to a step: it stays untold */
+  async #actOne(
+    action: Action,
+    name: string,
+    signal: AbortSignal,
+    onOutput?: OutputListener,
+    isSetup = false,
+  ): Promise<void> {
+    let hasWaited = false;
+    const onWaiting: Waiting = ({ seen, want }, leftMs) => {
+      hasWaited = true;
+      const told = isSetup && "wait" in action ? { seen: "", want: this.#words.say("startingState") } : { seen, want };
+      this.#emit({ kind: "waiting", ...told, leftMs, mayStop: false });
+    };
+    await this.runs.act(action, name, signal, onOutput, onWaiting);
+    if (hasWaited) this.#emit({ kind: "waited" });
+  }
+
+  /** Shows the lines to look at from a command's real output. */
+  #observe(step: ObserveStep): boolean {
+    const result = this.runs.view().output(step.observe);
+    const found = result === undefined ? [] : matchedLines(result, step.lines);
+    for (const line of found.flatMap((lines) => lines ?? [])) this.#emit({ kind: "look", line });
+    const missing = step.lines.filter((_, i) => found[i] === undefined);
+    this.#emit({ kind: "upstream", path: step.upstream });
+    for (const matches of missing) {
+      const verdict = outputVerdict({ output: step.observe, stream: "both", matches }, this.runs.view());
+      this.#tell(verdict);
+    }
+    return missing.length === 0;
+  }
+
+  #check(step: CheckStep, signal: AbortSignal): Promise<boolean> {
+    return this.#verdict(step.check, signal);
+  }
+
+  async #verdict(check: CheckStep["check"], signal: AbortSignal): Promise<boolean> {
+    const onWaiting: Waiting = (verdict, leftMs) => {
+      const { seen, want } = verdictInWords(verdict, this.stepText.goal, this.#words.say);
+      this.#emit({ kind: "waiting", seen, want: want ?? "", leftMs, mayStop: true });
+    };
+    this.#patience = new AbortController();
+    const verdict = await this.runs.check(check, signal, onWaiting, this.#patience.signal);
+    const { step } = this;
+    const made =
+      verdict.ok || step === undefined || !("check" in step)
+        ? undefined
+        : await mistakeIn(step, this.environment.folder);
+    if (made === undefined) this.#tell(verdict);
+    // What was confused says more than a remark that the answer is too long, which it need not be.
+    else
+      this.#tell(
+        { ...verdict, seen: verdict.answer ?? verdict.seen },
+        { mistake: this.stepText.mistakes[made] ?? made },
+      );
+    return verdict.ok;
+  }
+
+  #tell(verdict: Verdict, more: { readonly mistake?: string } = {}): void {
+    const words = verdictInWords(verdict, this.stepText.goal, this.#words.say);
+    const isShown = verdict.ok && this.step?.id === this.#shownStep;
+    this.#emit({ kind: "verdict", ...words, ...more, ...(isShown ? { isShown } : {}) });
+    if (verdict.ok) this.#showEvidence(verdict, this.step !== undefined && "check" in this.step);
+    else this.#showTables(verdict.tables ?? []);
+  }
+
+  /** @param isDecided the step is a question or a task */
+  #showEvidence(verdict: Verdict, isDecided: boolean): void {
+    const factsBefore = this.#active?.factsBefore ?? this.#factsBefore;
+    const { facts } = this.environment;
+    verdictEvidence(verdict, facts, this.#words.sayFact, { isDecided, factsBefore }).forEach(this.#emit);
+  }
+
+  #showTables(tables: readonly StateTable[]): void {
+    for (const table of tables) this.#emit({ kind: "table", ...table });
+  }
+
+  /** Whether the current step has hints, shown or not. */
+  get hasHints(): boolean {
+    return this.stepText.hints.length > 0;
+  }
+
+  /** Whether the current step has a hint that was not shown yet. */
+  get hasHint(): boolean {
+    return this.#hintsShown < this.stepText.hints.length;
+  }
+
+  /** Shows the next hint of the current step. @returns false after the last hint; undefined if the step has no hints */
+  hint(): boolean | undefined {
+    const { hints } = this.stepText;
+    if (hints.length === 0) return undefined;
+    const text = hints[this.#hintsShown];
+    if (text === undefined) return false;
+    this.#hintsShown += 1;
+    this.#emit({ kind: "hint", index: this.#hintsShown, count: hints.length, text });
+    return true;
+  }
+
+  /** Whether the current step can be done in another terminal as well as here. */
+  get isNoticed(): boolean {
+    const { step } = this;
+    return step !== undefined && "do" in step && step.where === "here" && isNoticed(step, this.definition);
+  }
+
+  /** Whether the lab can do the current step itself. */
+  get isSolvable(): boolean {
+    const { step } = this;
+    return step !== undefined && ("solve" in step || ("do" in step && step.where === "elsewhere"));
+  }
+
+  /**
+   * Does the current step for the learner.
+   * @returns false if the step cannot be solved
+   * @throws LabBroken if a command of the solution fails, because of what the learner has done before
+   */
+  async solve(signal: AbortSignal): Promise<boolean> {
+    const { step } = this;
+    if (step === undefined || !this.isSolvable) return false;
+    this.#activate(step);
+    await this.#whileShown(async () => {
+      if ("solve" in step) await this.#act(step.solve, `${step.id}-solution`, signal);
+      else if ("do" in step) await this.#runHere(step, signal);
+    });
+    if ("solve" in step) {
+      this.#shownStep = step.id;
+      this.#emit({ kind: "shown", step: step.id });
+    }
+    return true;
+  }
+
+  /**
+   * Evaluates the check of the current step.
+   * @param waits waits as long as the check allows; otherwise checks once
+   * @returns undefined if the step has no check
+   */
+  async ask(waits: boolean, signal: AbortSignal): Promise<boolean | undefined> {
+    const { step } = this;
+    const check = step === undefined ? undefined : checkOf(step);
+    if (step === undefined || check === undefined) return undefined;
+    this.#activate(step);
+    return this.#verdict(waits ? check : { ...check, within: undefined }, signal);
+  }
+
+  /** The time limit of the current step's check, in ms of the lab's clock; 0: no wait. */
+  get mayTakeMs(): number {
+    const check = this.step === undefined ? undefined : checkOf(this.step);
+    return check === undefined ? 0 : withinMs(check);
+  }
+
+  /** Whether the learner does the current step elsewhere, so that only its check matters here. */
+  get isLookedAt(): boolean {
+    const { step } = this;
+    if (step === undefined || checkOf(step) === undefined) return false;
+    return "check" in step || ("do" in step && step.where === "elsewhere");
+  }
+
+  /** The facts of the last step in which something was done, up to now: when a step is done, the next one has no facts yet. */
+  picture(): Picture {
+    const { facts } = this.environment;
+    const { step, factsBefore } = this.#active ?? { step: this.step?.id ?? "", factsBefore: this.#factsBefore };
+    return { step, facts: withCauses(facts.since(factsBefore), facts.since()) };
+  }
+
+  /** Texts to read and lines to look at do nothing. */
+  #activate(step: Step): void {
+    const { id } = step;
+    if (typeOf(step) === "read" || typeOf(step) === "observe" || this.#active?.step === id) return;
+    this.#active = { step: id, factsBefore: this.#factsBefore };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runs[Symbol.asyncDispose]();
+  }
+}

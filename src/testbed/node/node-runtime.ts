@@ -1,0 +1,77 @@
+import type { HostedRuntime } from "../../cluster/runtime/host/host.js";
+import { type CriClient, createCriClient } from "../../staging/cri/remote/create-cri-client.js";
+import type { Trace } from "../../trace/trace.js";
+import { quieterTrace } from "../../trace/view.js";
+import { Disposables } from "../../util/async/disposables.js";
+import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
+
+export interface NodeRuntimeOptions {
+  /** the kubelet's release */
+  readonly kubeVersion: string;
+  /** a CRI endpoint; undefined: an embedded runtime is started for this node, and ends with it */
+  readonly cri?: string;
+  /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
+  readonly machineRuntime?: HostedRuntime;
+  /** ms; default: two minutes */
+  readonly runtimeRequestTimeoutMs?: number;
+  /** ms that the embedded runtime needs to pull an image; default: its own */
+  readonly pullMs?: number;
+  /** where the embedded runtimes of the cluster find one another: see `networkFolder`; undefined: there are no others */
+  readonly networkFolder?: string;
+  /** of the node in the network of `networkFolder` */
+  readonly nodeAddress?: string;
+}
+
+/** A kubelet's connections to its container runtime. */
+export interface NodeRuntime {
+  /** only of an embedded one: what can be done behind the kubelet's back */
+  readonly runtime: HostedRuntime | undefined;
+  readonly cri: CriClient;
+  /** for the calls that PLEG makes every second, which would drown the other facts */
+  readonly polling: CriClient;
+  /** Ends the connections, then the embedded runtime that was started here. */
+  close(): Promise<void>;
+}
+
+interface NodeRuntimeDeps {
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly signal: AbortSignal;
+  readonly nodeName: string;
+}
+
+/** Connects to the runtime that the options name, or starts one. @throws LabError as `hostRuntime` and `createCriClient` */
+export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntimeOptions): Promise<NodeRuntime> {
+  const { clock, trace, signal } = deps;
+  const opened = new Disposables();
+  try {
+    const own = options.cri === undefined && options.machineRuntime === undefined;
+    const runtime = own ? await startEmbeddedRuntime(deps, options) : options.machineRuntime;
+    if (own) opened.defer(async () => runtime?.close());
+    const { kubeVersion, runtimeRequestTimeoutMs } = options;
+    const settings = { kubeVersion, ...defined({ runtimeRequestTimeoutMs }) };
+    const endpoint = options.cri ?? runtime?.endpoint ?? "";
+    const cri = await createCriClient(endpoint, { clock, trace, actor: "kubelet" }, settings, signal);
+    opened.defer(() => cri.close());
+    const pollingDeps = { clock, trace: quieterTrace(trace, 3), actor: "kubelet" } as const;
+    const polling = await createCriClient(endpoint, pollingDeps, settings, signal);
+    opened.defer(() => polling.close());
+    return { runtime, cri, polling, close: () => opened.close() };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+/** Its socket is in a folder of its own: paths of sockets are short. */
+async function startEmbeddedRuntime(
+  { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
+  { pullMs, networkFolder, nodeAddress }: Omit<NodeRuntimeOptions, "cri" | "machineRuntime" | "kubeVersion">,
+): Promise<HostedRuntime> {
+  const { hostRuntime } = await import("../../cluster/runtime/host/host.js");
+  // The kubelet's facts are the story; the runtime's part in it is a detail.
+  const peers = networkFolder === undefined ? undefined : { folder: networkFolder, node: nodeName };
+  const network = defined({ peers, address: nodeAddress });
+  return hostRuntime({ clock, trace, traceLevel: 2, network, ...defined({ pullMs }) });
+}

@@ -1,0 +1,189 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { join } from "node:path";
+import type { EtcdConfig } from "../../cluster/apiserver/storage/etcd/config.js";
+import type { ClockReading } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import { describeFileError, makeFolder, removeTemporariesOf, writeFileAtomic } from "../../util/os/files.js";
+import { type LockOutcome, tryLock } from "../../util/os/pid-lock.js";
+import { isAlive, markOf } from "../../util/os/processes.js";
+import { stateFolder } from "./state-folder.js";
+
+/** What a running `kubelab cluster up` leaves in the state folder for other commands to find. */
+export interface ClusterState {
+  readonly version: 1;
+  readonly name: string;
+  readonly pid: number;
+  /** distinguishes the process from a later one with the same number; "" on systems other than Linux */
+  readonly processStart?: string;
+  /** `https://127.0.0.1:PORT` */
+  readonly url: string;
+  /** path of the administrator's kubeconfig (0600) */
+  readonly kubeconfig: string;
+  readonly kubeVersion: string;
+  readonly speed: number;
+  /**
+   * A reading of its clock, which a process that joins follows: by the machine's monotonic time, so that both read the same
+   * after a suspend or a change of the system's time. Absent: of a clock without a speed of its own.
+   */
+  readonly clock?: ClockReading;
+  /** how many nodes it keeps Ready by itself: `node-1`, `node-2`, … */
+  readonly nodes: number;
+  /** its nodes have no containers; absent: they have */
+  readonly simulated?: boolean;
+  /** it has a control-plane node, and its components as pods; absent: no */
+  readonly systemPods?: boolean;
+  /** the servers of the etcd that has its state */
+  readonly etcd?: readonly string[];
+  /** the files with which it is reached */
+  readonly etcdFiles?: Omit<EtcdConfig, "servers">;
+  /** the folder that has its state; absent, like `etcd`: it is in memory */
+  readonly data?: string;
+  /** where the runtimes of its nodes find one another, if other servers of its etcd do so too; absent: `networkFolder` */
+  readonly networkFolder?: string;
+  /** what its API server reported while it started: what recovery cut off */
+  readonly startProblems?: readonly string[];
+  /** absent: it takes any kubelet's certificate */
+  readonly verifyKubelets?: boolean;
+  /** absent: it serves HTTP/1.1 only */
+  readonly http2?: boolean;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** `$XDG_STATE_HOME/kubelab/clusters`, by default below `~/.local/state`. */
+function clustersFolder(env: Env): string {
+  return join(stateFolder(env), "clusters");
+}
+
+function stateFile(env: Env, name: string): string {
+  return join(clustersFolder(env), `${name}.json`);
+}
+
+/** Where the kubeconfig of the cluster `name` goes. */
+export function clusterKubeconfig(env: Env, name: string): string {
+  return join(clustersFolder(env), `${name}.kubeconfig`);
+}
+
+/** Where the nodes that the cluster `name` keeps have their keys and kubeconfigs, each in a folder of its name. */
+export function clusterNodesFolder(env: Env, name: string): string {
+  return join(clustersFolder(env), `${name}.nodes`);
+}
+
+/** Names the server that runs as this cluster among those of its etcd: the same when it starts again. */
+export function clusterServerId(env: Env, name: string): string {
+  return createHash("sha256").update(stateFile(env, name)).digest("hex").slice(0, 12);
+}
+
+/** Where a detached cluster's process writes what it has to say. */
+export function clusterLog(env: Env, name: string): string {
+  return join(clustersFolder(env), `${name}.log`);
+}
+
+/** @throws LabError BAD_FILE */
+export async function makeClustersFolder(env: Env): Promise<void> {
+  const folder = clustersFolder(env);
+  try {
+    await makeFolder(folder, 0o700);
+  } catch (cause) {
+    const why = describeFileError(cause);
+    throw new LabError("BAD_FILE", `cannot make the folder ${folder}: ${why}`, "Name another with XDG_STATE_HOME.", {
+      cause,
+    });
+  }
+}
+
+/**
+ * Makes this process the only one that may run a cluster of this name. Without the lock, two processes that start
+ * together would overwrite each other's state, and no command could stop the first one.
+ * @throws LabError BAD_FILE
+ */
+export async function lockCluster(env: Env, name: string): Promise<LockOutcome> {
+  await makeClustersFolder(env);
+  const answer = await tryLock(join(clustersFolder(env), `${name}.lock`), "Name another folder with XDG_STATE_HOME.");
+  if (answer.outcome === "taken") await removeTemporaryFiles(env, name);
+  return answer;
+}
+
+/**
+ * Removes half-written state files and kubeconfigs, which contain a client's key. Only the holder of the lock writes them, so
+ * the process that wrote them has been killed.
+ */
+async function removeTemporaryFiles(env: Env, name: string): Promise<void> {
+  for (const target of [stateFile(env, name), clusterKubeconfig(env, name)]) await removeTemporariesOf(target);
+}
+
+export async function writeClusterState(env: Env, state: ClusterState): Promise<void> {
+  await makeClustersFolder(env);
+  const text = JSON.stringify({ ...state, processStart: await markOf(state.pid) }, null, 2);
+  await writeFileAtomic(stateFile(env, state.name), `${text}\n`, { mode: 0o600 });
+}
+
+/** Removes the state, the kubeconfig and what the nodes had; it is fine if they are gone already. */
+export async function removeClusterState(env: Env, name: string): Promise<void> {
+  await rm(clusterNodesFolder(env, name), { recursive: true, force: true });
+  await rm(stateFile(env, name), { force: true });
+  await rm(clusterKubeconfig(env, name), { force: true });
+  await rm(clusterLog(env, name), { force: true });
+}
+
+/** undefined: no such file, or not one of ours (a half-written or foreign file counts as none). */
+export async function readClusterState(env: Env, name: string): Promise<ClusterState | undefined> {
+  try {
+    const state: unknown = JSON.parse(await readFile(stateFile(env, name), "utf8"));
+    return isClusterState(state) ? state : undefined;
+  } catch {
+    // Missing or unreadable: for the callers both mean that there is nothing to join.
+    return undefined;
+  }
+}
+
+function isClusterState(value: unknown): value is ClusterState {
+  const state = value as Partial<ClusterState> | null;
+  return (
+    typeof state === "object" && state?.version === 1 && typeof state.pid === "number" && typeof state.url === "string"
+  );
+}
+
+/** Names of all clusters that left a state file, running or not. */
+export async function clusterNames(env: Env): Promise<string[]> {
+  const files = await readdir(clustersFolder(env)).catch(() => []);
+  return files
+    .filter((file) => file.endsWith(".json"))
+    .map((file) => file.slice(0, -".json".length))
+    .sort();
+}
+
+/**
+ * Whether the cluster's process exists. It removes its state before it ends, and can be too busy to answer. Without a start
+ * time, its port must answer: after kill -9 the state stays, and another process may get the number.
+ */
+export async function isRunning(state: ClusterState): Promise<boolean> {
+  const { pid, processStart = "", url } = state;
+  if (!(await isAlive(pid))) return false;
+  return processStart === "" ? canConnect(new URL(url)) : processStart === (await markOf(pid));
+}
+
+function canConnect(url: URL): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host: url.hostname, port: Number(url.port), timeout: 1000 });
+    const answer = (open: boolean) => {
+      socket.destroy();
+      resolve(open);
+    };
+    socket.once("connect", () => answer(true));
+    socket.once("timeout", () => answer(false));
+    socket.once("error", () => answer(false));
+  });
+}
+
+/** The names of the clusters that run. */
+export async function runningClusterNames(env: Env): Promise<readonly string[]> {
+  const running: string[] = [];
+  for (const name of await clusterNames(env)) {
+    const state = await readClusterState(env, name);
+    if (state !== undefined && (await isRunning(state))) running.push(name);
+  }
+  return running;
+}

@@ -1,0 +1,195 @@
+import { type Clock, SystemClock, type Timer } from "../../util/clock.js";
+import { textWidth } from "../../util/text/text-width.js";
+import type { TraceEvent } from "../events.js";
+import type { Level, TraceSink } from "../trace.js";
+import { upstreamUrl } from "../upstream.js";
+import { Fold } from "./fold.js";
+import {
+  ACTOR_WIDTH,
+  actorColour,
+  asItIs,
+  Depths,
+  factText,
+  renderEvent,
+  signColour,
+  type TerminalOptions,
+  TIME_WIDTH,
+} from "./terminal.js";
+import { printable, wrap } from "./text.js";
+import { TraceSummary } from "./trace-summary.js";
+
+export interface CalmOptions extends TerminalOptions {
+  /** shown as `~` */
+  readonly home: string | undefined;
+  /** Makes a text a link, if the terminal has links. */
+  readonly link: (text: string, url: string) => string;
+  /** Shows what repeats, instead of a line each time. */
+  readonly onRepeat: (text: string) => void;
+}
+
+const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
+/** A narrower terminal gets the layout of `TerminalSink`. */
+const MIN_WIDTH = 60;
+/** A step waits this long for its first fact, to share its line. */
+const HOLD_MS = 30;
+/** The kinds whose details are reasons, constants and upstream functions: `-v 1` shows them. */
+const FOLDED: ReadonlySet<TraceEvent["kind"]> = new Set(["step", "decision", "state"]);
+
+interface Held {
+  readonly event: TraceEvent;
+  readonly depth: number;
+  readonly timer: Timer;
+}
+
+/**
+ * Shows a run on one screen: a line for each step, decision and change, without reasons; steps have the time, and the upstream
+ * function beside them. What repeats by itself is counted, and so is what thousands of pods do alike. A summary ends it.
+ */
+export class CalmSink implements TraceSink {
+  readonly level: Level = 1;
+  readonly #depths = new Depths();
+  readonly #summary = new TraceSummary();
+  readonly #repeats = new Map<string, number>();
+  readonly #fold: Fold;
+  #held: Held | undefined;
+  #lastActor = "";
+
+  constructor(
+    readonly options: CalmOptions,
+    readonly out: { write(text: string): unknown },
+    readonly clock: Pick<Clock, "timer"> = new SystemClock(),
+  ) {
+    this.#fold = new Fold((count) => {
+      this.flush();
+      this.#write(count, 0);
+    }, clock);
+  }
+
+  write(event: TraceEvent): void {
+    this.#summary.add(event);
+    const isShown = event.level <= this.level && !isFolded(event);
+    const depth = this.#depths.depthOf(event, isShown);
+    if (!isShown || this.#isRepeat(event) || this.#fold.take(event, this.#text(event))) return;
+    const held = this.#held;
+    if (held !== undefined && isAnswer(event, held.event) && this.#writeAnswered(held, event)) return;
+    this.flush();
+    if (event.kind !== "step") this.#write(event, depth);
+    else this.#held = { event, depth, timer: this.clock.timer(HOLD_MS, () => this.flush()) };
+  }
+
+  /** Writes a step that still waits for its answer: something else is about to be written. */
+  flush(): void {
+    const held = this.#take();
+    if (held !== undefined) this.#write(held.event, held.depth);
+  }
+
+  async close(): Promise<void> {
+    this.flush();
+    this.#fold.flush();
+    const lines = this.#summary.lines(this.options, this.#repeats, (text) => this.#shorten(text));
+    if (lines.length > 0) this.out.write(`${lines.join("\n")}\n`);
+  }
+
+  #take(): Held | undefined {
+    const held = this.#held;
+    held?.timer.stop();
+    this.#held = undefined;
+    return held;
+  }
+
+  #isRepeat(event: TraceEvent): boolean {
+    if (event.every === undefined || event.kind !== "state") return false;
+    const what = `${event.subject} ${event.what}`;
+    const count = this.#repeats.get(what);
+    this.#repeats.set(what, (count ?? 0) + 1);
+    if (count === undefined) return false;
+    const { say = asItIs } = this.options;
+    this.options.onRepeat(say(`${what}, ${count} times again, every ${event.every}`));
+    return true;
+  }
+
+  #writeAnswered(held: Held, answer: TraceEvent): boolean {
+    const { chalk } = this.options;
+    const step = this.#text(held.event);
+    const text = this.#text(answer);
+    const { sign } = factText(answer, this.options);
+    const length = INDENT + 2 * held.depth + 2 + textWidth(step) + 2 + textWidth(text);
+    if (length > this.options.width()) return false;
+    this.#take();
+    const said = `${chalk.bold(step)}  ${signColour(answer, chalk)(sign)} ${text}`;
+    this.#line(held.event, held.depth, [said], length);
+    return true;
+  }
+
+  #write(event: TraceEvent, depth: number): void {
+    // A note can hold a command to paste, which must stay on one line.
+    if (this.options.width() < MIN_WIDTH || event.kind === "note") {
+      this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
+      return;
+    }
+    const { chalk } = this.options;
+    const left = INDENT + 2 * (event.kind === "table" ? 0 : depth) + 2;
+    const width = this.options.width() - left;
+    const { details } = factText(event, { ...this.options, width: () => width });
+    const paint = event.kind === "step" ? chalk.bold : event.kind === "error" ? chalk.red : (line: string) => line;
+    const lines = wrap(this.#text(event), width).map((line) => paint(line));
+    const rest = FOLDED.has(event.kind)
+      ? []
+      : details.flatMap((line) => wrap(line, width)).map((line) => chalk.dim(line));
+    const used = lines.length === 1 && rest.length === 0 ? textWidth(this.#text(event)) : width;
+    this.#line(event, event.kind === "table" ? 0 : depth, [...lines, ...rest], left + used);
+  }
+
+  /** @param endColumn of the only line's text */
+  #line(event: TraceEvent, depth: number, body: readonly string[], endColumn: number): void {
+    const { chalk } = this.options;
+    const time = event.kind === "step" || depth === 0 ? seconds(event, this.options) : "".padStart(TIME_WIDTH);
+    const actor = event.actor === this.#lastActor && depth > 0 ? "" : event.actor;
+    this.#lastActor = event.actor;
+    const lead = `${"  ".repeat(depth)}${factText(event, this.options).sign.padEnd(1)} `;
+    const head = `${chalk.dim(time)} ${actorColour(event.actor, chalk)(actor.padEnd(ACTOR_WIDTH))} ${signColour(event, chalk)(lead)}`;
+    const hang = " ".repeat(INDENT + lead.length);
+    const [first = "", ...more] = body;
+    const lines = [`${head}${first}${this.#source(event, endColumn)}`, ...more.map((line) => `${hang}${line}`)];
+    this.out.write(`${lines.map((line) => line.trimEnd()).join("\n")}\n`);
+  }
+
+  /** The upstream function, dimmed, if there is room beside the text. */
+  #source(event: TraceEvent, endColumn: number): string {
+    const upstream = event.kind === "step" ? event.upstream : undefined;
+    if (upstream === undefined) return "";
+    const words = printable(`${upstream.file.split("/").at(-1)} ${upstream.func}`);
+    if (endColumn + 2 + words.length > this.options.width()) return "";
+    const [text, url] = [this.options.chalk.dim(words), upstreamUrl(upstream.file)];
+    return `  ${url === undefined ? text : this.options.link(text, url)}`;
+  }
+
+  #text(event: TraceEvent): string {
+    return this.#shorten(factText(event, this.options).text);
+  }
+
+  /** Random names and the home folder are long and say little. */
+  #shorten(text: string): string {
+    const { home, unicode } = this.options;
+    const dots = unicode ? "…" : "...";
+    const short = text.replace(/[\w-]{41,}/g, (word) =>
+      /\d/.test(word) && /[A-Z]|^[0-9a-f]+$/.test(word) ? `${word.slice(0, 14)}${dots}${word.slice(-5)}` : word,
+    );
+    return home === undefined || home.length < 2 ? short : short.replaceAll(`${home}/`, "~/");
+  }
+}
+
+/** The Event objects of a normal course repeat what states and decisions tell. */
+function isFolded(event: TraceEvent): boolean {
+  return event.kind === "event" && event.type === "Normal";
+}
+
+/** Whether a fact, the first that a step reported, can stand beside the step. */
+function isAnswer(event: TraceEvent, step: TraceEvent): boolean {
+  const { kind } = event;
+  return (kind === "decision" || kind === "state") && event.causedBy === step.id && event.actor === step.actor;
+}
+
+function seconds({ atMs }: TraceEvent, { startMs }: TerminalOptions): string {
+  return ((atMs - startMs) / 1000).toFixed(3).padStart(TIME_WIDTH);
+}

@@ -1,0 +1,366 @@
+import { Chalk, type ChalkInstance } from "chalk";
+import { type Clock, SystemClock } from "../../util/clock.js";
+import type { Actor, Change, Constant, TraceEvent, Upstream } from "../events.js";
+import type { Level, TraceSink } from "../trace.js";
+import { translated } from "../translated.js";
+import { Fold } from "./fold.js";
+import { tableLines } from "./table.js";
+import { printable, shortenLists, shortenWords, wrap } from "./text.js";
+
+export interface TerminalOptions {
+  /** level 0 for plain text */
+  readonly chalk: ChalkInstance;
+  /** columns; 80 without a terminal */
+  readonly width: () => number;
+  /** false: ASCII only */
+  readonly unicode: boolean;
+  /** events above this level are not shown */
+  readonly verbosity: Level;
+  /** Unix ms; the time column counts from here */
+  readonly startMs: number;
+  /** the sentences of facts in another language; default: English */
+  readonly say?: ((text: string) => string) | undefined;
+}
+
+/** Options for text without colours: log files, web pages. */
+export function plainText(options: Pick<TerminalOptions, "width" | "verbosity" | "startMs">): TerminalOptions {
+  return { ...options, chalk: new Chalk({ level: 0 }), unicode: true };
+}
+
+export const ACTOR_WIDTH = 10;
+export const TIME_WIDTH = 7;
+/** time, actor, and a space after each */
+const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
+/** A long-running command forgets its oldest steps. */
+const MAX_STEPS = 10_000;
+/** Below this width, the time and the actor get a line of their own, because the text column would be too narrow. */
+const MIN_TEXT_WIDTH = 30;
+
+const SIGNS = {
+  unicode: {
+    step: "▸",
+    request: "→",
+    rpc: "→",
+    decision: "◆",
+    state: "●",
+    watch: "←",
+    event: "!",
+    note: " ",
+    table: " ",
+    frame: "·",
+    error: "✗",
+    arrow: "→",
+  },
+  ascii: {
+    step: ">",
+    request: "-",
+    rpc: "-",
+    decision: "*",
+    state: "o",
+    watch: "<",
+    event: "!",
+    note: " ",
+    table: " ",
+    frame: ".",
+    error: "x",
+    arrow: "->",
+  },
+} as const;
+
+/** How deep each fact is shown: below the shown step that caused it, at most three levels. */
+export class Depths {
+  /** by step: the depth of what it causes */
+  readonly #below = new Map<string, number>();
+
+  /** @param isShown false: what a hidden step causes is not below it */
+  depthOf(event: TraceEvent, isShown: boolean): number {
+    const depth = (event.causedBy === undefined ? undefined : this.#below.get(event.causedBy)) ?? 0;
+    if (event.kind !== "step") return depth;
+    this.#below.set(event.id, isShown ? Math.min(depth + 1, 3) : depth);
+    if (this.#below.size > MAX_STEPS) this.#below.delete(this.#below.keys().next().value ?? "");
+    return depth;
+  }
+}
+
+/** Renders each event as aligned lines: seconds, actor, sign, text; details follow, dimmed. */
+export class TerminalSink implements TraceSink {
+  readonly #depths = new Depths();
+  readonly #fold: Fold | undefined;
+
+  /** @param folds whether facts of one form are counted when they are very many; default: each is shown */
+  constructor(
+    readonly options: TerminalOptions,
+    readonly out: { write(text: string): unknown },
+    folds = false,
+    clock: Pick<Clock, "timer"> = new SystemClock(),
+  ) {
+    this.#fold = folds ? new Fold((count) => this.#write(count, 0), clock) : undefined;
+  }
+
+  get level(): Level {
+    return this.options.verbosity;
+  }
+
+  write(event: TraceEvent): void {
+    const isShown = event.level <= this.options.verbosity;
+    const depth = this.#depths.depthOf(event, isShown);
+    if (!isShown || this.#fold?.take(event, factText(event, this.options).text) === true) return;
+    this.#write(event, depth);
+  }
+
+  async close(): Promise<void> {
+    this.#fold?.flush();
+  }
+
+  #write(event: TraceEvent, depth: number): void {
+    this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
+  }
+}
+
+/** The lines of one event, without a trailing line feed. Pure. */
+export function renderEvent(event: TraceEvent, depth: number, options: TerminalOptions): string[] {
+  const { chalk } = options;
+  const seconds = ((event.atMs - options.startMs) / 1000).toFixed(3).padStart(TIME_WIDTH);
+  const actor = event.actor.padEnd(ACTOR_WIDTH);
+  const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
+  // Tables use the full width.
+  const lead = `${"  ".repeat(event.kind === "table" ? 0 : depth)}${signs[event.kind]} `;
+  const stacked = options.width() - INDENT - lead.length < MIN_TEXT_WIDTH;
+  const margin = stacked ? 2 : INDENT;
+  const textWidth = options.width() - margin - lead.length;
+
+  const { text, paint, details } = content(event, signs.arrow, options);
+  const said = printable(shown(text, options));
+  const first = event.kind === "note" ? wrapNote(said, textWidth) : wrap(said, textWidth);
+  const rest = details(textWidth).flatMap((detail) => wrap(printable(detail), textWidth));
+  const body = [...first.map((line) => paint(line)), ...rest.map((line) => chalk.dim(line))];
+  const head = `${chalk.dim(seconds)} ${actorColour(event.actor, chalk)(actor)} `;
+  const sign = signColour(event, chalk)(lead);
+  const hang = " ".repeat(margin + lead.length);
+  const lines = body.map((line, i) => {
+    if (i > 0 && event.kind === "note" && isCommand(line) && line.length > textWidth) return line;
+    if (i > 0) return `${hang}${line}`;
+    return stacked ? `${" ".repeat(margin)}${sign}${line}` : `${head}${sign}${line}`;
+  });
+  return (stacked ? [head.trimEnd(), ...lines] : lines).map((line) => line.trimEnd());
+}
+
+/** Two leading spaces in a note mark text to paste. */
+function isCommand(line: string): boolean {
+  return line.startsWith("  ");
+}
+
+/**
+ * A command that is too wide starts at the margin and stays on one line, because a broken command would be several
+ * commands.
+ */
+function wrapNote(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line, i) => (i > 0 && isCommand(line) ? [line] : wrap(line, width)));
+}
+
+/** An event without time and actor columns, for a caller with its own layout. Pure. */
+export interface FactText {
+  readonly sign: string;
+  readonly text: string;
+  /** lines below the text; for a table, its aligned rows */
+  readonly details: readonly string[];
+}
+
+/** An event as sign, sentence and details, without colours and safe to print, for a caller with its own layout. */
+export function factText(event: TraceEvent, options: TerminalOptions): FactText {
+  const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
+  const { text, details } = content(event, signs.arrow, options);
+  return {
+    sign: signs[event.kind].trim(),
+    text: printable(shown(text, options)),
+    details: details(options.width()).map(printable),
+  };
+}
+
+interface Content {
+  readonly text: string;
+  readonly paint: (line: string) => string;
+  /** dimmed lines below the text; `width` is the width of the text column */
+  readonly details: (width: number) => readonly string[];
+}
+
+/** English: the language of the facts. */
+export const asItIs = (text: string): string => text;
+const none = (): string[] => [];
+
+function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: TerminalOptions): Content {
+  const event = say === undefined ? fact : translated(fact, say);
+  // A trace file may request bodies in the events; the terminal shows them only at its own level.
+  const bodies = verbosity >= 4 ? bodyLines : none;
+  switch (event.kind) {
+    case "step":
+      return { text: event.title, paint: chalk.bold, details: (width) => upstreamLines(event.upstream, width) };
+    case "request":
+      return { text: requestText(event, arrow), paint: asItIs, details: () => bodies(event) };
+    case "rpc":
+      return { text: rpcText(event, arrow), paint: asItIs, details: () => bodies(event) };
+    case "decision":
+      return {
+        text: event.what,
+        paint: asItIs,
+        details: (width) => [
+          ...(event.why === "" ? [] : [event.why]),
+          ...constantLines(event.constants),
+          ...changeLines(event.changes, verbosity),
+          ...upstreamLines(event.upstream, width),
+        ],
+      };
+    case "state": {
+      const change = event.from === undefined ? event.to : `${event.from} ${arrow} ${event.to}`;
+      const text = `${event.subject}: ${event.what === "" ? "" : `${event.what} `}${change}`;
+      return { text, paint: asItIs, details: (width) => upstreamLines(event.upstream, width) };
+    }
+    case "watch":
+      return { text: `watch event ${event.type} ${event.resource} ${event.object}`, paint: asItIs, details: none };
+    case "event":
+      return {
+        text: `${event.object} ${event.reason}: ${event.message}`,
+        paint: event.type === "Warning" ? chalk.yellow : asItIs,
+        details: none,
+      };
+    case "note":
+      return { text: event.text, paint: asItIs, details: none };
+    case "table":
+      return { text: event.title, paint: asItIs, details: (width) => tableLines(event, width) };
+    case "frame":
+      return { text: frameText(event), paint: asItIs, details: none };
+    case "error":
+      return {
+        text: event.message,
+        paint: chalk.red,
+        details: () => (event.hint === undefined ? [] : [event.hint]),
+      };
+  }
+}
+
+/** Shows the whole text only where bodies are shown too. */
+function shown(text: string, { verbosity }: TerminalOptions): string {
+  return verbosity >= 4 ? text : shortenWords(shortenLists(text));
+}
+
+function requestText(event: TraceEvent & { kind: "request" }, arrow: string): string {
+  const answer = event.status === undefined ? (event.failure ?? "no answer") : String(event.status);
+  const outcome = event.outcome === undefined ? "" : ` ${event.outcome}`;
+  return `${event.method} ${event.path} ${arrow} ${answer}${outcome} (${event.durationMs.toFixed(0)} ms, as ${event.identity})`;
+}
+
+function rpcText(event: TraceEvent & { kind: "rpc" }, arrow: string): string {
+  const answer = [event.code, event.outcome].filter((part) => part !== undefined).join(" ");
+  return `${event.service}/${event.method} ${arrow} ${answer} (${event.durationMs.toFixed(0)} ms)`;
+}
+
+/** `> stdin  DATA 5 bytes "hello"`: direction, stream, size, beginning. */
+function frameText(event: TraceEvent & { kind: "frame" }): string {
+  const { direction, type, channel, streamId, length, head, note } = event;
+  const of = channel ?? (streamId === undefined ? "connection" : `stream ${streamId}`);
+  const words = [direction === "sent" ? ">" : "<", of.padEnd(6), type, `${length} bytes`];
+  return [...words, note, head === undefined ? undefined : JSON.stringify(head)]
+    .filter((word) => word !== undefined && word !== "")
+    .join(" ");
+}
+
+function bodyLines(event: TraceEvent & { kind: "request" | "rpc" }): string[] {
+  const out: string[] = [];
+  if (event.requestBody !== undefined) out.push(`sent ${JSON.stringify(event.requestBody)}`);
+  if (event.responseBody !== undefined) out.push(`got ${JSON.stringify(event.responseBody)}`);
+  return out;
+}
+
+/**
+ * The file and the function in one line. A path that is too long loses its first folders, because its end and the function are what readers search
+ * for.
+ */
+export function upstreamLine(upstream: Upstream, width: number): string {
+  const folders = upstream.file.split("/");
+  const room = width - upstream.func.length - 1;
+  let path = upstream.file;
+  while (path.length > room && folders.length > 1) {
+    folders.shift();
+    path = `.../${folders.join("/")}`;
+  }
+  return `${path} ${upstream.func}`;
+}
+
+function upstreamLines(upstream: Upstream | undefined, width: number): string[] {
+  return upstream === undefined ? [] : [upstreamLine(upstream, width)];
+}
+
+function constantLines(constants: readonly Constant[] | undefined): string[] {
+  if (constants === undefined || constants.length === 0) return [];
+  return [
+    constants
+      .map(({ name, value, release }) => `${name} = ${value}${release === undefined ? "" : ` (${release})`}`)
+      .join(", "),
+  ];
+}
+
+const MAX_VALUE_LENGTH = 60;
+
+/** `add /spec/nodeName "n1", /spec/hostNetwork true`: one line for operations of one kind. */
+function changeLines(changes: readonly Change[] = [], verbosity: Level): string[] {
+  const byOp = new Map<string, string[]>();
+  for (const { op, path, value } of changes) {
+    const texts = byOp.get(op) ?? [];
+    texts.push(value === undefined ? path : `${path} ${valueText(value, verbosity)}`);
+    byOp.set(op, texts);
+  }
+  return [...byOp].map(([op, texts]) => `${op} ${texts.join(", ")}`);
+}
+
+/** JSON, whose end is left out where bodies are. */
+function valueText(value: unknown, verbosity: Level): string {
+  const text = JSON.stringify(value);
+  return verbosity >= 4 || text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH)}...`;
+}
+
+/** One colour per actor helps the eye; the name works without colour. */
+export function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
+  switch (actor) {
+    case "user":
+      return chalk.white;
+    case "kubelet":
+      return chalk.cyan;
+    case "apiserver":
+      return chalk.blue;
+    case "controller":
+      return chalk.magenta;
+    case "scheduler":
+      return chalk.yellow;
+    case "proxy":
+      return chalk.cyanBright;
+    case "dns":
+      return chalk.blueBright;
+    case "runtime":
+      return chalk.green;
+  }
+}
+
+/** The call failed without an answer from the runtime. */
+const RUNTIME_GONE = new Set(["Unavailable", "DeadlineExceeded"]);
+
+/** The sign shows the outcome: green for success and Ready, yellow for warnings, red for failures. */
+export function signColour(event: TraceEvent, chalk: ChalkInstance): ChalkInstance {
+  switch (event.kind) {
+    case "request":
+      if (event.status === undefined || event.status >= 500) return chalk.red;
+      return event.status >= 400 ? chalk.yellow : chalk.green;
+    case "rpc":
+      if (event.code === undefined) return chalk.dim;
+      return event.code === "OK" ? chalk.green : RUNTIME_GONE.has(event.code) ? chalk.red : chalk.yellow;
+    case "event":
+      return event.type === "Warning" ? chalk.yellow : chalk.green;
+    case "error":
+      return chalk.red;
+    case "state":
+      return chalk.green;
+    case "step":
+      return chalk.bold;
+    default:
+      return chalk.dim;
+  }
+}

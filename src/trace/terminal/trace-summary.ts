@@ -1,0 +1,82 @@
+import { textWidth } from "../../util/text/text-width.js";
+import type { Actor, TraceEvent } from "../events.js";
+import { asItIs, type TerminalOptions } from "./terminal.js";
+import { printable } from "./text.js";
+
+/** A run with fewer steps explains itself. */
+const MIN_STEPS = 3;
+const MAX_CHANGES = 200;
+
+/** Counts what a run reported, for the lines that end it. */
+export class TraceSummary {
+  readonly #requests = new Map<Actor, number>();
+  readonly #decisions = new Map<Actor, number>();
+  /** refused or failed requests, by status */
+  readonly #refused = new Map<string, number>();
+  /** what changed, each once */
+  readonly #changed = new Set<string>();
+  #steps = 0;
+  #lastMs = 0;
+
+  add(event: TraceEvent): void {
+    this.#lastMs = event.atMs;
+    if (event.kind === "step" && event.level <= 1) this.#steps++;
+    if (event.kind === "decision" && event.level <= 1) count(this.#decisions, event.actor);
+    if (event.kind === "request") {
+      count(this.#requests, event.actor);
+      if (event.status === undefined || event.status >= 400) count(this.#refused, String(event.status ?? "no answer"));
+    }
+    if (event.kind === "state" && event.level <= 1 && this.#changed.size < MAX_CHANGES)
+      this.#changed.add(event.subject);
+  }
+
+  /**
+   * @param repeats what repeated by itself, and how often
+   * @param shorten long names
+   * @returns no lines for a short run
+   */
+  lines(options: TerminalOptions, repeats: ReadonlyMap<string, number>, shorten: (text: string) => string): string[] {
+    if (this.#steps < MIN_STEPS) return [];
+    const { chalk, startMs, say = asItIs } = options;
+    const again = [...repeats].filter(([, times]) => times > 1).map(([what, times]) => say(`${what} ${times} times`));
+    const refused = [...this.#refused].map(([status, times]) => `${status}${times === 1 ? "" : ` x${times}`}`);
+    const rows: readonly (readonly [string, readonly string[]])[] = [
+      [
+        "requests",
+        [...words(this.#requests), ...(refused.length === 0 ? [] : [`${say("refused")}: ${refused.join(", ")}`])],
+      ],
+      ["decisions", words(this.#decisions)],
+      ["changed", [...this.#changed].map((subject) => shorten(say(subject)))],
+      ["repeated", again],
+      ["more", ["-v 1 reasons and sources", "-v 2 requests", "--trace run.html a picture"].map(say)],
+    ];
+    const took = ((this.#lastMs - startMs) / 1000).toFixed(2);
+    const head = say(`what just happened: ${this.#steps} steps in ${took} s`);
+    const told = rows.filter(([, parts]) => parts.length > 0).map(([name, parts]) => [say(name), parts] as const);
+    return [
+      chalk.bold(head),
+      ...told.map(([name, parts]) => {
+        const space = " ".repeat(Math.max(0, 10 - textWidth(name)));
+        return `  ${chalk.dim(name)}${space} ${asManyAsFit(parts, options.width() - 13, say)}`;
+      }),
+    ];
+  }
+}
+
+function count<K>(counts: Map<K, number>, key: K): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function words(counts: ReadonlyMap<Actor, number>): string[] {
+  return [...counts].map(([actor, times]) => `${actor} ${times}`);
+}
+
+/** As many parts as fit on a line, and the number of the others. */
+function asManyAsFit(parts: readonly string[], width: number, say: (text: string) => string): string {
+  const clean = parts.map(printable);
+  for (let kept = clean.length; kept > 0; kept--) {
+    const line = `${clean.slice(0, kept).join(", ")}${kept < clean.length ? say(`, and ${clean.length - kept} more`) : ""}`;
+    if (textWidth(line) <= width) return line;
+  }
+  return say(`${clean.length} in all`);
+}

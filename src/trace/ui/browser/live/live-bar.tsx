@@ -1,0 +1,59 @@
+import { printable } from "../../../terminal/text.js";
+import { Table } from "../table.js";
+import type { Connection, Live } from "./live.js";
+
+const WORDS: Readonly<Record<Connection, string>> = {
+  connecting: "connecting",
+  live: "live",
+  lost: "lost, trying again",
+  refused: "lost: open the address that the command prints",
+  ended: "ended",
+};
+
+/** Whether facts still come, and how many did not. */
+export function LiveStatus({ live }: { readonly live: Live }) {
+  const connection = live.connection.value;
+  const leftOut = live.leftOut.value;
+  return (
+    <p class={`connection ${connection}`} role="status">
+      <span aria-hidden="true">{connection === "live" ? "●" : "○"}</span> {WORDS[connection]}
+      {leftOut > 0 && `, ${leftOut} earlier facts left out`}
+    </p>
+  );
+}
+
+/** The states that the command shows beside its facts. */
+export function StateTables({ live }: { readonly live: Live }) {
+  const tables = live.tables.value;
+  if (tables.length === 0) return null;
+  return (
+    <section class="states" aria-label="State">
+      {tables.map(({ title, columns, rows, note }) => (
+        <div key={title}>
+          {rows.length > 0 || note === undefined ? (
+            <Table title={title} columns={columns} rows={rows} />
+          ) : (
+            <h3>{printable(title)}</h3>
+          )}
+          {note !== undefined && <p class="dim">{printable(note)}</p>}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+/** The keys of the command's window. */
+export function KeyButtons({ live }: { readonly live: Live }) {
+  const keys = live.keys.value;
+  if (keys.length === 0) return null;
+  return (
+    <div class="keys" role="toolbar" aria-label="Keys of the window">
+      {keys.map(({ key, short, label, enabled }) => (
+        <button key={key} type="button" title={label} disabled={!enabled} onClick={() => void live.press(key)}>
+          <kbd>{key}</kbd> {short}
+        </button>
+      ))}
+      {live.refusal.value !== "" && <p role="alert">{live.refusal.value}</p>}
+    </div>
+  );
+}

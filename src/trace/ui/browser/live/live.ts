@@ -1,0 +1,107 @@
+import { batch, signal } from "@preact/signals";
+import { parseFacts } from "../../facts.js";
+import {
+  EVENTS_PATH,
+  KEYS_PATH,
+  type KeyPress,
+  type LiveEvents,
+  type LiveKey,
+  type LiveState,
+} from "../../live-protocol.js";
+import type { PageState } from "../state.js";
+
+/** Whether facts come: `lost` while the page connects again, `refused` if another command has taken the port. */
+export type Connection = "connecting" | "live" | "lost" | "refused" | "ended";
+
+/** A page may be open for days. */
+const MAX_FACTS = 20_000;
+/** How often the lists are drawn, at most. */
+const MIN_SHOW_MS = 150;
+/** Drawing the lists takes at most the inverse of this share of the time. */
+const SHOW_SHARE = 6;
+
+/** The running command behind the page. */
+export class Live {
+  readonly connection = signal<Connection>("connecting");
+  readonly tables = signal<LiveState["tables"]>([]);
+  readonly keys = signal<readonly LiveKey[]>([]);
+  /** facts that the page has not got */
+  readonly leftOut = signal(0);
+  /** why the last key was refused */
+  readonly refusal = signal("");
+  /** lines of facts for the next frame */
+  #waiting = "";
+  #isScheduled = false;
+  /** when the lists may be drawn again, by the page's clock */
+  #showAtMs = 0;
+
+  constructor(readonly state: PageState) {}
+
+  connect(): void {
+    const source = new EventSource(EVENTS_PATH + location.search);
+    const on = <K extends keyof LiveEvents>(name: K, handle: (data: string) => void) =>
+      source.addEventListener(name, (event) => handle((event as MessageEvent<string>).data));
+    source.addEventListener("open", () => {
+      this.connection.value = "live";
+    });
+    source.addEventListener("error", () => {
+      this.connection.value = source.readyState === EventSource.CLOSED ? "refused" : "lost";
+    });
+    on("fact", (lines) => this.#receive(lines));
+    on("left-out", (data) => {
+      this.leftOut.value += (JSON.parse(data) as LiveEvents["left-out"]).count;
+    });
+    on("state", (data) => {
+      this.tables.value = (JSON.parse(data) as LiveEvents["state"]).tables;
+    });
+    on("keys", (data) => {
+      this.keys.value = JSON.parse(data) as LiveEvents["keys"];
+    });
+    on("end", () => {
+      source.close();
+      batch(() => {
+        this.connection.value = "ended";
+        this.keys.value = [];
+      });
+    });
+  }
+
+  /** Facts are taken once per frame. */
+  #receive(lines: string): void {
+    this.#waiting += `${lines}\n`;
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    requestAnimationFrame(this.#frame);
+  }
+
+  readonly #frame = (nowMs: number): void => {
+    this.#isScheduled = false;
+    if (this.#waiting !== "") this.state.receive(parseFacts(this.#waiting));
+    this.#waiting = "";
+    // The longer drawing takes, the less often it is done: frames between keep the dots moving.
+    if (nowMs < this.#showAtMs) {
+      this.#schedule();
+      return;
+    }
+    this.leftOut.value += this.state.trim(MAX_FACTS);
+    this.state.show();
+    this.#showAtMs = nowMs + Math.max(MIN_SHOW_MS, SHOW_SHARE * (performance.now() - nowMs));
+  };
+
+  /** Presses a key of the command's window. What it did comes as a fact. */
+  async press(key: string): Promise<void> {
+    const body = JSON.stringify({ key } satisfies KeyPress);
+    const headers = { "content-type": "application/json" };
+    try {
+      const answer = await fetch(KEYS_PATH + location.search, { method: "POST", headers, body });
+      const { error = "" } = (await answer.json()) as { readonly error?: string };
+      this.refusal.value = error;
+    } catch {
+      this.refusal.value = "the command does not answer";
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import type { Clock } from "../clock.js";
+
+/** How long work that waits for no socket may keep the process, in ms. */
+const TURN_MS = 5;
+
+/**
+ * Lets sockets and timers of the process have their turn between pieces of work that wait for neither. All loops of a process that
+ * share one object share its turns.
+ */
+export class Turns {
+  #startMs: number;
+  #next: Promise<void> | undefined;
+
+  constructor(readonly clock: Pick<Clock, "now">) {
+    this.#startMs = clock.now();
+  }
+
+  /** @returns undefined while the turn lasts, so that a short piece of work needs not wait */
+  next(): Promise<void> | undefined {
+    if (this.#next === undefined && this.clock.now() - this.#startMs < TURN_MS) return undefined;
+    this.#next ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#startMs = this.clock.now();
+        this.#next = undefined;
+        resolve();
+      });
+    });
+    return this.#next;
+  }
+}

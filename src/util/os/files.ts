@@ -1,0 +1,159 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { LabError, messageOf } from "../errors.js";
+import { readFileAtMost } from "./read-at-most.js";
+
+export interface WriteOptions {
+  /** permission bits of the new file, also if it replaces another: 0o600 for keys; default 0o644 */
+  readonly mode?: number;
+}
+
+/**
+ * Writes a file atomically: a reader, or a run after a crash, finds the old or the new content. Uses a temporary file
+ * in the same folder, fsync, rename, and fsync of the folder. Creates a missing folder.
+ *
+ * Mirrors k8s.io/client-go/util/certificate/certificate_store.go (Update), which renames a symbolic link instead.
+ * @throws LabError BAD_FILE
+ */
+export async function writeFileAtomic(
+  path: string,
+  content: string | Buffer,
+  options: WriteOptions = {},
+): Promise<void> {
+  const folder = dirname(path);
+  const temporary = join(folder, `.${basename(path)}.${randomBytes(4).toString("hex")}.tmp`);
+  try {
+    await makeFolder(folder);
+    try {
+      await writeSynced(temporary, content, options.mode ?? 0o644);
+      await rename(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+    await syncFolder(folder);
+  } catch (error) {
+    throw new LabError("BAD_FILE", `cannot write ${path}: ${describeFileError(error)}`, writeHint(error), {
+      cause: error,
+    });
+  }
+}
+
+/** Removes the temporary files of processes that were killed in `writeFileAtomic`. No process may be writing the file. */
+export async function removeTemporariesOf(path: string): Promise<void> {
+  const prefix = `.${basename(path)}.`;
+  const names = await readdir(dirname(path)).catch(() => []);
+  for (const name of names) {
+    if (name.startsWith(prefix) && /^[0-9a-f]{8}\.tmp$/.test(name.slice(prefix.length))) {
+      await rm(join(dirname(path), name), { force: true });
+    }
+  }
+}
+
+/** The text of a file; undefined if it does not exist. @throws LabError BAD_FILE if it cannot be read */
+export async function readIfThere(path: string, signal?: AbortSignal): Promise<string | undefined> {
+  try {
+    return (await readFileAtMost(path, signal)).toString();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new LabError("BAD_FILE", `cannot read ${path}: ${describeFileError(cause)}`, "Check its permissions.", {
+      cause,
+    });
+  }
+}
+
+/**
+ * Creates a folder and its parents; an existing one is fine.
+ *
+ * Not mkdir's `recursive`: on Node 20 that loops forever where a parent exists but refuses (/proc), and reports a
+ * read-only parent as "no such file". Asynchronous, because creating a file takes a file system between 5 and 300 µs.
+ * @throws the file system's error
+ */
+export async function makeFolder(path: string, mode = 0o777): Promise<void> {
+  if (isFolder(path)) return;
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) await makeFolder(parent, mode);
+  await mkdir(path, mode).catch((error: unknown) => refuseUnlessFolder(path, error));
+}
+
+/** The same for callers that cannot wait. */
+export function makeFolderSync(path: string, mode = 0o777): void {
+  if (isFolder(path)) return;
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) makeFolderSync(parent, mode);
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    refuseUnlessFolder(path, error);
+  }
+}
+
+/** Another process may create the same folder at the same time. */
+function refuseUnlessFolder(path: string, error: unknown): void {
+  if (isFolder(path)) return;
+  const isFile = (error as NodeJS.ErrnoException).code === "EEXIST";
+  throw isFile
+    ? Object.assign(new Error("not a folder", { cause: error }), { code: "ENOTDIR", syscall: "mkdir" })
+    : error;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    return false; // mkdir will report what is wrong with the path.
+  }
+}
+
+async function writeSynced(path: string, content: string | Buffer, mode: number): Promise<void> {
+  const file = await open(path, "wx", mode);
+  try {
+    await file.chmod(mode); // open() reduces its mode by the umask
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** A rename, or a new file, is durable only after an fsync of its folder. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } catch {
+    // Some file systems refuse fsync of a folder. The content is safe, and the rename soon will be.
+  } finally {
+    await handle.close();
+  }
+}
+
+/** `no such file or folder` instead of `ENOENT: …, open '…'`. */
+export function describeFileError(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  switch (code) {
+    case "ENOENT":
+      return "no such file or folder";
+    case "EACCES":
+    case "EPERM":
+      return "permission denied";
+    case "ENOTDIR":
+      return "a part of the path is a file, not a folder";
+    case "EISDIR":
+      return "it is a folder";
+    case "EROFS":
+      return "the file system is read-only";
+    case "ENOSPC":
+      return "no space left on the device";
+    default:
+      return messageOf(error);
+  }
+}
+
+function writeHint(error: unknown): string {
+  return (error as { code?: unknown } | null)?.code === "ENOSPC"
+    ? "Free some space, then run the same command again."
+    : "Name a folder that you can write to.";
+}

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { findIn, linesWith } from "../../../../src/lab/labs/checks/match.js";
+
+const TRACE = `  0.001 user       ▸ Give the token's group the right to ask for a
+                     certificate
+  0.204 kubelet      → GET /api/v1/nodes/atlas
+                       200 OK in 3 ms
+  0.300 kubelet      Ready
+name: atlas
+  phase: Ready`;
+
+describe("what to look at in what a command printed", () => {
+  const table: readonly (readonly [pattern: string, lines: readonly string[] | undefined])[] = [
+    ["Ready$", ["  0.300 kubelet      Ready"]],
+    ["to ask for a certificate", ["  0.001 user       ▸ Give the token's group the right to ask for a certificate"]],
+    ["atlas 200 OK", ["  0.204 kubelet      → GET /api/v1/nodes/atlas 200 OK in 3 ms"]],
+    ["in 3 ms 0\\.300", ["                       200 OK in 3 ms", "  0.300 kubelet      Ready"]],
+    ["atlas phase", ["name: atlas", "  phase: Ready"]],
+    ["NotReady", undefined],
+  ];
+  for (const [pattern, lines] of table) {
+    test(`/${pattern}/ is in ${lines?.length ?? 0} lines: a sentence that a trace has broken is one`, () => {
+      assert.deepEqual(linesWith(TRACE, [pattern]), [lines]);
+      assert.equal(findIn(TRACE, pattern) === undefined, lines === undefined);
+    });
+  }
+
+  test("a sign of a trace is found as ASCII has it, too", () => {
+    const plain = "  0.204 kubelet      o Node a: Ready False -> True\n  0.300 user         > Store the token";
+    assert.deepEqual(
+      linesWith(plain, ["Ready False → True", "▸ .*Store"]),
+      plain.split("\n").map((line) => [line]),
+    );
+    assert.equal(findIn(plain, "False → True$"), "False -> True");
+    assert.equal(findIn(plain, "True → False"), undefined);
+  });
+
+  const LOG = "ADD a\nREMOVE a\nkill a\nADD a again\nend";
+  const inOrder: readonly (readonly [patterns: readonly string[], lines: readonly string[]])[] = [
+    [["ADD"], ["ADD a"]],
+    [
+      ["REMOVE", "ADD"],
+      ["REMOVE a", "ADD a again"],
+    ],
+    [
+      ["end", "REMOVE"],
+      ["end", "REMOVE a"],
+    ],
+    [
+      ["ADD", "never", "kill"],
+      ["ADD a", "-", "kill a"],
+    ],
+  ];
+  for (const [patterns, lines] of inOrder) {
+    test(`${patterns.join(", then ")}: ${lines.join(", then ")}`, () => {
+      assert.deepEqual(
+        linesWith(LOG, patterns).map((found) => found?.join("\n") ?? "-"),
+        lines,
+      );
+    });
+  }
+});

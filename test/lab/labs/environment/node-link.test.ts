@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { test } from "vitest";
+import { NodeLink } from "../../../../src/lab/labs/environment/node-link.js";
+
+/** What the server behind the link answers; undefined: the connection ended without an answer. */
+async function answer(url: string): Promise<string | undefined> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.on("error", () => {});
+  const ended = once(socket, "close").then(() => undefined);
+  const data = once(socket, "data").then(([text]) => String(text));
+  socket.write("hello");
+  const got = await Promise.race([data, ended]);
+  socket.destroy();
+  return got;
+}
+
+test("a link passes connections on, until its control API cuts it and mends it again", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", () => socket.write("here"));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    await using link = await NodeLink.open(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const post = async (path: string) => (await fetch(`${link.controlUrl}${path}`, { method: "POST" })).status;
+    assert.equal(await answer(link.url), "here");
+
+    const open = connect(Number(new URL(link.url).port), "127.0.0.1");
+    open.on("error", () => {});
+    open.write("hello");
+    await once(open, "data");
+    const closed = once(open, "close");
+    assert.equal(await post("/cut"), 200);
+    await closed;
+    assert.equal(await answer(link.url), undefined);
+
+    assert.equal(await post("/mend"), 200);
+    assert.equal(await answer(link.url), "here");
+    assert.equal(await post("/other"), 404);
+    assert.equal((await fetch(`${link.controlUrl}/cut`)).status, 404, "a GET changes nothing");
+  } finally {
+    server.close();
+  }
+});
