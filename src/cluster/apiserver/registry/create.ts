@@ -1,12 +1,6 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { isDns1123Subdomain, isPathSegmentName } from "../../../staging/apimachinery/api/names.js";
-import {
-  alreadyExists,
-  internalError,
-  invalid,
-  StatusError,
-  statusError,
-} from "../../../staging/apimachinery/errors.js";
+import { alreadyExists, internalError, invalid, StatusError, statusError } from "../../../staging/apimachinery/errors.js";
 import type { Draft } from "../../../util/draft.js";
 import { randomSuffix } from "../../../util/random.js";
 import { type MetaChanges, matchNamespace, timestamp, withMeta } from "./object-meta.js";
@@ -92,7 +86,7 @@ export function beforeCreate(
   if (strategy.validate !== undefined) addErrors(errors, strategy.validate(object, kind));
   if (errors.length === 0) errors.push(...validateNames(object.metadata, isPathSegmentName));
   reportValidation(context.report, object, errors, VALIDATE);
-  if (errors.length > 0) throw invalid(definition, object.metadata.name ?? "", errors);
+  if (errors.length > 0) throw invalid(core.storing, object.metadata.name ?? "", errors);
   return object;
 }
 

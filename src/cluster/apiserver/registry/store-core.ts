@@ -30,6 +30,8 @@ export interface StoreDeps {
 /** One resource's part of the storage, for its operations (`create.ts`, `list.ts`, …). */
 export interface StoreCore extends StoreDeps {
   readonly definition: ResourceDefinition;
+  /** the row that stores the objects. An error about an invalid object has its kind: upstream validates the internal type. */
+  readonly storing: ResourceDefinition;
   readonly keys: ResourceKeys;
   readonly selector: Selector;
   readonly chains: AdmissionChains;
@@ -50,6 +52,7 @@ export function storeCore(deps: StoreDeps, definition: ResourceDefinition, stori
   return {
     ...deps,
     definition,
+    storing,
     keys: resourceKeys(storing),
     selector: new Selector(definition),
     chains: new AdmissionChains(deps.admission, definition),

@@ -207,7 +207,7 @@ function beforeUpdate(
     ...(strategy.validateUpdate?.(object, old, kind) ?? []),
   ];
   reportValidation(context.report, object, errors, VALIDATE);
-  if (errors.length > 0) throw invalid(definition, object.metadata.name ?? "", errors);
+  if (errors.length > 0) throw invalid(core.storing, object.metadata.name ?? "", errors);
   return object;
 }
 
