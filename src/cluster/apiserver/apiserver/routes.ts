@@ -130,6 +130,8 @@ const OBJECT_METHODS: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 const SUBRESOURCE_METHODS: Readonly<Record<string, string>> = { ...OBJECT_METHODS, POST: "create" };
+/** Mirrors proxyMethods in pkg/registry/core/pod/rest/subresources.go: discovery has no verbs for the last two. */
+const PROXY_METHODS: Readonly<Record<string, string>> = { ...SUBRESOURCE_METHODS, HEAD: "get", OPTIONS: "get" };
 const COLLECTION_METHODS: Readonly<Record<string, string>> = {
   GET: "list",
   POST: "create",
@@ -143,7 +145,10 @@ function takesMethod(
   method: string,
 ): boolean {
   if (info.isWatchPath) return method === "GET" && definition.verbs.includes("watch");
-  if (subresource !== undefined) return has(subresource.verbs, SUBRESOURCE_METHODS[method]);
+  if (subresource !== undefined) {
+    const methods = subresource.name === "proxy" ? PROXY_METHODS : SUBRESOURCE_METHODS;
+    return has(subresource.verbs, methods[method]);
+  }
   if (info.parts.length > 1) return has(definition.verbs, OBJECT_METHODS[method]);
   // A request across all namespaces can only list and watch.
   if (definition.namespaced && !info.inNamespace && method !== "GET") return false;

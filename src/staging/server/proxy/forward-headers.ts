@@ -41,12 +41,15 @@ export function forwardedHeaders(request: Forwarded): OutgoingHttpHeaders {
   return withForwardedFor(collect(request.rawHeaders, isForwarded), request);
 }
 
+/** Mirrors removeCORSHeaders in k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go. */
+const CORS = /^access-control-allow-(credentials|headers|methods|origin)$/i;
+
 /** The headers of a response that a reverse proxy forwards: names and values in turn. The proxy itself handles CORS. */
 export function answerHeaders(rawHeaders: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? "";
-    if (HOP_BY_HOP.has(name.toLowerCase()) || /^access-control-/i.test(name)) continue;
+    if (HOP_BY_HOP.has(name.toLowerCase()) || CORS.test(name)) continue;
     kept.push(name, rawHeaders[i + 1] ?? "");
   }
   return kept;

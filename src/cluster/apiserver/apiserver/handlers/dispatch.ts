@@ -19,9 +19,10 @@ const LOG_TYPES = ["text/plain", ...OBJECT_TYPES];
 /** Dispatches a parsed request to its handler. */
 export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
   const { method } = exchange;
-  if (method === "PATCH") requirePatchType(exchange);
-  requireTargetAcceptable(exchange, target);
   const connecter = connecterOf(deps, target);
+  // A connection takes any type: the pod or node behind it decides.
+  if (method === "PATCH" && connecter === undefined) requirePatchType(exchange);
+  requireTargetAcceptable(exchange, target);
   if (connecter !== undefined) return connect(deps, exchange, target, connecter);
   if (isScale(target)) return scale(deps, exchange, target);
   const action = actionHandler(deps, method, target);

@@ -6,6 +6,7 @@ import { BackendUnreachable } from "../../../../staging/server/proxy/backend.js"
 import { answerHeaders, forwardedHeaders } from "../../../../staging/server/proxy/forward-headers.js";
 import { commonHeaders } from "../answer.js";
 import type { Exchange } from "../exchange.js";
+import { hasBody } from "../read-body.js";
 import type { ProxyDeps } from "./deps.js";
 import { reportAsked } from "./report.js";
 import { LinkRewriter, type PageSource, rewriteUrl } from "./rewrite-links.js";
@@ -28,12 +29,17 @@ export async function proxyPlain(
   const { request, method } = exchange;
   const { info, path, pod } = target;
   exchange.isBodyRead = true;
-  const headers = { ...forwardedHeaders(request), "X-Forwarded-Uri": exchange.info.path };
+  const isChunked = request.headers["transfer-encoding"] !== undefined;
+  const headers = {
+    ...forwardedHeaders(request),
+    "X-Forwarded-Uri": exchange.info.path,
+    // Node sends the body of a GET, DELETE or OPTIONS without its length, where nothing says that there is one.
+    ...(isChunked ? { "Transfer-Encoding": "chunked" } : {}),
+  };
   const cause = reportAsked(deps.trace, exchange, info, method, path, pod?.url);
-  const hasBody = method !== "GET" && method !== "HEAD";
   let answer: BackendAnswer;
   try {
-    const asked = { method, path, headers, ...(hasBody ? { body: request } : {}) };
+    const asked = { method, path, headers, ...(hasBody(request) ? { body: request } : {}) };
     answer = await deps.trace.because(cause, () => askTarget(deps, target, asked, signal));
   } catch (error) {
     if (!(error instanceof BackendUnreachable)) throw error;

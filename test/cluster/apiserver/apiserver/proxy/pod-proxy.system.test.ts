@@ -9,7 +9,7 @@ import type { ForwardedConnection } from "../../../../../src/staging/streaming/p
 import { untilTrue } from "../../../../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../../../../support/https-server.js";
 import { playing } from "../../../../support/playing-kubelet.js";
-import { PODS, ProxyLab } from "./lab.js";
+import { PODS, ProxyLab, untilEnd } from "./lab.js";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -79,6 +79,65 @@ describe("pods/proxy goes through the kubelet's port-forward", () => {
       kubelet.asked.map(({ method, url }) => `${method} ${url}`),
       ["POST /portForward/default/far"],
     );
+  });
+
+  const BODIES = [
+    // method, content type, body
+    ["GET", "application/octet-stream", "\u0000\u00ff"],
+    ["POST", "text/plain; charset=utf-8", "some text"],
+    ["PUT", "application/json", '{"a":1'],
+    ["PATCH", "application/x-anything", "a patch of no known type"],
+    ["PATCH", "application/merge-patch+json", "{}"],
+    ["DELETE", "text/html", "<a href='/x'>"],
+    ["OPTIONS", "image/png", "picture"],
+  ] as const;
+  for (const [method, type, body] of BODIES) {
+    test(`${method} with a body of ${type} arrives unchanged, with a length or in chunks`, async () => {
+      const { face, one } = await lab((request, response) => {
+        const { method: seen, headers } = request;
+        response.writeHead(207, { "X-Asked": `${seen} ${headers["content-type"]}`, Allow: "GET,HEAD" });
+        request.pipe(response);
+      });
+      const path = `${PODS}/far:8080/proxy/x`;
+      const bytes = Buffer.from(body, "latin1");
+      const answer = await face.ask(path, { method, body: bytes, headers: { "content-type": type } });
+      const { "x-asked": asked, allow } = answer.headers;
+      assert.deepEqual([answer.status, answer.bytes, asked, allow], [207, bytes, `${method} ${type}`, "GET,HEAD"]);
+      const head = [`${method} ${path} HTTP/1.1`, "Host: x", `Content-Type: ${type}`, "Connection: close"];
+      const chunks = `${bytes.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+      const socket = await one.raw(`${head.join("\r\n")}\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      socket.write(chunks, "latin1");
+      const seen = await untilEnd(socket);
+      assert.match(seen, /^HTTP\/1\.1 207 /);
+      assert.ok(seen.includes(`\r\n\r\n${bytes.length.toString(16)}\r\n${body}\r\n0\r\n`), seen);
+    });
+  }
+
+  for (const method of ["HEAD", "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+    test(`${method} without a body; the pod's answer has all but the headers of CORS for this origin`, async () => {
+      const { face } = await lab(({ method: seen, headers }, response) => {
+        const length = headers["content-length"] ?? headers["transfer-encoding"] ?? "none";
+        const cors = { "Access-Control-Allow-Origin": "*", "Access-Control-Max-Age": "5" };
+        response.writeHead(200, { "X-Asked": `${seen} ${length}`, ...cors }).end("foo");
+      });
+      const { headers, text } = await face.ask(`${PODS}/far/proxy/`, { method });
+      assert.match(String(headers["x-asked"]), new RegExp(`^${method} (none|0)$`));
+      assert.deepEqual([headers["access-control-allow-origin"], headers["access-control-max-age"]], [undefined, "5"]);
+      assert.equal(text, method === "HEAD" ? "" : "foo");
+    });
+  }
+
+  test("without a path: only a read is sent on to the path's slash", async () => {
+    const { face } = await lab(echo);
+    for (const method of ["GET", "HEAD"]) {
+      const { status, headers } = await face.ask(`${PODS}/far/proxy?method=${method}`, { method });
+      assert.deepEqual([status, headers.location], [301, `${PODS}/far/proxy/?method=${method}`]);
+    }
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      const { status, headers } = await face.ask(`${PODS}/far/proxy?method=${method}`, { method });
+      assert.equal(status, 201);
+      assert.match(String(headers["x-asked"]), new RegExp(`^${method} /\\?method=${method} `));
+    }
   });
 
   test("a pod that serves TLS: its certificate is not verified", async () => {
@@ -164,6 +223,15 @@ describe("services/proxy chooses a ready pod", () => {
       assert.equal(answer.status, 201);
       assert.match(String(answer.headers["x-asked"]), /^GET \/a\?x=1 /);
       assert.deepEqual(ports, [8080]);
+    });
+  }
+
+  for (const method of ["HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+    test(`${method} through the service`, async () => {
+      const { face } = await withService([pod("far")]);
+      const { status, headers } = await face.ask(`${SERVICES}/web:http/proxy/a`, { method });
+      assert.equal(status, 201);
+      assert.match(String(headers["x-asked"]), new RegExp(`^${method} /a `));
     });
   }
 
