@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { versionInfo } from "../../../../src/cluster/apiserver/apiserver/version.js";
 import { createAuthority, createClientCertificate } from "../../../../src/staging/pki/authority.js";
+import { minorOf, NEWEST_RELEASE, OLDEST_RELEASE } from "../../../../src/util/release/facts.js";
 import { SystemRandom } from "../../../../src/util/random.js";
 import { ANONYMOUS, Face, type Identity } from "./support.js";
 
@@ -129,6 +131,20 @@ describe("answers", () => {
     expect([refused.status, refused.body.reason]).toEqual([406, "NotAcceptable"]);
     const answer = await face.ask(reviews, { method: "POST", body, headers: { accept: `${accept},application/json` } });
     expect([answer.status, answer.body.kind]).toEqual([201, "SelfSubjectAccessReview"]);
+  });
+
+  test("/version has the commit of the release that is served, and says that it is kubelab", async () => {
+    const { body } = await face.ask("/version");
+    expect(body).toMatchObject({
+      gitVersion: "v1.25.0+kubelab",
+      gitCommit: "a866cbe2e5bbaa01cfd5e969aa3e033f3282a8a2",
+    });
+  });
+
+  test("each release has a commit", () => {
+    for (let minor = minorOf(OLDEST_RELEASE); minor <= minorOf(NEWEST_RELEASE); minor++) {
+      expect(versionInfo(`1.${minor}`)["gitCommit"]).toMatch(/^[0-9a-f]{40}$/);
+    }
   });
 
   test("no field of /version is empty", async () => {
