@@ -5,6 +5,7 @@ import { answerHeaders, streamHeaders } from "../../staging/server/proxy/forward
 import { goConnectError } from "../../staging/server/proxy/go-errors.js";
 import { joinSockets } from "../../staging/streaming/join.js";
 import { isUpgradeRequest } from "../../staging/streaming/stream-options.js";
+import { separateRecords } from "../../staging/streaming/websocket/separate-records.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import type { Clock } from "../../util/clock.js";
 import { connectTcp } from "../../util/net/connect-tcp.js";
@@ -77,6 +78,7 @@ export async function proxyStream(
   const protocol = headers.upgrade ?? "";
   onUpgrade(protocol, headers["sec-websocket-protocol"] ?? String(headers["x-stream-protocol-version"] ?? ""));
   response.detachSocket(client);
+  if (protocol.toLowerCase() === "websocket") separateRecords(client);
   client.write(headText(statusCode, statusMessage, message.rawHeaders), "latin1");
   const heads = { client: exchange.head, server: answer.head };
   const { fromClient, toClient } = await joinSockets(client, answer.socket, heads, clock, signal);

@@ -2,6 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { StreamError } from "../bytes.js";
+import { separateRecords } from "./separate-records.js";
 import { chooseSubprotocol, isWebSocketRequest, offeredSubprotocols, UNNAMED } from "./subprotocols.js";
 
 /** Mirrors DefaultMaxPayloadBytes of golang.org/x/net/websocket. */
@@ -45,6 +46,7 @@ export function acceptWebSocket(
     const why = `requested protocol(s) are not supported: [${offered.join(" ")}]; supports [${supported.join(" ")}]`;
     return Promise.reject(refuse(socket, 403, "", why));
   }
+  separateRecords(socket);
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,

@@ -5,6 +5,7 @@ import type { BackendAnswer } from "../../../../staging/server/proxy/backend.js"
 import { BackendUnreachable, headText } from "../../../../staging/server/proxy/backend.js";
 import { answerHeaders, upgradeHeaders } from "../../../../staging/server/proxy/forward-headers.js";
 import { joinSockets } from "../../../../staging/streaming/join.js";
+import { separateRecords } from "../../../../staging/streaming/websocket/separate-records.js";
 import type { Exchange, Upgrade } from "../exchange.js";
 import type { ProxyDeps } from "./deps.js";
 import { hijack, watchWaiting } from "./hijack.js";
@@ -60,6 +61,7 @@ export async function proxyUpgrade(
   if (answer.type === "response") return passRefusal(deps, exchange, upgrade, answer.response);
   const client = hijack(exchange, upgrade);
   const { response, socket } = answer;
+  if (response.headers.upgrade?.toLowerCase() === "websocket") separateRecords(client);
   client.write(headText(101, "Switching Protocols", response.rawHeaders));
   await join(deps, exchange, { client, head }, answer, agreedText(response), signal);
   socket.destroy();
