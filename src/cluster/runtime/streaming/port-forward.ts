@@ -1,6 +1,6 @@
+import type { Connection } from "../../shell/process/ports.js";
 import type { ForwardedConnection, PortForwardServerSession } from "../../../staging/streaming/port-forward/session.js";
 import { NetError } from "../../../util/net/net-error.js";
-import type { Connection } from "../../shell/process/ports.js";
 import type { Sandbox } from "../state/container.js";
 import { fromClient, toClient, whenAborted } from "./pump.js";
 
@@ -11,7 +11,7 @@ const LOOPBACK = "127.0.0.1";
  *
  * Mirrors containerd's sandbox_portforward_linux.go (portForward) and
  * pkg/kubelet/cri/streaming/portforward/httpstream.go (httpStreamHandler.portForward). Differs: each direction ends by
- * itself; containerd gives the other one a second.
+ * itself; containerd gives the other one a second. A WebSocket's client cannot end a direction, so its session does that.
  */
 export async function servePortForward(session: PortForwardServerSession, sandbox: Sandbox): Promise<void> {
   const over = new AbortController();

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Clock, Timer } from "../../../util/clock.js";
 import { untilAborted } from "../../../util/async/concurrency.js";
-import type { Clock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import type { FrameObserver } from "../frame-report.js";
 import { DEFAULT_IDLE_TIMEOUT_MS } from "../idle.js";
@@ -23,10 +23,12 @@ export interface AcceptWebSocketPortForward {
 
 /** A channel number is one byte, and each port needs two. */
 const MAX_PORTS = 127;
+/** The time in which a client's bytes still reach a pod that has ended its direction. containerd waits as long. */
+const LINGER_MS = 1_000;
 
 /**
  * Serves a port-forward over a WebSocket: a data channel and an error channel per port, which both start with the port
- * number.
+ * number. It closes a second after the pod has ended its last connection, because no message announces that end.
  *
  * Mirrors pkg/kubelet/cri/streaming/portforward/websocket.go (handleWebSocketStreams, websocketStreamHandler).
  *
@@ -82,9 +84,11 @@ class WebSocketForwardSession extends ServedSession implements PortForwardServer
     void outgoing.write(begin).catch(() => {});
     void errors.write(begin).catch(() => {});
     let isOpen = true;
+    let linger: Timer | undefined;
     const close = async () => {
       if (!isOpen) return;
       isOpen = false;
+      linger?.stop();
       incoming.discard();
       incoming.end();
       await this.#closedOne();
@@ -93,9 +97,9 @@ class WebSocketForwardSession extends ServedSession implements PortForwardServer
       port,
       incoming,
       write: (bytes) => outgoing.write(bytes),
-      // A single direction cannot be closed, so the other one stays open.
+      // A single direction cannot be closed, so the client does not know of this end.
       end: async () => {
-        if (!connection.over.aborted) await outgoing.end();
+        if (isOpen && !connection.over.aborted) linger ??= connection.deps.clock.timer(LINGER_MS, () => void close());
       },
       failure: Promise.resolve(undefined),
       fail: async (message) => {

@@ -2,17 +2,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "vitest";
 import { WebSocket } from "ws";
-import type {
-  ForwardedConnection,
-  PortForwardServerSession,
-} from "../../../../src/staging/streaming/port-forward/session.js";
+import type { ForwardedConnection, PortForwardServerSession } from "../../../../src/staging/streaming/port-forward/session.js";
 import { acceptWebSocketPortForward } from "../../../../src/staging/streaming/port-forward/websocket-server.js";
 import { portForwardPorts } from "../../../../src/staging/streaming/stream-options.js";
 import { acceptWebSocket } from "../../../../src/staging/streaming/websocket/accept.js";
 import { connectWebSocket } from "../../../../src/staging/streaming/websocket/connect.js";
 import { PORT_FORWARD_TUNNEL } from "../../../../src/staging/streaming/websocket/subprotocols.js";
 import { webSocketTunnel } from "../../../../src/staging/streaming/websocket/tunnel.js";
-import { SystemClock } from "../../../../src/util/clock.js";
+import { type Clock, SystemClock } from "../../../../src/util/clock.js";
+import { FakeClock, untilTrue } from "../../../support/fake-clock.js";
 import { deferred, startUpgradeServer, textOf } from "../support/upgrade-server.js";
 
 const clock = new SystemClock();
@@ -21,11 +19,12 @@ const clock = new SystemClock();
 function portServer(
   serve: (connection: ForwardedConnection) => Promise<void>,
   onSession?: (session: PortForwardServerSession) => void,
+  on: Clock = clock,
 ) {
   return startUpgradeServer(async (request, socket, head) => {
     const ports = portForwardPorts(new URL(request.url ?? "", "http://x").searchParams, true);
     assert.ok(!("problem" in ports));
-    const session = await acceptWebSocketPortForward(request, socket, head, { ports, clock });
+    const session = await acceptWebSocketPortForward(request, socket, head, { ports, clock: on });
     onSession?.(session);
     const running: Promise<void>[] = [];
     for await (const connection of session.connections) running.push(serve(connection));
@@ -72,6 +71,36 @@ test("an error of one port is reported on its error channel; the others continue
   ws.send(Buffer.from("\x00still"));
   const all = (await seen).slice(4).map((one) => `${one.slice(0, 2)}${Buffer.from(one.slice(2), "hex")}`);
   assert.deepEqual(all.sort(), ["0:80:still", "3:nothing listens on 9"]);
+});
+
+test("the WebSocket closes a second after the last pod has ended; until then its bytes still arrive", async () => {
+  const time = new FakeClock();
+  const served = new Map<number, string>();
+  await using server = await portServer(
+    async (connection) => {
+      await connection.write(Buffer.from("bye"));
+      await connection.end();
+      served.set(connection.port, await textOf(connection.incoming));
+      await connection.close();
+    },
+    undefined,
+    time,
+  );
+  const ws = new WebSocket(`${server.url}/?port=80,81`, "v4.channel.k8s.io");
+  const seen = messagesOf(ws);
+  await once(ws, "open");
+  // The idle timeout, and a second for each port.
+  await untilTrue(() => time.sleeping === 3);
+  await time.advance(999);
+  ws.send(Buffer.from("\x00late"));
+  ws.ping();
+  await once(ws, "pong");
+  assert.deepEqual([...served.keys()], []);
+  const closed = once(ws, "close");
+  await time.advance(1);
+  assert.deepEqual((await closed)[0], 1000);
+  assert.deepEqual((await seen).slice(4).sort(), ["0:627965", "2:627965"]);
+  assert.deepEqual(Object.fromEntries(served), { 80: "late", 81: "" });
 });
 
 test("a client that disconnects aborts the session and ends its connections", async () => {
