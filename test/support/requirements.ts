@@ -1,6 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { describe, test } from "vitest";
 
+/** The distribution's Python, whose packages apt installs; another one may come first in PATH. */
+export const PYTHON = "/usr/bin/python3";
+
 /** Programs that an integration suite can require, and commands that check for them. */
 const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
   "busybox-static": ["sh", "-c", "/bin/busybox true && ! ldd /bin/busybox"],
@@ -12,6 +15,7 @@ const PROBES: Readonly<Record<string, readonly [string, ...string[]]>> = {
   kubectl: ["kubectl", "version", "--client"],
   openssl: ["openssl", "version"],
   python3: ["python3", "--version"],
+  "python3-kubernetes": [PYTHON, "-c", "import kubernetes"],
   tmux: ["tmux", "-V"],
   /** root, with permission to mount */
   root: ["unshare", "--mount", "true"],
