@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { Http2Server, ServerOptions } from "node:http2";
 import { createServer, type ListenOptions, type Server, type Socket } from "node:net";
 import { Server as GrpcServer, logVerbosity, ServerCredentials, setLogVerbosity } from "@grpc/grpc-js";
-import type { Trace } from "../../../trace/trace.js";
 import type { DecodedFields } from "../../apimachinery/protobuf/fields.js";
+import type { Trace } from "../../../trace/trace.js";
 import { type Endpoint, parseEndpoint, socketPathProblem } from "./endpoint.js";
 import { type Bound, bindTcp, bindUnix } from "./listen.js";
 import { PathAuthorityConnection } from "./path-authority.js";
@@ -41,8 +41,6 @@ export interface ServeOptions {
   readonly limits?: SessionLimits;
   /** keeps the causes of what the handlers report */
   readonly trace?: Trace;
-  /** serves clients that send the path of the socket as their authority: see PathAuthorityConnection; default: refuses them */
-  readonly allowsPathAuthority?: boolean;
 }
 
 /** A listening gRPC server. */
@@ -59,13 +57,14 @@ export interface RunningGrpcServer {
 /**
  * Serves methods on `unix:///path` (mode 0600) or `tcp://127.0.0.1:PORT` (0: any free port).
  *
- * Replaces a socket file that has no server; keeps any other file.
+ * Replaces a socket file that has no server; keeps any other file. All gRPC servers are made here, so that each of them serves
+ * clients of Go (PathAuthorityConnection) and survives their resets (SessionGuard).
  * @throws LabError USAGE for an invalid endpoint or one that other machines can reach, BAD_FILE if it cannot listen
  */
 export async function serveGrpc(
   methods: readonly ServedMethod[],
   endpoint: string,
-  { limits = SESSION_LIMITS, trace, allowsPathAuthority = false }: ServeOptions = {},
+  { limits = SESSION_LIMITS, trace }: ServeOptions = {},
 ): Promise<RunningGrpcServer> {
   const parsed = parseEndpoint(endpoint);
   // grpc-js would print complaints about a client's headers on stderr, in the middle of a trace.
@@ -80,13 +79,12 @@ export async function serveGrpc(
   const guard = new SessionGuard(http2, limits);
   const responded = (byteCount: number) => guard.responded(byteCount);
   for (const method of methods) register(grpc, { ...method, trace, responded });
-  const inject = (socket: Socket) =>
-    injector.injectConnection(allowsPathAuthority ? new PathAuthorityConnection(socket) : socket);
+  const inject = (socket: Socket) => injector.injectConnection(new PathAuthorityConnection(socket));
   return new ListeningServer(grpc, inject, guard).listen(parsed);
 }
 
 /**
- * Serves methods on the socket `path`, as a kubelet does for programs on its machine: they send the path as their authority.
+ * Serves methods on the socket `path`, as a kubelet does for programs on its machine.
  * @throws Error for a path that no socket can have; LabError as `serveGrpc`
  */
 export async function serveSocket(
@@ -96,7 +94,7 @@ export async function serveSocket(
 ): Promise<RunningGrpcServer> {
   const problem = socketPathProblem(path);
   if (problem !== undefined) throw new Error(`${problem}: ${path}`);
-  return serveGrpc(methods, `unix://${path}`, { trace, allowsPathAuthority: true });
+  return serveGrpc(methods, `unix://${path}`, { trace });
 }
 
 const OPTIONS = {

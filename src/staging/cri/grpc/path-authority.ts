@@ -2,8 +2,9 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 
 /**
- * Serves clients that send the path of the server's socket as their `:authority`, as grpc-go long did. Node's HTTP/2 refuses a
- * slash or a space there, so they become dots: a dot's code has as many bits, and no length and no table of HPACK changes.
+ * Serves clients that send the path of the server's socket as their `:authority`, as grpc-go does in kubelets and crictl of 1.25.
+ * Node's HTTP/2 refuses a slash or a space there, so they become dots: a dot's code has as many bits, and no length and no table
+ * of HPACK changes.
  */
 export class PathAuthorityConnection extends Duplex {
   readonly #frames = new FrameReader();
@@ -16,6 +17,8 @@ export class PathAuthorityConnection extends Duplex {
     socket.on("end", () => this.push(null));
     socket.on("error", (error) => this.destroy(error));
     socket.on("close", () => this.destroy());
+    // The HTTP/2 session reports it, and stops listening when it ends.
+    this.on("error", () => {});
   }
 
   override _read(): void {
@@ -24,6 +27,13 @@ export class PathAuthorityConnection extends Duplex {
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.socket.write(bytes, done);
+  }
+
+  /** The frames of a long response leave in one system call. */
+  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    this.socket.cork();
+    for (const [i, { chunk }] of chunks.entries()) this.socket.write(chunk, i + 1 < chunks.length ? undefined : done);
+    this.socket.uncork();
   }
 
   override _final(done: () => void): void {

@@ -100,6 +100,8 @@ export class SessionGuard {
 
   /** @returns false for a stream that its client has cancelled; grpc-js would throw when it answers */
   #accept(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
+    // A reset is an error of the stream, also of one that is not accepted. grpc-js listens for the first error of the others.
+    stream.on("error", () => {});
     const session = stream.session === undefined ? undefined : this.#sessions.get(stream.session as ServerHttp2Session);
     if (session === undefined) return false;
     if (stream.destroyed || stream.closed) {
