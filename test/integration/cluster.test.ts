@@ -275,14 +275,16 @@ describe("kubelab cluster up in the foreground", () => {
     const { pid } = JSON.parse(readFileSync(join(clustersFolder(home), "kubelab.json"), "utf8")) as StatusJson;
     process.kill(pid, "SIGKILL");
     await gone(pid);
-    for (const name of [".kubelab.kubeconfig.0123abcd.tmp", ".kubelab.json.0123abcd.tmp", ".two.json.0123abcd.tmp"]) {
+    for (const name of ["kubelab.kubeconfig", "kubelab.json", "two.json"].map(
+      (file) => `.${file}.4194305.0123abcd.tmp`,
+    )) {
       writeFileSync(join(clustersFolder(home), name), "key");
     }
     const up = new CliProcess(home, ["cluster", "up"]);
     await up.printed(/kubectl --kubeconfig/);
     await up.kill("SIGTERM");
     // A cluster of another name may be writing its files.
-    assert.deepEqual(leftovers(home), [".two.json.0123abcd.tmp"]);
+    assert.deepEqual(leftovers(home), [".two.json.4194305.0123abcd.tmp"]);
   });
 
   test("--detach: --trace writes the cluster's own trace, and -v has no effect", async () => {

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -13,6 +14,8 @@ const random = new SystemRandom();
 
 /** The properties of a test's server (or client) certificate. */
 export interface LeafOptions {
+  /** default: a new one */
+  readonly key?: KeyObject;
   readonly ip?: readonly string[];
   readonly dns?: readonly string[];
   readonly commonName?: string;
@@ -28,7 +31,7 @@ export function makeAuthority(): Promise<CertificateAuthority> {
 
 /** A key pair with a certificate from `ca`. By default valid for 127.0.0.1 and one day. */
 export async function makeLeaf(ca: CertificateAuthority, options: LeafOptions = {}) {
-  const key = await generatePrivateKey("ec");
+  const key = options.key ?? (await generatePrivateKey("ec"));
   const now = new SystemClock().now();
   const certificatePem = issueCertificate(
     ca,

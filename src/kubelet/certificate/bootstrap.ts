@@ -7,12 +7,12 @@ import { createClient } from "../../staging/client-go/rest/create-client.js";
 import { checkNameIsFree } from "../../staging/cluster-bootstrap/taken-name.js";
 import { type BootstrapToken, formatToken } from "../../staging/cluster-bootstrap/token.js";
 import { type Certificate, parseCertificatePem } from "../../staging/pki/certificate.js";
+import { durationText } from "../../util/release/fact-table.js";
+import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { durationText } from "../../util/release/fact-table.js";
-import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { CertificateStore } from "./certificate-store.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
 import { writeNodeKubeconfig } from "./node-kubeconfig.js";
@@ -107,7 +107,7 @@ export async function loadClientCert(
     "Store key and certificate",
     { upstream: { file: FILE, func: "LoadClientCert" } },
     async () => {
-      await store.commit(certificatePem);
+      await store.commit({ keyPem, certificatePem });
       trace.emit({ kind: "state", subject: store.certificatePath, what: "file", to: "written" }, { actor: "kubelet" });
     },
   );

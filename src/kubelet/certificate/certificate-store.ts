@@ -1,17 +1,26 @@
-import { open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { mkdtemp, rm, rmdir, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import type { KeyPair, PendingKey, Store } from "../../staging/client-go/certificate/manager.js";
 import { generatePrivateKey, keyMatchesCertificate, parsePrivateKey, privateKeyPem } from "../../staging/pki/keys.js";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, makeFolder, readIfThere, writeFileAtomic } from "../../util/os/files.js";
+import {
+  createFileAtomic,
+  describeFileError,
+  makeFolder,
+  readIfThere,
+  removeAbandoned,
+  writeFileAtomic,
+} from "../../util/os/files.js";
 import { checkUnlocked } from "./folder-lock.js";
 
 /**
  * The node's folder: `kubelet.key` (0600), `kubelet.pem` and `kubelet.config`.
  *
  * A new pair is first written as `kubelet.key.next` and `kubelet.pem.next`. The exchange is committed once
- * `kubelet.pem.next` exists: two renames finish it, by this process or, if it is killed between them, by the next
- * process that opens the folder. So `openCertificateStore` always returns a key and certificate that match.
+ * `kubelet.pem.next` exists: this process copies both, or, if it is killed meanwhile, the next process that opens the
+ * folder. So `openCertificateStore` always returns a key and certificate that match.
+ *
+ * Several commands can use the folder at once. They share the pending key, and each can finish the exchange of another.
  *
  * Mirrors k8s.io/client-go/util/certificate/certificate_store.go (fileStore).
  * Differs: key and certificate are two files, so that openssl reads each as it is; upstream has one, behind a symbolic
@@ -64,14 +73,18 @@ export class CertificateStore implements Store {
    */
   async pendingKey(options: { readonly forget?: boolean } = {}): Promise<PendingKey> {
     const path = await this.#pendingKeyPath();
-    const text = options.forget === true ? undefined : await readIfThere(path);
-    const waiting = text === undefined ? undefined : parsePrivateKey(text);
-    if (text !== undefined && waiting !== undefined) return { key: waiting, keyPem: text, isReused: true };
-    const key = await generatePrivateKey("ec");
-    const keyPem = privateKeyPem(key);
-    await makeFolder(this.folder, 0o700);
-    await writeFileAtomic(path, keyPem, { mode: 0o600 });
-    return { key, keyPem, isReused: false };
+    for (;;) {
+      const text = options.forget === true ? undefined : await readIfThere(path);
+      const waiting = text === undefined ? undefined : parsePrivateKey(text);
+      if (text !== undefined && waiting !== undefined) return { key: waiting, keyPem: text, isReused: true };
+      const key = await generatePrivateKey("ec");
+      const keyPem = privateKeyPem(key);
+      await makeFolder(this.folder, 0o700);
+      const replaces = options.forget === true || text !== undefined;
+      if (replaces) await writeFileAtomic(path, keyPem, { mode: 0o600 });
+      // Otherwise another command may have made one meanwhile: then it is everybody's.
+      if (replaces || (await createFileAtomic(path, keyPem, { mode: 0o600 }))) return { key, keyPem, isReused: false };
+    }
   }
 
   /** Without a certificate, `kubelet.key` itself is the pending key. */
@@ -79,14 +92,26 @@ export class CertificateStore implements Store {
     return (await readIfThere(this.certificatePath)) === undefined ? this.keyPath : this.#nextKeyPath;
   }
 
-  /** Makes the pending key and its certificate the pair in use. */
-  async commit(certificatePem: string): Promise<void> {
-    if ((await this.#pendingKeyPath()) === this.keyPath) {
-      await writeFileAtomic(this.certificatePath, certificatePem);
-      return;
+  /**
+   * Makes a pair with the pending key the pair in use.
+   * @throws LabError BAD_FILE
+   */
+  async commit({ keyPem, certificatePem }: KeyPair): Promise<void> {
+    for (let attempt = 1; attempt <= MAX_COMMITS; attempt++) {
+      if ((await readIfThere(this.keyPath)) === keyPem) await writeFileAtomic(this.certificatePath, certificatePem);
+      else {
+        // Another command may have replaced the pending key.
+        if ((await readIfThere(this.#nextKeyPath)) !== keyPem) {
+          await writeFileAtomic(this.#nextKeyPath, keyPem, { mode: 0o600 });
+        }
+        await writeFileAtomic(this.#nextCertificatePath, certificatePem);
+        await this.finishExchange();
+      }
+      // Another command may have exchanged one of the two files meanwhile.
+      const current = await this.current().catch(() => undefined);
+      if (current !== undefined) return;
     }
-    await writeFileAtomic(this.#nextCertificatePath, certificatePem);
-    await this.finishExchange();
+    await this.current();
   }
 
   /** Finishes a committed exchange, drops any other. */
@@ -95,14 +120,21 @@ export class CertificateStore implements Store {
     if (certificatePem === undefined) return;
     const nextKey = await readIfThere(this.#nextKeyPath);
     if (nextKey !== undefined && keyMatchesCertificate(nextKey, certificatePem)) {
-      await rename(this.#nextKeyPath, this.keyPath);
+      await writeFileAtomic(this.keyPath, nextKey, { mode: 0o600 });
     }
     const key = await readIfThere(this.keyPath);
     if (key !== undefined && keyMatchesCertificate(key, certificatePem)) {
-      await rename(this.#nextCertificatePath, this.certificatePath);
-    } else {
-      await rm(this.#nextCertificatePath, { force: true });
+      await writeFileAtomic(this.certificatePath, certificatePem);
+      await removeIf(this.#nextKeyPath, key);
     }
+    await removeIf(this.#nextCertificatePath, certificatePem);
+  }
+
+  /** of the files that are replaced atomically */
+  get fileNames(): readonly string[] {
+    const { keyPath, certificatePath, kubeconfigPath } = this;
+    const all = [keyPath, certificatePath, kubeconfigPath, this.#nextKeyPath, this.#nextCertificatePath];
+    return all.map((path) => basename(path));
   }
 
   async writeKubeconfig(text: string): Promise<void> {
@@ -110,11 +142,16 @@ export class CertificateStore implements Store {
   }
 }
 
+/** Another command can disturb an exchange between its two files, but hardly each time. */
+const MAX_COMMITS = 5;
+
+/** Removes a file unless another command has replaced its content. */
+async function removeIf(path: string, content: string): Promise<void> {
+  if ((await readIfThere(path)) === content) await rm(path, { force: true });
+}
+
 /** An administrator's kubeconfig that exists only during one wait. */
 export const ADMIN_KUBECONFIG = "kubelab-admin.config";
-
-/** The temporary files of `writeFileAtomic`, and the probe below. */
-const TEMPORARY = /^\.(kubelet\.(key|pem|config)(\.next)?\.[0-9a-f]{8}|kubelab-\d+)\.tmp$/;
 
 /**
  * Opens the folder of a node's files after checking that it is writable. A missing folder is created with the first
@@ -122,16 +159,12 @@ const TEMPORARY = /^\.(kubelet\.(key|pem|config)(\.next)?\.[0-9a-f]{8}|kubelab-\
  * @throws LabError BAD_FILE, also when a running kubelet has locked the folder
  */
 export async function openCertificateStore(folder: string): Promise<CertificateStore> {
-  const probe = join(folder, `.kubelab-${process.pid}.tmp`);
-  const missing = await missingFolders(folder);
+  const store = new CertificateStore(folder);
   try {
-    await makeFolder(folder, 0o700);
-    await (await open(probe, "w")).close();
-    await rm(probe, { force: true });
+    await checkWritable(folder);
     await checkUnlocked(folder);
-    // A killed run leaves its temporary files; no other program uses names like these.
-    const stale = (await readdir(folder)).filter((name) => TEMPORARY.test(name) || name === ADMIN_KUBECONFIG);
-    for (const name of stale) await rm(join(folder, name), { force: true });
+    await removeAbandoned(folder, store.fileNames);
+    await rm(join(folder, ADMIN_KUBECONFIG), { force: true });
   } catch (cause) {
     if (cause instanceof LabError) throw cause;
     throw new LabError(
@@ -140,21 +173,16 @@ export async function openCertificateStore(folder: string): Promise<CertificateS
       "Name another folder with --dir (kubelab node: --root-dir).",
       { cause },
     );
-  } finally {
-    await removeEmpty(missing);
   }
-  const store = new CertificateStore(folder);
   await store.finishExchange();
   return store;
 }
 
-/** The folder and its missing parents, the deepest first. */
-async function missingFolders(folder: string): Promise<string[]> {
-  const missing: string[] = [];
-  for (let path = resolve(folder); !(await exists(path)) && dirname(path) !== path; path = dirname(path)) {
-    missing.push(path);
-  }
-  return missing;
+/** Creates and removes an empty folder where the first missing part of the path would be. @throws the file system's error */
+async function checkWritable(folder: string): Promise<void> {
+  let existing = resolve(folder);
+  while (!(await exists(existing)) && dirname(existing) !== existing) existing = dirname(existing);
+  await rmdir(await mkdtemp(join(existing, ".kubelab-")));
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -162,14 +190,4 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-async function removeEmpty(folders: readonly string[]): Promise<void> {
-  for (const path of folders) {
-    try {
-      await rmdir(path);
-    } catch {
-      return; // It was never created, or another run has put something into it: keep it and its parents.
-    }
-  }
 }

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { EtcdConfig } from "../../cluster/apiserver/storage/etcd/config.js";
 import type { ClockReading } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
-import { describeFileError, makeFolder, removeTemporariesOf, writeFileAtomic } from "../../util/os/files.js";
+import { describeFileError, makeFolder, removeAbandoned, writeFileAtomic } from "../../util/os/files.js";
 import { type LockOutcome, tryLock } from "../../util/os/pid-lock.js";
 import { isAlive, markOf } from "../../util/os/processes.js";
 import { stateFolder } from "./state-folder.js";
@@ -106,12 +106,10 @@ export async function lockCluster(env: Env, name: string): Promise<LockOutcome> 
   return answer;
 }
 
-/**
- * Removes half-written state files and kubeconfigs, which contain a client's key. Only the holder of the lock writes them, so
- * the process that wrote them has been killed.
- */
+/** Removes half-written state files and kubeconfigs, which contain a client's key. */
 async function removeTemporaryFiles(env: Env, name: string): Promise<void> {
-  for (const target of [stateFile(env, name), clusterKubeconfig(env, name)]) await removeTemporariesOf(target);
+  const targets = [stateFile(env, name), clusterKubeconfig(env, name)].map((path) => basename(path));
+  await removeAbandoned(clustersFolder(env), targets);
 }
 
 export async function writeClusterState(env: Env, state: ClusterState): Promise<void> {

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, statSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LabError, messageOf } from "../errors.js";
+import { isAlive } from "./processes.js";
 import { readFileAtMost } from "./read-at-most.js";
 
 export interface WriteOptions {
@@ -22,17 +23,39 @@ export async function writeFileAtomic(
   content: string | Buffer,
   options: WriteOptions = {},
 ): Promise<void> {
+  const write = (temporary: string) => writeSynced(temporary, content, options.mode ?? 0o644);
+  await writable(path, () => replaceFile(path, write));
+}
+
+/**
+ * Writes a file atomically unless it exists: of several writers, one wins. Creates a missing folder.
+ * @returns false if the file exists
+ * @throws LabError BAD_FILE
+ */
+export async function createFileAtomic(path: string, content: string, options: WriteOptions = {}): Promise<boolean> {
+  let isCreated = true;
+  const create = async (temporary: string) => {
+    await writeSynced(temporary, content, options.mode ?? 0o644);
+    try {
+      await link(temporary, path);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EEXIST") isCreated = false;
+      // A file system without hard links. There the last of several writers wins.
+      else if (code === "EPERM" || code === "ENOTSUP") await rename(temporary, path);
+      else throw error;
+    }
+    await rm(temporary, { force: true });
+  };
+  await writable(path, () => withTemporary(path, create));
+  return isCreated;
+}
+
+async function writable(path: string, write: () => Promise<void>): Promise<void> {
   const folder = dirname(path);
-  const temporary = join(folder, `.${basename(path)}.${randomBytes(4).toString("hex")}.tmp`);
   try {
     await makeFolder(folder);
-    try {
-      await writeSynced(temporary, content, options.mode ?? 0o644);
-      await rename(temporary, path);
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
+    await write();
     await syncFolder(folder);
   } catch (error) {
     throw new LabError("BAD_FILE", `cannot write ${path}: ${describeFileError(error)}`, writeHint(error), {
@@ -41,14 +64,66 @@ export async function writeFileAtomic(
   }
 }
 
-/** Removes the temporary files of processes that were killed in `writeFileAtomic`. No process may be writing the file. */
-export async function removeTemporariesOf(path: string): Promise<void> {
-  const prefix = `.${basename(path)}.`;
-  const names = await readdir(dirname(path)).catch(() => []);
-  for (const name of names) {
-    if (name.startsWith(prefix) && /^[0-9a-f]{8}\.tmp$/.test(name.slice(prefix.length))) {
-      await rm(join(dirname(path), name), { force: true });
-    }
+/**
+ * Replaces a file by a temporary one that `write` fills. Several writers at once, also of other processes, do not disturb one
+ * another: each has a temporary file of its own, and the last rename wins.
+ * @throws the error of `write`; the file system's error
+ */
+export function replaceFile(path: string, write: (temporary: string) => Promise<void>): Promise<void> {
+  return withTemporary(path, async (temporary) => {
+    await write(temporary);
+    await rename(temporary, path);
+  });
+}
+
+/** The same for callers that cannot wait. The file has mode 0600. */
+export function replaceFileSync(path: string, content: string): void {
+  const temporary = temporaryOf(path);
+  try {
+    writeFileSync(temporary, content, { flag: "wx", mode: 0o600 });
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Temporary files that this process is writing. */
+const inUse = new Set<string>();
+
+async function withTemporary(path: string, use: (temporary: string) => Promise<void>): Promise<void> {
+  const temporary = temporaryOf(path);
+  inUse.add(temporary);
+  try {
+    await use(temporary);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  } finally {
+    inUse.delete(temporary);
+  }
+}
+
+/** `.kubelet.pem.4711.0a1b2c3d.tmp`: the process that writes it, and a random number. */
+function temporaryOf(path: string): string {
+  const unique = `${process.pid}.${randomBytes(4).toString("hex")}`;
+  return join(dirname(path), `.${basename(path)}.${unique}.tmp`);
+}
+
+const TEMPORARY = /^\.(.+)\.(\d+)\.[0-9a-f]{8}\.tmp$/;
+
+/** The name of the file that a temporary file was to replace; undefined for any other name. */
+export function targetOfTemporary(name: string): string | undefined {
+  return TEMPORARY.exec(name)?.[1];
+}
+
+/** Removes the temporary files of killed processes. @param targets names of the files that they were to replace */
+export async function removeAbandoned(folder: string, targets: readonly string[]): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const [, target = "", pid] = TEMPORARY.exec(name) ?? [];
+    if (!targets.includes(target) || inUse.has(join(folder, name))) continue;
+    // With our own number it is from a former process: in a container the next process gets the same number again.
+    if (Number(pid) === process.pid || !(await isAlive(Number(pid)))) await rm(join(folder, name), { force: true });
   }
 }
 

@@ -3,7 +3,8 @@ import { mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
-import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
+import type { PendingKey } from "../../../src/staging/client-go/certificate/manager.js";
+import { CertificateStore, openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
 import type { CertificateAuthority } from "../../../src/staging/pki/issue.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 
@@ -116,13 +117,44 @@ describe("the pending key", () => {
       "kubelet.key.next": fresh.keyPem,
     });
     const store = await openCertificateStore(folder);
-    await store.commit(fresh.certificatePem);
+    await store.commit(fresh);
     assert.deepEqual(
       await store.current(),
       fresh.keyPem === undefined ? undefined : { keyPem: fresh.keyPem, certificatePem: fresh.certificatePem },
     );
     assert.deepEqual((await readdir(folder)).sort(), ["kubelet.key", "kubelet.pem"]);
     assert.equal((await stat(join(folder, "kubelet.key"))).isFile(), true);
+  });
+});
+
+describe("several commands at once", () => {
+  const COMMANDS = Array.from({ length: 8 });
+
+  for (const before of ["no pair", "a pair"]) {
+    test(`share the pending key, and leave one pair, where there was ${before}`, async () => {
+      const folder = await folderWith({});
+      if (before === "a pair") await (await openCertificateStore(folder)).commit(old);
+      const stores = await Promise.all(COMMANDS.map(() => openCertificateStore(folder)));
+      const keys = await Promise.all(stores.map((store) => store.pendingKey()));
+      assert.equal(new Set(keys.map(({ keyPem }) => keyPem)).size, 1);
+      assert.equal(keys.filter(({ isReused }) => !isReused).length, 1);
+      await Promise.all(
+        stores.map(async (store, index) => {
+          const { key, keyPem } = keys[index] as PendingKey;
+          const { certificatePem } = await makeLeaf(ca, { commonName: `n${index}`, key });
+          await store.commit({ keyPem, certificatePem });
+          assert.equal((await (await openCertificateStore(folder)).current())?.keyPem, keyPem);
+        }),
+      );
+      assert.deepEqual((await readdir(folder)).sort(), ["kubelet.key", "kubelet.pem"]);
+    });
+  }
+
+  test("with keys of their own, leave a key and a certificate that match", async () => {
+    const folder = await folderWith({ "kubelet.key": old.keyPem, "kubelet.pem": old.certificatePem });
+    const pairs = await Promise.all(COMMANDS.map((_, index) => makeLeaf(ca, { commonName: `n${index}` })));
+    await Promise.all(pairs.map((pair) => new CertificateStore(folder).commit(pair)));
+    assert.ok(await (await openCertificateStore(folder)).current());
   });
 });
 
@@ -147,12 +179,16 @@ describe("what cannot be used", () => {
 
   test("what a killed run left half-written is cleared away, and nothing else", async () => {
     const folder = await folderWith({
-      ".kubelet.pem.0a1b2c3d.tmp": "half",
-      ".kubelet.key.next.0a1b2c3d.tmp": "half",
+      ".kubelet.pem.4194305.0a1b2c3d.tmp": "half",
+      ".kubelet.key.next.4194305.0a1b2c3d.tmp": "half",
+      [`.kubelet.config.${process.pid}.0a1b2c3d.tmp`]: "half",
       ".mine.tmp": "x",
       notes: "x",
     });
+    // A process that runs may be writing it.
+    const running = `.kubelet.pem.${process.ppid}.0a1b2c3d.tmp`;
+    await writeFile(join(folder, running), "half");
     await openCertificateStore(folder);
-    assert.deepEqual((await readdir(folder)).sort(), [".mine.tmp", "notes"]);
+    assert.deepEqual((await readdir(folder)).sort(), [running, ".mine.tmp", "notes"].sort());
   });
 });

@@ -3,12 +3,12 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
-import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
-import { kubeletClientCertificate } from "../../../src/kubelet/certificate/kubelet.js";
 import { runCertificateManager } from "../../../src/staging/client-go/certificate/manager.js";
 import type { RestConfig } from "../../../src/staging/client-go/rest/client.js";
 import { createClient } from "../../../src/staging/client-go/rest/create-client.js";
 import { SwitchingClient } from "../../../src/staging/client-go/rest/switching-client.js";
+import { openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
+import { kubeletClientCertificate } from "../../../src/kubelet/certificate/kubelet.js";
 import { parseCertificatePem } from "../../../src/staging/pki/certificate.js";
 import type { CertificateAuthority } from "../../../src/staging/pki/issue.js";
 import { SystemClock } from "../../../src/util/clock.js";
@@ -36,7 +36,7 @@ async function rotating(server: CsrServer) {
     clientKeyPem: first.keyPem,
   };
   await writeFile(store.keyPath, first.keyPem);
-  await store.commit(first.certificatePem);
+  await store.commit(first);
   const client = new SwitchingClient(config, (one) =>
     createClient(one, { trace, clock, random: new FakeRandom(), actor: "kubelet" }),
   );

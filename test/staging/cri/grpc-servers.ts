@@ -41,7 +41,12 @@ async function cri(start: () => Promise<{ readonly endpoint: string; close(): Pr
 export const GRPC_SERVERS: Readonly<Record<string, () => Promise<TestedServer>>> = {
   "src/cluster/runtime/start.ts": () => cri(() => startRuntime(deps())),
   "src/lab/virtual/virtual-runtime.ts": () =>
-    cri(() => startVirtualRuntime({ ...deps(), handler: async function* () {} }, { timeoutMs: undefined })),
+    cri(() =>
+      startVirtualRuntime(
+        { ...deps(), handler: { description: "none", run: async function* () {} } },
+        { timeoutMs: undefined },
+      ),
+    ),
   "src/kubelet/cm/devicemanager/plugin/server.ts": async () => {
     const lab = await DeviceLab.start();
     return { socket: join(lab.folder, "kubelet.sock"), methods: Object.values(REGISTRATION) };

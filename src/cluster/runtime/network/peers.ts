@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
+import { makeFolderSync, replaceFileSync } from "../../../util/os/files.js";
 import { addressNumber } from "../../../util/net/ipv4.js";
-import { makeFolderSync } from "../../../util/os/files.js";
 import { isRecord } from "../../../util/records.js";
 import { parseCidr } from "./cidr.js";
 
@@ -77,9 +77,7 @@ export class Peers {
   }
 
   #write(): void {
-    const { folder } = this.options;
-    makeFolderSync(folder, 0o700);
-    const temporary = join(folder, `.${process.pid}.tmp`);
+    makeFolderSync(this.options.folder, 0o700);
     const own = {
       socket: this.socket,
       cidr: this.#cidr,
@@ -87,11 +85,8 @@ export class Peers {
       machinePorts: this.#ports,
       pid: process.pid,
     };
-    writeFileSync(temporary, JSON.stringify(own), {
-      mode: 0o600,
-    });
     // A rename changes the time of the folder, by which the others notice.
-    renameSync(temporary, this.#file);
+    replaceFileSync(this.#file, JSON.stringify(own));
   }
 
   /** The node to which a port of this machine leads; undefined: to none, or to this one. */

@@ -1,12 +1,12 @@
 import type { KeyObject } from "node:crypto";
-import type { Ctx } from "../../../trace/ctx.js";
-import { LabError } from "../../../util/errors.js";
-import type { Random } from "../../../util/random.js";
-import { factFor } from "../../../util/release/facts.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { keyMatchesCertificate } from "../../pki/keys.js";
 import type { DistinguishedName } from "../../pki/name.js";
 import type { SubjectAltNames } from "../../pki/sans.js";
+import { factFor } from "../../../util/release/facts.js";
+import type { Ctx } from "../../../trace/ctx.js";
+import { LabError } from "../../../util/errors.js";
+import type { Random } from "../../../util/random.js";
 import type { KubeClient } from "../rest/client.js";
 import { requestCertificate } from "./csr.js";
 import { ManagerObserver, type ObservedCertificate } from "./manager-observer.js";
@@ -31,8 +31,8 @@ export interface Store {
   readonly certificatePath: string;
   current(): Promise<KeyPair | undefined>;
   pendingKey(): Promise<PendingKey>;
-  /** Makes the pending key and its certificate the pair in use. */
-  commit(certificatePem: string): Promise<void>;
+  /** Makes a pair with the pending key the pair in use. */
+  commit(pair: KeyPair): Promise<void>;
 }
 
 /** The contents of the certificate. Mirrors GetTemplate and Usages in Config. */
@@ -145,7 +145,7 @@ async function rotateCerts(
   const timeoutMs = factFor("csrRotationTimeout", kubeVersion);
   const certificatePem = await waitForCertificate(deps, result.csr, { timeoutMs }, signal);
   const certificate = checkIssued(certificatePem, keyPem, deps.clock.now());
-  await store.commit(certificatePem);
+  await store.commit({ keyPem, certificatePem });
   observer.stored(certificate);
   return { certificatePem, keyPem };
 }

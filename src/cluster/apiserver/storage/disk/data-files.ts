@@ -1,10 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { targetOfTemporary } from "../../../../util/os/files.js";
 
 export const IDENTITY_FILE = "identity.json";
 export const LOCK_FILE = "lock";
-/** Names of files before they are complete: of `writeSnapshot` and `writeFileAtomic`. */
-const UNFINISHED = /^(?:\d+\.snapshot|\.identity\.json\.[0-9a-f]{8})\.tmp$/;
+/** Files that are replaced atomically. */
+const REPLACED = /^(?:\d+\.snapshot|identity\.json)$/;
 
 /** The files of a cluster's folder. */
 export interface DataFiles {
@@ -37,7 +38,7 @@ export async function listDataFiles(folder: string): Promise<DataFiles> {
   for (const name of await readdir(folder)) {
     const [, revision, kind] = /^([1-9]\d{0,14})\.(log|snapshot)$/.exec(name) ?? [];
     if (kind !== undefined) (kind === "log" ? logs : snapshots).push(Number(revision));
-    else if (UNFINISHED.test(name)) unfinished.push(name);
+    else if (REPLACED.test(targetOfTemporary(name) ?? "")) unfinished.push(name);
     else if (name !== IDENTITY_FILE && name !== LOCK_FILE) foreign.push(name);
   }
   const inOrder = (a: number, b: number) => a - b;

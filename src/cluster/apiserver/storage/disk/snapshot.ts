@@ -1,7 +1,7 @@
-import { open, rename, rm } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
-import { syncFolder } from "../../../../util/os/files.js";
+import { replaceFile, syncFolder } from "../../../../util/os/files.js";
 import { storedJson, withResourceVersion } from "../resource-version.js";
 import type { StoredEntry } from "../storage.js";
 import { unusable } from "./damage.js";
@@ -30,9 +30,8 @@ export async function writeSnapshot(
   entries: readonly StoredEntry[],
   signal: AbortSignal,
 ): Promise<void> {
-  const temporary = `${path}.tmp`;
-  try {
-    await using file = await open(temporary, "w", 0o600);
+  await replaceFile(path, async (temporary) => {
+    await using file = await open(temporary, "wx", 0o600);
     let lines: Buffer[] = [];
     let bytes = 0;
     const flush = async () => {
@@ -52,11 +51,7 @@ export async function writeSnapshot(
     lines.push(encodeRecord(JSON.stringify(end)));
     await flush();
     await file.sync();
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  });
   await syncFolder(dirname(path));
 }
 

@@ -231,7 +231,7 @@ test("other damage is refused, too, and what is half-written is removed", async 
     expect(await failure(folder), title).toBe(message);
   }
   const folder = await made();
-  writeFileSync(join(folder, "9.snapshot.tmp"), "x");
+  writeFileSync(join(folder, ".9.snapshot.4194305.0123abcd.tmp"), "x");
   writeFileSync(join(folder, "lock"), "1 1\n");
   const { storage } = await openFolder(folder);
   expect(readdirSync(folder).sort()).toEqual(["1.log", "identity.json", "lock"]);
