@@ -95,10 +95,10 @@ export class StreamingServer {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // Node no longer listens, and the session does not yet.
+    socket.on("error", () => socket.destroy());
     const found = this.#find(request);
     if (typeof found !== "function") {
-      // Errors of a closing socket do not matter.
-      socket.on("error", () => socket.destroy());
       socket.end(rawAnswer(found));
       return;
     }
