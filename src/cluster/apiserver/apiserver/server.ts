@@ -3,14 +3,7 @@ import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { methodNotAllowed } from "../../../staging/apimachinery/errors.js";
 import type { Http2Face } from "../../../staging/server/http2.js";
-import {
-  createServer,
-  listen,
-  openSockets,
-  portOf,
-  type ServerOptions,
-  upgradeResponse,
-} from "../../../staging/server/serve.js";
+import { createServer, listen, openSockets, portOf, type ServerOptions, upgradeResponse } from "../../../staging/server/serve.js";
 import { handleRequest, type RequestHandlerDeps } from "./handler.js";
 import { hasBody } from "./read-body.js";
 
@@ -175,6 +168,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException & { readonly rawPacket
 }
 
 function answerMethodNotAllowed(socket: Socket): void {
+  // Node no longer listens.
+  socket.on("error", () => socket.destroy());
   const body = `${JSON.stringify(methodNotAllowed().status)}\n`;
   endWith(socket, 405, "Method Not Allowed", "application/json", body);
 }
