@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { formatReference, parseReference } from "../../../src/cluster/runtime/images/reference.js";
 import { IMAGE_SERVICE } from "../../../src/staging/cri/services.js";
+import { formatReference, parseReference } from "../../../src/cluster/runtime/images/reference.js";
 import { only } from "../../support/trace.js";
-import { never, RuntimeLab } from "./lab.js";
+import { loadPrograms, never, RuntimeLab } from "./lab.js";
 
 const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
 
@@ -157,3 +157,25 @@ test("remove: removes an image with all its names, and its containers stay", asy
 test("the pause image exists from the start, and is pinned", () => {
   assert.equal(statusOf(new RuntimeLab(), "registry.k8s.io/pause:3.8")?.pinned, true);
 });
+
+/** What the course prints, without the file that kind puts into each container. */
+const COURSE_LISTING =
+  "bin dev docker-entrypoint.d docker-entrypoint.sh entrypoint.sh etc home lib media mnt opt proc root run sbin srv sys tmp usr var";
+const SHELLS: readonly (readonly [image: string, script: string, output: string, command?: string[]])[] = [
+  ["cr7258/nettool:v1", "ls", COURSE_LISTING.replaceAll(" ", "\n")],
+  ["cr7258/nettool:v1", "wget -qO- localhost", "kubelab nettool: curl, wget, nc and a shell to look around with"],
+  ["registry.k8s.io/e2e-test-images/httpd:2.4.38-2", "echo $HTTPD_PREFIX", "/usr/local/apache2"],
+  ["registry.k8s.io/e2e-test-images/nonroot:1.2", "id -u", "1234", ["sleep", "infinity"]],
+  ["registry.k8s.io/e2e-test-images/agnhost:2.39", "ls /uploads", ""],
+];
+for (const [name, script, output, command = []] of SHELLS) {
+  test(`${name}: ${script}`, async () => {
+    const lab = new RuntimeLab();
+    await loadPrograms();
+    await pull(lab, name);
+    const container = lab.run({ image: spec(name), command });
+    await lab.settle();
+    assert.equal((await lab.sh(script, container)).stdout.toString().trim(), output);
+    lab.stop();
+  });
+}

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import type { Init } from "../../../src/staging/apimachinery/protobuf/fields.js";
+import type { AuthConfig } from "../../../src/staging/cri/messages/image.js";
 import { pullError } from "../../../src/cluster/runtime/images/pull-error.js";
 import { parseReference } from "../../../src/cluster/runtime/images/reference.js";
 import { findDefinition, REGISTRY_IMAGES, refusalOf } from "../../../src/cluster/runtime/images/registry.js";
 import { findProgram } from "../../../src/cluster/shell/programs/table.js";
-import type { Init } from "../../../src/staging/apimachinery/protobuf/fields.js";
-import type { AuthConfig } from "../../../src/staging/cri/messages/image.js";
 
 const SERVED = [
   ...["nginx", "nginx:1.25", "nginx:1.14-alpine", "nginx:1.25.3", "nginx:1", "nginx:latest", "nginx:stable"],
@@ -22,6 +22,13 @@ const SERVED = [
   ...["registry.k8s.io/pause:3.8", "k8s.gcr.io/pause:3.2", "k8s.gcr.io/e2e-test-images/agnhost:2.21"],
   ...["gcr.io/kubernetes-e2e-test-images/kitten:1.0", "registry.k8s.io/coredns/coredns:v1.9.3"],
   ...["registry.k8s.io/kube-apiserver:v1.25.0", `nginx@sha256:${"a".repeat(64)}`],
+  // Of the course, and of test/utils/image/manifest.go of Kubernetes 1.20 to 1.25.
+  ...["cr7258/nettool:v1", "k8s.gcr.io/etcd:3.4.13-0", "registry.k8s.io/etcd:3.5.4-0"],
+  ...[
+    ...["agnhost:2.21", "agnhost:2.39", "busybox:1.29-1", "busybox:1.29-2", "jessie-dnsutils:1.4", "kitten:1.4"],
+    ...["httpd:2.4.38-1", "httpd:2.4.38-2", "httpd:2.4.39-1", "httpd:2.4.39-2", "nautilus:1.5", "nginx:1.14-2"],
+    ...["nginx:1.15-2", "nonewprivs:1.3", "nonroot:1.1", "nonroot:1.2", "redis:5.0.5-alpine", "redis:5.0.5-3"],
+  ].flatMap((name) => [`registry.k8s.io/e2e-test-images/${name}`, `k8s.gcr.io/e2e-test-images/${name}`]),
 ];
 for (const name of SERVED) {
   test(`the registry has ${name}`, () => assert.equal(refusalOf(parseReference(name), undefined), undefined));

@@ -25,7 +25,7 @@ export interface ImageDefinition {
   readonly programs: Readonly<Record<string, string>>;
   /** ports and what they serve: files of a folder, or a text */
   readonly ports: readonly { readonly port: number; readonly root?: string; readonly text?: string }[];
-  /** files by path, as lists of lines */
+  /** files by path, as lists of lines; a path that ends with a slash is an empty folder */
   readonly files: Readonly<Record<string, readonly string[]>>;
   /** what its own program uses; not if a container has another command */
   readonly usage?: ImageUsage;

@@ -23,7 +23,7 @@ export const REGISTRY_IMAGES: readonly ImageDefinition[] = [
   httpd,
   busybox,
   ...shells,
-  nettool,
+  ...nettool,
   stress,
   ...servers,
   pause,

@@ -65,7 +65,10 @@ export function buildRootTree(definition: ImageDefinition): DirectoryNode {
   }
   for (const [path, name] of Object.entries(definition.programs)) program(path, name);
   if (definition.ports.length > 0) text("/etc/nginx/conf.d/default.conf", serverConfig(definition));
-  for (const [path, lines] of Object.entries(definition.files)) text(path, lines.join("\n"));
+  for (const [path, lines] of Object.entries(definition.files)) {
+    if (path.endsWith("/")) enter(root, `${path}x`, owner);
+    else text(path, lines.join("\n"));
+  }
   return root;
 }
 
