@@ -1,11 +1,11 @@
+import type { CliContext } from "../cli/context.js";
 import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
 import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
-import { startRuntimeServers } from "../../testbed/fixtures/runtime-servers.js";
-import type { RunningContainerRef, SandboxPod } from "../../testbed/fixtures/sandbox-pods.js";
+import { type RuntimeServers, startRuntimeServers } from "../../testbed/fixtures/runtime-servers.js";
+import type { ContainerRef, SandboxPod } from "../../testbed/fixtures/sandbox-pods.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { parseKubeVersion } from "../../util/release/facts.js";
-import type { CliContext } from "../cli/context.js";
 import type { StreamEnvironment } from "./environment.js";
 
 export interface CriEnvironmentOptions {
@@ -17,7 +17,7 @@ export interface CriEnvironmentOptions {
 
 export interface FoundContainer {
   readonly pod: SandboxPod;
-  readonly container: RunningContainerRef;
+  readonly container: ContainerRef;
 }
 
 /** Access to one container of an existing runtime. */
@@ -51,8 +51,9 @@ export async function openCriEnvironment(
       const { runtimeName, runtimeVersion } = cri.version;
       const text = `kubelab exec through an API server at ${servers.url} and a kubelet's server at ${servers.kubeletUrl} to ${runtimeName} ${runtimeVersion} at ${endpoint}`;
       trace.emit({ kind: "note", text }, { actor: "user" });
+      for (const text of servers.leftOut) trace.emit({ kind: "note", text }, { actor: "user", level: 1 });
       const client = { config: servers.controlPlane.admin, clock, random, trace, story };
-      const found = findContainer(servers.pods, wanted, endpoint);
+      const found = findContainer(servers, wanted, endpoint);
       const unknownPodHint = "The pod was removed meanwhile: run the command again.";
       return { client, unknownPodHint, kubeVersion, isPodStarted: false, found, [Symbol.asyncDispose]: close };
     } catch (error) {
@@ -66,8 +67,10 @@ export async function openCriEnvironment(
 }
 
 /** @throws LabError USAGE */
-function findContainer(pods: readonly SandboxPod[], wanted: string, endpoint: string): FoundContainer {
-  const all = pods.flatMap((pod) => pod.containers.map((container) => ({ pod, container })));
+function findContainer({ pods, leftOut }: RuntimeServers, wanted: string, endpoint: string): FoundContainer {
+  const all = pods.flatMap((pod) =>
+    pod.containers.filter(({ isRunning }) => isRunning).map((container) => ({ pod, container })),
+  );
   const matches = all.filter(({ container }) => container.name === wanted || container.containerId.startsWith(wanted));
   const [first, second] = matches;
   const label = ({ pod, container }: FoundContainer) =>
@@ -77,6 +80,7 @@ function findContainer(pods: readonly SandboxPod[], wanted: string, endpoint: st
     const hint = `Use the beginning of an ID: ${matches.map(label).join(", ")}`;
     throw new LabError("USAGE", `${JSON.stringify(wanted)} matches more than one container at ${endpoint}`, hint);
   }
-  const hint = all.length === 0 ? "No container runs there." : `Running: ${all.map(label).join(", ")}`;
+  const running = all.length === 0 ? "No container runs there." : `Running: ${all.map(label).join(", ")}`;
+  const hint = [running, ...leftOut].join("\n");
   throw new LabError("USAGE", `no running container at ${endpoint} has the name or ID ${JSON.stringify(wanted)}`, hint);
 }
