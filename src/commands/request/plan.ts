@@ -1,8 +1,8 @@
-import { readObjects } from "../../lab/kubectl/files.js";
-import { findResource, type KnownResource, pathOf, refOf, resourceOf } from "../../lab/kubectl/resources.js";
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { KubeClient, KubeRequest, PatchType } from "../../staging/client-go/rest/client.js";
-import { collectionPath, objectPath } from "../../staging/client-go/rest/paths.js";
+import { collectionPath, objectPath, PODS } from "../../staging/client-go/rest/paths.js";
+import { readObjects } from "../../lab/kubectl/files.js";
+import { findResource, type KnownResource, pathOf, refOf, resourceOf } from "../../lab/kubectl/resources.js";
 import { defined } from "../../util/defined.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { manifestFromWord } from "../journey/manifest.js";
@@ -10,7 +10,7 @@ import { manifestFromWord } from "../journey/manifest.js";
 /** What the command line asks for. */
 export interface Asked {
   readonly verb: string | undefined;
-  /** `pod/web`, `pods`, `/version` */
+  /** `pod/web`, `pod/web/binding`, `pods`, `/version` */
   readonly object: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface Plan {
   readonly method: KubeRequest["method"];
   readonly contentType?: PatchType;
   readonly body?: unknown;
-  /** `pod/web`, `pods`, `/version`; undefined: the body names it */
+  /** `pod/web`, `pod/web/binding`, `pods`, `/version`; undefined: the body names it */
   readonly object?: string;
 }
 
@@ -52,16 +52,35 @@ export async function planOf(context: Reading, { verb, object }: Asked, options:
   const takesFile = method === "POST" || method === "PUT";
   if (!takesFile && filename !== undefined) throw usage(`${asked} takes an object, not a file`);
   if (method !== "PATCH" && patch !== undefined) throw usage(`--patch is for patch, not for ${asked}`);
-  if (takesFile) {
-    if (filename !== undefined && object !== undefined) throw usage(`both ${object} and ${filename} name an object`);
-    return { method, body: await bodyOf(context, asked, object, filename) };
+  if (options.dryRun === true && object?.includes("?")) {
+    throw usage("a path with a query has no --dry-run: write dryRun=All into the query");
   }
+  if (takesFile) return { method, ...(await sentBy(context, asked, object, filename)) };
   if (object === undefined) throw usage(`${asked} needs an object: pod/web`);
-  const isNamed = object.startsWith("/") ? method === "GET" : /^[^/]+\/[^/]+$/.test(object);
+  const isNamed = isAddress(object) || /^[^/]+\/[^/]+$/.test(object);
   if (!isNamed && (method !== "GET" || object.includes("/"))) {
     throw usage(`${asked} takes one object as KIND/NAME, and ${JSON.stringify(object)} is none`);
   }
   return { method, object, ...(method === "PATCH" ? patchOf(patch, options.type) : {}) };
+}
+
+/** Whether the words address more than an object, which its file could name: a path, or KIND/NAME/SUBRESOURCE. */
+function isAddress(object: string): boolean {
+  return object.startsWith("/") || /^[^/]+\/[^/]+\/[^/]+$/.test(object);
+}
+
+async function sentBy(
+  context: Reading,
+  verb: string,
+  object: string | undefined,
+  file: string | undefined,
+): Promise<Pick<Plan, "object" | "body">> {
+  const address = object !== undefined && isAddress(object) ? { object } : {};
+  if (file === undefined && address.object !== undefined) throw usage(`${verb} ${object} needs a body: -f FILE`);
+  if (file !== undefined && object !== undefined && address.object === undefined) {
+    throw usage(`both ${object} and ${file} name an object`);
+  }
+  return { ...address, body: await bodyOf(context, verb, object, file) };
 }
 
 async function bodyOf(context: Reading, verb: string, word: string | undefined, file: string | undefined) {
@@ -99,35 +118,56 @@ function usage(message: string): LabError {
   return new LabError("USAGE", message, HINT);
 }
 
-/** The request, with the collection that a watch of its object reads; undefined for a path that is no resource. */
-export interface Addressed {
-  readonly request: KubeRequest;
-  readonly collection: string | undefined;
-}
-
 /**
  * Finds the path of the object's kind by discovery.
- * @throws LabError USAGE for a kind that the server does not have
+ * @throws LabError USAGE for a kind that the server does not have; BAD_FILE for an update of an object without a name
  */
 export async function addressOf(
   client: KubeClient,
   { object, ...plan }: Plan,
   { namespace, dryRun }: AskedOptions,
   signal: AbortSignal,
-): Promise<Addressed> {
+): Promise<KubeRequest> {
   const query = dryRun === true ? { query: { dryRun: "All" } } : {};
-  if (object?.startsWith("/") === true) return { request: { ...plan, path: object }, collection: undefined };
+  if (object?.startsWith("/") === true) return { ...plan, ...query, path: object };
   if (object !== undefined) {
-    const [word = "", name] = object.split("/");
+    const [word = "", name, subresource] = object.split("/");
     const ref = refOf(await findResource(client, word, signal, "USAGE"), namespace);
-    const path = name === undefined ? collectionPath(ref) : objectPath(ref, name);
-    return { request: { ...plan, ...query, path }, collection: collectionPath(ref) };
+    const path = name === undefined ? collectionPath(ref) : objectPath(ref, name, subresource);
+    return { ...plan, ...query, path };
   }
   const body = plan.body as KubeObject & { readonly kind: string; readonly apiVersion: string };
   const ref = refOf(await kindOf(client, body, signal), body.metadata?.namespace ?? namespace);
-  const collection = collectionPath(ref);
-  const path = plan.method === "PUT" ? objectPath(ref, body.metadata?.name ?? "") : collection;
-  return { request: { ...plan, ...query, path }, collection };
+  if (plan.method !== "PUT") return { ...plan, ...query, path: collectionPath(ref) };
+  const name = body.metadata?.name ?? "";
+  if (name === "") throw new LabError("BAD_FILE", `the ${body.kind} has no name, and update needs one`, HINT);
+  return { ...plan, ...query, path: objectPath(ref, name) };
+}
+
+/** The parts of a resource's path: group and version, namespace, resource. A namespace has subresources of its own. */
+const RESOURCE_PATH =
+  /^(\/api\/[^/]+|\/apis\/[^/]+\/[^/]+)(\/namespaces\/[^/]+(?!\/(?:status|finalize)$)(?=\/))?\/([^/?]+)/;
+
+/**
+ * Finds the collection in which a write shows as a watch event, by discovery.
+ * @returns undefined for a path that is no resource, and for what cannot be watched, such as a review
+ */
+export async function watchedCollection(
+  client: KubeClient,
+  path: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [, root = "", scope = "", resource] = RESOURCE_PATH.exec(path) ?? [];
+  // A Binding is stored in its pod.
+  const stored = resource === "bindings" ? PODS.resource : resource;
+  if (stored === undefined) return undefined;
+  const { status, body } = await client.request<Discovered>({ method: "GET", path: root, signal });
+  const found = status === 200 ? body.resources?.find(({ name }) => name === stored) : undefined;
+  return found?.verbs.includes("watch") === true ? `${root}${scope}/${stored}` : undefined;
+}
+
+interface Discovered {
+  readonly resources?: readonly { readonly name: string; readonly verbs: readonly string[] }[];
 }
 
 /** Creates an object that is to be there before the request. @param what `pod/web`, or a file */

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addExamples } from "../cli/examples.js";
 import { addEtcdOptions, addOutputOptions, parsePath } from "../cli/options.js";
+import { addExamples } from "../cli/examples.js";
 import type { RequestOptions } from "./run.js";
 
 const MAX_WATCHERS = 100;
@@ -13,7 +13,7 @@ export function addRequestCommand(command: Command, context: CliContext): void {
       "Starts an embedded control plane, sends it one request and prints each stage of its way: filters, decoding, defaults, admission, validation, strategy, the transaction of the storage, the response, and who gets the watch event; each with upstream's file and function. What an API server does shows only in its own process, so a running cluster is not joined.",
     )
     .argument("[verb]", "create, get, update, patch or delete (default, with -f: create)")
-    .argument("[object]", "pod/NAME, a plural such as pods, or a path such as /version");
+    .argument("[object]", "pod/NAME, pod/NAME/SUBRESOURCE, a plural such as pods, or a path such as /version");
   addExamples(
     command,
     "kubelab request -f pod.yaml",
@@ -23,7 +23,11 @@ export function addRequestCommand(command: Command, context: CliContext): void {
   );
   const collect = (value: string, list: readonly string[] = []) => [...list, parsePath(value)];
   addEtcdOptions(addOutputOptions(command))
-    .option("-f, --filename <file>", "the object to create or update; - is stdin", parsePath)
+    .option(
+      "-f, --filename <file>",
+      "the object to create or update, or the body for a path or subresource; - is stdin",
+      parsePath,
+    )
     .option("-p, --patch <json>", "the patch")
     .addOption(new Option("--type <type>", "of the patch").choices(["strategic", "merge", "json"]).default("strategic"))
     .option("-n, --namespace <name>", "namespace of the object", "default")

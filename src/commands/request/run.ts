@@ -1,22 +1,32 @@
 import assert from "node:assert";
-import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
-import type { KubeClient, KubeResponse, RestConfig } from "../../staging/client-go/rest/client.js";
-import { createClient } from "../../staging/client-go/rest/create-client.js";
-import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
-import { untilAccount } from "../../testbed/node/register.js";
-import { startEmbeddedControlPlane } from "../../testbed/target/embedded-control-plane.js";
-import { type EtcdOptions, etcdConfig } from "../../testbed/target/etcd-options.js";
-import type { TraceEvent } from "../../trace/events.js";
-import { ChildAbort } from "../../util/async/abort.js";
-import { SystemClock } from "../../util/clock.js";
-import { defined } from "../../util/defined.js";
-import type { Say } from "../../util/i18n/sentences.js";
-import { parseKubeVersion } from "../../util/release/facts.js";
 import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";
 import type { OutputOptions } from "../cli/options.js";
+import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
+import type { KubeClient, KubeResponse, RestConfig } from "../../staging/client-go/rest/client.js";
+import { createClient } from "../../staging/client-go/rest/create-client.js";
+import type { ControlPlane } from "../../cluster/control-plane/control-plane.js";
+import type { Say } from "../../util/i18n/sentences.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
+import { startEmbeddedControlPlane } from "../../testbed/target/embedded-control-plane.js";
+import { type EtcdOptions, etcdConfig } from "../../testbed/target/etcd-options.js";
+import { untilAccount } from "../../testbed/node/register.js";
+import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
+import type { TraceEvent } from "../../trace/events.js";
+import type { Trace } from "../../trace/trace.js";
+import { ChildAbort } from "../../util/async/abort.js";
+import { type Clock, SystemClock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { inLanguage } from "../cli/result-language.js";
-import { type Asked, type AskedOptions, addressOf, createBefore, planOf } from "./plan.js";
+import {
+  type Asked,
+  type AskedOptions,
+  addressOf,
+  createBefore,
+  type Plan,
+  planOf,
+  watchedCollection,
+} from "./plan.js";
 import { requestResult } from "./result.js";
 import { isDispatch, wayOf } from "./way.js";
 
@@ -37,7 +47,7 @@ const REFUSED_EXIT_CODE = 4;
  * @throws LabError USAGE, BAD_FILE for a request that cannot be made; as `startControlPlane`; REFUSED when an object of --with is
  */
 export async function runRequest(context: CliContext, asked: Asked, options: RequestOptions): Promise<void> {
-  const { signal, random } = context;
+  const { random } = context;
   const plan = await planOf(context, asked, options);
   const kubeVersion = parseKubeVersion(options.kubeVersion);
   const etcd = etcdConfig(options);
@@ -48,6 +58,28 @@ export async function runRequest(context: CliContext, asked: Asked, options: Req
   await using controlPlane = await starting(context, () =>
     startEmbeddedControlPlane({ clock, random, trace: story.trace, kubeVersion, ...defined({ etcd }) }),
   );
+  await followRequest(context, { controlPlane, clock, trace, story, facts }, plan, options);
+}
+
+/** A control plane in this process, and what it reports. */
+export interface FollowedControlPlane {
+  readonly controlPlane: ControlPlane;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  /** of the control plane */
+  readonly story: RequestTrace;
+  /** what `trace` reports at level 3; emptied before the request */
+  readonly facts: TraceEvent[];
+}
+
+/** Sends the request, and prints its way. @throws LabError as `runRequest` */
+export async function followRequest(
+  context: CliContext,
+  { controlPlane, clock, trace, story, facts }: FollowedControlPlane,
+  plan: Plan,
+  options: RequestOptions,
+): Promise<void> {
+  const { signal, random } = context;
   const deps = { clock, trace: story.trace, random, actor: "user" } as const;
   const { admin } = controlPlane;
   await using administrator = createClient(admin, deps);
@@ -55,13 +87,14 @@ export async function runRequest(context: CliContext, asked: Asked, options: Req
   await untilAccount(administrator, "default", signal);
   for (const what of options.with ?? []) await createBefore(administrator, context, what, options.namespace);
   const addressed = await addressOf(administrator, plan, options, signal);
-  const watched = addressed.request.method === "GET" ? undefined : addressed.collection;
+  const { method, path } = addressed;
+  const watched = method === "GET" ? undefined : await watchedCollection(administrator, path, signal);
   facts.length = 0;
   await using _watchers = watchAll(administrator, watched, options.watchers, signal);
   const watchers = watched === undefined ? 0 : options.watchers;
   await until(() => facts.filter(isOpenWatch).length >= watchers, signal);
   const factId = trace.newId();
-  const response = await trace.chapter("request", () => client.request({ ...addressed.request, factId, signal }));
+  const response = await trace.chapter("request", () => client.request({ ...addressed, factId, signal }));
   const request = facts.find(({ id }) => id === factId);
   assert(request?.kind === "request");
   const stored = facts.filter((event) => event.kind === "state" && event.causedBy === factId);
@@ -99,11 +132,12 @@ function impersonating(admin: RestConfig, user: string): RestConfig {
 function watchAll(client: KubeClient, path: string | undefined, count: number, signal: AbortSignal): AsyncDisposable {
   const stop = new ChildAbort(signal);
   const watches = path === undefined ? [] : Array.from({ length: count }, () => client.watch(path, {}, stop.signal));
-  const watching = watches.map(readAll);
+  // A watch that fails ends alone.
+  const watching = Promise.allSettled(watches.map(readAll));
   return {
     async [Symbol.asyncDispose]() {
       stop.abort();
-      await Promise.allSettled(watching);
+      await watching;
     },
   };
 }
