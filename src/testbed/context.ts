@@ -1,5 +1,6 @@
 import type { Secrets } from "../trace/redaction/secrets.js";
 import type { TraceSink } from "../trace/trace.js";
+import type { UnbrokenLines } from "../trace/unbroken.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
 
@@ -36,15 +37,12 @@ export interface ProgramEdge extends ProcessContext {
   readonly sink?: TraceSink;
   /** the sentences of facts in the language of who reads the output; default: English, at a terminal the terminal's language */
   readonly say?: ((sentence: string) => string) | undefined;
-  /** is told the lines of each result in another language than English */
-  readonly onResultLines?: ((lines: ResultLines) => void) | undefined;
+  /** is told the lines of the trace on stderr, and those of a result on stdout that is wrapped or not English */
+  readonly onLines?: OnLines | undefined;
 }
 
-/** The lines of a result in English, and the same lines in the language of its reader. */
-export interface ResultLines {
-  readonly english: readonly string[];
-  readonly shown: readonly string[];
-}
+/** Gets lines that are printed, as they are without the width of the stream. */
+export type OnLines = (stream: "stdout" | "stderr", lines: UnbrokenLines) => void;
 
 /** This program, handed down from its top: labs and the small kubectl run its commands in this process. */
 export interface Program {

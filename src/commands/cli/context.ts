@@ -1,17 +1,11 @@
 import type { Command } from "commander";
-import type {
-  ProcessContext,
-  ProcessStreams,
-  Program,
-  ProgressReporter,
-  Questions,
-  ResultLines,
-} from "../../testbed/context.js";
+import type { Say } from "../../util/i18n/sentences.js";
+import type { ProcessContext, ProcessStreams, Program, ProgressReporter, Questions } from "../../testbed/context.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import type { Trace } from "../../trace/trace.js";
+import type { UnbrokenLines } from "../../trace/unbroken.js";
 import type { LiveServer } from "../../trace/ui/live-server.js";
 import type { Clock } from "../../util/clock.js";
-import type { Say } from "../../util/i18n/sentences.js";
 
 /** What a command gets from the process: built once in `cli.ts`, or by a test with fakes. */
 export interface CliContext extends ProcessContext, Questions, ProgressReporter {
@@ -64,8 +58,8 @@ export interface CommandResult {
   readonly json: unknown;
   /** the text has sentences, which are wrapped for a terminal; default: text to paste or to parse, which stays as it is */
   readonly isProse?: boolean;
-  /** of a text in another language: its lines in English and as shown, none of them broken */
-  readonly lines?: ResultLines;
+  /** of a text that is wrapped or not English: its lines in English and as shown, none of them broken */
+  readonly lines?: UnbrokenLines;
 }
 
 /** The prefix of an error message, the message after Ctrl-C, and what comes before an address. */

@@ -1,5 +1,5 @@
-import type { Say } from "../../util/i18n/sentences.js";
 import type { CliContext, CommandResult } from "./context.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { resultColumns } from "./numbered-steps.js";
 
 /** Nothing is broken at this width. */
@@ -16,11 +16,12 @@ export function inLanguage(
 ): CommandResult {
   const columns = resultColumns(streams);
   const english = resultIn(columns);
-  if (say === undefined) return english;
   const lines = (result: CommandResult) => result.text.split("\n");
+  const unbroken = lines(resultIn(UNBROKEN));
+  if (say === undefined) return { ...english, lines: { english: unbroken, shown: unbroken } };
   return {
     text: resultIn(columns, say).text,
     json: english.json,
-    lines: { english: lines(resultIn(UNBROKEN)), shown: lines(resultIn(UNBROKEN, say)) },
+    lines: { english: unbroken, shown: lines(resultIn(UNBROKEN, say)) },
   };
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
+import { languageOf } from "../../util/i18n/language.js";
+import { type Say, sentencesIn } from "../../util/i18n/sentences.js";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../../testbed/target/target.js";
 import { Secrets } from "../../trace/redaction/secrets.js";
@@ -10,8 +12,6 @@ import type { LiveServer } from "../../trace/ui/live-server.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { type Clock, SystemClock, type Timer } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
-import { languageOf } from "../../util/i18n/language.js";
-import { type Say, sentencesIn } from "../../util/i18n/sentences.js";
 import { chalkFor, hasUnicode } from "./colour.js";
 import type { CliContext, CommandResult, EdgeWords } from "./context.js";
 import type { OutputOptions } from "./options.js";
@@ -43,7 +43,7 @@ export class CliSession implements CliContext {
   #progress: ProgressLine | undefined;
   #say: Say | undefined;
   #resultSay: Say | undefined;
-  readonly #onResultLines: ProgramEdge["onResultLines"];
+  readonly onLines: ProgramEdge["onLines"];
   #exitCode = 0;
 
   constructor(
@@ -61,7 +61,7 @@ export class CliSession implements CliContext {
     this.#sink = edge.sink;
     this.#say = edge.say;
     this.#resultSay = edge.say;
-    this.#onResultLines = edge.onResultLines;
+    this.onLines = edge.onLines;
   }
 
   /** Aborts on Ctrl-C, and when the start has taken too long. */
@@ -157,7 +157,7 @@ export class CliSession implements CliContext {
   }
 
   print({ text: plain, json, isProse = false, lines }: CommandResult): void {
-    if (lines !== undefined && this.#output.json !== true) this.#onResultLines?.(lines);
+    if (lines !== undefined && this.#output.json !== true) this.onLines?.("stdout", lines);
     this.#running?.calm?.flush();
     const { stdout } = this.streams;
     const wrapped = (line: string) => (isProse && stdout.isTTY ? wrapBelowLabel(line, columnsOf(stdout)) : [line]);

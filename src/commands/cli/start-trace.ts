@@ -1,12 +1,14 @@
 import type { ChalkInstance } from "chalk";
+import type { Say } from "../../util/i18n/sentences.js";
 import type { ProgramEdge } from "../../testbed/context.js";
 import type { ClockOptions } from "../../testbed/target/target.js";
-import type { Secrets } from "../../trace/redaction/secrets.js";
 import { CalmSink } from "../../trace/terminal/calm.js";
+import type { TraceEvent } from "../../trace/events.js";
+import type { Secrets } from "../../trace/redaction/secrets.js";
 import { TerminalSink } from "../../trace/terminal/terminal.js";
 import { type Level, Trace, type TraceSink } from "../../trace/trace.js";
+import { unbrokenLines } from "../../trace/unbroken.js";
 import { type Clock, type ClockReading, SystemClock } from "../../util/clock.js";
-import type { Say } from "../../util/i18n/sentences.js";
 import { pathFrom } from "../../util/os/paths.js";
 import { hasUnicode, linker } from "./colour.js";
 import type { OutputOptions } from "./options.js";
@@ -16,7 +18,7 @@ import { formatOf } from "./trace-file.js";
 const DEFAULT_VERBOSITY = 1;
 
 /** The run whose trace starts. */
-export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams"> {
+export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams" | "onLines"> {
   readonly secrets: Secrets;
   readonly clusterClock: Clock | undefined;
   /** also get what the run reports */
@@ -73,7 +75,12 @@ function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Leve
     say: session.say,
   };
   const isAsked = session.output.verbosity !== undefined;
-  if (isAsked || stderr.isTTY !== true) return new TerminalSink(options, line, !isAsked);
+  const { onLines } = session;
+  const out = {
+    write: (text: string) => line.write(text),
+    onShown: (event: TraceEvent, depth: number) => onLines?.("stderr", unbrokenLines(event, depth, options)),
+  };
+  if (isAsked || stderr.isTTY !== true) return new TerminalSink(options, out, !isAsked);
   const home = session.env["HOME"];
   const link = linker(stderr, options.chalk.level > 0);
   return new CalmSink({ ...options, home, link, onRepeat: (text) => line.showAside(text) }, line);

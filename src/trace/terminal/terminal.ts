@@ -1,11 +1,11 @@
 import { Chalk, type ChalkInstance } from "chalk";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import type { Actor, Change, Constant, TraceEvent, Upstream } from "../events.js";
-import type { Level, TraceSink } from "../trace.js";
-import { translated } from "../translated.js";
 import { Fold } from "./fold.js";
 import { tableLines } from "./table.js";
 import { printable, shortenLists, shortenWords, wrap } from "./text.js";
+import type { Level, TraceSink } from "../trace.js";
+import { translated } from "../translated.js";
 
 export interface TerminalOptions {
   /** level 0 for plain text */
@@ -87,10 +87,13 @@ export class TerminalSink implements TraceSink {
   readonly #depths = new Depths();
   readonly #fold: Fold | undefined;
 
-  /** @param folds whether facts of one form are counted when they are very many; default: each is shown */
+  /**
+   * @param out.onShown also gets each event that is shown, and its depth
+   * @param folds whether facts of one form are counted when they are very many; default: each is shown
+   */
   constructor(
     readonly options: TerminalOptions,
-    readonly out: { write(text: string): unknown },
+    readonly out: { write(text: string): unknown; onShown?(event: TraceEvent, depth: number): void },
     folds = false,
     clock: Pick<Clock, "timer"> = new SystemClock(),
   ) {
@@ -114,6 +117,7 @@ export class TerminalSink implements TraceSink {
 
   #write(event: TraceEvent, depth: number): void {
     this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
+    this.out.onShown?.(event, depth);
   }
 }
 

@@ -7,8 +7,9 @@ import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 
 const SENTENCE = "node n1 has joined and is Ready";
 
-function open(streams: ProgramEdge["streams"]): CliSession {
-  const edge = { env: {}, cwd: "/", random: new FakeRandom(), self: [], signal: new AbortController().signal, streams };
+function open(streams: ProgramEdge["streams"], more: Partial<ProgramEdge> = {}): CliSession {
+  const { signal } = new AbortController();
+  const edge = { env: {}, cwd: "/", random: new FakeRandom(), self: [], signal, streams, ...more };
   return new CliSession(edge, { commandNames: [], run: async () => 0 });
 }
 
@@ -70,4 +71,20 @@ test("a command that has started has no such limit, and leaves no timer", async 
   session.hasStarted();
   assert.equal(clock.sleeping, 0);
   assert.equal(session.startFailure, undefined);
+});
+
+test.each([40, 60, 80, 120])("at %d columns, who runs a command is told its lines unbroken", async (columns) => {
+  const told: string[] = [];
+  const stderr = Object.assign(new PassThrough(), { columns });
+  const onLines: ProgramEdge["onLines"] = (stream, { english }) =>
+    void told.push(...english.map((line) => `${stream}: ${line.slice(8)}`));
+  const session = open({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }, { onLines });
+  session.useOutput({ verbosity: 1, color: false });
+  await session.load();
+  const { trace } = session.session({});
+  const text = `${"/a-long-path".repeat(12)} has many folders`;
+  trace.emit({ kind: "note", text }, { actor: "user", level: 1 });
+  trace.emit({ kind: "note", text: "not shown" }, { actor: "user", level: 2 });
+  session.print({ text: SENTENCE, json: SENTENCE, lines: { english: [SENTENCE], shown: [SENTENCE] } });
+  assert.deepEqual(told, [`stderr: user         ${text}`, `stdout: ${SENTENCE.slice(8)}`]);
 });

@@ -1,10 +1,10 @@
 import type { ChalkInstance } from "chalk";
+import { continuedLine } from "../../cli/continued-line.js";
+import type { MessageKey, Say } from "../../../util/i18n/catalogue.js";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
 import { tableLines } from "../../../trace/terminal/table.js";
 import { printable } from "../../../trace/terminal/text.js";
-import type { MessageKey, Say } from "../../../util/i18n/catalogue.js";
 import { textWidth, wrap } from "../../../util/text/text-width.js";
-import { continuedLine } from "../../cli/continued-line.js";
 import { evidenceLines } from "./evidence.js";
 import { renderCode, renderMarkdown } from "./markdown.js";
 
@@ -113,6 +113,7 @@ export class LabRenderer {
         return ["", ...this.#marked(isRight, text)];
       }
       case "look":
+        if (message.isMissing) return this.#hanging("    ", say("lookMissing", { pattern: message.line }));
         return this.#hanging(`  ${chalk.yellow(unicode ? "▸" : ">")} `, printable(message.line.trim()));
       case "upstream":
         return this.#hanging("    ", `${say("upstreamPlace")} ${message.path}`).map((line) => chalk.dim(line));

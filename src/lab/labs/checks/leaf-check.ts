@@ -72,7 +72,7 @@ async function commandVerdict(
 ): Promise<Verdict> {
   const result = await run(command, signal);
   const { code, stdout, stderr } = result;
-  const holds = code === exit && (matches === undefined || findIn(stdout + stderr, matches) !== undefined);
+  const holds = code === exit && (matches === undefined || findInOutput(result, "both", matches) !== undefined);
   const seen = say("commandSeen", { command, code: code ?? "-" });
   const tables = stateTables(command, stdout) ?? [];
   if (holds) {
@@ -108,8 +108,8 @@ async function answerIn({ folder, say }: Pick<CheckView, "folder" | "say">, file
 /** A line with more than one word, or with Chinese, which has no spaces between words: `about 9 s` for 9. */
 const HAS_WORDS = /\S[^\S\n]+\S|\p{Script=Han}/u;
 
-/** Checks a command's output. @param output the lab's `output`, whose pattern is `matches` */
-export function outputVerdict(
+/** @param output the lab's `output`, whose pattern is `matches` */
+function outputVerdict(
   { output: name, stream, matches: pattern }: Extract<LeafCheck, { output: string }>,
   { output, say }: Pick<CheckView, "output" | "say">,
 ): Verdict {

@@ -1,3 +1,5 @@
+import type { UnbrokenLines } from "../../../trace/unbroken.js";
+
 /** The symbols of a trace and their ASCII forms on limited terminals. */
 const SIGNS: readonly (readonly [sign: string, either: string])[] = [
   ["→", "(?:→|->)"],
@@ -28,17 +30,20 @@ const CONTINUES = /^ {12,}\S/;
 /**
  * Finds the lines of each pattern: one line, or consecutive lines of a wrapped sentence, joined. Starts each search at
  * the previous match, and from the beginning if that finds nothing, because output may repeat.
- * @returns undefined for a pattern without a match
+ * @param lines searched in English
+ * @returns as they are shown; undefined for a pattern without a match
  */
-export function linesWith(text: string, patterns: readonly string[]): readonly (readonly string[] | undefined)[] {
-  const lines = text.split("\n");
+export function linesWith(
+  { english, shown }: UnbrokenLines,
+  patterns: readonly string[],
+): readonly (readonly string[] | undefined)[] {
   let behind = 0;
   return patterns.map((pattern) => {
     const expression = expressionOf(pattern);
-    const found = firstIn(lines, expression, behind) ?? firstIn(lines, expression, 0);
+    const found = firstIn(english, expression, behind) ?? firstIn(english, expression, 0);
     if (found === undefined) return undefined;
     behind = found.start;
-    return joined(lines.slice(found.start, found.end));
+    return joined(shown.slice(found.start, found.end));
   });
 }
 

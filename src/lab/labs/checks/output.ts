@@ -1,5 +1,6 @@
 import type { TraceEvent } from "../../../trace/events.js";
 import { plainText, renderEvent } from "../../../trace/terminal/terminal.js";
+import type { UnbrokenLines } from "../../../trace/unbroken.js";
 import type { CommandResult } from "../environment/runner.js";
 import { findIn, linesWith } from "./match.js";
 
@@ -14,51 +15,34 @@ export function outputOn({ stdout, stderr }: CommandResult, stream: OutputStream
 }
 
 /**
- * Finds a pattern in what a command printed. A lab's patterns are English: what was printed in another language is searched in
- * the lines of the command's results, and in its facts.
+ * Finds a pattern in what a command printed. A lab's patterns are English and know no width: what was wrapped, or printed in
+ * another language, is searched as it would be without.
  * @returns the match
  */
 export function findInOutput(result: CommandResult, stream: OutputStream, pattern: string): string | undefined {
-  const found = findIn(outputOn(result, stream), pattern);
-  if (found !== undefined || result.say === undefined) return found;
-  const line = stream === "stderr" ? undefined : resultLine(pattern, result);
-  if (line !== undefined) return line;
-  const fact = factWith(pattern, result.facts?.() ?? []);
-  return fact === undefined ? undefined : firstLine(fact, result);
+  const lines = unbrokenOn(result, stream);
+  const found = findIn(lines.english.join("\n"), pattern);
+  if (found === undefined) return findIn(outputOn(result, stream), pattern);
+  const [shown = []] = linesWith(lines, [pattern]);
+  // A match in many lines has none that stands for it.
+  return shown.some((line) => line.includes(found)) ? found : shown.join(" ").trim() || found;
 }
 
-/** The lines of each pattern, as they were printed; undefined for a pattern without a match. */
+/** The lines of each pattern, whole and in the learner's language; undefined for a pattern without a match. */
 export function matchedLines(
   result: CommandResult,
   patterns: readonly string[],
 ): readonly (readonly string[] | undefined)[] {
-  const facts = result.facts?.() ?? [];
-  const found = linesWith(outputOn(result, "both"), patterns).map((lines) => wholeLines(lines, facts, result));
-  if (result.say === undefined) return found;
-  return patterns.map((pattern, i) => {
-    const line = found[i] === undefined ? resultLine(pattern, result) : undefined;
-    if (line !== undefined) return [line];
-    const fact = found[i] === undefined ? factWith(pattern, facts) : undefined;
-    return fact === undefined ? found[i] : [firstLine(fact, result)];
-  });
+  const printed = outputOn(result, "both").split("\n");
+  const asPrinted = linesWith({ english: printed, shown: printed }, patterns);
+  return linesWith(unbrokenOn(result, "both"), patterns).map((lines, i) => lines ?? asPrinted[i]);
 }
 
-/** Completes a sentence that a terminal's width has broken after the part that was looked for. */
-function wholeLines(
-  lines: readonly string[] | undefined,
-  facts: readonly TraceEvent[],
-  { say }: CommandResult,
-): readonly string[] | undefined {
-  if (lines === undefined || facts.length === 0) return lines;
-  const style = say === undefined ? WIDE : { ...WIDE, say };
-  const unbroken = facts.flatMap((fact) => renderEvent(fact, 0, style)).map((line) => line.trim());
-  return lines.map((line) => unbroken.find((one) => one.startsWith(`${line.trim()} `)) ?? line);
-}
-
-/** The line of a result as shown, by what it says in English. */
-function resultLine(pattern: string, { lines }: CommandResult): string | undefined {
-  const at = lines?.english.findIndex((line) => findIn(line, pattern) !== undefined) ?? -1;
-  return lines?.shown[at]?.trim();
+function unbrokenOn({ lines }: CommandResult, stream: OutputStream): UnbrokenLines {
+  if (lines === undefined) return { english: [], shown: [] };
+  if (stream !== "both") return lines[stream];
+  const { stdout, stderr } = lines;
+  return { english: [...stdout.english, ...stderr.english], shown: [...stdout.shown, ...stderr.shown] };
 }
 
 /** The first fact whose English text has the pattern. */
@@ -73,8 +57,4 @@ export function lastFactWith(pattern: string, facts: readonly TraceEvent[]): Tra
 
 function hasText(event: TraceEvent, pattern: string): boolean {
   return findIn(renderEvent(event, 0, WIDE).join("\n"), pattern) !== undefined;
-}
-
-function firstLine(fact: TraceEvent, { say }: CommandResult): string {
-  return renderEvent(fact, 0, { ...WIDE, say })[0]?.trim() ?? "";
 }

@@ -1,6 +1,5 @@
-import type { ResultLines } from "../../../testbed/context.js";
 import type { TraceEvent } from "../../../trace/events.js";
-import type { Say } from "../../../util/i18n/sentences.js";
+import type { UnbrokenLines } from "../../../trace/unbroken.js";
 
 /** The output of a command, up to now or complete. */
 export interface CommandResult {
@@ -12,10 +11,8 @@ export interface CommandResult {
   readonly facts?: () => readonly TraceEvent[];
   /** of such a program: what the lab's cluster reported until its end; undefined for a command that reports itself */
   readonly meanwhile?: () => readonly TraceEvent[];
-  /** the language of the facts that it printed; undefined: English */
-  readonly say?: Say;
-  /** the lines of its results in another language */
-  readonly lines?: ResultLines;
+  /** of a command that reports itself: the lines of its trace, and of a result that is wrapped or not English */
+  readonly lines?: Readonly<Record<"stdout" | "stderr", UnbrokenLines>>;
 }
 
 export type OutputListener = (stream: "stdout" | "stderr", text: string) => void;

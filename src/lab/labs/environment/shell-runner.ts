@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { PassThrough } from "node:stream";
-import type { Program, ResultLines } from "../../../testbed/context.js";
+import type { OnLines, Program } from "../../../testbed/context.js";
 import { RecentFacts } from "../../../trace/file/recent-facts.js";
 import type { TraceSink } from "../../../trace/trace.js";
+import type { UnbrokenLines } from "../../../trace/unbroken.js";
 import { onAbort } from "../../../util/async/abort.js";
 import { type Clock, SystemClock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
@@ -74,7 +75,7 @@ export class LabRunner implements CommandRunner {
   #inProcess(argv: readonly string[], onOutput: OutputListener | undefined): KeptCommand {
     const { program, random, clock, env, folder, facts, self, columns, isColoured, say } = this.deps;
     const own = new RecentFacts(MAX_FACTS);
-    const record = new Recording(onOutput, { facts: () => own.since(), ...defined({ say }) });
+    const record = new Recording(onOutput, { facts: () => own.since() });
     const { level, wantsBodies } = facts;
     const sink: TraceSink = {
       level,
@@ -105,7 +106,7 @@ export class LabRunner implements CommandRunner {
         signal: stop.signal,
         clusterClock: clock,
         sink,
-        onResultLines: (lines) => record.addLines(lines),
+        onLines: record.addLines,
         ...defined({ say }),
       })
       .then((code) => record.end(code));
@@ -190,7 +191,7 @@ async function end(pid: number, ended: Promise<unknown>, graceMs: number): Promi
 class Recording {
   #stdout = "";
   #stderr = "";
-  #lines: ResultLines | undefined;
+  readonly #lines = { stdout: new RecordedLines(), stderr: new RecordedLines() };
   #code: number | undefined;
   /** output after the stop does not interest the learner */
   isHushed = false;
@@ -198,13 +199,10 @@ class Recording {
   constructor(
     readonly onOutput: OutputListener | undefined,
     /** what else is known of the command */
-    readonly known: Pick<CommandResult, "facts" | "meanwhile" | "say">,
+    readonly known: Pick<CommandResult, "facts" | "meanwhile">,
   ) {}
 
-  addLines({ english, shown }: ResultLines): void {
-    const { english: before, shown: shownBefore } = this.#lines ?? { english: [], shown: [] };
-    this.#lines = { english: [...before, ...english], shown: [...shownBefore, ...shown] };
-  }
+  readonly addLines: OnLines = (stream, lines) => this.#lines[stream].add(lines);
 
   add(stream: "stdout" | "stderr", text: string): void {
     if (stream === "stdout") this.#stdout += plain(text);
@@ -223,8 +221,19 @@ class Recording {
       stdout: this.#stdout,
       stderr: this.#stderr,
       ...this.known,
-      ...defined({ lines: this.#lines }),
+      lines: this.#lines,
     };
+  }
+}
+
+/** Keeps each line at the same place in both languages. */
+class RecordedLines implements UnbrokenLines {
+  readonly english: string[] = [];
+  readonly shown: string[] = [];
+
+  add({ english, shown }: UnbrokenLines): void {
+    this.english.push(...english);
+    this.shown.push(...english.map((line, i) => shown[i] ?? line));
   }
 }
 

@@ -64,6 +64,7 @@ export async function proveLab(
         problems.push(`${at}: ${failureOf(messages)}`);
         break;
       }
+      problems.push(...missingLooks(messages).map((pattern) => `${at}: no line has ${pattern}`));
       if (isDecision(step) && !messages.some(({ kind }) => DECIDING.has(kind)))
         problems.push(`${at}: nothing shows what decided it`);
       done.push(at);
@@ -107,6 +108,10 @@ async function mistakeProblems(step: CheckStep, runs: LabRuns, signal: AbortSign
 
 /** Messages that show what decided a verdict or an answer. */
 const DECIDING: ReadonlySet<LabMessage["kind"]> = new Set(["evidence", "table", "look"]);
+
+function missingLooks(messages: readonly LabMessage[]): readonly string[] {
+  return messages.flatMap((one) => (one.kind === "look" && one.isMissing ? [one.line] : []));
+}
 
 function isDecision(step: Step): boolean {
   return "predict" in step || "check" in step;

@@ -52,7 +52,8 @@ export type LabMessage =
       readonly text: string;
       readonly expected: string;
     }
-  | { readonly kind: "look"; readonly line: string }
+  /** isMissing: no line has this pattern */
+  | { readonly kind: "look"; readonly line: string; readonly isMissing?: true }
   /** `pkg/kubelet/pleg/generic.go relist` */
   | { readonly kind: "upstream"; readonly path: string }
   | {

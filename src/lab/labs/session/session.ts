@@ -1,6 +1,6 @@
 import type { Language } from "../../../util/i18n/language.js";
 import { type Waiting, withinMs } from "../checks/check.js";
-import { outputVerdict, type Verdict } from "../checks/leaf-check.js";
+import type { Verdict } from "../checks/leaf-check.js";
 import { matchedLines } from "../checks/output.js";
 import { printsState, type StateTable, stateTables } from "../checks/state-table.js";
 import type { LabEnvironment } from "../environment/environment.js";
@@ -163,7 +163,7 @@ export class LabSession implements AsyncDisposable {
   async #perform(step: Step, choice: string | undefined, signal: AbortSignal): Promise<boolean> {
     if ("do" in step) return this.#do(step, signal);
     if ("predict" in step) return this.#predict(step, choice, signal);
-    if ("observe" in step) return this.#observe(step);
+    if ("observe" in step) this.#observe(step);
     if ("check" in step) return this.#check(step, signal);
     return true;
   }
@@ -261,18 +261,15 @@ export class LabSession implements AsyncDisposable {
     if (hasWaited) this.#emit({ kind: "waited" });
   }
 
-  /** Shows the lines to look at from a command's real output. */
-  #observe(step: ObserveStep): boolean {
+  /** Shows the lines to look at from a command's real output. A line that is missing is the lab's fault: the learner goes on. */
+  #observe(step: ObserveStep): void {
     const result = this.runs.view().output(step.observe);
     const found = result === undefined ? [] : matchedLines(result, step.lines);
-    for (const line of found.flatMap((lines) => lines ?? [])) this.#emit({ kind: "look", line });
-    const missing = step.lines.filter((_, i) => found[i] === undefined);
+    // Two patterns can be parts of one line.
+    for (const line of new Set(found.flatMap((lines) => lines ?? []))) this.#emit({ kind: "look", line });
+    for (const line of step.lines.filter((_, i) => found[i] === undefined))
+      this.#emit({ kind: "look", line, isMissing: true });
     this.#emit({ kind: "upstream", path: step.upstream });
-    for (const matches of missing) {
-      const verdict = outputVerdict({ output: step.observe, stream: "both", matches }, this.runs.view());
-      this.#tell(verdict);
-    }
-    return missing.length === 0;
   }
 
   #check(step: CheckStep, signal: AbortSignal): Promise<boolean> {

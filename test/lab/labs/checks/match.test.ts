@@ -10,6 +10,11 @@ const TRACE = `  0.001 user       ▸ Give the token's group the right to ask fo
 name: atlas
   phase: Ready`;
 
+function asLines(text: string) {
+  const lines = text.split("\n");
+  return { english: lines, shown: lines };
+}
+
 describe("what to look at in what a command printed", () => {
   const table: readonly (readonly [pattern: string, lines: readonly string[] | undefined])[] = [
     ["Ready$", ["  0.300 kubelet      Ready"]],
@@ -21,7 +26,7 @@ describe("what to look at in what a command printed", () => {
   ];
   for (const [pattern, lines] of table) {
     test(`/${pattern}/ is in ${lines?.length ?? 0} lines: a sentence that a trace has broken is one`, () => {
-      assert.deepEqual(linesWith(TRACE, [pattern]), [lines]);
+      assert.deepEqual(linesWith(asLines(TRACE), [pattern]), [lines]);
       assert.equal(findIn(TRACE, pattern) === undefined, lines === undefined);
     });
   }
@@ -29,7 +34,7 @@ describe("what to look at in what a command printed", () => {
   test("a sign of a trace is found as ASCII has it, too", () => {
     const plain = "  0.204 kubelet      o Node a: Ready False -> True\n  0.300 user         > Store the token";
     assert.deepEqual(
-      linesWith(plain, ["Ready False → True", "▸ .*Store"]),
+      linesWith(asLines(plain), ["Ready False → True", "▸ .*Store"]),
       plain.split("\n").map((line) => [line]),
     );
     assert.equal(findIn(plain, "False → True$"), "False -> True");
@@ -55,7 +60,7 @@ describe("what to look at in what a command printed", () => {
   for (const [patterns, lines] of inOrder) {
     test(`${patterns.join(", then ")}: ${lines.join(", then ")}`, () => {
       assert.deepEqual(
-        linesWith(LOG, patterns).map((found) => found?.join("\n") ?? "-"),
+        linesWith(asLines(LOG), patterns).map((found) => found?.join("\n") ?? "-"),
         lines,
       );
     });

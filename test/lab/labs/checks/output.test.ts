@@ -1,51 +1,82 @@
 import assert from "node:assert/strict";
-import { test } from "vitest";
+import { describe, test } from "vitest";
 import { findInOutput, matchedLines } from "../../../../src/lab/labs/checks/output.js";
+import type { CommandResult } from "../../../../src/lab/labs/environment/runner.js";
+import { plainText, renderEvent } from "../../../../src/trace/terminal/terminal.js";
+import { unbrokenLines } from "../../../../src/trace/unbroken.js";
 import { Sentences } from "../../../../src/util/i18n/sentences.js";
 import { fact } from "../../../trace/facts.js";
 
+const PATH = "/api/v1/namespaces/default/pods/parlour/exec?command=ls&command=%2F&container=parlour&stderr=true";
+const FACTS = [
+  fact(
+    "1",
+    { kind: "decision", what: "renew the lease n1", why: "a quarter of its 40 s has passed since 10:00:00" },
+    { atMs: 1 },
+  ),
+  fact(
+    "2",
+    {
+      kind: "request",
+      method: "POST",
+      path: PATH,
+      status: 101,
+      durationMs: 3,
+      identity: "admin",
+      server: "s",
+      auditId: "a",
+    },
+    { atMs: 2000 },
+  ),
+];
 const { say } = new Sentences({ "renew the lease {1}": "续租 {1}" });
-const renewal = { kind: "decision", what: "renew the lease n1", why: "a quarter has passed" } as const;
-const facts = () => [fact("1", renewal, { atMs: 1 })];
-const english = { code: 0, stdout: "found\n", stderr: "  0.001 user ◆ something else\n", facts };
-const chinese = { ...english, stderr: "  0.001 user ◆ 续租 n1\n", say };
+const NO_LINES = { english: [], shown: [] };
 
-test("a pattern of a lab is English, and finds what was printed in another language", () => {
-  assert.equal(findInOutput(chinese, "both", "renew the lease"), "0.001 user       ◆ 续租 n1");
-  assert.equal(findInOutput(chinese, "stdout", "^found"), "found");
-  assert.equal(findInOutput(chinese, "both", "delete the lease"), undefined);
-});
+/** What a command has printed in a terminal of this width. */
+function printed(width: number, ofLearner?: typeof say): CommandResult {
+  const options = { ...plainText({ width: () => width, verbosity: 2, startMs: 0 }), say: ofLearner };
+  const stderr = FACTS.flatMap((one) => renderEvent(one, 0, options)).join("\n");
+  const lines = FACTS.map((one) => unbrokenLines(one, 0, options));
+  const trace = { english: lines.flatMap((one) => one.english), shown: lines.flatMap((one) => one.shown) };
+  return { code: 0, stdout: "found\n", stderr, lines: { stdout: NO_LINES, stderr: trace } };
+}
 
-test("an English run is searched as it was printed", () => {
-  assert.equal(findInOutput(english, "both", "renew the lease"), undefined);
-  assert.deepEqual(matchedLines(english, ["renew the lease", "something else"]), [
-    undefined,
-    ["  0.001 user ◆ something else"],
-  ]);
-});
+describe.each([40, 60, 70, 80, 120, 500])("at %d columns", (width) => {
+  test.each([
+    ["renew the lease n1", "0.001 user       ◆ renew the lease n1"],
+    ["quarter of its 40 s has passed", "a quarter of its 40 s has passed since 10:00:00"],
+    ["default/pods/parlour/exec\\?command=ls", `2.000 user       → POST ${PATH} → 101 (3 ms, as admin)`],
+    ["stderr=true → 101", `2.000 user       → POST ${PATH} → 101 (3 ms, as admin)`],
+    ["^found$", "found"],
+    ["delete the lease", undefined],
+  ])("%s: the same line", (pattern, line) => {
+    const result = printed(width);
+    assert.equal(matchedLines(result, [pattern])[0]?.join("\n").trim(), line);
+    assert.equal(findInOutput(result, "both", pattern) !== undefined, line !== undefined);
+  });
 
-test("a sentence that the terminal has broken is shown whole", () => {
-  const printed = { ...english, stderr: "  0.001 user ◆ renew\n             a quarter has\n             passed\n" };
-  assert.deepEqual(matchedLines(printed, ["a quarter"]), [["a quarter has passed"]]);
-  assert.deepEqual(matchedLines({ ...printed, facts: () => [] }, ["a quarter"]), [["             a quarter has"]]);
-});
-
-test("the lines to look at are shown in the learner's language", () => {
-  assert.deepEqual(matchedLines(chinese, ["renew the lease n1", "found", "delete"]), [
-    ["0.001 user       ◆ 续租 n1"],
-    ["found"],
-    undefined,
-  ]);
+  test("in the learner's language", () => {
+    const result = printed(width, say);
+    const line = "  0.001 user       ◆ 续租 n1";
+    assert.deepEqual(matchedLines(result, ["renew the lease", "found", "delete"]), [[line], ["found"], undefined]);
+    assert.equal(findInOutput(result, "stderr", "renew the lease"), line.trim());
+    assert.equal(findInOutput(result, "stdout", "renew the lease"), undefined);
+  });
 });
 
 test("a result in another language is searched in its English lines, and the line is shown as it was printed", () => {
-  const lines = {
+  const stdout = {
     english: ["  1 codec default Pod", "      why: unset"],
     shown: ["  1 codec 填上默认值", "      why: 没有设置"],
   };
-  const result = { ...chinese, lines };
+  const result = { code: 0, stdout: stdout.shown.join("\n"), stderr: "", lines: { stdout, stderr: NO_LINES } };
   assert.equal(findInOutput(result, "stdout", "codec +default Pod"), "1 codec 填上默认值");
   assert.equal(findInOutput(result, "stderr", "codec +default Pod"), undefined);
-  assert.deepEqual(matchedLines(result, ["why: unset", "nothing"]), [["why: 没有设置"], undefined]);
-  assert.equal(findInOutput({ ...english, lines }, "stdout", "codec +default Pod"), undefined);
+  assert.deepEqual(matchedLines(result, ["why: unset", "nothing"]), [["      why: 没有设置"], undefined]);
+});
+
+test("what a program of its own has printed is searched as it is", () => {
+  const result = { code: 0, stdout: "name: atlas\n", stderr: "" };
+  assert.equal(findInOutput(result, "both", "atlas$"), "atlas");
+  assert.deepEqual(matchedLines(result, ["atlas"]), [["name: atlas"]]);
 });

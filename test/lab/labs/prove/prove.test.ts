@@ -38,12 +38,7 @@ describe("a lab that is broken on purpose is caught", () => {
       'expect: { object: "/api/v1/nodes/other" }',
       /^join: wants node other to exist, sees/,
     ],
-    [
-      "a line to look at is not there",
-      "joined \\\\w+",
-      "left \\\\w+",
-      /^lines: wants a line of join that matches \/left/,
-    ],
+    ["a line to look at is not there", "joined \\\\w+", "left \\\\w+", /^lines: no line has left/],
     ["two outcomes hold", "exists: true }", "exists: false }", /guess: tiny, step guess: .*: stays, goes/],
     ["no outcome holds", "exists: false }", "exists: true }", /guess: tiny, step guess: .*: -/],
     [

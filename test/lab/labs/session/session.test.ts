@@ -199,6 +199,15 @@ describe("what a step needs before it is done", () => {
     assert.deepEqual(look, { kind: "look", line: "node draco does not exist" });
   });
 
+  test("a line to look at that is missing is told, and holds nobody up", async () => {
+    const yaml = TINY_YAML.replace("joined \\\\w+", "left \\\\w+");
+    const { session, take } = await begin({ yaml, done: ["look", "join"] });
+    take();
+    assert.equal(await session.perform(undefined, signal), true);
+    assert.deepEqual(take()[0], { kind: "look", line: "left \\w+", isMissing: true });
+    assert.equal(session.step?.id, "guess");
+  });
+
   test("ages that kubectl cannot count are explained, once", async () => {
     const { session, environment, take } = await begin({ done: ["look"] });
     const run = environment.run.bind(environment);
