@@ -33,7 +33,7 @@ export interface ProgramEdge extends ProcessContext {
   readonly streams: ProcessStreams;
   /** the clock of the running cluster that commands join: its speed may change while they run */
   readonly clusterClock?: Clock;
-  /** also receives what the run reports */
+  /** also receives what the run reports, with times of `clusterClock` */
   readonly sink?: TraceSink;
   /** the sentences of facts in the language of who reads the output; default: English, at a terminal the terminal's language */
   readonly say?: ((sentence: string) => string) | undefined;

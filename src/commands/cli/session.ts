@@ -4,6 +4,7 @@ import { languageOf } from "../../util/i18n/language.js";
 import { type Say, sentencesIn } from "../../util/i18n/sentences.js";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../../testbed/target/target.js";
+import { onClock } from "../../trace/on-clock.js";
 import { Secrets } from "../../trace/redaction/secrets.js";
 import { printable, wrapBelowLabel } from "../../trace/terminal/text.js";
 import type { Trace, TraceSink } from "../../trace/trace.js";
@@ -129,11 +130,12 @@ export class CliSession implements CliContext {
     this.#words = words;
   }
 
-  /** also receives what the command reports */
-  get sinks(): readonly TraceSink[] {
+  /** also receive what the command reports by its clock; who runs it in a cluster has the cluster's */
+  sinksOn(clock: Clock): readonly TraceSink[] {
     const page = this.#ui;
     const shown = page === undefined || this.#say === undefined ? page : translatedSink(page, this.#say);
-    return [this.#sink, shown].filter((sink) => sink !== undefined);
+    const own = this.#sink === undefined ? undefined : onClock(this.#sink, clock, this.clusterClock ?? clock);
+    return [own, shown].filter((sink) => sink !== undefined);
   }
 
   get say(): Say | undefined {

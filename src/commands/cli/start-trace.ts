@@ -21,8 +21,8 @@ const DEFAULT_VERBOSITY = 1;
 export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams" | "onLines"> {
   readonly secrets: Secrets;
   readonly clusterClock: Clock | undefined;
-  /** also get what the run reports */
-  readonly sinks: readonly TraceSink[];
+  /** also get what the run reports, by its clock */
+  sinksOn(clock: Clock): readonly TraceSink[];
   readonly output: OutputOptions;
   /** the sentences of facts in the user's language; undefined: English */
   readonly say: Say | undefined;
@@ -47,12 +47,13 @@ export function startTrace(
   const joined = reading === undefined ? undefined : session.clusterClock;
   const clock = joined ?? clockAt(speed, reading);
   const { verbosity = DEFAULT_VERBOSITY, trace: file, ui } = session.output;
-  const isWanted = session.sinks.some(({ wantsBodies = false }) => wantsBodies);
+  const sinks = session.sinksOn(clock);
+  const isWanted = sinks.some(({ wantsBodies = false }) => wantsBodies);
   const wantsBodies = verbosity >= 4 || file !== undefined || ui !== undefined || isWanted;
   const trace = new Trace(clock, wantsBodies, session.secrets);
   const sink = terminalSink(session, line, verbosity, clock.now());
   trace.addSink(sink);
-  for (const own of session.sinks) trace.addSink(own);
+  for (const own of sinks) trace.addSink(own);
   if (file !== undefined) trace.addSink(formatOf(file).open(pathFrom(session.cwd, file), session.say));
   return { clock, trace, calm: sink instanceof CalmSink ? sink : undefined };
 }

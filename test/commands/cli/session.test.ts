@@ -3,6 +3,7 @@ import { PassThrough } from "node:stream";
 import { test } from "vitest";
 import { CliSession } from "../../../src/commands/cli/session.js";
 import type { ProgramEdge } from "../../../src/testbed/context.js";
+import type { TraceEvent } from "../../../src/trace/events.js";
 import { FakeClock, FakeRandom } from "../../support/fake-clock.js";
 
 const SENTENCE = "node n1 has joined and is Ready";
@@ -87,4 +88,20 @@ test.each([40, 60, 80, 120])("at %d columns, who runs a command is told its line
   trace.emit({ kind: "note", text: "not shown" }, { actor: "user", level: 2 });
   session.print({ text: SENTENCE, json: SENTENCE, lines: { english: [SENTENCE], shown: [SENTENCE] } });
   assert.deepEqual(told, [`stderr: user         ${text}`, `stdout: ${SENTENCE.slice(8)}`]);
+});
+
+test.each([undefined, 5, 30])("a command of a lab reports by the lab's clock, also with --speed %s", async (speed) => {
+  const clusterClock = new FakeClock();
+  const facts: TraceEvent[] = [];
+  const session = open(
+    { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() },
+    { clusterClock, sink: { write: (event) => void facts.push(event) } },
+  );
+  await session.load();
+  const { trace } = session.session(speed === undefined ? {} : { speed });
+  trace.emit({ kind: "note", text: "begin" }, { actor: "user" });
+  await clusterClock.advance(60_000);
+  trace.emit({ kind: "note", text: "end" }, { actor: "user" });
+  const [begin, end] = facts.map(({ atMs }) => Math.round((atMs - clusterClock.now()) / 60_000) + 0);
+  assert.deepEqual([begin, end], [-1, 0]);
 });
