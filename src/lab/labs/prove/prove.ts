@@ -4,6 +4,8 @@ import type { Language } from "../../../util/i18n/language.js";
 import type { LabEnvironment } from "../environment/environment.js";
 import type { Lab } from "../format/lab.js";
 import { answerFileOf, literalMistakes, mistakeIn } from "../format/mistakes.js";
+import { Leaks } from "../prove-leaks.js";
+import { frameTextProblems, stepTextProblems } from "./prove-texts.js";
 import type { CheckStep, Step } from "../format/schema.js";
 import { checkOf } from "../format/steps.js";
 import { LabBroken, type LabRuns } from "../session/actions.js";
@@ -27,7 +29,7 @@ export interface Proof {
 
 /**
  * Runs a lab without a learner, from its starting state to its end: each check fails before it is solved and succeeds
- * after, each prediction has exactly one right answer, both show what decided them, wrong answers that the author foresaw are
+ * after, each prediction has exactly one right answer, both show what decided them, but nothing that a later task asks for, wrong answers that the author foresaw are
  * wrong, the lines to look at exist, and commands end as specified. The texts of each step are shown in all languages.
  * @throws the signal's reason
  */
@@ -41,6 +43,7 @@ export async function proveLab(
   const texts = { lab, environment, seed: options.seed };
   const problems = [...(await frameTextProblems(texts))];
   const done: string[] = [];
+  const leaks = new Leaks(environment.folder);
   const messages: LabMessage[] = [];
   await using session = new LabSession(lab, environment, {
     ...options,
@@ -51,6 +54,7 @@ export async function proveLab(
   });
   try {
     await session.begin(signal);
+    leaks.know(messages);
     while (session.step !== undefined) {
       const { step } = session;
       const at = step.id;
@@ -67,6 +71,7 @@ export async function proveLab(
       problems.push(...missingLooks(messages).map((pattern) => `${at}: no line has ${pattern}`));
       if (isDecision(step) && !messages.some(({ kind }) => DECIDING.has(kind)))
         problems.push(`${at}: nothing shows what decided it`);
+      problems.push(...(await leaks.problemsOf(step, messages)));
       done.push(at);
     }
   } catch (error) {

@@ -1,0 +1,79 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { plainText, renderEvent } from "../../trace/terminal/terminal.js";
+import type { LabMessage } from "./session/message.js";
+import { answerFileOf } from "./format/mistakes.js";
+import type { Step } from "./format/schema.js";
+
+const UNBROKEN = plainText({ width: () => Number.POSITIVE_INFINITY, verbosity: 2, startMs: 0 });
+/** A shorter answer, or a number, is found in many lines by chance. */
+const SECRET = /^(?=.*[a-z]).{4,}$/i;
+
+/** Finds evidence that shows the answer, or the field to be mended, of a later task. */
+export class Leaks {
+  /** what the lab itself says, and what commands have printed: no secret any more */
+  #known = "";
+  readonly #evidence: { readonly step: string; readonly lines: readonly string[] }[] = [];
+
+  /** @param folder the lab's, with the learner's answers */
+  constructor(readonly folder: string) {}
+
+  /** Call it for each step that is done. @returns what earlier steps have shown of it */
+  async problemsOf(step: Step, messages: readonly LabMessage[]): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const secret of "check" in step ? await this.#secretsOf(step) : []) {
+      for (const earlier of this.#evidence) {
+        if (!earlier.lines.some((line) => line.includes(secret))) continue;
+        found.push(`${earlier.step}: its evidence shows what ${step.id} asks for: ${secret}`);
+      }
+    }
+    this.#evidence.push({ step: step.id, lines: messages.flatMap(evidenceIn) });
+    this.know(messages);
+    return found;
+  }
+
+  /** Takes what a learner reads for known. */
+  know(messages: readonly LabMessage[]): void {
+    this.#known += messages.map(toldIn).join("\n");
+  }
+
+  async #secretsOf({ check }: Step & { readonly check: unknown }): Promise<readonly string[]> {
+    const file = answerFileOf(check);
+    const answer = file === undefined ? "" : await readFile(join(this.folder, file), "utf8").catch(() => "");
+    const words = answer.split("\n").map((line) => line.trim());
+    return [...words.filter((word) => SECRET.test(word) && !this.#known.includes(word)), ...specFieldsIn(check)];
+  }
+}
+
+/** The fields of a spec that a check reads: mending them is the task. */
+function specFieldsIn(check: unknown): readonly string[] {
+  if (typeof check !== "object" || check === null) return [];
+  return Object.entries(check).flatMap(([key, value]) => {
+    if (key === "field" && typeof value === "string") return value.startsWith("spec.") ? [value] : [];
+    return specFieldsIn(value);
+  });
+}
+
+function evidenceIn(message: LabMessage): readonly string[] {
+  if (message.kind === "look") return [message.line];
+  if (message.kind !== "evidence") return [];
+  const facts = message.facts.flatMap((fact) => renderEvent(fact, 0, UNBROKEN));
+  return [...facts, ...message.shows.flatMap((shows) => shows ?? [])];
+}
+
+function toldIn(message: LabMessage): string {
+  switch (message.kind) {
+    case "text":
+      return message.markdown;
+    case "output":
+      return message.text;
+    case "running":
+    case "command":
+      return message.line;
+    case "table":
+    case "question":
+      return JSON.stringify(message);
+    default:
+      return "";
+  }
+}
