@@ -6,7 +6,7 @@ import { answerFileOf } from "./format/mistakes.js";
 import type { Step } from "./format/schema.js";
 
 const UNBROKEN = plainText({ width: () => Number.POSITIVE_INFINITY, verbosity: 2, startMs: 0 });
-/** A shorter answer, or a number, is found in many lines by chance. */
+/** A shorter answer, or a number, is found in many lines by chance; more than one line is an output of a program. */
 const SECRET = /^(?=.*[a-z]).{4,}$/i;
 
 /** Finds evidence that shows the answer, or the field to be mended, of a later task. */
@@ -40,8 +40,9 @@ export class Leaks {
   async #secretsOf({ check }: Step & { readonly check: unknown }): Promise<readonly string[]> {
     const file = answerFileOf(check);
     const answer = file === undefined ? "" : await readFile(join(this.folder, file), "utf8").catch(() => "");
-    const words = answer.split("\n").map((line) => line.trim());
-    return [...words.filter((word) => SECRET.test(word) && !this.#known.includes(word)), ...specFieldsIn(check)];
+    const word = answer.trim();
+    const isSecret = SECRET.test(word) && !this.#known.includes(word);
+    return [...(isSecret ? [word] : []), ...specFieldsIn(check)];
   }
 }
 

@@ -43,6 +43,7 @@ test.each<[string, CheckStep, string, readonly LabMessage[], readonly string[]]>
     [{ kind: "output", stream: "stdout", text: "ratings" }],
     [],
   ],
+  ["a line of an output", asks, "trace\nratings", [evidence("ratings")], []],
   ["a number", asks, "7", [evidence("status.replicas = 7")], []],
   ["the field to be mended", mends, "", [evidence(`${PROBE}.httpGet.path = /healthy`)], [PROBE]],
   ["another field", mends, "", [evidence("spec.replicas = 3")], []],
