@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import type { Say } from "../../util/i18n/sentences.js";
 import type { ProcessContext, ProcessStreams, Program, ProgressReporter, Questions } from "../../testbed/context.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
+import type { UnbrokenLines } from "../../trace/terminal/unbroken.js";
 import type { Trace } from "../../trace/trace.js";
-import type { UnbrokenLines } from "../../trace/unbroken.js";
 import type { LiveServer } from "../../trace/ui/live-server.js";
 import type { Clock } from "../../util/clock.js";
+import type { Say } from "../../util/i18n/sentences.js";
 
 /** What a command gets from the process: built once in `cli.ts`, or by a test with fakes. */
 export interface CliContext extends ProcessContext, Questions, ProgressReporter {

@@ -1,5 +1,5 @@
-import type { CliContext, CommandResult } from "./context.js";
 import type { Say } from "../../util/i18n/sentences.js";
+import type { CliContext, CommandResult } from "./context.js";
 import { resultColumns } from "./numbered-steps.js";
 
 /** Nothing is broken at this width. */

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
-import { languageOf } from "../../util/i18n/language.js";
-import { type Say, sentencesIn } from "../../util/i18n/sentences.js";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../../testbed/target/target.js";
 import { onClock } from "../../trace/on-clock.js";
@@ -13,6 +11,8 @@ import type { LiveServer } from "../../trace/ui/live-server.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { type Clock, SystemClock, type Timer } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import { languageOf } from "../../util/i18n/language.js";
+import { type Say, sentencesIn } from "../../util/i18n/sentences.js";
 import { chalkFor, hasUnicode } from "./colour.js";
 import type { CliContext, CommandResult, EdgeWords } from "./context.js";
 import type { OutputOptions } from "./options.js";

@@ -1,14 +1,14 @@
 import type { ChalkInstance } from "chalk";
-import type { Say } from "../../util/i18n/sentences.js";
 import type { ProgramEdge } from "../../testbed/context.js";
 import type { ClockOptions } from "../../testbed/target/target.js";
-import { CalmSink } from "../../trace/terminal/calm.js";
 import type { TraceEvent } from "../../trace/events.js";
 import type { Secrets } from "../../trace/redaction/secrets.js";
+import { CalmSink } from "../../trace/terminal/calm.js";
 import { TerminalSink } from "../../trace/terminal/terminal.js";
+import { unbrokenLines } from "../../trace/terminal/unbroken.js";
 import { type Level, Trace, type TraceSink } from "../../trace/trace.js";
-import { unbrokenLines } from "../../trace/unbroken.js";
 import { type Clock, type ClockReading, SystemClock } from "../../util/clock.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { pathFrom } from "../../util/os/paths.js";
 import { hasUnicode, linker } from "./colour.js";
 import type { OutputOptions } from "./options.js";

@@ -1,8 +1,8 @@
+import { readObjects } from "../../lab/kubectl/files.js";
+import { findResource, type KnownResource, pathOf, refOf, resourceOf } from "../../lab/kubectl/resources.js";
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { KubeClient, KubeRequest, PatchType } from "../../staging/client-go/rest/client.js";
 import { collectionPath, objectPath, PODS } from "../../staging/client-go/rest/paths.js";
-import { readObjects } from "../../lab/kubectl/files.js";
-import { findResource, type KnownResource, pathOf, refOf, resourceOf } from "../../lab/kubectl/resources.js";
 import { defined } from "../../util/defined.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { manifestFromWord } from "../journey/manifest.js";

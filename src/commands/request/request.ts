@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../cli/context.js";
-import { addEtcdOptions, addOutputOptions, parsePath } from "../cli/options.js";
 import { addExamples } from "../cli/examples.js";
+import { addEtcdOptions, addOutputOptions, parsePath } from "../cli/options.js";
 import type { RequestOptions } from "./run.js";
 
 const MAX_WATCHERS = 100;

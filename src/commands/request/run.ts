@@ -1,22 +1,22 @@
 import assert from "node:assert";
-import { hasUnicode } from "../cli/colour.js";
-import type { CliContext } from "../cli/context.js";
-import type { OutputOptions } from "../cli/options.js";
+import type { ControlPlane } from "../../cluster/control-plane/control-plane.js";
 import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
 import type { KubeClient, KubeResponse, RestConfig } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
-import type { ControlPlane } from "../../cluster/control-plane/control-plane.js";
-import type { Say } from "../../util/i18n/sentences.js";
-import { parseKubeVersion } from "../../util/release/facts.js";
+import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
+import { untilAccount } from "../../testbed/node/register.js";
 import { startEmbeddedControlPlane } from "../../testbed/target/embedded-control-plane.js";
 import { type EtcdOptions, etcdConfig } from "../../testbed/target/etcd-options.js";
-import { untilAccount } from "../../testbed/node/register.js";
-import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
 import type { TraceEvent } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import type { Say } from "../../util/i18n/sentences.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
+import { hasUnicode } from "../cli/colour.js";
+import type { CliContext } from "../cli/context.js";
+import type { OutputOptions } from "../cli/options.js";
 import { inLanguage } from "../cli/result-language.js";
 import {
   type Asked,

@@ -1,11 +1,11 @@
-import type { CliContext } from "../cli/context.js";
 import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
-import { parseKubeVersion } from "../../util/release/facts.js";
 import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
 import { type RuntimeServers, startRuntimeServers } from "../../testbed/fixtures/runtime-servers.js";
 import type { ContainerRef, SandboxPod } from "../../testbed/fixtures/sandbox-pods.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
+import type { CliContext } from "../cli/context.js";
 import type { StreamEnvironment } from "./environment.js";
 
 export interface CriEnvironmentOptions {

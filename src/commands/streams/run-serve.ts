@@ -1,18 +1,18 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { CliContext } from "../cli/context.js";
-import { stay } from "../cli/stay.js";
 import { kubeconfigText } from "../../staging/client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
-import { parseKubeVersion } from "../../util/release/facts.js";
 import { type RuntimeServers, startRuntimeServers } from "../../testbed/fixtures/runtime-servers.js";
 import { SAMPLE_PODS } from "../../testbed/fixtures/sample-pods.js";
 import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
 import { untilAborted } from "../../util/async/concurrency.js";
+import type { Clock } from "../../util/clock.js";
 import { makeFolder, writeFileAtomic } from "../../util/os/files.js";
 import { makeTemporaryFolder } from "../../util/os/temporary-folder.js";
+import { parseKubeVersion } from "../../util/release/facts.js";
+import type { CliContext } from "../cli/context.js";
+import { stay } from "../cli/stay.js";
 
 export interface ServeOptions {
   readonly apiserverPort: number;

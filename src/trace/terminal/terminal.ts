@@ -1,11 +1,11 @@
 import { Chalk, type ChalkInstance } from "chalk";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import type { Actor, Change, Constant, TraceEvent, Upstream } from "../events.js";
+import type { Level, TraceSink } from "../trace.js";
+import { translated } from "../translated.js";
 import { Fold } from "./fold.js";
 import { tableLines } from "./table.js";
 import { printable, shortenLists, shortenWords, wrap } from "./text.js";
-import type { Level, TraceSink } from "../trace.js";
-import { translated } from "../translated.js";
 
 export interface TerminalOptions {
   /** level 0 for plain text */

@@ -1,10 +1,10 @@
 import type { ChalkInstance } from "chalk";
-import { continuedLine } from "../../cli/continued-line.js";
-import type { MessageKey, Say } from "../../../util/i18n/catalogue.js";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
 import { tableLines } from "../../../trace/terminal/table.js";
 import { printable } from "../../../trace/terminal/text.js";
+import type { MessageKey, Say } from "../../../util/i18n/catalogue.js";
 import { textWidth, wrap } from "../../../util/text/text-width.js";
+import { continuedLine } from "../../cli/continued-line.js";
 import { evidenceLines } from "./evidence.js";
 import { renderCode, renderMarkdown } from "./markdown.js";
 

@@ -1,4 +1,4 @@
-import type { UnbrokenLines } from "../../../trace/unbroken.js";
+import type { UnbrokenLines } from "../../../trace/terminal/unbroken.js";
 
 /** The symbols of a trace and their ASCII forms on limited terminals. */
 const SIGNS: readonly (readonly [sign: string, either: string])[] = [

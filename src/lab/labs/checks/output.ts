@@ -1,6 +1,6 @@
 import type { TraceEvent } from "../../../trace/events.js";
 import { plainText, renderEvent } from "../../../trace/terminal/terminal.js";
-import type { UnbrokenLines } from "../../../trace/unbroken.js";
+import type { UnbrokenLines } from "../../../trace/terminal/unbroken.js";
 import type { CommandResult } from "../environment/runner.js";
 import { findIn, linesWith } from "./match.js";
 

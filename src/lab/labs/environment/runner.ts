@@ -1,5 +1,5 @@
 import type { TraceEvent } from "../../../trace/events.js";
-import type { UnbrokenLines } from "../../../trace/unbroken.js";
+import type { UnbrokenLines } from "../../../trace/terminal/unbroken.js";
 
 /** The output of a command, up to now or complete. */
 export interface CommandResult {

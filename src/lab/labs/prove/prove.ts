@@ -4,13 +4,12 @@ import type { Language } from "../../../util/i18n/language.js";
 import type { LabEnvironment } from "../environment/environment.js";
 import type { Lab } from "../format/lab.js";
 import { answerFileOf, literalMistakes, mistakeIn } from "../format/mistakes.js";
-import { Leaks } from "../prove-leaks.js";
-import { frameTextProblems, stepTextProblems } from "./prove-texts.js";
 import type { CheckStep, Step } from "../format/schema.js";
 import { checkOf } from "../format/steps.js";
 import { LabBroken, type LabRuns } from "../session/actions.js";
 import type { LabMessage } from "../session/message.js";
 import { LabSession } from "../session/session.js";
+import { Leaks } from "./prove-leaks.js";
 import { frameTextProblems, stepTextProblems } from "./prove-texts.js";
 
 export interface ProofOptions {

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { findInOutput, matchedLines } from "../../../../src/lab/labs/checks/output.js";
 import type { CommandResult } from "../../../../src/lab/labs/environment/runner.js";
 import { plainText, renderEvent } from "../../../../src/trace/terminal/terminal.js";
-import { unbrokenLines } from "../../../../src/trace/unbroken.js";
+import { unbrokenLines } from "../../../../src/trace/terminal/unbroken.js";
 import { Sentences } from "../../../../src/util/i18n/sentences.js";
 import { fact } from "../../../trace/facts.js";
 

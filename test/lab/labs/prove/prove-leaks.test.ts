@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, test } from "vitest";
-import type { LabMessage } from "../../../src/lab/labs/session/message.js";
-import { Leaks } from "../../../src/lab/labs/prove-leaks.js";
-import type { CheckStep, Step } from "../../../src/lab/labs/format/schema.js";
-import { note } from "../../trace/facts.js";
+import type { CheckStep, Step } from "../../../../src/lab/labs/format/schema.js";
+import { Leaks } from "../../../../src/lab/labs/prove/prove-leaks.js";
+import type { LabMessage } from "../../../../src/lab/labs/session/message.js";
+import { note } from "../../../trace/facts.js";
 
 const folder = mkdtempSync(join(tmpdir(), "kubelab-leaks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

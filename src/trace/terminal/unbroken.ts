@@ -1,5 +1,5 @@
-import type { TraceEvent } from "./events.js";
-import { plainText, renderEvent, type TerminalOptions } from "./terminal/terminal.js";
+import type { TraceEvent } from "../events.js";
+import { plainText, renderEvent, type TerminalOptions } from "./terminal.js";
 
 /** Lines of an output that no width has broken, in English and in the language of its reader. */
 export interface UnbrokenLines {

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { plainText, renderEvent } from "../../trace/terminal/terminal.js";
-import type { LabMessage } from "./session/message.js";
-import { answerFileOf } from "./format/mistakes.js";
-import type { Step } from "./format/schema.js";
+import { plainText, renderEvent } from "../../../trace/terminal/terminal.js";
+import { answerFileOf } from "../format/mistakes.js";
+import type { Step } from "../format/schema.js";
+import type { LabMessage } from "../session/message.js";
 
 const UNBROKEN = plainText({ width: () => Number.POSITIVE_INFINITY, verbosity: 2, startMs: 0 });
 /** A shorter answer, or a number, is found in many lines by chance; more than one line is an output of a program. */
