@@ -20,6 +20,6 @@ for (const { folder, fileName, code } of chunks) await writeFile(`${folder}/${fi
 const inputs = chunks.flatMap(({ moduleIds }) => moduleIds);
 await writeFile("dist/THIRD-PARTY-NOTICES.txt", await thirdPartyNotices([...inputs, ...browserInputs]));
 await chmod("dist/cli.js", 0o755);
-// The labs as the program reads them, checked here so that the program need not check them.
-await withModule("scripts/compile-labs.ts", ({ writeCompiledLabs }) => writeCompiledLabs("labs", "dist/labs"));
+// Labs and topics as the program reads them, checked here so that the program need not check them.
+await withModule("scripts/compile-content.ts", ({ writeContent }) => writeContent("dist"));
 await withModule("src/trace/ui/page.ts", ({ PAGE_HEAD }) => writeFile(`dist/${PAGE_HEAD_FILE}`, PAGE_HEAD));

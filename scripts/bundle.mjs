@@ -43,7 +43,7 @@ export const PAGE_HEAD_FILE = "page-head.html";
 export function bundleProgram(input, version, processFolder) {
   const define = {
     KUBELAB_VERSION: JSON.stringify(version),
-    KUBELAB_COMPILED_LABS: "true",
+    KUBELAB_COMPILED_CONTENT: "true",
     KUBELAB_PAGE_HEAD: JSON.stringify(`./${PAGE_HEAD_FILE}`),
     ...processesIn(processFolder, "js"),
   };

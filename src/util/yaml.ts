@@ -3,4 +3,4 @@
  *
  * Through this file, because `import("yaml")` of a CommonJS package has no named exports once it is bundled.
  */
-export { LineCounter, parse, parseDocument, stringify } from "yaml";
+export { isMap, isScalar, LineCounter, parse, parseDocument, stringify } from "yaml";

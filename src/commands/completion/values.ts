@@ -31,8 +31,10 @@ async function labs(): Promise<Candidate[]> {
 
 /** Topics of one word: a shell would break the others. */
 async function topics(): Promise<Candidate[]> {
-  const { TOPIC_GROUPS } = await import("../explain/topics.js");
-  const names = TOPIC_GROUPS.flatMap(({ topics }) => topics.flatMap(({ name, also = [] }) => [name, ...also]));
+  const { openTopics } = await import("../explain/open-topics.js");
+  const names = (await openTopics("en")).flatMap(({ topics }) =>
+    topics.flatMap(({ name, also = [] }) => [name, ...also]),
+  );
   return wordsAlone(names.filter((name) => /^[\w-]+$/.test(name)));
 }
 

@@ -5,7 +5,6 @@ import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { addPlainOptions, languageOption } from "../cli/options.js";
 import { columnsOf } from "../cli/width.js";
-import type { Topic } from "./topic.js";
 
 interface ExplainOptions {
   readonly lang?: Language;
@@ -34,18 +33,13 @@ async function runExplain(context: CliContext, words: readonly string[], options
   const kubeVersion = parseKubeVersion(options.kubeVersion);
   const language = options.lang ?? languageOf(context.env);
   const shown = { kubeVersion, language, columns: columnsOf(context.streams.stdout) };
-  const [{ TOPIC_GROUPS }, { findTopic }, { listResult, topicResult }] = await Promise.all([
-    import("./topics.js"),
+  const [{ openTopics }, { findTopic }, { listResult, topicResult }] = await Promise.all([
+    import("./open-topics.js"),
     import("./find.js"),
     import("./show.js"),
   ]);
-  if (words.length === 0) return context.print(listResult(TOPIC_GROUPS, shown));
-  const topics = TOPIC_GROUPS.flatMap(({ topics }) => topics);
-  const topic = findTopic(topics, words.join(" "));
-  context.print(topicResult(language === "en" ? topic : await inChinese(topic), shown));
-}
-
-async function inChinese(topic: Topic): Promise<Topic> {
-  const { default: texts } = await import("./zh.json", { with: { type: "json" } });
-  return { ...topic, text: (texts as Readonly<Record<string, string>>)[topic.name] ?? topic.text };
+  const groups = await openTopics(language);
+  if (words.length === 0) return context.print(listResult(groups, shown));
+  const topics = groups.flatMap(({ topics }) => topics);
+  context.print(topicResult(findTopic(topics, words.join(" ")), shown));
 }

@@ -3,8 +3,7 @@ import type { Language } from "../../util/i18n/language.js";
 import { constantFor, type FactHistory, historyOf, OLDEST_RELEASE } from "../../util/release/facts.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CommandResult } from "../cli/context.js";
-import type { Topic } from "./topic.js";
-import type { TopicGroup } from "./topics.js";
+import type { Topic, TopicGroup } from "./topic.js";
 
 const MOST_COLUMNS = 100;
 
@@ -47,7 +46,7 @@ export interface ShowOptions {
 /** One topic: what it means, what decides it in a release, how to see it, where it is upstream. */
 export function topicResult(topic: Topic, { kubeVersion, language, columns }: ShowOptions): CommandResult {
   const words = WORDS[language];
-  const { name, also = [], text, facts = [], file, labs = [] } = topic;
+  const { name, also = [], text, facts = [], upstream, labs = [] } = topic;
   const width = Math.min(columns, MOST_COLUMNS);
   const indented = (text: string) => wrap(text, width - 2).map((line) => `  ${line}`);
   const constants = facts.map((fact) => ({ ...constantFor(fact, kubeVersion), ...historyOf(fact, kubeVersion) }));
@@ -66,11 +65,11 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
     see.some((command) => command.startsWith("kubectl ")) ? words.seeOn : words.see,
     ...see.map((command) => `  ${command}`),
     "",
-    `${words.upstream}${file}`,
+    `${words.upstream}${upstream}`,
     ...(labs.length === 0 ? [] : wrap(`${words.labs}${labs.join(", ")} (kubelab learn start ${labs[0]})`, width)),
     ...(also.length === 0 ? [] : wrap(`${words.also}${also.join(", ")}`, width)),
   ];
-  return { text: lines.join("\n"), json: { name, also, text, kubeVersion, constants, see, upstream: file, labs } };
+  return { text: lines.join("\n"), json: { name, also, text, kubeVersion, constants, see, upstream, labs } };
 }
 
 /** `v1.25 or before (50 s from v1.32)`: who asks about one release learns what others have. */
@@ -86,7 +85,7 @@ function sinceText({ since, before, next }: FactHistory, words: (typeof WORDS)[L
 
 /** The commands of a topic: those that it names, else the events of that reason. */
 export function seeOf({ name, see }: Topic): readonly string[] {
-  return (see ?? `kubectl get events -A --field-selector reason=${name}`).split(" && ");
+  return see ?? [`kubectl get events -A --field-selector reason=${name}`];
 }
 
 /** All topics by group. */
@@ -97,12 +96,12 @@ export function listResult(
   const width = Math.min(columns, MOST_COLUMNS);
   const lines = groups.flatMap(({ title, topics }) => {
     const names = topics.map(({ name }) => name).join(", ");
-    return [title[language], ...wrap(names, width - 2).map((line) => `  ${line}`), ""];
+    return [title, ...wrap(names, width - 2).map((line) => `  ${line}`), ""];
   });
   return {
     text: [...lines, WORDS[language].list].join("\n"),
     json: groups.map(({ title, topics }) => ({
-      title: title[language],
+      title,
       topics: topics.map(({ name, also = [] }) => ({ name, also })),
     })),
   };

@@ -1,6 +1,12 @@
 import type { FactName } from "../../util/release/facts.js";
 
-/** What `kubelab explain` knows about a reason, a condition, a message or a word. */
+/** A heading of the list, and its topics. */
+export interface TopicGroup {
+  readonly title: string;
+  readonly topics: readonly Topic[];
+}
+
+/** What `kubelab explain` knows about a reason, a condition, a message or a word, in one language. */
 export interface Topic {
   /** as upstream writes it: `CrashLoopBackOff`, `Lease` */
   readonly name: string;
@@ -10,10 +16,10 @@ export interface Topic {
   readonly text: string;
   /** what decides it, by release */
   readonly facts?: readonly FactName[];
-  /** commands to paste, joined by ` && `; default: the events of that reason */
-  readonly see?: string;
+  /** commands to paste; default: the events of that reason */
+  readonly see?: readonly string[];
   /** the upstream file */
-  readonly file: string;
+  readonly upstream: string;
   /** the ids of labs that teach it */
   readonly labs?: readonly string[];
 }

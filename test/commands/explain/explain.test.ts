@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { findTopic } from "../../../src/commands/explain/find.js";
+import { openTopics } from "../../../src/commands/explain/open-topics.js";
 import { topicResult } from "../../../src/commands/explain/show.js";
-import { TOPIC_GROUPS } from "../../../src/commands/explain/topics.js";
 import { LANGUAGES } from "../../../src/util/i18n/language.js";
 import { textWidth } from "../../../src/util/text/text-width.js";
 import { runInProcess } from "../../support/run-cli.js";
 
-const TOPICS = TOPIC_GROUPS.flatMap(({ topics }) => topics);
+const TOPICS = (await openTopics("en")).flatMap(({ topics }) => topics);
 
 const FOUND = [
   ["CrashLoopBackOff", "CrashLoopBackOff"],
@@ -113,7 +113,7 @@ test("explain: values come from the table of facts, for the release that is aske
 });
 
 test("explain: a constant that changes more than once names the change before and the next, in either language", () => {
-  const topic = { name: "WatchList", text: "", file: "", facts: ["watchList"] } as const;
+  const topic = { name: "WatchList", text: "", upstream: "", facts: ["watchList"] } as const;
   const table: readonly (readonly ["en" | "zh", kubeVersion: string, since: string])[] = [
     ["en", "1.25", "v1.25 or before (on from v1.32)"],
     ["en", "1.32", "v1.32 (off before; off from v1.33)"],
@@ -169,8 +169,8 @@ test("explain: Chinese by --lang or by the terminal's language, with the same co
 /** Commands, and the path of an upstream file. */
 const COPIED = /^( {2}kube(lab|ctl) |Upstream: |上游：)/;
 for (const language of LANGUAGES) {
-  test(`explain: in ${language}, no line but what is to be copied is wider than 80 columns`, () => {
-    for (const topic of TOPICS) {
+  test(`explain: in ${language}, no line but what is to be copied is wider than 80 columns`, async () => {
+    for (const topic of (await openTopics(language)).flatMap(({ topics }) => topics)) {
       const { text } = topicResult(topic, { kubeVersion: "1.34", language, columns: 80 });
       for (const line of text.split("\n")) assert.ok(textWidth(line) <= 80 || COPIED.test(line), line);
     }

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
+import { openTopics } from "../../../src/commands/explain/open-topics.js";
 import { seeOf } from "../../../src/commands/explain/show.js";
-import { TOPIC_GROUPS } from "../../../src/commands/explain/topics.js";
 import { newHome, runCliProcess } from "../../support/cli-process.js";
 import { suiteNeeding } from "../../support/requirements.js";
 
-const LINES = new Set(TOPIC_GROUPS.flatMap(({ topics }) => topics.flatMap(seeOf)));
+const LINES = new Set((await openTopics("en")).flatMap(({ topics }) => topics.flatMap(seeOf)));
 
 suiteNeeding(["kubectl"], "commands that explain topics", () => {
   const home = newHome();

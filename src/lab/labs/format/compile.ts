@@ -6,10 +6,11 @@ import { fileErrorMessage } from "../../../util/i18n/file-error.js";
 import { LANGUAGES, type Language } from "../../../util/i18n/language.js";
 import { formatMessage } from "../../../util/i18n/message-error.js";
 import { isRecord } from "../../../util/records.js";
-import { parseDefinition } from "./definition-file.js";
+import { parseChecked } from "./checked-yaml.js";
 import type { Lab } from "./lab.js";
 import { outlineOf } from "./outline.js";
 import { commandProblems, type RuleProblem, referenceProblems, textProblems, translationProblems } from "./rules.js";
+import { definition } from "./schema.js";
 import { type LabText, parseLabText } from "./text.js";
 
 export interface LabProblem {
@@ -82,11 +83,11 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
     }
   }
   const yaml = contents.get("lab.yaml");
-  const parsed = yaml === undefined ? undefined : parseDefinition(yaml, say);
+  const parsed = yaml === undefined ? undefined : parseChecked(yaml, definition, say);
   const outline = outlineOf(parsed?.source);
   add("lab.yaml", parsed?.problems ?? []);
-  if (parsed?.definition !== undefined && !isNamedAfter(basename(resolve(folder)), parsed.definition.id)) {
-    add("lab.yaml", [{ near: "id:", message: say("labFolderName", { id: parsed.definition.id }) }]);
+  if (parsed?.value !== undefined && !isNamedAfter(basename(resolve(folder)), parsed.value.id)) {
+    add("lab.yaml", [{ near: "id:", message: say("labFolderName", { id: parsed.value.id }) }]);
   }
   if (outline !== undefined) {
     add("lab.yaml", referenceProblems(outline, say));
@@ -107,8 +108,8 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
     add("zh.md", translationProblems(outline, en, zh, say));
   }
   const common = { problems: sorted(problems), names: namesIn(parsed?.source, yaml ?? ""), folder };
-  if (problems.length > 0 || parsed?.definition === undefined || en === undefined || zh === undefined) return common;
-  return { ...common, lab: { definition: parsed.definition, text: { en, zh } } };
+  if (problems.length > 0 || parsed?.value === undefined || en === undefined || zh === undefined) return common;
+  return { ...common, lab: { definition: parsed.value, text: { en, zh } } };
 }
 
 /** `heartbeats`, or `01-heartbeats` */

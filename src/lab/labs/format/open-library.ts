@@ -2,14 +2,14 @@ import { readFile } from "node:fs/promises";
 import type { Lab } from "./lab.js";
 import { type LabLibrary, type LabSummary, summaryOf } from "./library.js";
 
-/** Set by the build, which puts the compiled labs next to the bundle. */
-declare const KUBELAB_COMPILED_LABS: boolean | undefined;
+/** Set by the build, which puts the compiled content next to the bundle. */
+declare const KUBELAB_COMPILED_CONTENT: boolean | undefined;
 
 const SOURCES = new URL("../../../../labs/", import.meta.url);
 
 /** The labs that come with this program. */
 export async function openLibrary(): Promise<LabLibrary> {
-  return typeof KUBELAB_COMPILED_LABS === "boolean" ? compiledLibrary() : sourceLibrary();
+  return typeof KUBELAB_COMPILED_CONTENT === "boolean" ? compiledLibrary() : sourceLibrary();
 }
 
 async function compiledLibrary(): Promise<LabLibrary> {
