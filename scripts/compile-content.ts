@@ -1,19 +1,22 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { compileTopics } from "../src/commands/explain/compile.js";
-import { compileLabs, type LabProblem } from "../src/lab/labs/format/compile.js";
+import { compileLab, compileLabs, type LabProblem } from "../src/lab/labs/format/compile.js";
 import { summaryOf } from "../src/lab/labs/format/library.js";
 
+const TEMPLATE = "templates/lab";
+
 /**
- * Writes labs and topics as the built program reads them, which checks nothing: JSON, with an index of the labs and one
- * file of topics for each language.
+ * Writes labs, topics and the template of a lab as the built program reads them, which checks nothing: labs and topics as
+ * JSON, with an index of the labs and one file of topics for each language.
  * @throws Error with every mistake
  */
 export async function writeContent(to: string): Promise<void> {
   const compiled = await compileLabs("labs");
   const labs = compiled.flatMap(({ lab }) => (lab === undefined ? [] : [lab]));
   const topics = await compileTopics("topics", { labs: compiled.flatMap(({ names }) => names.id?.value ?? []) });
-  failFor([...compiled.flatMap(({ problems }) => problems), ...topics.problems]);
+  const template = await compileLab(TEMPLATE);
+  failFor([...[...compiled, template].flatMap(({ problems }) => problems), ...topics.problems]);
 
   await mkdir(join(to, "labs"), { recursive: true });
   for (const lab of labs) await writeFile(join(to, "labs", `${lab.definition.id}.json`), JSON.stringify(lab));
@@ -23,6 +26,7 @@ export async function writeContent(to: string): Promise<void> {
   for (const [language, groups] of Object.entries(topics.groups)) {
     await writeFile(join(to, "topics", `${language}.json`), JSON.stringify(groups));
   }
+  await cp(TEMPLATE, join(to, TEMPLATE), { recursive: true });
 }
 
 function failFor(problems: readonly LabProblem[]): void {

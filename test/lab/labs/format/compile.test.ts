@@ -20,6 +20,10 @@ test("the tiny lab has no mistakes", async () => {
   assert.deepEqual(lab?.definition.nodeOptions, { verbosity: 2, pullMs: 400, kubeProxy: false, link: false });
 });
 
+test("the template of `learn new` has no mistakes", async () => {
+  assert.deepEqual((await compileLab("templates/lab")).problems, []);
+});
+
 test("a lab for any cluster says what it makes, or that it makes nothing", async () => {
   for (const makes of ["[]", "[ '/api/v1/nodes/{{node}}' ]"]) {
     const yaml = TINY_YAML.replace("minutes: 5", `minutes: 5\ncluster: any\nmakes: ${makes}`);
@@ -42,7 +46,7 @@ describe("a mistake is found, with its file and line", () => {
     ["lab.yaml", 'number: "7"', 'number: "x"', /number: expected a number such as/, 3],
     ["lab.yaml", "kind: chapter", "kind: story", /kind/, 4],
     ["lab.yaml", "minutes: 5", "minutes: 500", /minutes/, 5],
-    ["lab.yaml", "minutes: 5", "minutes: 5\ncolour: red", /colour/i, undefined],
+    ["lab.yaml", "minutes: 5", "minutes: 5\ncolour: red", /colour/i, 6],
     ["lab.yaml", "minutes: 5", "minutes: 5\ncluster: any", /needs `makes` or `cleanup`/, 6],
     ["lab.yaml", "minutes: 5", "minutes: 5\napiServerPod: true", /runs on node-1 of the embedded cluster/, 6],
     [
