@@ -19,7 +19,7 @@ export function noteNext(
   const name = metadata.name ?? "";
   const { outDir, prefix } = options;
   const fileFlags = [
-    ...(outDir === "./csr" ? [] : ["--out-dir", outDir]),
+    ...(outDir === "." ? [] : ["--out-dir", outDir]),
     ...(prefix === "kubelet" ? [] : ["--prefix", prefix]),
   ];
   const approve = `kubelab csr approve ${name}${flagsText(targetFlags(options))}`;

@@ -27,7 +27,7 @@ const topic = (labs: readonly string[] | undefined) =>
   z.strictObject({
     also: z.array(text).min(1).exactOptional(),
     en: bilingual.en
-      .endsWith("./explain", "expected sentences that end with a full stop")
+      .endsWith(".", "expected sentences that end with a full stop")
       .refine(hasFewSentences, `expected ${MOST_SENTENCES} sentences at most`),
     zh: bilingual.zh.endsWith("。", "expected sentences that end with 。"),
     facts: z

@@ -35,7 +35,7 @@ export type ForwardTarget =
 export function parseForwardTarget(text: string, namespace: string): ForwardTarget {
   const [type = "", rest] = text.split("/", 2);
   const kind = KINDS.find(({ resource, shortName }) =>
-    [resource, resource.replace(/s$/, ""), shortName].includes(type.split("./port-forward", 1)[0]?.toLowerCase() ?? ""),
+    [resource, resource.replace(/s$/, ""), shortName].includes(type.split(".", 1)[0]?.toLowerCase() ?? ""),
   );
   if (rest === undefined || /^(pods?|po)$/.test(type)) return { type: "pod", name: parsePodName(text, namespace) };
   if (kind === undefined) {

@@ -21,7 +21,7 @@ export function parsePodName(text: string, namespace: string): PodName {
   const name = text.replace(/^(?:pods?|po)\//, "");
   if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name) || name.length > 253) {
     const hint =
-      "A name has lower-case letters, digits, '-' and './exec'; write NAME or pod/NAME, because only pods work here.";
+      "A name has lower-case letters, digits, '-' and '.'; write NAME or pod/NAME, because only pods work here.";
     throw new LabError("USAGE", `${JSON.stringify(name)} is not a pod name`, hint);
   }
   if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(namespace) || namespace.length > 63) {

@@ -43,9 +43,9 @@ function untranslated(source: string): string[] {
 
 const files = [
   "src/commands/learn/learn.ts",
-  ...readdirSync("src/commands/learn/learn", { recursive: true, encoding: "utf8" })
+  ...readdirSync("src/commands/learn", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
-    .map((name) => join("src/commands/learn/learn", name)),
+    .map((name) => join("src/commands/learn", name)),
 ];
 for (const file of files) {
   test(`${file}: every sentence for learners is in the catalogues`, () => {

@@ -135,7 +135,7 @@ const BAR_COLUMNS = 20;
 function progressBar({ done, count }: Menu, { unicode }: FrameOptions): string {
   const part = Math.floor((done / Math.max(1, count)) * BAR_COLUMNS);
   const filled = done === 0 ? 0 : Math.max(1, part);
-  const [full, empty] = unicode ? ["█", "░"] : ["#", "../learn"];
+  const [full, empty] = unicode ? ["█", "░"] : ["#", "."];
   return full.repeat(filled) + empty.repeat(BAR_COLUMNS - filled);
 }
 

@@ -69,7 +69,7 @@ export function begunOwnLab({ context }: LearnContext, { labs }: Progress, word:
 /** Only a word with a slash or a dot, or the name of a folder that is there, names a folder. */
 async function isFolder(path: string, word: string): Promise<boolean> {
   if (word === "") return false;
-  if (word.includes("/") || word.startsWith("../learn")) return true;
+  if (word.includes("/") || word.startsWith(".")) return true;
   return stat(path).then(
     (found) => found.isDirectory(),
     () => false,
