@@ -6,6 +6,8 @@ import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { BROWSER_BUNDLE } from "./browser-bundle.mjs";
 import { CLIENT_NODE } from "./client-node.mjs";
+import { INQUIRER } from "./inquirer.mjs";
+import { JUST_BASH, JUST_BASH_PARSER } from "./just-bash.mjs";
 import { filesByParts } from "./parts.mjs";
 
 /** What packages load only for features that are not used: tar's compressions (just-bash), gRPC's channelz (grpc-js). */
@@ -47,8 +49,9 @@ export function bundleProgram(input, version, processFolder) {
     KUBELAB_PAGE_HEAD: JSON.stringify(`./${PAGE_HEAD_FILE}`),
     ...processesIn(processFolder, "js"),
   };
+  const justBash = input.utility === undefined ? JUST_BASH_PARSER : JUST_BASH;
   return bundle(
-    { input, define, plugins: [CLIENT_NODE] },
+    { input, define, plugins: [CLIENT_NODE, INQUIRER, justBash] },
     {
       minify: true,
       entryFileNames: "[name].js",
@@ -89,7 +92,7 @@ export async function bundleProcesses(folder) {
 }
 
 async function bundleFile(input, file) {
-  const options = { input, define: processesIn(".", "mjs"), external: NOT_BUNDLED, plugins: [PLAYWRIGHT] };
+  const options = { input, define: processesIn(".", "mjs"), external: NOT_BUNDLED, plugins: [PLAYWRIGHT, JUST_BASH] };
   const [chunk] = await bundle(options, { file, codeSplitting: false });
   return chunk;
 }

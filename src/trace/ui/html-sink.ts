@@ -1,19 +1,10 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import type { LabError } from "../../util/errors.js";
 import type { TraceEvent } from "../events.js";
 import { cannotWrite } from "../file/ndjson.js";
 import type { TraceSink } from "../trace.js";
 import { factLine, PAGE_TAIL } from "./facts.js";
-
-/** Set in the bundled program: the file beside it that has the page's head. */
-declare const KUBELAB_PAGE_HEAD: string | undefined;
-
-/** What comes before the facts. Reading a file takes a fraction of the time that loading it as a module takes. */
-async function pageHead(): Promise<string> {
-  if (typeof KUBELAB_PAGE_HEAD === "string") return readFile(new URL(KUBELAB_PAGE_HEAD, import.meta.url), "utf8");
-  return (await import("./page.js")).PAGE_HEAD;
-}
+import { pageHead } from "./page-head.js";
 
 /**
  * Writes a page that shows the run as a picture. Facts are written as they happen, so that a long run needs no memory and a killed one

@@ -83,8 +83,8 @@ export class LiveExchange {
     const { endpoints } = this.live;
     switch (url.pathname) {
       case "/": {
-        const { LIVE_PAGE } = await import("./page.js");
-        return this.#send(200, "text/html; charset=utf-8", LIVE_PAGE);
+        const { livePage } = await import("./page-head.js");
+        return this.#send(200, "text/html; charset=utf-8", await livePage());
       }
       case EVENTS_PATH:
         return this.#events();

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import program from "./browser/main.tsx?bundle";
 import style from "./browser/page.css?bundle";
-import { PAGE_TAIL } from "./facts.js";
 
 /** Nothing is loaded, and only the page's own program runs. `<`, which the data cannot contain, begins the end of it. */
 const POLICY = [
@@ -14,20 +13,14 @@ const POLICY = [
 ];
 
 /** What comes before the lines of `factLine`. The program begins while the browser reads them. */
-export const PAGE_HEAD = headOf(POLICY);
-
-/** The page of a running command: its facts come from the server of the page. */
-export const LIVE_PAGE = headOf([...POLICY, "connect-src 'self'", "img-src data:"], true) + PAGE_TAIL;
-
-function headOf(policy: readonly string[], isLive = false): string {
-  return `<!doctype html>
-<html lang="en"${isLive ? " data-live" : ""}>
+export const PAGE_HEAD = `<!doctype html>
+<html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy.join("; ")}">
+<meta http-equiv="Content-Security-Policy" content="${POLICY.join("; ")}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>kubelab${isLive ? "" : " trace"}</title>${isLive ? '\n<link rel="icon" href="data:,">' : ""}
+<title>kubelab trace</title>
 <style>${style}</style>
 <script type="module" async>${program}</script>
 </head>
@@ -36,7 +29,6 @@ function headOf(policy: readonly string[], isLive = false): string {
 <div id="printed"></div>
 <script type="application/json" id="facts">
 `;
-}
 
 function hashOf(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;

@@ -162,6 +162,8 @@ const BASH_SCRIPTS: typeof SCRIPTS = [
   ["echo $((99999999999999999999)) $((0x1ffffffffffffffff))", "7766279631452241919 -1\n"],
   // runs in just-bash as a whole
   ["a=(x y z); echo ${a[1]} ${#a[@]}", "y 3\n"],
+  ["a=(jq yq xan rg sqlite3 python3 html-to-markdown); for c in ${a[@]}; do $c; echo $?; done | sort -u", "127\n"],
+  ["a=(b a); printf '%s\\n' ${a[@]} | sort | tr a-z A-Z | tee /tmp/s | wc -l; cat /tmp/s", "2\nA\nB\n"],
   ["bash -c 'echo {1..2}'; sh -c 'echo {1..2}'", "1 2\n{1..2}\n"],
 ];
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: see above

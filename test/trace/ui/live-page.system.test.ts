@@ -6,7 +6,7 @@ import { afterEach, test } from "vitest";
 import { Trace } from "../../../src/trace/trace.js";
 import { factLine } from "../../../src/trace/ui/facts.js";
 import { LiveServer } from "../../../src/trace/ui/live-server.js";
-import { LIVE_PAGE } from "../../../src/trace/ui/page.js";
+import { livePage } from "../../../src/trace/ui/page-head.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { browserSuite } from "../../support/browser-suite.js";
 import { FakeClock } from "../../support/fake-clock.js";
@@ -45,10 +45,11 @@ async function serve() {
 
 /** A server whose connections can be cut. */
 async function fakeServer() {
+  const page = await livePage();
   const streams = new Set<ServerResponse>();
   const server = createServer((request, response) => {
     if (!request.url?.startsWith("/events")) {
-      response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(LIVE_PAGE);
+      response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(page);
       return;
     }
     response.writeHead(200, { "content-type": "text/event-stream" }).write("retry: 50\n\n");

@@ -1,8 +1,9 @@
-import { Bash, type IFileSystem } from "just-bash";
+import { Bash, type CommandName, type IFileSystem } from "just-bash";
 import { SystemClock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
 import { endWithParent } from "../../../util/os/watchdog.js";
 import { resolvePath } from "../fs/paths.js";
+import commands from "./commands.json" with { type: "json" };
 import {
   type BashCommand,
   type FromUtility,
@@ -90,6 +91,7 @@ async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<Ut
     fs: remoteFiles(),
     cwd: "/",
     env: {},
+    commands: commands as CommandName[],
     // Defence in depth keeps scripts from running JavaScript. They cannot run any here.
     defenseInDepth: false,
     sleep: async (ms) => {

@@ -1,0 +1,37 @@
+// Leaves out of the bundle what just-bash has and no container can reach: its other commands, and its HTTP client.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+
+/** The commands that a shell of a container knows: src/cluster/shell/utility/process.ts registers no others. */
+const COMMANDS = new Set(
+  JSON.parse(readFileSync(new URL("../src/cluster/shell/utility/commands.json", import.meta.url), "utf8")),
+);
+/** No file of it has effects of its own. */
+const FILES = /\/just-bash\/dist\/bundle\//;
+const INDEX = /\/just-bash\/dist\/bundle\/index\.js$/;
+const COMMAND = /\{name:"([^"]+)",load:async\(\)=>\(await import\("[^"]+"\)\)\.\w+\}/g;
+/** Loaded for a network, which containers reach through their own programs, and for a report about just-bash's tests. */
+const OTHER = /await import\("\.\/chunks\/(?:undici|flag-coverage)-\w+\.js"\)/g;
+
+/** @param commands those of a container's shell; none for a bundle that needs just-bash's parser only */
+const justBash = (commands) => ({
+  name: "just-bash",
+  transform: {
+    filter: { id: FILES },
+    handler(code, id) {
+      if (!INDEX.test(id)) return { code, moduleSideEffects: false };
+      const known = Array.from(code.matchAll(COMMAND), ([, name]) => name);
+      const missing = [...COMMANDS].filter((name) => !known.includes(name));
+      assert.deepEqual(missing, [], "just-bash writes its table of commands in another way: see COMMAND");
+      assert.equal(code.match(OTHER)?.length, 2, "just-bash loads other parts than before: see OTHER");
+      const reachable = code
+        .replace(COMMAND, (entry, name) => (commands.has(name) ? entry : `{name:"${name}",load:async()=>({})}`))
+        .replace(OTHER, "({})");
+      return { code: reachable, moduleSideEffects: false };
+    },
+  },
+});
+
+export const JUST_BASH = justBash(COMMANDS);
+/** For what never runs the commands in its own process. */
+export const JUST_BASH_PARSER = justBash(new Set());
