@@ -35,6 +35,11 @@ const processesIn = (folder, extension) => ({
 /** The file that has what comes before the facts in the page of a trace. */
 export const PAGE_HEAD_FILE = "page-head.html";
 
+/** The file that says where the places of the bundle come from. */
+export const STACK_MAPS_FILE = "stack-maps.json.br";
+/** The file that has the source, for `kubelab source`. */
+export const SOURCES_FILE = "sources.json.br";
+
 /**
  * Bundles the program: each command's own code is in files that are loaded when it runs.
  * @param input the names and files of entries
@@ -47,6 +52,8 @@ export function bundleProgram(input, version, processFolder) {
     KUBELAB_VERSION: JSON.stringify(version),
     KUBELAB_COMPILED_CONTENT: "true",
     KUBELAB_PAGE_HEAD: JSON.stringify(`./${PAGE_HEAD_FILE}`),
+    KUBELAB_STACK_MAPS: JSON.stringify(`./${STACK_MAPS_FILE}`),
+    KUBELAB_SOURCES: JSON.stringify(`./${SOURCES_FILE}`),
     ...processesIn(processFolder, "js"),
   };
   const justBash = input.utility === undefined ? JUST_BASH_PARSER : JUST_BASH;
@@ -54,6 +61,8 @@ export function bundleProgram(input, version, processFolder) {
     { input, define, plugins: [CLIENT_NODE, INQUIRER, justBash] },
     {
       minify: true,
+      // For stackMaps: no file of the bundle names its map.
+      sourcemap: "hidden",
       entryFileNames: "[name].js",
       chunkFileNames: "[name]-[hash].js",
       codeSplitting: {
@@ -114,8 +123,8 @@ async function bundle({ input, define, external = [], plugins }, output) {
   });
   try {
     const options = { ...output, format: "esm", comments: false };
-    const { output: chunks } = await (output.file === undefined ? made.generate(options) : made.write(options));
-    return chunks;
+    const { output: files } = await (output.file === undefined ? made.generate(options) : made.write(options));
+    return files.filter(({ type }) => type === "chunk");
   } finally {
     await made.close();
   }

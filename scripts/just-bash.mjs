@@ -19,7 +19,7 @@ const justBash = (commands) => ({
   transform: {
     filter: { id: FILES },
     handler(code, id) {
-      if (!INDEX.test(id)) return { code, moduleSideEffects: false };
+      if (!INDEX.test(id)) return { code, map: null, moduleSideEffects: false };
       const known = Array.from(code.matchAll(COMMAND), ([, name]) => name);
       const missing = [...COMMANDS].filter((name) => !known.includes(name));
       assert.deepEqual(missing, [], "just-bash writes its table of commands in another way: see COMMAND");
@@ -27,7 +27,7 @@ const justBash = (commands) => ({
       const reachable = code
         .replace(COMMAND, (entry, name) => (commands.has(name) ? entry : `{name:"${name}",load:async()=>({})}`))
         .replace(OTHER, "({})");
-      return { code: reachable, moduleSideEffects: false };
+      return { code: reachable, map: null, moduleSideEffects: false };
     },
   },
 });

@@ -75,8 +75,12 @@ function interruption(secrets: Secrets): AbortSignal {
   // An open prompt then throws where no caller can catch the error.
   process.on("uncaughtException", (error: NodeJS.ErrnoException) => {
     if (error.syscall === "setRawMode" && error.code === "EIO") return controller.abort();
-    process.stderr.write(`kubelab has a bug: ${secrets.mask(String(error.stack ?? error))}\n`);
-    process.exit(EXIT_BUG);
+    void reportBug(String(error.stack ?? error), secrets).finally(() => process.exit(EXIT_BUG));
   });
   return controller.signal;
+}
+
+async function reportBug(stack: string, secrets: Secrets): Promise<void> {
+  const { withSources } = await import("./util/stack-maps.js");
+  process.stderr.write(`kubelab has a bug: ${secrets.mask(await withSources(stack))}\n`);
 }

@@ -125,6 +125,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./trace/trace.js")).addTraceCommand,
   },
   {
+    name: "source",
+    summary: "print the source of a chapter, to read beside Kubernetes's own",
+    load: async () => (await import("./source.js")).addSourceCommand,
+  },
+  {
     name: "completion",
     summary: "print a script with which bash, zsh or fish completes commands",
     load: async () => (await import("./completion/completion.js")).addCompletionCommand,

@@ -31,7 +31,7 @@ export async function runCli(argv: readonly string[], version: string, edge: Pro
     return await close(session, edge.signal.aborted ? EXIT_INTERRUPTED : session.exitCode);
   } catch (error) {
     session.stopProgress();
-    return await close(session, report(session.startFailure ?? error, session));
+    return await close(session, await report(session.startFailure ?? error, session));
   }
 }
 
@@ -45,13 +45,13 @@ async function close(session: CliSession, code: number): Promise<number> {
     await session.close();
     return code;
   } catch (error) {
-    const own = report(error, session);
+    const own = await report(error, session);
     return code === 0 ? own : code;
   }
 }
 
 /** Prints an error on stderr: one sentence and a hint; a stack only for our own bugs. */
-function report(error: unknown, session: CliSession): number {
+async function report(error: unknown, session: CliSession): Promise<number> {
   const { words } = session;
   const { stderr } = session.streams;
   const chalk = session.chalk("stderr");
@@ -73,7 +73,8 @@ function report(error: unknown, session: CliSession): number {
     stderr.write(`${words.interrupted}\n`);
     return EXIT_INTERRUPTED;
   }
-  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const { withSources } = await import("../util/stack-maps.js");
+  const stack = await withSources(error instanceof Error ? (error.stack ?? error.message) : String(error));
   stderr.write(`${chalk.red("kubelab has a bug:")} ${printable(session.secrets.mask(stack))}\n`);
   return EXIT_BUG;
 }

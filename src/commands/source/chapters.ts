@@ -1,0 +1,100 @@
+import { LabError } from "../../util/errors.js";
+import { nearest } from "../../util/text/nearest.js";
+import type { CommandResult } from "../cli/context.js";
+
+/** The text of each file, by its path: `src/kubelet/pleg/generic.ts`. */
+export type Sources = Readonly<Record<string, string>>;
+
+const CHAPTERS = "src/kubelet/";
+/** The file of Kubernetes in the first sentence of a docstring about it. */
+const UPSTREAM = /\bMirrors\b[^.]*?((?:pkg|cmd|staging|plugin|k8s\.io|github\.com)\/[\w./-]+\.go)/g;
+const MOST_CANDIDATES = 10;
+
+/** The chapters of the kubelet with their size and the upstream file that they mirror most. Pure. */
+export function chapterList(sources: Sources): CommandResult {
+  const names = new Set(
+    Object.keys(sources).flatMap((path) =>
+      path.startsWith(CHAPTERS) ? [path.slice(CHAPTERS.length).split("/")[0] ?? ""] : [],
+    ),
+  );
+  const chapters = [...names].sort().map((name) => {
+    const path = `${CHAPTERS}${name}`;
+    const files = filesIn(sources, path);
+    const lines = files.reduce((sum, file) => sum + lineCount(sources[file] ?? ""), 0);
+    return { name: name.replace(/\.ts$/, ""), files, lines, upstream: mostMirrored(sources, files) };
+  });
+  const width = Math.max(...chapters.map(({ name }) => name.length));
+  const rows = chapters.map(({ name, lines, upstream = "" }) =>
+    `${name.padEnd(width)}  ${String(lines).padStart(5)} lines  ${upstream}`.trimEnd(),
+  );
+  return { text: rows.join("\n"), json: chapters };
+}
+
+/**
+ * The source that a name means: one file as it is, several with a line before each. Pure.
+ * @throws LabError USAGE for a name that means nothing, or several things
+ */
+export function sourceResult(sources: Sources, name: string): CommandResult {
+  const files = filesOf(sources, name);
+  const [first = ""] = files;
+  const text =
+    files.length === 1
+      ? (sources[first] ?? "")
+      : files.map((path) => `// ==== ${path} ====\n\n${sources[path]}`).join("\n");
+  return { text: text.trimEnd(), json: files.map((path) => ({ path, text: sources[path] })) };
+}
+
+function filesOf(sources: Sources, name: string): readonly string[] {
+  const word = name.replace(/^\.?\//, "").replace(/\/+$/, "");
+  for (const path of [word, `${CHAPTERS}${word}`, `src/${word}`]) {
+    const files = filesIn(sources, path);
+    if (files.length > 0) return files;
+  }
+  const mirrors = Object.keys(sources).filter((path) =>
+    upstreamOf(sources[path] ?? "").some((file) => ends(file, word)),
+  );
+  if (mirrors.length > 0) return mirrors;
+  const paths = [...new Set(Object.keys(sources).flatMap(withFolders))];
+  const meant = paths.filter((path) => ends(path, word));
+  const [only] = meant;
+  if (only !== undefined && meant.length === 1) return filesIn(sources, only);
+  if (only === undefined) {
+    const near = nearest(paths.filter((path) => path.startsWith(CHAPTERS)).map(short), word);
+    const hint = near === undefined ? "List the chapters: kubelab source" : `Did you mean ${near}?`;
+    throw new LabError("USAGE", `there is no source named ${JSON.stringify(name)}`, hint);
+  }
+  const shown = meant.slice(0, MOST_CANDIDATES).join(", ");
+  throw new LabError("USAGE", `${JSON.stringify(name)} names ${meant.length} files or folders`, `Name one: ${shown}`);
+}
+
+/** The file itself, with or without its extension, or all files of a folder. */
+function filesIn(sources: Sources, path: string): readonly string[] {
+  const file = [path, `${path}.ts`, `${path}.tsx`].find((one) => Object.hasOwn(sources, one));
+  const below = Object.keys(sources).filter((one) => one.startsWith(`${path}/`));
+  return file === undefined ? below : [file];
+}
+
+function withFolders(path: string): readonly string[] {
+  const parts = path.split("/");
+  return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+}
+
+/** Whether the last parts of a path are these, with or without the extension. */
+function ends(path: string, word: string): boolean {
+  return [path, path.replace(/\.(go|tsx?)$/, "")].some((one) => one === word || one.endsWith(`/${word}`));
+}
+
+const short = (path: string) => path.slice(CHAPTERS.length).replace(/\.tsx?$/, "");
+const lineCount = (text: string) => text.split("\n").length - 1;
+
+function upstreamOf(text: string): readonly string[] {
+  return Array.from(text.matchAll(UPSTREAM), ([, file = ""]) => file);
+}
+
+function mostMirrored(sources: Sources, files: readonly string[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const file of files.flatMap((path) => upstreamOf(sources[path] ?? ""))) {
+    counts.set(file, (counts.get(file) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
+}

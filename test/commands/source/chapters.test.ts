@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { chapterList, sourceResult } from "../../../src/commands/source/chapters.js";
+
+const SOURCES = {
+  "src/kubelet/pleg/generic.ts":
+    "/** Mirrors pkg/kubelet/pleg/generic.go (GenericPLEG). */\nexport const generic = 1;\n",
+  "src/kubelet/pleg/events.ts": "/** Mirrors generateEvents in pkg/kubelet/pleg/generic.go. */\n",
+  "src/kubelet/kubelet.ts": "// the kubelet\n",
+  "src/cluster/scheduler/scheduler.ts": "/** Mirrors pkg/scheduler/scheduler.go. */\n",
+  "src/util/clock.ts": "// time\n",
+  "src/commands/cluster/up.ts": "// up\n",
+};
+
+const names: readonly (readonly [name: string, paths: readonly string[]])[] = [
+  ["pleg", ["src/kubelet/pleg/generic.ts", "src/kubelet/pleg/events.ts"]],
+  ["pleg/", ["src/kubelet/pleg/generic.ts", "src/kubelet/pleg/events.ts"]],
+  ["pleg/generic", ["src/kubelet/pleg/generic.ts"]],
+  ["src/kubelet/pleg/events.ts", ["src/kubelet/pleg/events.ts"]],
+  ["./src/util/clock.ts", ["src/util/clock.ts"]],
+  ["kubelet", ["src/kubelet/kubelet.ts"]],
+  ["pkg/kubelet/pleg/generic.go", ["src/kubelet/pleg/generic.ts", "src/kubelet/pleg/events.ts"]],
+  ["generic.go", ["src/kubelet/pleg/generic.ts", "src/kubelet/pleg/events.ts"]],
+  ["pkg/scheduler/scheduler", ["src/cluster/scheduler/scheduler.ts"]],
+  ["clock", ["src/util/clock.ts"]],
+];
+
+for (const [name, paths] of names) {
+  test(`source ${name}: ${paths.join(" ")}`, () => {
+    const { json } = sourceResult(SOURCES, name);
+    assert.deepEqual(
+      (json as { readonly path: string }[]).map(({ path }) => path),
+      paths,
+    );
+  });
+}
+
+test("one file is printed as it is, several with their paths", () => {
+  assert.equal(sourceResult(SOURCES, "clock").text, "// time");
+  assert.match(sourceResult(SOURCES, "pleg").text, /^\/\/ ==== src\/kubelet\/pleg\/generic\.ts ====\n\n\/\*\* Mirrors/);
+});
+
+for (const [name, message, hint] of [
+  ["plag", 'there is no source named "plag"', "Did you mean pleg?"],
+  ["../../etc/passwd", 'there is no source named "../../etc/passwd"', "List the chapters: kubelab source"],
+  ["__proto__", 'there is no source named "__proto__"', "List the chapters: kubelab source"],
+  ["cluster", undefined, undefined],
+] as const) {
+  test(`source ${name}: ${message ?? "the folder"}`, () => {
+    if (message !== undefined) assert.throws(() => sourceResult(SOURCES, name), { code: "USAGE", message, hint });
+    else
+      assert.deepEqual(sourceResult(SOURCES, name).json, [
+        { path: "src/cluster/scheduler/scheduler.ts", text: SOURCES["src/cluster/scheduler/scheduler.ts"] },
+      ]);
+  });
+}
+
+test("the list has each chapter with its lines and the upstream file that it mirrors", () => {
+  assert.equal(chapterList(SOURCES).text, "kubelet      1 lines\npleg         3 lines  pkg/kubelet/pleg/generic.go");
+});
