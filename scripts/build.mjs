@@ -7,18 +7,21 @@ import {
   bundleProgram,
   PAGE_HEAD_FILE,
   PROCESSES,
+  PROGRAMS,
   SOURCES_FILE,
   STACK_MAPS_FILE,
   withModule,
 } from "./bundle.mjs";
-import { thirdPartyNotices } from "./notices.mjs";
+import { writeDeclarations } from "./declarations.mjs";
+import { bundledPackages, thirdPartyNotices } from "./notices.mjs";
+import { sbom } from "./sbom.mjs";
 import { chapterSources, stackMaps } from "./sources.mjs";
 
 const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
 
 // The processes of the runtime have a bundle of their own: with the chunks of the CLI, they would load twice as many files.
 const bundles = [
-  ["dist", await bundleProgram({ cli: "src/cli.ts" }, version, "./runtime")],
+  ["dist", await bundleProgram(PROGRAMS, version, "./runtime")],
   ["dist/runtime", await bundleProgram(PROCESSES, version, ".")],
 ];
 const chunks = bundles.flatMap(([folder, output]) => output.map((chunk) => ({ ...chunk, folder })));
@@ -29,8 +32,10 @@ for (const { folder, fileName, code } of chunks) await writeFile(`${folder}/${fi
 // Not in the JavaScript, which starts faster without them: who reads a crash report or a chapter waits for a moment.
 await writeFile(`dist/${STACK_MAPS_FILE}`, packed(stackMaps(chunks)));
 await writeFile(`dist/${SOURCES_FILE}`, packed(await chapterSources("src")));
-const inputs = chunks.flatMap(({ moduleIds }) => moduleIds);
-await writeFile("dist/THIRD-PARTY-NOTICES.txt", await thirdPartyNotices([...inputs, ...browserInputs]));
+await writeDeclarations("src/index.ts", "dist/types");
+const packages = await bundledPackages([...chunks.flatMap(({ moduleIds }) => moduleIds), ...browserInputs]);
+await writeFile("dist/THIRD-PARTY-NOTICES.txt", thirdPartyNotices(packages));
+await writeFile("dist/sbom.cdx.json", `${JSON.stringify(sbom(version, packages), undefined, 2)}\n`);
 await chmod("dist/cli.js", 0o755);
 // Labs and topics as the program reads them, checked here so that the program need not check them.
 await withModule("scripts/compile-content.ts", ({ writeContent }) => writeContent("dist"));

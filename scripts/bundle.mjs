@@ -21,6 +21,13 @@ const PLAYWRIGHT = {
   resolveId: (path) => (path === "playwright-core" ? { id: import.meta.resolve(path), external: true } : undefined),
 };
 
+/** The command line, what programs import, and the process of a cluster that a program starts. */
+export const PROGRAMS = {
+  cli: "src/cli.ts",
+  index: "src/index.ts",
+  testbed: "src/lab/envtest/testbed.ts",
+};
+
 /** The programs of an embedded runtime's process, and of the processes that it starts. */
 export const PROCESSES = {
   runtime: "src/cluster/runtime/host/process.ts",

@@ -4,8 +4,8 @@ import { brotliDecompress } from "node:zlib";
 import type { Command } from "commander";
 import { LabError } from "../util/errors.js";
 import type { CliContext } from "./cli/context.js";
-import { addPlainOptions } from "./cli/options.js";
 import { addExamples } from "./cli/examples.js";
+import { addPlainOptions } from "./cli/options.js";
 
 /** Set in the bundled program: the file beside it that has the source. */
 declare const KUBELAB_SOURCES: string | undefined;

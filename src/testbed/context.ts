@@ -1,6 +1,6 @@
 import type { Secrets } from "../trace/redaction/secrets.js";
-import type { TraceSink } from "../trace/trace.js";
 import type { UnbrokenLines } from "../trace/terminal/unbroken.js";
+import type { TraceSink } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
 import type { Random } from "../util/random.js";
 

@@ -106,7 +106,12 @@ export async function startNodes(
 }
 
 /** A kubelet on a busy machine reports its node Ready late. The nodes of other servers may never be. */
-async function untilReady(target: Target, names: ReadonlySet<string>, deps: Ctx, signal: AbortSignal): Promise<void> {
+export async function untilReady(
+  target: Target,
+  names: ReadonlySet<string>,
+  deps: Ctx,
+  signal: AbortSignal,
+): Promise<void> {
   const isNotReady = ({ name, status }: NodeLine) => names.has(name) && status !== "Ready";
   while ((await listNodes(target.admin, deps, signal)).some(isNotReady)) await deps.clock.sleep(READY_POLL_MS, signal);
 }

@@ -1,11 +1,16 @@
 /** Runs in a thread: the main thread may be too busy to notice. */
 const WATCHDOG = `
+const { workerData: patience } = require("node:worker_threads");
 const parent = process.ppid;
-setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, "SIGKILL"); }, 1000);
+let seconds = 0;
+setInterval(() => { if (process.ppid !== parent && seconds++ >= patience) process.kill(process.pid, "SIGKILL"); }, 1000);
 `;
 
-/** Ends this process after its parent, also while the main thread is busy. Starting it takes some ms. */
-export async function endWithParent(): Promise<void> {
+/**
+ * Ends this process after its parent, also while the main thread is busy. Starting it takes some ms.
+ * @param patienceS seconds that the process has to end by itself
+ */
+export async function endWithParent(patienceS = 0): Promise<void> {
   const { Worker } = await import("node:worker_threads");
-  new Worker(WATCHDOG, { eval: true });
+  new Worker(WATCHDOG, { eval: true, workerData: patienceS });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { IMAGE_SERVICE } from "../../../src/staging/cri/services.js";
 import { formatReference, parseReference } from "../../../src/cluster/runtime/images/reference.js";
+import { IMAGE_SERVICE } from "../../../src/staging/cri/services.js";
 import { only } from "../../support/trace.js";
 import { loadPrograms, never, RuntimeLab } from "./lab.js";
 

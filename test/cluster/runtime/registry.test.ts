@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { Init } from "../../../src/staging/apimachinery/protobuf/fields.js";
-import type { AuthConfig } from "../../../src/staging/cri/messages/image.js";
 import { pullError } from "../../../src/cluster/runtime/images/pull-error.js";
 import { parseReference } from "../../../src/cluster/runtime/images/reference.js";
 import { findDefinition, REGISTRY_IMAGES, refusalOf } from "../../../src/cluster/runtime/images/registry.js";
 import { findProgram } from "../../../src/cluster/shell/programs/table.js";
+import type { Init } from "../../../src/staging/apimachinery/protobuf/fields.js";
+import type { AuthConfig } from "../../../src/staging/cri/messages/image.js";
 
 const SERVED = [
   ...["nginx", "nginx:1.25", "nginx:1.14-alpine", "nginx:1.25.3", "nginx:1", "nginx:latest", "nginx:stable"],

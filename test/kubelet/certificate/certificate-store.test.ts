@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
-import type { PendingKey } from "../../../src/staging/client-go/certificate/manager.js";
 import { CertificateStore, openCertificateStore } from "../../../src/kubelet/certificate/certificate-store.js";
+import type { PendingKey } from "../../../src/staging/client-go/certificate/manager.js";
 import type { CertificateAuthority } from "../../../src/staging/pki/issue.js";
 import { makeAuthority, makeLeaf } from "../../support/https-server.js";
 

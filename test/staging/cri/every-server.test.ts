@@ -39,7 +39,10 @@ describe("each gRPC server is made in the one way, and is tested here", () => {
       return /\bnew (Grpc)?Server\(|\bcreate(Secure)?Server\(/.test(readFileSync(join(ROOT, path), "utf8"));
     });
     // The second one serves HTTPS: a browser's or client-go's authority is a host.
-    assert.deepEqual([...new Set(making.map(({ path }) => path))], ["src/staging/cri/grpc/grpc-server.ts", "src/staging/server/http2.ts"]);
+    assert.deepEqual(
+      [...new Set(making.map(({ path }) => path))],
+      ["src/staging/cri/grpc/grpc-server.ts", "src/staging/server/http2.ts"],
+    );
   });
 });
 

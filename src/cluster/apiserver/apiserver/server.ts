@@ -3,7 +3,14 @@ import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import { methodNotAllowed } from "../../../staging/apimachinery/errors.js";
 import type { Http2Face } from "../../../staging/server/http2.js";
-import { createServer, listen, openSockets, portOf, type ServerOptions, upgradeResponse } from "../../../staging/server/serve.js";
+import {
+  createServer,
+  listen,
+  openSockets,
+  portOf,
+  type ServerOptions,
+  upgradeResponse,
+} from "../../../staging/server/serve.js";
 import { handleRequest, type RequestHandlerDeps } from "./handler.js";
 import { hasBody } from "./read-body.js";
 

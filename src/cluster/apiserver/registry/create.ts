@@ -1,6 +1,12 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { isDns1123Subdomain, isPathSegmentName } from "../../../staging/apimachinery/api/names.js";
-import { alreadyExists, internalError, invalid, StatusError, statusError } from "../../../staging/apimachinery/errors.js";
+import {
+  alreadyExists,
+  internalError,
+  invalid,
+  StatusError,
+  statusError,
+} from "../../../staging/apimachinery/errors.js";
 import type { Draft } from "../../../util/draft.js";
 import { randomSuffix } from "../../../util/random.js";
 import { type MetaChanges, matchNamespace, timestamp, withMeta } from "./object-meta.js";

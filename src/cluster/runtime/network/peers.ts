@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
-import { makeFolderSync, replaceFileSync } from "../../../util/os/files.js";
 import { addressNumber } from "../../../util/net/ipv4.js";
+import { makeFolderSync, replaceFileSync } from "../../../util/os/files.js";
 import { isRecord } from "../../../util/records.js";
 import { parseCidr } from "./cidr.js";
 

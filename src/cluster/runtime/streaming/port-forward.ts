@@ -1,6 +1,6 @@
-import type { Connection } from "../../shell/process/ports.js";
 import type { ForwardedConnection, PortForwardServerSession } from "../../../staging/streaming/port-forward/session.js";
 import { NetError } from "../../../util/net/net-error.js";
+import type { Connection } from "../../shell/process/ports.js";
 import type { Sandbox } from "../state/container.js";
 import { fromClient, toClient, whenAborted } from "./pump.js";
 

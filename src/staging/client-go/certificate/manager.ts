@@ -1,12 +1,12 @@
 import type { KeyObject } from "node:crypto";
+import type { Ctx } from "../../../trace/ctx.js";
+import { LabError } from "../../../util/errors.js";
+import type { Random } from "../../../util/random.js";
+import { factFor } from "../../../util/release/facts.js";
 import { type Certificate, parseCertificatePem } from "../../pki/certificate.js";
 import { keyMatchesCertificate } from "../../pki/keys.js";
 import type { DistinguishedName } from "../../pki/name.js";
 import type { SubjectAltNames } from "../../pki/sans.js";
-import { factFor } from "../../../util/release/facts.js";
-import type { Ctx } from "../../../trace/ctx.js";
-import { LabError } from "../../../util/errors.js";
-import type { Random } from "../../../util/random.js";
 import type { KubeClient } from "../rest/client.js";
 import { requestCertificate } from "./csr.js";
 import { ManagerObserver, type ObservedCertificate } from "./manager-observer.js";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Clock, Timer } from "../../../util/clock.js";
 import { untilAborted } from "../../../util/async/concurrency.js";
+import type { Clock, Timer } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import type { FrameObserver } from "../frame-report.js";
 import { DEFAULT_IDLE_TIMEOUT_MS } from "../idle.js";

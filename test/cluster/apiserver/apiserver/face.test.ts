@@ -4,8 +4,8 @@ import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { versionInfo } from "../../../../src/cluster/apiserver/apiserver/version.js";
 import { createAuthority, createClientCertificate } from "../../../../src/staging/pki/authority.js";
-import { minorOf, NEWEST_RELEASE, OLDEST_RELEASE } from "../../../../src/util/release/facts.js";
 import { SystemRandom } from "../../../../src/util/random.js";
+import { minorOf, NEWEST_RELEASE, OLDEST_RELEASE } from "../../../../src/util/release/facts.js";
 import { ANONYMOUS, Face, type Identity } from "./support.js";
 
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "vitest";
 import { WebSocket } from "ws";
-import type { ForwardedConnection, PortForwardServerSession } from "../../../../src/staging/streaming/port-forward/session.js";
+import type {
+  ForwardedConnection,
+  PortForwardServerSession,
+} from "../../../../src/staging/streaming/port-forward/session.js";
 import { acceptWebSocketPortForward } from "../../../../src/staging/streaming/port-forward/websocket-server.js";
 import { portForwardPorts } from "../../../../src/staging/streaming/stream-options.js";
 import { acceptWebSocket } from "../../../../src/staging/streaming/websocket/accept.js";
