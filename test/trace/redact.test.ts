@@ -60,6 +60,21 @@ test("redact: arguments lose the values of secret flags", () => {
   assert.deepEqual(redactArguments(words), want);
 });
 
+test("redact: a name decides for flags, variables, headers and keys alike", () => {
+  for (const name of ["API_KEY", "db-password", "AWS_SECRET_ACCESS_KEY", "X-Access-Key", "TOKEN", "clientSecret"]) {
+    assert.equal(redactText(`${name}=x`), `${name}=****`);
+    assert.deepEqual(redactArguments([`--${name}`, "x"]), [`--${name}`, "****"]);
+    assert.deepEqual(redactBody({ env: [{ name, value: "x" }] }), { env: [{ name, value: "****" }] });
+    assert.deepEqual(redactBody({ data: { [name]: "x" } }), { data: { [name]: "****" } });
+  }
+  for (const name of ["PATH", "TOKEN_FILE", "secretName", "API_KEY_ID"]) {
+    assert.equal(redactText(`${name}=x`), `${name}=x`);
+    assert.deepEqual(redactArguments([`--${name}`, "x"]), [`--${name}`, "x"]);
+    assert.deepEqual(redactBody({ env: [{ name, value: "x" }] }), { env: [{ name, value: "x" }] });
+    assert.deepEqual(redactBody({ data: { [name]: "x" } }), { data: { [name]: "x" } });
+  }
+});
+
 test("redact: a certificate in base64 stays", () => {
   const pem = Buffer.from("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n").toString("base64");
   assert.equal(redactText(pem), pem);

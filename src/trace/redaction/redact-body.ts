@@ -1,6 +1,13 @@
 import { isRecord } from "../../util/records.js";
 import { MASK, redactText } from "./redact-text.js";
-import { FIELDS_OF_SECRETS, KINDS_BY_PATH, OBJECT_ANNOTATIONS, SECRET_FIELDS, SECRET_KEYS } from "./secret-fields.js";
+import {
+  FIELDS_OF_SECRETS,
+  isSecretName,
+  KINDS_BY_PATH,
+  OBJECT_ANNOTATIONS,
+  SECRET_FIELDS,
+  SECRET_KEYS,
+} from "./secret-fields.js";
 
 /** Called for each value that was masked because of its field; `object` is the object of a known kind around it. */
 export type OnSecret = (value: string, key: string, object: unknown) => void;
@@ -50,6 +57,10 @@ function redactValue(value: unknown, place: Place): unknown {
   const inside = enter(value, place);
   const out: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) out[key] = redactField(key, item, inside);
+  // A variable of a container, or a header of a probe.
+  const { name, value: named } = value;
+  if (typeof name === "string" && typeof named === "string" && isSecretName(name))
+    out["value"] = maskKnownKey(named, name, inside);
   return out;
 }
 
@@ -84,7 +95,7 @@ function redactField(key: string, item: unknown, place: Place): unknown {
   // `data` of a Secret that is no object, as in an invalid patch.
   if (inside.paths.some((path) => path.length === 1 && path[0] === "*") && !isRecord(item))
     return maskAll(item, key, place);
-  if (SECRET_KEYS.has(key) && typeof item === "string") return maskKnownKey(item, key, place);
+  if (typeof item === "string" && (SECRET_KEYS.has(key) || isSecretName(key))) return maskKnownKey(item, key, place);
   return redactValue(item, inside);
 }
 

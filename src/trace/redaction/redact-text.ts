@@ -1,4 +1,4 @@
-import { SECRET_NAME_ENDING } from "./secret-fields.js";
+import { isSecretName, SECRET_NAME_ENDING } from "./secret-fields.js";
 
 /** Masks what can be recognised as a secret by its form: tokens, keys, credentials in headers, URLs and arguments. */
 
@@ -74,9 +74,13 @@ function redactBase64Pem(base64: string): string {
   return Buffer.from(base64, "base64").toString("latin1").includes("PRIVATE KEY") ? MASK : base64;
 }
 
-const SECRET_FLAG = new RegExp(`^--?[\\w-]*${SECRET_NAME_ENDING}$`, "i");
+const FLAG_WORD = /^--?[\w-]+$/;
 
 /** A command line, without the values of flags such as `--token`. */
 export function redactArguments(words: readonly string[]): string[] {
-  return words.map((word, i) => (SECRET_FLAG.test(words[i - 1] ?? "") ? MASK : redactText(word)));
+  return words.map((word, i) => (isSecretFlag(words[i - 1] ?? "") ? MASK : redactText(word)));
+}
+
+function isSecretFlag(word: string): boolean {
+  return FLAG_WORD.test(word) && isSecretName(word);
 }

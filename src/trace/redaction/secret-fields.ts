@@ -32,19 +32,14 @@ export const FIELDS_OF_SECRETS: ReadonlySet<string> = new Set([
   "stringData",
 ]);
 
-/** Keys whose string values are secret in any object. */
+/** Keys whose string values are secret in any object, besides those that are secret names (`isSecretName`). */
 export const SECRET_KEYS: ReadonlySet<string> = new Set([
-  "token",
-  "token-secret",
-  "password",
   "client-key-data",
   "clientKeyData",
   "clientKeyPem",
   "kubelet.key",
   ".dockerconfigjson",
   ".dockercfg",
-  "identitytoken",
-  "registrytoken",
 ]);
 
 /** Entries of a Secret, by its type, that are secret. Other types: all entries except `PUBLIC_ENTRIES`. */
@@ -95,5 +90,12 @@ export const CRI_ARGUMENTS: ReadonlySet<string> = new Set([
   "ExecRequest.cmd",
 ]);
 
-/** How the name of a flag or variable with a secret value ends: `--bootstrap-token`, `DB_PASSWORD`. */
+/** How the name of a flag, variable or key with a secret value ends: `--bootstrap-token`, `DB_PASSWORD`. */
 export const SECRET_NAME_ENDING = "(?:token|password|passwd|secret|api[_-]?key|access[_-]?key|private[_-]?key)";
+
+const SECRET_NAME = new RegExp(`${SECRET_NAME_ENDING}$`, "i");
+
+/** Whether a value with this name is secret: the one rule for flags, variables, headers and keys, in texts and in objects. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name);
+}
