@@ -75,6 +75,16 @@ test("redact: a name decides for flags, variables, headers and keys alike", () =
   }
 });
 
+test("redact: masks what follows a masked value, a flag behind prose, and keys of any length", () => {
+  assert.equal(redactText("token=****token=s3cr3t"), "token=****token=****");
+  assert.equal(redactText('token=x****password="y"'), 'token=x****password="****"');
+  assert.equal(redactText("a token+--password+s3cr3t-x"), "a token+--password+****");
+  const long = KEY.replace("MHcCAQEE", "MHcCAQEE".repeat(5_000));
+  assert.equal(redactText(long), "-----BEGIN EC PRIVATE KEY-----****-----END EC PRIVATE KEY-----");
+  const half = "-----BEGIN PRIVATE KEY-----";
+  assert.equal(redactText(`${half}${KEY}`), `${half}-----BEGIN EC PRIVATE KEY-----****-----END EC PRIVATE KEY-----`);
+});
+
 test("redact: a certificate in base64 stays", () => {
   const pem = Buffer.from("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n").toString("base64");
   assert.equal(redactText(pem), pem);

@@ -1,6 +1,9 @@
 import { isSecretName, SECRET_NAME_ENDING } from "./secret-fields.js";
 
-/** Masks what can be recognised as a secret by its form: tokens, keys, credentials in headers, URLs and arguments. */
+/**
+ * Masks what can be recognised as a secret by its form: tokens, keys, credentials in headers, URLs and arguments. Clients choose the
+ * texts, so the time is linear in their length: no pattern looks ahead or repeats over characters at which it can begin again.
+ */
 
 export const MASK = "****";
 
@@ -16,7 +19,8 @@ const BOOTSTRAP_TOKEN = /\b([a-z0-9]{6})\.([a-z0-9]{16})\b/g;
 const EVENT_TIME = /^1[0-9a-f]{15}$/;
 const EVENT_PLACE = /(?<![\w-])(?:events?(?:[ /][a-z0-9-]{1,63})?\/|Event )$/;
 const MAX_EVENT_PLACE = 72;
-const PRIVATE_KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]{0,20000}?-----END \1-----/g;
+/** The line before a private key, or behind it, without its last dashes, which the next line may share. */
+const KEY_LINE = /-----(BEGIN|END) ([A-Z ]*PRIVATE KEY)(?=-----)/g;
 const BASE64_PRIVATE_KEY = /LS0tLS1CRUdJTiB[A-Za-z0-9+/=]*/g;
 /** It begins at the beginning of a run of its characters only, so that a long run is read once. */
 const JWT = /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+/g;
@@ -28,12 +32,14 @@ const BEARER = new RegExp(`\\b(Bearer${SPACE}+|bearer${SPACE}+(?![a-z]+\\b(?![.~
 const URL_PASSWORD = /(:\/\/[^\s/:@]+:)[^\s/@]+@/g;
 /** The same in a query. A `/` of the password would be escaped twice. */
 const ENCODED_URL_PASSWORD = /(%3A%2F%2F[^\s/&%]+%3A)(?:(?!%2F|%40)[^\s/&])+%40/gi;
-/** a character of a value */
-const VALUE = "[^\\s\"'&;,]";
-/** `--token=x`, `DB_PASSWORD=x`, in a query also `--token%3Dx` */
-const ASSIGNMENT = new RegExp(`(${SECRET_NAME_ENDING}(?:=|%3D)["']?)(?!${VALUE}*\\*{4})${VALUE}+`, "gi");
-/** `--token x`, in a query `command=--token&command=x`; a short word after it is prose */
-const FLAG = new RegExp(`(${SECRET_NAME_ENDING}(?:${SPACE}|&command=)["']?)(?!${VALUE}*\\*{4})${VALUE}{8,}`, "gi");
+/** the characters of a value */
+const VALUE = /[^\s"'&;,]*/y;
+/** What precedes the value of `--token=x` or `DB_PASSWORD=x`, in a query also `--token%3Dx`. */
+const ASSIGNMENT = new RegExp(`${SECRET_NAME_ENDING}(?:=|%3D)["']?`, "gi");
+/** What precedes the value of `--token x`, in a query `command=--token&command=x`. */
+const FLAG = new RegExp(`${SECRET_NAME_ENDING}(?:${SPACE}|&command=)["']?`, "gi");
+/** A shorter word after a flag is prose. */
+const MIN_FLAG_VALUE = 8;
 const FLAG_BEGINNING = /(?:^|[^\w-])--?[\w-]*$/;
 const MAX_FLAG_LENGTH = 64;
 /** Most texts have nothing of all this. */
@@ -45,19 +51,72 @@ const CANDIDATE = new RegExp(
 /** Masks secrets inside a text. */
 export function redactText(text: string): string {
   if (!CANDIDATE.test(text)) return text;
-  return text
-    .replace(BOOTSTRAP_TOKEN, (match, id: string, half: string, at: number, whole: string) =>
+  const masked = maskPrivateKeys(
+    text.replace(BOOTSTRAP_TOKEN, (match, id: string, half: string, at: number, whole: string) =>
       isEventName(half, whole, at) ? match : `${id}.${MASK}`,
-    )
-    .replace(PRIVATE_KEY, `-----BEGIN $1-----${MASK}-----END $1-----`)
+    ),
+  )
     .replace(BASE64_PRIVATE_KEY, redactBase64Pem)
     .replace(JWT, MASK)
     .replace(AUTHORIZATION, `$1${MASK}`)
     .replace(BEARER, `$1${MASK}`)
     .replace(URL_PASSWORD, `$1${MASK}@`)
-    .replace(ENCODED_URL_PASSWORD, `$1${MASK}%40`)
-    .replace(ASSIGNMENT, `$1${MASK}`)
-    .replace(FLAG, (match, name: string, at: number, whole: string) => (isFlag(whole, at) ? `${name}${MASK}` : match));
+    .replace(ENCODED_URL_PASSWORD, `$1${MASK}%40`);
+  return maskValues(maskValues(masked, ASSIGNMENT, 1), FLAG, MIN_FLAG_VALUE, isFlag);
+}
+
+/** Masks each private key up to the next end of its type. One without an end stays. */
+function maskPrivateKeys(text: string): string {
+  const lines = [...text.matchAll(KEY_LINE)];
+  if (lines.length < 2) return text;
+  const nextEnds = new Map<string, number>();
+  const ends = new Map<number, number>();
+  for (const { 1: kind, 2: type = "", index } of lines.reverse()) {
+    const end = nextEnds.get(type);
+    if (kind === "END") nextEnds.set(type, index);
+    else if (end !== undefined) ends.set(index, end);
+  }
+  let out = "";
+  let from = 0;
+  for (const { 0: line, index } of lines.reverse()) {
+    const end = ends.get(index);
+    if (end === undefined || index < from) continue;
+    out += `${text.slice(from, index)}${line}-----${MASK}`;
+    from = end;
+  }
+  return out + text.slice(from);
+}
+
+/**
+ * Masks the values behind `names`; one that is masked in part stays. Names inside one run of a value's characters share its end, so
+ * that the run is read once.
+ * @param minLength of a value
+ */
+function maskValues(
+  text: string,
+  names: RegExp,
+  minLength: number,
+  isName: (text: string, at: number) => boolean = () => true,
+): string {
+  let out = "";
+  let from = 0;
+  let run = { end: -1, mask: -1 };
+  for (const { 0: name, index } of text.matchAll(names)) {
+    const start = index + name.length;
+    if (start > run.end) run = runAt(text, start);
+    if (index < from || run.mask >= start || run.end - start < minLength || !isName(text, index)) continue;
+    out += text.slice(from, start) + MASK;
+    from = run.end;
+  }
+  return out + text.slice(from);
+}
+
+/** The end of the run of a value's characters at this place, and the last mask in it: -1 without one. */
+function runAt(text: string, start: number): { readonly end: number; readonly mask: number } {
+  VALUE.lastIndex = start;
+  const value = VALUE.exec(text)?.[0] ?? "";
+  const mask = value.lastIndexOf(MASK);
+  return { end: start + value.length, mask: mask < 0 ? -1 : start + mask };
 }
 
 function isEventName(half: string, text: string, at: number): boolean {
