@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
+import { bounded } from "./bounded.js";
 import type { Actor, Fact, StepFact, TraceEvent } from "./events.js";
-import { Secrets } from "./redaction/secrets.js";
 import { currentScope, type Origin, runInScope, type Scope } from "./scope.js";
+import { Secrets } from "./redaction/secrets.js";
 
 /**
  * The lowest `-v` that shows an event: 0 outcome and errors, 1 steps, decisions and states (the default), 2 requests
@@ -40,6 +41,9 @@ export interface Cause {
   /** `default/web` */
   readonly pod?: string | undefined;
 }
+
+/** How much longer a text may be before it is masked. */
+const UNMASKED_TIMES = 4;
 
 /** The lowest level at which causes are followed across queues and servers: the terminal shows none below. */
 export const CAUSES_LEVEL: Level = 3;
@@ -125,7 +129,7 @@ export class Trace {
       ...(pod === undefined ? {} : { pod }),
       ...(causedBy === undefined ? (origin === undefined ? {} : { origin }) : { causedBy }),
       // The sinks drop an event above their levels unread.
-      ...(this.wants(level) ? this.secrets.maskAll(fact) : fact),
+      ...(this.wants(level) ? this.#shown(fact) : fact),
     };
     this.#write(event);
     return event;
@@ -134,7 +138,13 @@ export class Trace {
   /** Reports an event of another process; it keeps its id, time and cause. */
   relay(event: TraceEvent): void {
     const { seq: _seq, ...rest } = event;
-    this.#write(this.secrets.maskAll({ ...rest, seq: this.#nextSeq++ }));
+    this.#write(this.#shown({ ...rest, seq: this.#nextSeq++ }));
+  }
+
+  /** Without secrets, and with texts of a bounded length: clients choose the paths of requests. */
+  #shown<T>(fact: T): T {
+    // A secret across the end is masked before the text is cut there.
+    return bounded(this.secrets.maskAll(bounded(fact, UNMASKED_TIMES)));
   }
 
   #write(event: TraceEvent): void {

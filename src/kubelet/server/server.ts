@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import {
   createServer,
   listen,
+  MAX_HEADER_BYTES,
   openSockets,
   portOf,
   type ServingPair,
@@ -41,7 +42,7 @@ export interface KubeletServerOptions {
 }
 
 /** Mirrors the http.Server of ListenAndServeKubeletServer: IdleTimeout, MaxHeaderBytes. */
-const LIMITS = { headersMs: 60_000, requestMs: 0, idleMs: 90_000, maxHeaderBytes: 1024 * 1024 };
+const LIMITS = { headersMs: 60_000, requestMs: 0, idleMs: 90_000, maxHeaderBytes: MAX_HEADER_BYTES };
 
 /**
  * The kubelet's server: pods, logs, health, and the proxy to the runtime's streams.

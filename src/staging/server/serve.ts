@@ -33,6 +33,12 @@ export interface ServerOptions {
 const CHECK_INTERVAL_MS = 1000;
 
 /**
+ * The longest request line and headers. Mirrors DefaultMaxHeaderBytes of Go's net/http, with Go's slack (initialReadLimitSize). Longer
+ * ones get a 431; Go has no separate limit for the URL, and no 414.
+ */
+export const MAX_HEADER_BYTES = 1024 * 1024 + 4096;
+
+/**
  * An HTTP/1.1 server with Go's limits. Mirrors k8s.io/apiserver/pkg/server/secure_serving.go.
  *
  * TLS accepts any client certificate: each request is authenticated, and gets a 401 if the certificate is invalid. The

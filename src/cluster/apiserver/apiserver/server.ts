@@ -6,6 +6,7 @@ import type { Http2Face } from "../../../staging/server/http2.js";
 import {
   createServer,
   listen,
+  MAX_HEADER_BYTES,
   openSockets,
   portOf,
   type ServerOptions,
@@ -46,8 +47,6 @@ export interface Timeouts {
 
 /** The API server's ReadHeaderTimeout and IdleTimeout. */
 const TIMEOUTS: Timeouts = { headersMs: 32_000, requestMs: 90_000, idleMs: 90_000 };
-/** Mirrors DefaultMaxHeaderBytes of Go's net/http, with Go's slack. */
-const MAX_HEADER_BYTES = 1024 * 1024 + 4096;
 /** Turns of the event loop in which responses can finish while the server closes. */
 const CLOSING_ROUNDS = 100;
 
