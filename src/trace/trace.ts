@@ -3,8 +3,8 @@ import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { bounded } from "./bounded.js";
 import type { Actor, Fact, StepFact, TraceEvent } from "./events.js";
-import { currentScope, type Origin, runInScope, type Scope } from "./scope.js";
 import { Secrets } from "./redaction/secrets.js";
+import { currentScope, type Origin, runInScope, type Scope } from "./scope.js";
 
 /**
  * The lowest `-v` that shows an event: 0 outcome and errors, 1 steps, decisions and states (the default), 2 requests

@@ -208,7 +208,7 @@ const MAX_DURATION_MS = 2 ** 63 / 1e6;
  */
 export function parseDuration(text: string): number {
   if (text === "0") return 0;
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy)];
   if (parts.length === 0 || parts.map((part) => part[0]).join("") !== text) {
     throw new InvalidArgumentError("expected a duration such as 90s, 10m or 1h30m.");
   }

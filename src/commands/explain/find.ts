@@ -68,7 +68,8 @@ function begins(name: string, wanted: string): boolean {
 
 /** Whether a message has the name. */
 function isQuoted(name: string, message: string): boolean {
-  if (ORDINARY.has(name)) return new RegExp(`(^|[:=(]|\\s{2})\\s*${name}($|[),:]|\\s{2})`).test(message);
+  if (ORDINARY.has(name))
+    return new RegExp(`(?:(?:^|[:=(])\\s*|(?<!\\s)\\s{2,})${name}(?:$|[),:]|\\s{2})`).test(message);
   return name.length >= SHORTEST_IN_MESSAGE && hasWords(plain(message), plain(name));
 }
 

@@ -7,9 +7,9 @@ const SENTENCES: readonly (readonly [pattern: RegExp, key: MessageKey, names: re
   [/^error: missing required argument '(.+)'/, "usageMissingArgument", ["what"]],
   [/^error: option '(.+)' argument missing/, "usageMissingValue", ["what"]],
   [/^error: too many arguments.*Expected (\d+) arguments? but got (\d+)/, "usageTooMany", ["what", "found"]],
-  [/^error: option '(.+)' argument '(.*)' is invalid\. ?(.*)/, "usageBadValue", ["what", "found", "why"]],
+  [/^error: option '([^']+)' argument '(.*)' is invalid\. ?(.*)/, "usageBadValue", ["what", "found", "why"]],
 ];
-const NEAREST = /\(Did you mean (?:one of )?(.+)\?\)/;
+const NEAREST = /\(Did you mean (?:one of )?([^()]+)\?\)/;
 
 /** The same in the learner's language; a sentence that is not known stays as it is. */
 export function usageInWords(text: string, say: Say): string {

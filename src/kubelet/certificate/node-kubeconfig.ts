@@ -2,6 +2,7 @@ import { kubeconfigText } from "../../staging/client-go/clientcmd/kubeconfig-tex
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
+import { withoutEnding } from "../../util/text/linear-text.js";
 import type { CertificateStore } from "./certificate-store.js";
 
 /**
@@ -34,7 +35,7 @@ export async function writeNodeKubeconfig(store: CertificateStore, trace: Trace,
  * @returns undefined when the address is already current
  */
 export function movedTo(own: RestConfig, cluster: RestConfig): RestConfig | undefined {
-  const plain = ({ server }: RestConfig) => server.replace(/\/+$/, "");
+  const plain = ({ server }: RestConfig) => withoutEnding(server, "/");
   if (plain(own) === plain(cluster)) return undefined;
   const { tlsServerName: _, ...rest } = own;
   const { server, tlsServerName } = cluster;

@@ -8,6 +8,7 @@ import { Mutex } from "../../util/async/mutex.js";
 import type { Clock } from "../../util/clock.js";
 import { describeFileError } from "../../util/os/files.js";
 import { readFileAtMost } from "../../util/os/read-at-most.js";
+import { withoutEnding } from "../../util/text/linear-text.js";
 import { getPodFullName, podText } from "../types/pod-update.js";
 import { decodeSinglePod } from "./decode.js";
 import { type PathWatcher, watchPath } from "./file-watch.js";
@@ -58,7 +59,7 @@ export class FileSource {
     readonly options: FileSourceOptions,
     readonly channel: SourceChannel,
   ) {
-    this.#path = options.path.length > 1 ? options.path.replace(/\/+$/, "") : options.path;
+    this.#path = options.path.length > 1 ? withoutEnding(options.path, "/") : options.path;
   }
 
   /** @throws the signal's reason */

@@ -5,6 +5,7 @@
  */
 export function expand(text: string, lookUp: (name: string) => string | undefined): string {
   let out = "";
+  const lastClosing = text.lastIndexOf(")");
   for (let i = 0; i < text.length; i++) {
     const character = text[i] ?? "";
     if (character !== "$" || i + 1 === text.length) {
@@ -12,7 +13,7 @@ export function expand(text: string, lookUp: (name: string) => string | undefine
       continue;
     }
     const next = text[i + 1] ?? "";
-    const end = next === "(" ? text.indexOf(")", i + 2) : -1;
+    const end = next === "(" && i + 2 <= lastClosing ? text.indexOf(")", i + 2) : -1;
     if (end >= 0) {
       const name = text.slice(i + 2, end);
       out += lookUp(name) ?? `$(${name})`;

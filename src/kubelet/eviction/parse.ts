@@ -1,6 +1,7 @@
 import { signOfQuantity, storedQuantity } from "../../staging/apimachinery/quantity.js";
 import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { messageOf } from "../../util/errors.js";
+import { withoutEnding } from "../../util/text/linear-text.js";
 import { isHard, isSignal, type Signal, type Threshold, type ThresholdValue } from "./threshold.js";
 
 /** By signal, as the kubelet's configuration has them: `{ "memory.available": "100Mi" }`. */
@@ -112,8 +113,8 @@ function parseThresholdValue(signal: Signal, text: string): ThresholdValue | und
 
 /** Mirrors parsePercentage: 32 bit floats, so that 10% of a capacity is upstream's number of bytes. */
 function parsePercentage(text: string): number {
-  const digits = text.replace(/%+$/, "");
-  if (!/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(digits)) {
+  const digits = withoutEnding(text, "%");
+  if (!/^[-+]?(\d+(?:\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(digits)) {
     throw new ThresholdError(`strconv.ParseFloat: parsing ${JSON.stringify(digits)}: invalid syntax`);
   }
   return Math.fround(Math.fround(Number(digits)) / 100);

@@ -19,7 +19,7 @@ export class SyncLoopObserver {
 
   /** Each problem is reported once: the durations in it, which change, do not make it a new one. */
   skipped(problem: string): void {
-    const shape = problem.replaceAll(/\d+(\.\d+)?(ms|h|m|s)/g, "");
+    const shape = problem.replaceAll(/(?<!\d)\d+(\.\d+)?(ms|h|m|s)/g, "");
     const isNew = shape !== this.#reportedProblem;
     this.#reportedProblem = shape;
     const message = `Skipping pod synchronization err="${problem}"`;

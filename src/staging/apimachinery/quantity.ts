@@ -141,7 +141,7 @@ function parseQuantity(untrimmed: string): Parsed {
   const text = untrimmed.trim();
   if (text === "") throw new QuantityError(FORMAT_WRONG);
   const [whole, sign = "", digits = "", decimals = "", suffix = ""] =
-    /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text) ?? [];
+    /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]+[-+]?\d*|[-+]\d*)?)$/.exec(text) ?? [];
   if (whole === undefined) throw new QuantityError(FORMAT_WRONG);
   const { format, base10, base1024 } = readSuffix(suffix);
   const { magnitude, scale } = bounded(digits, decimals, base10);

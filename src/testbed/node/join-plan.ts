@@ -9,6 +9,7 @@ import { type BootstrapToken, formatToken, parseToken } from "../../staging/clus
 import { publicKeyHash } from "../../staging/pki/authority.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/os/paths.js";
+import { withoutEnding } from "../../util/text/linear-text.js";
 import type { ProgramEdge } from "../context.js";
 import { stateFolder } from "../target/state-folder.js";
 import type { TargetOptions } from "../target/target.js";
@@ -189,7 +190,7 @@ function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
 /** `host:port`, as kubeadm has it, or a URL. */
 function serverAddress(text: string): string {
   const url = text.includes("://") ? text : `https://${text}`;
-  if (URL.canParse(url) && url.startsWith("https://")) return url.replace(/\/+$/, "");
+  if (URL.canParse(url) && url.startsWith("https://")) return withoutEnding(url, "/");
   throw usage(`--server ${JSON.stringify(text)} is not the address of an API server`, "Write it as https://HOST:PORT.");
 }
 

@@ -89,6 +89,6 @@ export class Fold {
 function formOf(text: string): string {
   return text
     .replace(/"[^"]*"/g, '""')
-    .replace(/[^\s:]*\/[^\s:]*/g, "/")
-    .replace(/[^\s:,]*\d[^\s:,]*/g, "0");
+    .replace(/[^\s:]+/g, (word) => (word.includes("/") ? "/" : word))
+    .replace(/[^\s:,]+/g, (word) => (/\d/.test(word) ? "0" : word));
 }

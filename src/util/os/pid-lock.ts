@@ -35,7 +35,7 @@ export async function tryLock(path: string, hint: string): Promise<LockOutcome> 
 
 /** @returns the running process that holds the lock; undefined if the lock is free @throws LabError BAD_FILE */
 export async function lockHolder(path: string): Promise<number | undefined> {
-  const [, digits, start = ""] = /^(\d+) ?(\d*)\n$/.exec((await readIfThere(path)) ?? "") ?? [];
+  const [, digits, start = ""] = /^(\d+)(?: (\d*))?\n$/.exec((await readIfThere(path)) ?? "") ?? [];
   const pid = Number(digits);
   // With our own number it is from a former process: in a container the next process gets the same number again.
   if (digits === undefined || pid === process.pid || !(await isSameProcess(pid, start))) {

@@ -129,7 +129,7 @@ export function requestTimeoutMs(info: RequestInfo, query: URLSearchParams): num
     throw badRequest(`invalid timeout specified in the request URL - time: ${why} duration ${quoted(asked)}`);
   }
   let askedMs = 0;
-  for (const [, count, unit] of asked.matchAll(/([\d.]+)([a-zµμ]+)/g))
+  for (const [, count, unit] of asked.matchAll(/(?<![\d.])([\d.]+)([a-zµμ]+)/g))
     askedMs += Number(count) * (UNITS_MS[unit ?? ""] ?? 0);
   return asked.startsWith("-") || askedMs === 0 ? MAX_REQUEST_MS : Math.min(askedMs, MAX_REQUEST_MS);
 }

@@ -1,3 +1,5 @@
+import { withoutEnding } from "../../../util/text/linear-text.js";
+
 /** Resolves `path` in a folder to an absolute path without `.` and `..`. */
 export function resolvePath(folder: string, path: string): string {
   const out: string[] = [];
@@ -10,5 +12,5 @@ export function resolvePath(folder: string, path: string): string {
 
 /** The last component of a path. */
 export function baseName(path: string): string {
-  return path.replace(/\/+$/, "").split("/").at(-1) || "/";
+  return withoutEnding(path, "/").split("/").at(-1) || "/";
 }

@@ -13,7 +13,8 @@ const PIECE_LENGTH = 65_536;
 /** The largest width that printf(3) can return. */
 const MAX_WIDTH = 0x7fff_ffff;
 
-const ITEM = /\\(?:0?[0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)|%(?:%|([-+ 0#]*)(\*|\d*)(?:\.(\*|\d*))?([a-zA-Z]))|[^\\%]+|./gs;
+const ITEM =
+  /\\(?:0?[0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)|%(?:%|([-+ 0#]*)(\*|(?:[1-9]\d*)?)(?:\.(\*|\d*))?([a-zA-Z]))|[^\\%]+|./gs;
 
 /**
  * `printf FORMAT [ARG...]`: the format is reused until all arguments are consumed. Padding is not built in memory.

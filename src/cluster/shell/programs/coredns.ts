@@ -47,7 +47,7 @@ export async function coredns(self: Self): Promise<number> {
 function forwardOf(self: Self, file: string): SocketAddress | string {
   try {
     const text = self.machine.fs.readFile(file).toString();
-    const [, ip, port] = /^\s*forward\s+\.\s+(\d+\.\d+\.\d+\.\d+)(?::(\d+))?\b/m.exec(text) ?? [];
+    const [, ip, port] = /^[^\S\n]*forward\s+\.\s+(\d+\.\d+\.\d+\.\d+)(?::(\d+))?\b/m.exec(text) ?? [];
     if (ip === undefined) return `${file} has no line "forward . IP": there is nothing to answer with`;
     return { ip, port: Number(port ?? DNS_PORT) };
   } catch (error) {

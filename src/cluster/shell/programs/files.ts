@@ -1,3 +1,4 @@
+import { withoutEnding } from "../../../util/text/linear-text.js";
 import { errorText, FsError } from "../fs/fs-error.js";
 import { baseName, resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
@@ -183,7 +184,7 @@ export async function basename(self: Self): Promise<number> {
 export async function dirname(self: Self): Promise<number> {
   const path = self.argv[1];
   if (path === undefined) return usage(self, "missing operand");
-  const trimmed = path.replace(/\/+$/, "");
+  const trimmed = withoutEnding(path, "/");
   const slash = trimmed.lastIndexOf("/");
   await print(self, `${slash < 0 ? (trimmed === "" ? "/" : ".") : trimmed.slice(0, slash) || "/"}\n`);
   return 0;

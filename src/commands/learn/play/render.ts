@@ -16,9 +16,9 @@ export interface RenderOptions {
 }
 
 /** A word of a shell line, with what is quoted in it. */
-const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'"])+/g;
+const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.|\\$)*(?:"|$)|[^\s'"])+/g;
 /** The words inside single quotes: these are not quotes of the script. */
-const SCRIPT_WORDS = /(?:"(?:[^"\\]|\\.)*"|[^\s"])+/g;
+const SCRIPT_WORDS = /(?:"(?:[^"\\]|\\.|\\$)*(?:"|$)|[^\s"])+/g;
 
 /** The words of a script in `sh -c '...'`, which its shell continues in the next line too; a comment would not end there. */
 function scriptWords(word: string, index: number, [shell, flag]: readonly string[]): readonly string[] {

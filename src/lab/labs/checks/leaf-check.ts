@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
 import type { KubeClient } from "../../../staging/client-go/rest/client.js";
 import type { Say } from "../../../util/i18n/catalogue.js";
+import { joinLines } from "../../../util/text/linear-text.js";
 import type { CommandResult } from "../environment/runner.js";
 import { fieldInWords, fieldOf } from "../format/field.js";
 import { pathInWords } from "../format/object-path.js";
@@ -99,7 +100,7 @@ async function commandVerdict(
 async function answerIn({ folder, say }: Pick<CheckView, "folder" | "say">, file: string): Promise<Seen> {
   const content = await readFile(join(folder, file), "utf8").catch(() => undefined);
   if (content === undefined) return { seen: say("answerNone", { file, folder }) };
-  const line = shortened(content.trim().replace(/\s*\n\s*/g, ", "));
+  const line = shortened(joinLines(content.trim(), ", "));
   if (line === "") return { seen: say("outputEmpty", { name: file }) };
   const answer = say("answerIs", { file, line });
   return HAS_WORDS.test(content.trim()) ? { seen: say("answerAlone", { file, line }), answer } : { seen: answer };
@@ -183,7 +184,7 @@ async function listValue(
   const what =
     where === undefined
       ? say("countOf", { list: named })
-      : say("countOfWhere", { list: named, where: where.replace(/\s*==\s*/, " = ") });
+      : say("countOfWhere", { list: named, where: [path, wanted].filter((part) => part !== undefined).join(" = ") });
   const observations = observationOfList(list, items, all);
   return { what, isThing: false, value: items.length, observations };
 }

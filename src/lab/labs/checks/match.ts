@@ -1,4 +1,5 @@
 import type { UnbrokenLines } from "../../../trace/terminal/unbroken.js";
+import { joinLines } from "../../../util/text/linear-text.js";
 
 /** The symbols of a trace and their ASCII forms on limited terminals. */
 const SIGNS: readonly (readonly [sign: string, either: string])[] = [
@@ -18,7 +19,7 @@ function expressionOf(pattern: string, flags = ""): RegExp {
  */
 export function findIn(text: string, pattern: string): string | undefined {
   const expression = expressionOf(pattern, "m");
-  return (expression.exec(text) ?? expression.exec(unbroken(text)))?.[0];
+  return (expression.exec(text) ?? expression.exec(joinLines(text, " ")))?.[0];
 }
 
 /** The most lines of a wrapped sentence. */
@@ -55,7 +56,7 @@ function firstIn(
   for (let count = 1; count <= MOST_LINES; count++) {
     for (let start = from; start + count <= lines.length; start++) {
       const end = start + count;
-      if (expression.test(unbroken(lines.slice(start, end).join("\n")))) return { start, end };
+      if (expression.test(joinLines(lines.slice(start, end).join("\n"), " "))) return { start, end };
     }
   }
   return undefined;
@@ -68,8 +69,4 @@ function joined(lines: readonly string[]): readonly string[] {
     whole.push(before === undefined ? line : `${before.trimEnd()} ${line.trim()}`);
   }
   return whole;
-}
-
-function unbroken(text: string): string {
-  return text.replace(/\s*\n\s*/g, " ");
 }

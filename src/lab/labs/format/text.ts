@@ -1,4 +1,5 @@
 import type { Say } from "../../../util/i18n/catalogue.js";
+import { joinLines } from "../../../util/text/linear-text.js";
 
 /** A lab's text about one step, in one language. Markdown, with `{{variable}}`. */
 export interface StepText {
@@ -148,7 +149,7 @@ function parseStep(title: string, section: Section, problems: TextProblem[], say
         step.hints = items(part.body, /^(\d+)\.(?:\s+|$)/).map(([, hint]) => hint);
         break;
       case "goal":
-        step.goal = part.body.trim().replaceAll(/\s*\n\s*/g, " ");
+        step.goal = joinLines(part.body.trim(), " ");
         break;
       case "afterwards":
         step.afterwards = part.body.trim();

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { Cluster, User } from "@kubernetes/client-node";
 import { LabError } from "../../../util/errors.js";
 import { readFileAtMost } from "../../../util/os/read-at-most.js";
+import { withoutEnding } from "../../../util/text/linear-text.js";
 import type { AskingHeaders, RestConfig } from "../rest/client.js";
 import {
   chooseContext,
@@ -119,7 +120,7 @@ async function clusterConfig(cluster: Cluster, path: string): Promise<RestConfig
   const { server, caData, caFile, tlsServerName, skipTLSVerify } = cluster;
   const caPem = await pem("certificate-authority", caData, caFile, path);
   return {
-    server: server.replace(/\/+$/, ""),
+    server: withoutEnding(server, "/"),
     ...(caPem === undefined ? {} : { caPem }),
     ...(isText(tlsServerName) ? { tlsServerName } : {}),
     ...(skipTLSVerify ? { insecureSkipTlsVerify: true } : {}),
@@ -192,7 +193,8 @@ async function pem(key: string, data: unknown, file: unknown, path: string): Pro
   const content = isText(data)
     ? Buffer.from(data, "base64").toString("utf8")
     : await readText(String(file), `${place} of kubeconfig ${path}`);
-  if (!/-----BEGIN [^-]+-----[\s\S]+-----END [^-]+-----/.test(content)) {
+  const begin = /-----BEGIN [^-]+-----/.exec(content);
+  if (begin === null || !/-----END [^-]+-----/.test(content.slice(begin.index + begin[0].length))) {
     throw damaged(path, `has a ${place} that is cut off or not PEM`);
   }
   return content;

@@ -4,6 +4,7 @@ import type { TLSSocket } from "node:tls";
 import { onAbort } from "../../../util/async/abort.js";
 import { LabError } from "../../../util/errors.js";
 import type { TlsServer, TlsSessions } from "../../../util/net/tls-sessions.js";
+import { withoutEnding } from "../../../util/text/linear-text.js";
 import type { AskingHeaders, RestConfig } from "./client.js";
 import { tlsOf } from "./tls.js";
 
@@ -45,7 +46,7 @@ export class HttpTransport {
     const url = parseServer(config.server);
     this.origin = url.origin;
     this.host = url.host;
-    this.#basePath = url.pathname.replace(/\/+$/, "");
+    this.#basePath = withoutEnding(url.pathname, "/");
     const tls = tlsOf(config);
     const { proxyAgent } = config;
     this.#agent = proxyAgent ?? new KeepingAgent(tls, { keepAlive: true, maxSockets: MAX_CONNECTIONS });

@@ -27,8 +27,6 @@ export function tlsOf(config: RestConfig): TlsSessions {
   return sessions;
 }
 
-const CERTIFICATE_PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
-
 function secureContext({ caPem, clientCertificatePem, clientKeyPem }: RestConfig): SecureContext {
   return fromPem(caPem, "in the kubeconfig, or in the files that it names", () =>
     createSecureContext({
@@ -36,6 +34,11 @@ function secureContext({ caPem, clientCertificatePem, clientKeyPem }: RestConfig
       minVersion: "TLSv1.2",
     }),
   );
+}
+
+function hasCertificate(pem: string): boolean {
+  const begin = pem.indexOf("-----BEGIN CERTIFICATE-----");
+  return begin >= 0 && pem.includes("-----END CERTIFICATE-----", begin);
 }
 
 /**
@@ -46,7 +49,7 @@ function secureContext({ caPem, clientCertificatePem, clientKeyPem }: RestConfig
 export function fromPem<T>(caPem: string | undefined, place: string, read: () => T): T {
   try {
     // OpenSSL would accept a CA text without a certificate as an empty list, and then trust no server.
-    if (caPem !== undefined && !CERTIFICATE_PEM.test(caPem)) throw new Error("no certificate in the CA");
+    if (caPem !== undefined && !hasCertificate(caPem)) throw new Error("no certificate in the CA");
     return read();
   } catch (cause) {
     throw badCredentials(cause, place);

@@ -1,5 +1,6 @@
 import { type Client, connectivityState, type ServiceError } from "@grpc/grpc-js";
 import type { Clock, Timer } from "../../../util/clock.js";
+import { lastErrorIn } from "../../../util/grpc-last-error.js";
 import { grpcCode } from "../../../util/net/grpc-codes.js";
 import type { Endpoint } from "./endpoint.js";
 import { openGrpcClient } from "./grpc-client.js";
@@ -107,6 +108,5 @@ export class Connection {
 
 /** The reason in grpc-js's message about a failed connection, without the time and the note on name resolution. */
 function connectionError(details: string): string {
-  const match = /Last error: (?:Error: )?(.*?)(?: \(\d{4}-\d\d-\d\dT[^)]*\))?\. Resolution note: /.exec(details);
-  return match?.[1] ?? details;
+  return lastErrorIn(details) ?? details;
 }

@@ -54,5 +54,5 @@ export function chooseSubprotocol(offered: readonly string[], supported: readonl
 /** Mirrors IsWebSocketRequest in wsstream/conn.go. */
 export function isWebSocketRequest({ headers }: Pick<IncomingMessage, "headers">): boolean {
   if (headers.upgrade?.toLowerCase() !== "websocket") return false;
-  return /(^|.*,\s*)upgrade($|\s*,)/.test((headers.connection ?? "").toLowerCase());
+  return /(?:^|,\s*)upgrade(?:$|\s*,)/.test((headers.connection ?? "").toLowerCase());
 }

@@ -137,7 +137,7 @@ export class LinkRewriter extends Transform {
     const wanted = Object.hasOwn(ADDRESSES, name) ? ADDRESSES[name] : undefined;
     if (wanted === undefined) return tag;
     return tag.replace(
-      /([^\s"'<>/=]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'=<>`]+)/g,
+      /(?<![^\s"'<>/=])([^\s"'<>/=]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'=<>`]+)/g,
       (whole, attribute: string, equals: string, value: string) => {
         if (!wanted.includes(attribute.toLowerCase())) return whole;
         const quote = /^["']/.exec(value)?.[0] ?? "";

@@ -1,4 +1,5 @@
 import { goQuoteList } from "../../../../staging/apimachinery/scheme/go-text.js";
+import { withoutEnding } from "../../../../util/text/linear-text.js";
 import type { AuthorizationAttributes } from "../contracts.js";
 import type { PolicyRule } from "./rbac-types.js";
 
@@ -42,7 +43,7 @@ function nonResourceUrlMatches({ nonResourceURLs }: PolicyRule, path: string): b
 
 function urlCovers(url: string, path: string): boolean {
   if (url === "*" || url === path) return true;
-  return url.endsWith("*") && path.startsWith(url.replace(/\*+$/, ""));
+  return url.endsWith("*") && path.startsWith(withoutEnding(url, "*"));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ServiceError } from "@grpc/grpc-js";
 import { StatusError, statusError } from "../../../../staging/apimachinery/errors.js";
+import { lastErrorIn } from "../../../../util/grpc-last-error.js";
 import { type GrpcCode, grpcCode } from "../../../../util/net/grpc-codes.js";
 
 /** Mirrors the errors of etcd's api/v3rpc/rpctypes/error.go that the storage branches on. */
@@ -33,10 +34,7 @@ export class EtcdError extends Error {
 
 /** Converts grpc-js's error. */
 export function etcdError(server: string, { code, details }: Pick<ServiceError, "code" | "details">): EtcdError {
-  const text =
-    /^No connection established\. Last error: (?:Error: )?(.*?)\s*(?:\(\d{4}-\d\d-\d\dT[^)]*\))?\. Resolution note:/s.exec(
-      details,
-    )?.[1];
+  const text = details.startsWith("No connection established. Last error: ") ? lastErrorIn(details) : undefined;
   if (text === undefined) return new EtcdError(grpcCode(code), server, details);
   // `802C…:error:0A000412:SSL routines:ssl3_read_bytes:sslv3 alert bad certificate:../deps/…`
   const why = /:SSL routines:[^:]*:([^:]+):/.exec(text)?.[1] ?? text;

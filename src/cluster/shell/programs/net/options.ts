@@ -24,7 +24,7 @@ export class NetOptions {
   /** Seconds, such as `2` or `0.5`, in ms. */
   milliseconds(name: string): number | undefined {
     const text = this.text(name);
-    return text === undefined || !/^\d*\.?\d+$/.test(text) ? undefined : Number(text) * 1_000;
+    return text === undefined || !/^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) ? undefined : Number(text) * 1_000;
   }
 }
 

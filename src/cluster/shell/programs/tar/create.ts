@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type Header, type Pack, pack } from "tar-stream";
+import { withoutEnding } from "../../../../util/text/linear-text.js";
 import { errorText, FsError } from "../../fs/fs-error.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { FileStat } from "../../fs/stat.js";
@@ -72,7 +73,7 @@ class Creation {
     }
     if (header.type !== "directory") return;
     for (const child of fs.readdir(path))
-      await this.#add(resolvePath(path, child), `${name.replace(/\/+$/, "")}/${child}`);
+      await this.#add(resolvePath(path, child), `${withoutEnding(name, "/")}/${child}`);
   }
 
   async #header(path: string, name: string): Promise<EntryHeader> {

@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { type ExtractEvents, extract as extractor, type Header } from "tar-stream";
+import { withoutEnding } from "../../../../util/text/linear-text.js";
 import type { ContainerFs } from "../../fs/container-fs.js";
 import { errorText, FsError } from "../../fs/fs-error.js";
 import { resolvePath } from "../../fs/paths.js";
@@ -87,9 +88,9 @@ export function tarError(error: unknown): unknown {
 function isWanted(name: string, { options }: TarRun): boolean {
   if (options.excludes.some((pattern) => globMatches(pattern, name))) return false;
   if (options.members.length === 0) return true;
-  const bare = name.replace(/\/+$/, "");
+  const bare = withoutEnding(name, "/");
   return options.members.some((member) => {
-    const wanted = safeName(member.name).replace(/\/+$/, "");
+    const wanted = withoutEnding(safeName(member.name), "/");
     return bare === wanted || bare.startsWith(`${wanted}/`) || globMatches(wanted, bare);
   });
 }

@@ -1,3 +1,4 @@
+import { withoutEnding } from "../../../../util/text/linear-text.js";
 import { compileGlob, find } from "../../language/expansion/glob.js";
 import { runNow } from "../../language/expansion/patterns.js";
 
@@ -134,6 +135,6 @@ export function safeName(name: string): string {
 
 /** Whether a pattern matches the beginning of a member's name, or of one of its path components. */
 export function globMatches(pattern: string, name: string): boolean {
-  const glob = compileGlob([{ text: `/${pattern.replace(/\/+$/, "")}/`, isQuoted: false }]);
+  const glob = compileGlob([{ text: `/${withoutEnding(pattern, "/")}/`, isQuoted: false }]);
   return runNow(find(glob, `/${name}/`, 0)) !== undefined;
 }
