@@ -127,7 +127,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "source",
     summary: "print the source of a chapter, to read beside Kubernetes's own",
-    load: async () => (await import("./source.js")).addSourceCommand,
+    load: async () => (await import("./source/source.js")).addSourceCommand,
   },
   {
     name: "completion",

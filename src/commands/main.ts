@@ -3,9 +3,9 @@ import type { Program, ProgramEdge } from "../testbed/context.js";
 import { printable, wrap } from "../trace/terminal/text.js";
 import { isAbortError, LabError } from "../util/errors.js";
 import { isOnlyGlobal } from "./cli/global-options.js";
+import { buildProgram } from "./cli/program.js";
 import { CliSession } from "./cli/session.js";
 import { COMMANDS } from "./command-table.js";
-import { buildProgram } from "./program.js";
 
 /** Our own bug: sysexits' EX_SOFTWARE. */
 const EXIT_BUG = 70;

@@ -49,7 +49,7 @@ async function candidatesAt(before: readonly string[], current: string, edge: Pr
   const [{ CliSession }, { PROGRAM }, { buildProgram }] = await Promise.all([
     import("../cli/session.js"),
     import("../main.js"),
-    import("../program.js"),
+    import("../cli/program.js"),
   ]);
   const program = await buildProgram([name], "", new CliSession(edge, PROGRAM));
   const command = program.commands.find((one) => one.name() === name);

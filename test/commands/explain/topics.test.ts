@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { CommanderError } from "commander";
 import { test } from "vitest";
+import { buildProgram } from "../../../src/commands/cli/program.js";
 import { CliSession } from "../../../src/commands/cli/session.js";
 import { openTopics } from "../../../src/commands/explain/open-topics.js";
 import { seeOf } from "../../../src/commands/explain/show.js";
 import { PROGRAM } from "../../../src/commands/main.js";
-import { buildProgram } from "../../../src/commands/program.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { reasonsInSource } from "../../support/reasons.js";
 

@@ -1,11 +1,11 @@
 import { Command } from "commander";
-import { enterScope } from "../trace/scope.js";
-import { CAUSES_LEVEL } from "../trace/trace.js";
-import { addGlobalOptions, commandWord, handDown, optionsOf } from "./cli/global-options.js";
-import type { OutputOptions } from "./cli/options.js";
-import type { CliSession } from "./cli/session.js";
-import { columnsOf } from "./cli/width.js";
-import { COMMANDS } from "./command-table.js";
+import { enterScope } from "../../trace/scope.js";
+import { CAUSES_LEVEL } from "../../trace/trace.js";
+import { COMMANDS } from "../command-table.js";
+import { addGlobalOptions, commandWord, handDown, optionsOf } from "./global-options.js";
+import type { OutputOptions } from "./options.js";
+import type { CliSession } from "./session.js";
+import { columnsOf } from "./width.js";
 
 /** Columns beside the flags of a help: with fewer, commander leaves the breaking of lines to the terminal. */
 const MIN_WIDTH_TO_WRAP = 20;

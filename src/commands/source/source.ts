@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 import type { Command } from "commander";
-import { LabError } from "../util/errors.js";
-import type { CliContext } from "./cli/context.js";
-import { addExamples } from "./cli/examples.js";
-import { addPlainOptions } from "./cli/options.js";
+import { LabError } from "../../util/errors.js";
+import type { CliContext } from "../cli/context.js";
+import { addExamples } from "../cli/examples.js";
+import { addPlainOptions } from "../cli/options.js";
 
 /** Set in the bundled program: the file beside it that has the source. */
 declare const KUBELAB_SOURCES: string | undefined;
@@ -18,7 +18,7 @@ export function addSourceCommand(source: Command, context: CliContext): void {
     )
     .argument("[name]", "a folder, a file, or a file of Kubernetes");
   addPlainOptions(source).action(async (name: string | undefined) => {
-    const [sources, { chapterList, sourceResult }] = await Promise.all([readSources(), import("./source/chapters.js")]);
+    const [sources, { chapterList, sourceResult }] = await Promise.all([readSources(), import("./chapters.js")]);
     context.print(name === undefined ? chapterList(sources) : sourceResult(sources, name));
   });
   addExamples(
