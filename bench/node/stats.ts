@@ -1,4 +1,4 @@
-import { readCadvisorMetrics } from "../../src/kubelet/cadvisor/read-metrics.js";
+import { readCadvisorMetrics } from "../../src/kubelet/app/cadvisor-metrics.js";
 import { resourceMetrics } from "../../src/kubelet/metrics/collectors/resource-metrics.js";
 import { median } from "../measure.js";
 import { createPod, startBenchCluster } from "./cluster.js";

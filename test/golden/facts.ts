@@ -6,9 +6,9 @@ import {
   FILE_WATCH_RETRY_MS,
 } from "../../src/kubelet/config/file.js";
 import { HTTP_CHECK_FREQUENCY_MS, HTTP_TIMEOUT_MS } from "../../src/kubelet/config/http.js";
+import { DEFAULT_GC_POLICY } from "../../src/kubelet/container/generic-runtime.js";
 import { IMAGE_BACK_OFF } from "../../src/kubelet/images/image-manager.js";
 import { CONTAINER_BACK_OFF } from "../../src/kubelet/kuberuntime/do-back-off.js";
-import { DEFAULT_GC_POLICY } from "../../src/kubelet/kuberuntime/generic-runtime.js";
 import { MINIMUM_GRACE_PERIOD_SECONDS } from "../../src/kubelet/kuberuntime/kill-container.js";
 import { killPodTimeoutSeconds, MIN_GRACE_PERIOD_SECONDS } from "../../src/kubelet/podworkers/grace-period.js";
 import { BasicWorkQueue } from "../../src/kubelet/podworkers/work-queue.js";

@@ -1,4 +1,4 @@
-import { NodeAgent } from "../../src/kubelet/node.js";
+import { NodeAgent } from "../../src/kubelet/app/node-agent.js";
 import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
 import { reflect } from "../../src/staging/client-go/cache/reflect.js";
 import type { KubeClient, RestConfig } from "../../src/staging/client-go/rest/client.js";

@@ -1,9 +1,9 @@
-import type { LeaseObject } from "../../kubelet/nodelease/controller.js";
 import { type NodeObject, taintText } from "../../staging/apimachinery/api/node.js";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { Informer } from "../../staging/client-go/cache/informer.js";
 import type { ReflectDeps } from "../../staging/client-go/cache/reflect.js";
 import { collectionPath, NODE_LEASES, NODES, PODS } from "../../staging/client-go/rest/paths.js";
+import type { LeaseObject } from "../../staging/component-helpers/lease/controller.js";
 import { nodeStatusText } from "../../testbed/node/cluster-nodes.js";
 import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import { compareText } from "../../util/text/compare-text.js";

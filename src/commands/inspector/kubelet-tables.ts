@@ -1,5 +1,5 @@
 import type { RemoteControl } from "../../cluster/runtime/control/control.js";
-import type { Kubelet } from "../../kubelet/kubelet.js";
+import type { Kubelet } from "../../kubelet/app/kubelet.js";
 import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
 import type { PodWork } from "../../kubelet/podworkers/update.js";
 import { labTargets } from "../../testbed/runtime/lab-targets.js";

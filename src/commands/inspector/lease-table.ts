@@ -1,4 +1,4 @@
-import type { LeaseObject } from "../../kubelet/nodelease/controller.js";
+import type { LeaseObject } from "../../staging/component-helpers/lease/controller.js";
 import type { StatusTable } from "./status-table.js";
 
 /** The leases of nodes, by name. Pure. */

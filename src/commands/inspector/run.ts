@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { HostedRuntime } from "../../cluster/runtime/host/host.js";
-import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
+import type { Kubelet, KubeletHooks } from "../../kubelet/app/kubelet.js";
 import { removeAbandonedMemoryMedia } from "../../kubelet/volumes/memory-medium.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";

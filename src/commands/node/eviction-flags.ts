@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
-import { DEFAULT_GC_POLICY, type GcPolicy } from "../../kubelet/kuberuntime/generic-runtime.js";
+import { DEFAULT_GC_POLICY, type GcPolicy } from "../../kubelet/container/generic-runtime.js";
 import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { defined } from "../../util/defined.js";
 import { LabError, messageOf } from "../../util/errors.js";

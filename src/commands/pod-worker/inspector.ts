@@ -1,4 +1,4 @@
-import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
+import type { Kubelet, KubeletHooks } from "../../kubelet/app/kubelet.js";
 import type { PodWorkerView } from "../../kubelet/podworkers/pod-workers.js";
 import { podText } from "../../kubelet/types/pod-update.js";
 import { newestPod } from "../../testbed/fixtures/pod-list.js";

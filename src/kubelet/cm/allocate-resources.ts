@@ -1,6 +1,6 @@
 import { containersOf, initContainersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { messageOf } from "../../util/errors.js";
-import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "../lifecycle-admission/admit.js";
+import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "../lifecycle/admit.js";
 import type { DeviceManager } from "./devicemanager/manager.js";
 
 /**

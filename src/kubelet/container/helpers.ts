@@ -9,9 +9,9 @@ import {
   type V1Pod,
 } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
-import type { EnvVar } from "../kuberuntime/runtime-helper.js";
 import { expand } from "./expansion.js";
 import type { ContainerStatus, Pod, PodStatus } from "./runtime.js";
+import type { EnvVar } from "./runtime-helper.js";
 
 export type LifecycleHandler = Wire<V1LifecycleHandler>;
 

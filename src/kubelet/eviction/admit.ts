@@ -1,7 +1,7 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { getPodQos } from "../../staging/apimachinery/corev1/qos.js";
 import { tolerates } from "../../staging/apimachinery/corev1/tolerations.js";
-import type { PodAdmitResult } from "../lifecycle-admission/admit.js";
+import type { PodAdmitResult } from "../lifecycle/admit.js";
 import { isCriticalPod } from "../types/pod-update.js";
 import { REASON } from "./message.js";
 import type { PressureCondition } from "./threshold.js";

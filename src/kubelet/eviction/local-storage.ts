@@ -9,7 +9,7 @@ import {
   sumQuantities,
 } from "../../staging/apimachinery/quantity.js";
 import { isSet } from "../../util/records.js";
-import type { PodStats } from "../stats/summary.js";
+import type { PodStats } from "../apis/stats/v1alpha1.js";
 import { podEphemeralUsage } from "./usage.js";
 
 const RESOURCE = "ephemeral-storage";

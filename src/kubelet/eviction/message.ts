@@ -1,7 +1,7 @@
 import { containersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { compareQuantities, quantityOf } from "../../staging/apimachinery/quantity.js";
 import { factFor } from "../../util/release/facts.js";
-import type { ContainerStats, PodStats } from "../stats/summary.js";
+import type { ContainerStats, PodStats } from "../apis/stats/v1alpha1.js";
 import type { Observations } from "./observations.js";
 import { type StarvedResource, type Threshold, thresholdAmount } from "./threshold.js";
 

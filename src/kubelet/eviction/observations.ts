@@ -1,5 +1,5 @@
 import { defined } from "../../util/defined.js";
-import type { FsStats, MemoryStats, Summary } from "../stats/summary.js";
+import type { FsStats, MemoryStats, Summary } from "../apis/stats/v1alpha1.js";
 import type { Signal } from "./threshold.js";
 
 /** What was measured for a signal: bytes, inodes or processes. Mirrors signalObservation. */

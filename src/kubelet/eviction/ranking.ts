@@ -1,7 +1,7 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { podRequests } from "../../staging/apimachinery/corev1/pod-requests.js";
 import { quantityOf } from "../../staging/apimachinery/quantity.js";
-import type { PodStats } from "../stats/summary.js";
+import type { PodStats } from "../apis/stats/v1alpha1.js";
 import { podText } from "../types/pod-update.js";
 import { resourceOf, type Signal, type StarvedResource } from "./threshold.js";
 import { type FsStatsPart, podDiskUsage } from "./usage.js";

@@ -2,8 +2,8 @@ import type { V1Volume } from "@kubernetes/client-node";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import { isSet } from "../../util/records.js";
+import type { FsStats, PodStats } from "../apis/stats/v1alpha1.js";
 import { sumDiskUsage } from "../stats/disk-usage.js";
-import type { FsStats, PodStats } from "../stats/summary.js";
 import { isLocalEphemeralVolume } from "../volumes/plugins.js";
 
 /** A part of a pod's use of the disk: writable layers, logs, local volumes. Mirrors fsStatsType. */

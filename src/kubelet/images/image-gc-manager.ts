@@ -5,7 +5,7 @@ import { until } from "../../trace/until.js";
 import { Mutex } from "../../util/async/mutex.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
-import type { RuntimeImage } from "../kuberuntime/generic-runtime.js";
+import type { RuntimeImage } from "../container/generic-runtime.js";
 import { amountToFree, type ImageGcPolicy, type ImageRecord, inEvictionOrder, whyKept } from "./image-gc-policy.js";
 
 const FILE = "pkg/kubelet/images/image_gc_manager.go";

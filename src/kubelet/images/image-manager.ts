@@ -8,10 +8,10 @@ import type { RemoteImageService } from "../../staging/cri/remote/remote-image.j
 import type { Clock } from "../../util/clock.js";
 import { remember } from "../../util/collections/lru.js";
 import { factFor } from "../../util/release/facts.js";
+import type { PullSecret } from "../container/generic-runtime.js";
 import { containerFieldPath } from "../container/helpers.js";
 import type { SyncErrorReason } from "../container/sync-result.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
-import type { PullSecret } from "../kuberuntime/generic-runtime.js";
 import { credentialsFor } from "./keyring.js";
 import type { ImagePuller } from "./puller.js";
 

@@ -1,6 +1,6 @@
 import type { Init } from "../../staging/apimachinery/protobuf/fields.js";
 import type { AuthConfig } from "../../staging/cri/messages/image.js";
-import type { PullSecret } from "../kuberuntime/generic-runtime.js";
+import type { PullSecret } from "../container/generic-runtime.js";
 
 type Auth = Init<typeof AuthConfig>;
 

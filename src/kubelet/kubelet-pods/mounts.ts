@@ -5,7 +5,7 @@ import type { V1Container, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import { defined } from "../../util/defined.js";
 import { expand } from "../container/expansion.js";
-import type { ContainerMount, EnvVar } from "../kuberuntime/runtime-helper.js";
+import type { ContainerMount, EnvVar } from "../container/runtime-helper.js";
 import { ensureHostsFile } from "../network/hosts-file.js";
 import { subpathPlace } from "../volumes/paths.js";
 import { bindFile, EscapeError, safeSubpath } from "../volumes/safe-path.js";

@@ -3,17 +3,17 @@ import { messageOf } from "../../util/errors.js";
 import { makeFolder } from "../../util/os/files.js";
 import type { DeviceManager } from "../cm/devicemanager/manager.js";
 import { type CgroupDriver, podCgroupParent } from "../cm/pod-container-manager.js";
-import { type EnvironmentDeps, makeEnvironmentVariables } from "../envvars/make.js";
 import type {
   PodDnsResult,
   PodHostNameResult,
   RunContainerOptionsResult,
   RuntimeHelper,
-} from "../kuberuntime/runtime-helper.js";
+} from "../container/runtime-helper.js";
 import type { DnsConfigurer } from "../network/dns.js";
 import { generatePodHostNameAndDomain, nodenameForKernel } from "../network/hostname.js";
 import { podContainerDir, podDir } from "../volumes/paths.js";
 import type { MountedVolume } from "../volumes/set-up.js";
+import { type EnvironmentDeps, makeEnvironmentVariables } from "./environment.js";
 import { MountsError, makeMounts } from "./mounts.js";
 
 const POD_CONTAINER_DIR_MODE = 0o750;

@@ -10,11 +10,11 @@ import { defined } from "../../util/defined.js";
 import { describeFileError, makeFolder } from "../../util/os/files.js";
 import { hashContainer } from "../container/hash.js";
 import { expandContainerCommandAndArgs } from "../container/helpers.js";
+import type { ContainerMount, RunContainerOptions } from "../container/runtime-helper.js";
 import { newContainerAnnotations, newContainerLabels } from "./labels.js";
 import { generateLinuxContainerResources } from "./linux-resources.js";
-import { buildContainerLogsDirectory, buildContainerLogsPath } from "./log-paths.js";
+import { buildContainerLogsDirectory, buildContainerLogsPath } from "./logs/log-paths.js";
 import type { ManagerContext } from "./manager-context.js";
-import type { ContainerMount, RunContainerOptions } from "./runtime-helper.js";
 import { containerSecurityContext, type ImageUser, verifyRunAsNonRoot } from "./security-context.js";
 
 export interface ContainerConfigRequest {

@@ -5,10 +5,10 @@ import type { Container } from "../../staging/cri/messages/container.js";
 import { ContainerState, PodSandboxState } from "../../staging/cri/messages/enums.js";
 import type { PodSandbox } from "../../staging/cri/messages/sandbox.js";
 import { describeFileError } from "../../util/os/files.js";
+import type { GcPolicy } from "../container/generic-runtime.js";
 import { toMs } from "./convert.js";
-import type { GcPolicy } from "./generic-runtime.js";
 import { killContainer } from "./kill-container.js";
-import { containerIdFromLegacyLogSymlink, parsePodUidFromLogsDirectory } from "./log-paths.js";
+import { containerIdFromLegacyLogSymlink, parsePodUidFromLogsDirectory } from "./logs/log-paths.js";
 import type { ManagerContext } from "./manager-context.js";
 import { removeContainer } from "./remove-container.js";
 

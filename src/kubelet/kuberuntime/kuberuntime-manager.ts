@@ -4,12 +4,6 @@ import { POD_UID_LABEL } from "../../staging/cri/labels.js";
 import { PodSandboxState } from "../../staging/cri/messages/enums.js";
 import type { VersionResponse } from "../../staging/cri/messages/runtime.js";
 import { defined } from "../../util/defined.js";
-import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
-import type { PodSyncResult } from "../container/sync-result.js";
-import { IMAGE_BACK_OFF, ImageManager } from "../images/image-manager.js";
-import { ParallelImagePuller, SerialImagePuller } from "../images/puller.js";
-import { HandlerRunner } from "../lifecycle/handlers.js";
-import { garbageCollect } from "./container-gc.js";
 import type {
   CommandOptions,
   CommandResult,
@@ -18,7 +12,13 @@ import type {
   PullSecret,
   RuntimeCondition,
   RuntimeImage,
-} from "./generic-runtime.js";
+} from "../container/generic-runtime.js";
+import type { Pod, PodRef, PodStatus } from "../container/runtime.js";
+import type { PodSyncResult } from "../container/sync-result.js";
+import { IMAGE_BACK_OFF, ImageManager } from "../images/image-manager.js";
+import { ParallelImagePuller, SerialImagePuller } from "../images/puller.js";
+import { HandlerRunner } from "../lifecycle/handlers.js";
+import { garbageCollect } from "./container-gc.js";
 import { killPodWithSyncResult } from "./kill-container.js";
 import { KubeRuntime, responseOf } from "./kube-runtime.js";
 import type { KubeRuntimeManagerDeps, KubeRuntimeManagerOptions, ManagerContext } from "./manager-context.js";

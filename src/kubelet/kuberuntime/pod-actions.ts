@@ -1,4 +1,4 @@
-import type { ProbeResults } from "./runtime-helper.js";
+import type { ProbeResults } from "../container/runtime-helper.js";
 
 /** Why a container is killed: a failed probe may set its own grace period. Mirrors containerKillReason. */
 export type KillReason = "StartupProbe" | "LivenessProbe" | "FailedPostStartHook" | "Unknown" | "";

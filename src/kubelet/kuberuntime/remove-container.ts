@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { initContainersOf, type V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../staging/cri/labels.js";
 import type { PodStatus } from "../container/runtime.js";
-import { isOwnLog, legacyLogSymlink } from "./log-paths.js";
+import { isOwnLog, legacyLogSymlink } from "./logs/log-paths.js";
 import type { ManagerContext } from "./manager-context.js";
 
 /**

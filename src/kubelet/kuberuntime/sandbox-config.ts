@@ -7,10 +7,10 @@ import { Protocol } from "../../staging/cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../staging/cri/messages/sandbox.js";
 import type { PortMapping } from "../../staging/cri/messages/values.js";
 import { defined } from "../../util/defined.js";
+import type { RuntimeHelper } from "../container/runtime-helper.js";
 import { newPodLabels } from "./labels.js";
 import { calculateSandboxResources, overheadResources } from "./linux-resources.js";
-import { buildPodLogsDirectory } from "./log-paths.js";
-import type { RuntimeHelper } from "./runtime-helper.js";
+import { buildPodLogsDirectory } from "./logs/log-paths.js";
 import { sandboxSecurityContext } from "./security-context.js";
 
 export type SandboxConfig = Init<typeof PodSandboxConfig>;

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import type { ContainerSpec, EphemeralContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { describeFileError, makeFolder } from "../../util/os/files.js";
 import { factFor } from "../../util/release/facts.js";
+import type { PullSecret } from "../container/generic-runtime.js";
 import { findContainerStatusByName } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
 import type { SyncErrorReason } from "../container/sync-result.js";
 import { generateContainerConfig } from "./container-config.js";
-import type { PullSecret } from "./generic-runtime.js";
 import { killContainer } from "./kill-container.js";
-import { buildContainerLogsDirectory, legacyLogSymlink, restartCountByLogFiles } from "./log-paths.js";
+import { buildContainerLogsDirectory, legacyLogSymlink, restartCountByLogFiles } from "./logs/log-paths.js";
 import { hookEventText, type ManagerContext, recordContainerEvent } from "./manager-context.js";
 import type { SandboxConfig } from "./sandbox-config.js";
 

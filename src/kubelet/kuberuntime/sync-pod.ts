@@ -8,6 +8,7 @@ import {
 } from "../../staging/apimachinery/api/pod.js";
 import type { Backoff } from "../../staging/client-go/backoff.js";
 import { describeFileError, makeFolder } from "../../util/os/files.js";
+import type { PullSecret } from "../container/generic-runtime.js";
 import { convertPodStatusToRunningPod, formatPod } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
 import { PodSyncResult } from "../container/sync-result.js";
@@ -15,7 +16,6 @@ import { podText } from "../types/pod-update.js";
 import { computePodActions } from "./compute-pod-actions.js";
 import { determinePodSandboxIps } from "./convert.js";
 import { doBackOff } from "./do-back-off.js";
-import type { PullSecret } from "./generic-runtime.js";
 import { killContainer, killPodWithSyncResult } from "./kill-container.js";
 import type { ManagerContext } from "./manager-context.js";
 import type { PodActions } from "./pod-actions.js";

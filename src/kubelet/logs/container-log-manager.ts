@@ -11,7 +11,7 @@ import { untilAborted } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
-import { isOwnLog } from "../kuberuntime/log-paths.js";
+import { isOwnLog } from "../kuberuntime/logs/log-paths.js";
 import { makeRoomForRotated } from "./rotated-logs.js";
 
 const FILE = "pkg/kubelet/logs/container_log_manager.go";

@@ -3,8 +3,8 @@ import { isIPv6 } from "node:net";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { isAtLeast } from "../../util/release/facts.js";
 import { formatPod } from "../container/helpers.js";
+import type { PodDns, PodDnsResult } from "../container/runtime-helper.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
-import type { PodDns, PodDnsResult } from "../kuberuntime/runtime-helper.js";
 
 /** The limits of the API: MaxDNSNameservers, MaxDNSSearchPaths, MaxDNSSearchListChars. */
 const MAX_NAMESERVERS = 3;

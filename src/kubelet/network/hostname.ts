@@ -1,5 +1,5 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
-import type { PodHostNameResult } from "../kuberuntime/runtime-helper.js";
+import type { PodHostNameResult } from "../container/runtime-helper.js";
 
 /** The kernel's limit for a label; 64 for the whole name. */
 const HOSTNAME_MAX_LENGTH = 63;

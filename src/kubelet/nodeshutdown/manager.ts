@@ -11,7 +11,7 @@ import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import { durationText } from "../../util/release/fact-table.js";
 import { factFor } from "../../util/release/facts.js";
-import type { PodAdmitHandler, PodAdmitResult } from "../lifecycle-admission/admit.js";
+import type { PodAdmitHandler, PodAdmitResult } from "../lifecycle/admit.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { PodStatusFunc } from "../podworkers/update.js";
 import { podText } from "../types/pod-update.js";

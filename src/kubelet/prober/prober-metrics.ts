@@ -1,5 +1,5 @@
 import { POD_TEMPLATE_HASH, type V1Container, type V1Pod } from "../../staging/apimachinery/api/pod.js";
-import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
+import type { ProbeResult } from "../container/runtime-helper.js";
 import { DEF_BUCKETS, type Family } from "../metrics/families.js";
 import { type Labels, MetricRegistry } from "../metrics/metric-registry.js";
 import type { ProbeType } from "./spec.js";

@@ -2,7 +2,7 @@ import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Scope } from "../../trace/scope.js";
 import { AsyncQueue } from "../../util/async/async-queue.js";
 import { defined } from "../../util/defined.js";
-import type { ProbeResult, ProbeResults } from "../kuberuntime/runtime-helper.js";
+import type { ProbeResult, ProbeResults } from "../container/runtime-helper.js";
 
 /** A container's result has changed. */
 export interface ProbeUpdate {

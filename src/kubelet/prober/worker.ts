@@ -4,7 +4,7 @@ import { isPodPhaseTerminal } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { Waker } from "../../util/async/waker.js";
-import type { ProbeResult } from "../kuberuntime/runtime-helper.js";
+import type { ProbeResult } from "../container/runtime-helper.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
 import type { ProberMetrics } from "./prober-metrics.js";

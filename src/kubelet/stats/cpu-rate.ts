@@ -1,4 +1,4 @@
-import type { CpuStats } from "./summary.js";
+import type { CpuStats } from "../apis/stats/v1alpha1.js";
 
 /** The CPU usage of a system container per second, from its last two readings. */
 export class CpuRate {

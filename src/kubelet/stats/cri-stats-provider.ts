@@ -10,11 +10,11 @@ import { listContainerStatsOf, listContainersOf, listPodSandboxOf } from "../../
 import type { RemoteRuntimeService } from "../../staging/cri/remote/remote-runtime.js";
 import type { RemoteStats } from "../../staging/cri/remote/remote-stats.js";
 import { defined } from "../../util/defined.js";
+import type { ContainerStats, CpuStats, FsStats, MemoryStats, PodStats } from "../apis/stats/v1alpha1.js";
 import { toMs, toNumber } from "../kuberuntime/convert.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
 import { CpuUsageCache } from "./cpu-usage-cache.js";
 import { type SandboxStats, SandboxStatsReader } from "./sandbox-stats.js";
-import type { ContainerStats, CpuStats, FsStats, MemoryStats, PodStats } from "./summary.js";
 
 /** The fields of a container that its statistics need. */
 const LISTED_CONTAINER = listContainersOf(

@@ -1,10 +1,10 @@
 import type { RemoteImageService } from "../../staging/cri/remote/remote-image.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import type { FsInfo, GetDirFsInfo } from "../cadvisor/fs-info.js";
+import type { ContainerStats, FsStats, PodStats } from "../apis/stats/v1alpha1.js";
 import { toMs } from "../kuberuntime/convert.js";
 import { RuntimeCallError } from "../kuberuntime/kube-runtime.js";
-import type { ContainerStats, FsStats, PodStats } from "./summary.js";
+import type { FsInfo, GetDirFsInfo } from "./fs-info.js";
 
 export interface FileSystemsDeps {
   readonly imageService: Pick<RemoteImageService, "imageFsInfo">;

@@ -1,5 +1,5 @@
 import { memoryUsage, resourceUsage } from "node:process";
-import type { MemoryStats } from "./summary.js";
+import type { MemoryStats } from "../apis/stats/v1alpha1.js";
 
 /** What the kubelet uses at one moment. */
 export interface KubeletUsage extends Required<Pick<MemoryStats, "rssBytes" | "pageFaults" | "majorPageFaults">> {

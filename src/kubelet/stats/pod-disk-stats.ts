@@ -1,10 +1,10 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Clock } from "../../util/clock.js";
-import { buildContainerLogsDirectory } from "../kuberuntime/log-paths.js";
+import type { FsStats, PodStats, VolumeStats } from "../apis/stats/v1alpha1.js";
+import { buildContainerLogsDirectory } from "../kuberuntime/logs/log-paths.js";
 import { hasMetrics, isLocalEphemeralVolume } from "../volumes/plugins.js";
 import { diskUsage, sumDiskUsage } from "./disk-usage.js";
 import { onFileSystem } from "./file-systems.js";
-import type { FsStats, PodStats, VolumeStats } from "./summary.js";
 
 export interface PodDiskStatsDeps {
   readonly getPodByUid: (podUid: string) => V1Pod | undefined;

@@ -4,8 +4,8 @@ import { NetworkUsage, ProcessUsage } from "../../staging/cri/messages/usage.js"
 import { listPodSandboxStatsOf } from "../../staging/cri/projections.js";
 import type { RemoteStats } from "../../staging/cri/remote/remote-stats.js";
 import { defined } from "../../util/defined.js";
+import type { InterfaceStats, NetworkStats, PodStats } from "../apis/stats/v1alpha1.js";
 import { toMs, toNumber } from "../kuberuntime/convert.js";
-import type { InterfaceStats, NetworkStats, PodStats } from "./summary.js";
 
 /** Only what containers do not have: a sandbox's statistics contain those of its containers. */
 const LISTED_SANDBOX_STATS = listPodSandboxStatsOf(

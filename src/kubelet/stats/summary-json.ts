@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../staging/apimachinery/time.js";
-import type { Summary } from "./summary.js";
+import type { Summary } from "../apis/stats/v1alpha1.js";
 
 const NAMES: Readonly<Record<string, string>> = {
   timeMs: "time",

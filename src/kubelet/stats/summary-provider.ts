@@ -1,5 +1,6 @@
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import type { ContainerStats, MemoryStats, NodeStats, PodStats, Summary } from "../apis/stats/v1alpha1.js";
 import { CpuRate } from "./cpu-rate.js";
 import {
   CriStatsProvider,
@@ -11,7 +12,6 @@ import { type FileSystems, onImageFs } from "./file-systems.js";
 import type { KubeletUsage } from "./kubelet-usage.js";
 import { type MachineReading, type MachineUsage, PodsCpuTime } from "./machine-usage.js";
 import type { PodDiskStats } from "./pod-disk-stats.js";
-import type { ContainerStats, MemoryStats, NodeStats, PodStats, Summary } from "./summary.js";
 
 export interface SummaryProviderDeps {
   readonly clock: Clock;

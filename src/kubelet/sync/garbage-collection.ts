@@ -3,7 +3,7 @@ import { until } from "../../trace/until.js";
 import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
-import { DEFAULT_GC_POLICY, type KubeGenericRuntime } from "../kuberuntime/generic-runtime.js";
+import { DEFAULT_GC_POLICY, type KubeGenericRuntime } from "../container/generic-runtime.js";
 
 /** Mirrors ContainerGCPeriod in pkg/kubelet/kubelet.go. */
 export const CONTAINER_GC_PERIOD_MS = 60_000;

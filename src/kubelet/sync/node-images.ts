@@ -1,7 +1,7 @@
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
-import type { RuntimeImage } from "../kuberuntime/generic-runtime.js";
+import type { RuntimeImage } from "../container/generic-runtime.js";
 import type { NodeImage } from "../nodestatus/setters.js";
 
 /** How often the images are read from the runtime. Upstream fills imageCache every 30 s (pkg/kubelet/images/image_gc_manager.go). */

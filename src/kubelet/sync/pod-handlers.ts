@@ -6,7 +6,7 @@ import type { Clock } from "../../util/clock.js";
 import { factFor } from "../../util/release/facts.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
-import type { PodAdmitResult } from "../lifecycle-admission/admit.js";
+import type { PodAdmitResult } from "../lifecycle/admit.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";

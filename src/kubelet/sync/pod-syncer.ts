@@ -4,13 +4,12 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import { factFor } from "../../util/release/facts.js";
+import type { KubeGenericRuntime, PullSecret } from "../container/generic-runtime.js";
 import { convertPodStatusToRunningPod } from "../container/helpers.js";
 import type { Pod, PodStatus } from "../container/runtime.js";
 import type { PodSyncResult } from "../container/sync-result.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
-import type { PodObjectManagers } from "../kubelet-pods/pod-objects.js";
 import type { ReasonCache } from "../kubelet-pods/reason-cache.js";
-import type { KubeGenericRuntime, PullSecret } from "../kuberuntime/generic-runtime.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { MirrorClient } from "../pod/mirror-client.js";
 import {
@@ -22,6 +21,7 @@ import {
 } from "../podworkers/update.js";
 import type { ProbeManager } from "../prober/manager.js";
 import { CONFIG_FIRST_SEEN_ANNOTATION, isStaticPod, podText } from "../types/pod-update.js";
+import type { PodObjectManagers } from "../util/manager/pod-objects.js";
 import type { VolumeManager } from "../volumes/volume-manager.js";
 import type { PodDirs } from "./pod-dirs.js";
 import { aggregateText } from "./runtime-state.js";

@@ -2,7 +2,7 @@ import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
-import type { RuntimeCondition } from "../kuberuntime/generic-runtime.js";
+import type { RuntimeCondition } from "../container/generic-runtime.js";
 import type { RuntimeState } from "./runtime-state.js";
 
 const UPSTREAM = { file: "pkg/kubelet/kubelet.go", func: "updateRuntimeUp" };

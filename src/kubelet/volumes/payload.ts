@@ -9,9 +9,9 @@ import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { ResourceList } from "../../staging/apimachinery/quantity.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
-import { extractFieldPath, extractResource } from "../envvars/downward-api.js";
-import { binaryValues, type ObjectManager } from "../kubelet-pods/object-manager.js";
+import { binaryValues, type ObjectManager } from "../util/manager/object-manager.js";
 import type { FileProjection, Payload } from "./atomic-writer.js";
+import { extractFieldPath, extractResource } from "./downward-api.js";
 import type { TokenManager } from "./token-manager.js";
 
 /** A volume that cannot be set up, in upstream's words: the text after `MountVolume.SetUp failed for volume "x" : `. */

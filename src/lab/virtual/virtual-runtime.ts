@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Kubelet, KubeletHooks } from "../../kubelet/kubelet.js";
+import type { Kubelet, KubeletHooks } from "../../kubelet/app/kubelet.js";
 import { serveCri } from "../../staging/cri/server.js";
 import type { Ctx } from "../../trace/ctx.js";
 import type { Clock } from "../../util/clock.js";

@@ -1,9 +1,9 @@
 import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
+import { NodeAgent } from "../../kubelet/app/node-agent.js";
 import { type BootstrapResult, loadClientCert } from "../../kubelet/certificate/bootstrap.js";
 import { type CertificateStore, openCertificateStore } from "../../kubelet/certificate/certificate-store.js";
 import { type BootstrapDecision, needsBootstrap } from "../../kubelet/certificate/needs-bootstrap.js";
 import { movedTo, noteMove } from "../../kubelet/certificate/node-kubeconfig.js";
-import { NodeAgent } from "../../kubelet/node.js";
 import type { CertificateSigningRequest } from "../../staging/apimachinery/api/certificates.js";
 import type { NodeAddress } from "../../staging/apimachinery/api/node.js";
 import type { RestConfig } from "../../staging/client-go/rest/client.js";

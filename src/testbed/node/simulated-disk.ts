@@ -1,5 +1,5 @@
-import type { GetDirFsInfo } from "../../kubelet/cadvisor/fs-info.js";
 import { type DiskUsage, diskUsage, sumDiskUsage } from "../../kubelet/stats/disk-usage.js";
+import type { GetDirFsInfo } from "../../kubelet/stats/fs-info.js";
 import { podLogsDir, podsDir } from "../../kubelet/volumes/paths.js";
 import type { RemoteImageService } from "../../staging/cri/remote/remote-image.js";
 import type { Clock } from "../../util/clock.js";

@@ -1,4 +1,4 @@
-import { NodeAgent } from "../../kubelet/node.js";
+import { NodeAgent } from "../../kubelet/app/node-agent.js";
 import { rfc3339 } from "../../staging/apimachinery/time.js";
 import { isSuccess, refusal } from "../../staging/client-go/rest/answers.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";

@@ -1,4 +1,4 @@
-import type { NodeAgent } from "../../kubelet/node.js";
+import type { NodeAgent } from "../../kubelet/app/node-agent.js";
 import { nodeCondition, taintText } from "../../staging/apimachinery/api/node.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";

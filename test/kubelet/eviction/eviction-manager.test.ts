@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Summary } from "../../../src/kubelet/apis/stats/v1alpha1.js";
 import type { PodEventOptions } from "../../../src/kubelet/events/pod-recorder.js";
 import { EvictionManager } from "../../../src/kubelet/eviction/eviction-manager.js";
 import { type EvictionStatements, parseThresholdConfig } from "../../../src/kubelet/eviction/parse.js";
-import type { Summary } from "../../../src/kubelet/stats/summary.js";
 import type { V1Pod, V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
 import { unitValue } from "../../../src/staging/apimachinery/quantity.js";
 import { CountedMetrics } from "../../support/counted.js";

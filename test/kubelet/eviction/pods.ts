@@ -1,4 +1,4 @@
-import type { FsStats, PodStats } from "../../../src/kubelet/stats/summary.js";
+import type { FsStats, PodStats } from "../../../src/kubelet/apis/stats/v1alpha1.js";
 import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { unitValue } from "../../../src/staging/apimachinery/quantity.js";
 import { makePod } from "../podworkers/pods.js";

@@ -8,7 +8,7 @@ import {
   legacyLogSymlink,
   parsePodUidFromLogsDirectory,
   restartCountByLogFiles,
-} from "../../../src/kubelet/kuberuntime/log-paths.js";
+} from "../../../src/kubelet/kuberuntime/logs/log-paths.js";
 import { generatePodSandboxConfig, makePortMappings } from "../../../src/kubelet/kuberuntime/sandbox-config.js";
 import { MountPropagation } from "../../../src/staging/cri/messages/enums.js";
 import { fakeHelper, openLab, podOf, signal } from "./lab.js";

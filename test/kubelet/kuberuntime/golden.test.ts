@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { DEFAULT_GC_POLICY } from "../../../src/kubelet/container/generic-runtime.js";
 import { IMAGE_BACK_OFF } from "../../../src/kubelet/images/image-manager.js";
 import { CONTAINER_BACK_OFF } from "../../../src/kubelet/kuberuntime/do-back-off.js";
-import { DEFAULT_GC_POLICY } from "../../../src/kubelet/kuberuntime/generic-runtime.js";
 import { MINIMUM_GRACE_PERIOD_SECONDS } from "../../../src/kubelet/kuberuntime/kill-container.js";
 import { Backoff } from "../../../src/staging/client-go/backoff.js";
 import { factFor } from "../../../src/util/release/facts.js";

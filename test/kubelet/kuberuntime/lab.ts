@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startRuntime } from "../../../src/cluster/runtime/start.js";
 import type { PodRef, PodStatus } from "../../../src/kubelet/container/runtime.js";
+import type { ProbeResult, ProbeResults, RuntimeHelper } from "../../../src/kubelet/container/runtime-helper.js";
 import type { PodSyncResult } from "../../../src/kubelet/container/sync-result.js";
 import type { PodEventOptions, PodEventRecorder } from "../../../src/kubelet/events/pod-recorder.js";
 import { CONTAINER_BACK_OFF } from "../../../src/kubelet/kuberuntime/do-back-off.js";
@@ -11,7 +12,6 @@ import type {
   KubeRuntimeManagerDeps,
   KubeRuntimeManagerOptions,
 } from "../../../src/kubelet/kuberuntime/manager-context.js";
-import type { ProbeResult, ProbeResults, RuntimeHelper } from "../../../src/kubelet/kuberuntime/runtime-helper.js";
 import type { V1Container, V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { Backoff } from "../../../src/staging/client-go/backoff.js";
 import { type CriClient, createCriClient } from "../../../src/staging/cri/remote/create-cri-client.js";

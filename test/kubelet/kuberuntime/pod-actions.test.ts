@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { hashContainer } from "../../../src/kubelet/container/hash.js";
 import type { ContainerStatus, PodStatus, SandboxStatus } from "../../../src/kubelet/container/runtime.js";
+import type { ProbeResult } from "../../../src/kubelet/container/runtime-helper.js";
 import { computePodActions } from "../../../src/kubelet/kuberuntime/compute-pod-actions.js";
 import type { PodActions } from "../../../src/kubelet/kuberuntime/pod-actions.js";
 import { describeActions, wantsNothing } from "../../../src/kubelet/kuberuntime/report.js";
-import type { ProbeResult } from "../../../src/kubelet/kuberuntime/runtime-helper.js";
 import type { V1Container, V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { FakeProbes, podOf } from "./lab.js";
 

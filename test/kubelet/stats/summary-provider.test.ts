@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import type { PodStats } from "../../../src/kubelet/apis/stats/v1alpha1.js";
 import type { ListedPodStats, ListOptions } from "../../../src/kubelet/stats/cri-stats-provider.js";
 import { PodsCpuTime } from "../../../src/kubelet/stats/machine-usage.js";
-import type { PodStats } from "../../../src/kubelet/stats/summary.js";
 import { summaryJson } from "../../../src/kubelet/stats/summary-json.js";
 import { SummaryProvider } from "../../../src/kubelet/stats/summary-provider.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";

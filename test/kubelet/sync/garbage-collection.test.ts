@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DEFAULT_GC_POLICY } from "../../../src/kubelet/kuberuntime/generic-runtime.js";
+import { DEFAULT_GC_POLICY } from "../../../src/kubelet/container/generic-runtime.js";
 import { ContainerGc, startGarbageCollection } from "../../../src/kubelet/sync/garbage-collection.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { only, recordingTrace } from "../../support/trace.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PodStatus } from "../../../src/kubelet/container/runtime.js";
-import type { PodAdmitResult } from "../../../src/kubelet/lifecycle-admission/admit.js";
+import type { PodAdmitResult } from "../../../src/kubelet/lifecycle/admit.js";
 import { PodManager } from "../../../src/kubelet/pod/pod-manager.js";
 import { PodHandlers, type PodHandlersDeps } from "../../../src/kubelet/sync/pod-handlers.js";
 import { CONFIG_HASH_ANNOTATION } from "../../../src/kubelet/types/pod-update.js";

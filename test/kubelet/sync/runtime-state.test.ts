@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { RuntimeCondition } from "../../../src/kubelet/kuberuntime/generic-runtime.js";
+import type { RuntimeCondition } from "../../../src/kubelet/container/generic-runtime.js";
 import { aggregateText, RuntimeState } from "../../../src/kubelet/sync/runtime-state.js";
 import { RuntimeUp } from "../../../src/kubelet/sync/runtime-up.js";
 import { FakeClock } from "../../support/fake-clock.js";

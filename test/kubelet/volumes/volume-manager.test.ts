@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { V1Volume } from "@kubernetes/client-node";
 import { test } from "vitest";
-import type { ObjectResult } from "../../../src/kubelet/kubelet-pods/object-cache.js";
+import type { ObjectResult } from "../../../src/kubelet/util/manager/object-cache.js";
 import type { HostPaths } from "../../../src/kubelet/volumes/host-path.js";
 import { removeAbandonedMemoryMedia, setUpMemoryMedium } from "../../../src/kubelet/volumes/memory-medium.js";
 import {

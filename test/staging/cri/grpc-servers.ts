@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { startRuntime } from "../../../src/cluster/runtime/start.js";
 import { DEVICE_PLUGIN, REGISTRATION } from "../../../src/kubelet/apis/deviceplugin/v1beta1.js";
-import { openPodResources } from "../../../src/kubelet/apis/podresources/server.js";
 import { POD_RESOURCES_LISTER } from "../../../src/kubelet/apis/podresources/v1.js";
+import { openPodResources } from "../../../src/kubelet/server/pod-resources.js";
 import { startVirtualRuntime } from "../../../src/lab/virtual/virtual-runtime.js";
 import type { AnyRpc } from "../../../src/staging/cri/grpc/rpc.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../../src/staging/cri/services.js";
@@ -51,7 +51,7 @@ export const GRPC_SERVERS: Readonly<Record<string, () => Promise<TestedServer>>>
     const lab = await DeviceLab.start();
     return { socket: join(lab.folder, "kubelet.sock"), methods: Object.values(REGISTRATION) };
   },
-  "src/kubelet/apis/podresources/server.ts": async () => {
+  "src/kubelet/server/pod-resources.ts": async () => {
     const { metrics, manager: deviceManager, rootDir } = await DeviceLab.start();
     const podManager = { getPods: () => [] };
     const server = await openPodResources({ ...deps(), metrics, podManager, deviceManager }, rootDir);

@@ -1,6 +1,6 @@
 import type { Decoded } from "../../../staging/apimachinery/protobuf/fields.js";
 import type { ContainerAllocateResponse } from "../../apis/deviceplugin/v1beta1.js";
-import type { RunContainerOptions } from "../../kuberuntime/runtime-helper.js";
+import type { RunContainerOptions } from "../../container/runtime-helper.js";
 
 /** The devices of one resource that a container has. Mirrors deviceAllocateInfo, with its keys. */
 export interface PodDevicesEntry {

@@ -1,4 +1,4 @@
-import type { ContainerStats, PodStats, Summary } from "../../stats/summary.js";
+import type { ContainerStats, PodStats, Summary } from "../../apis/stats/v1alpha1.js";
 import { type FamilyHead, familyText, type Sample } from "../text-format.js";
 
 interface Family extends FamilyHead {

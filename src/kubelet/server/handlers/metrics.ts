@@ -1,8 +1,8 @@
 import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
+import type { Summary } from "../../apis/stats/v1alpha1.js";
 import { resourceMetrics } from "../../metrics/collectors/resource-metrics.js";
 import type { KubeletMetrics } from "../../metrics/kubelet-metrics.js";
-import type { Summary } from "../../stats/summary.js";
 import type { Call, HandlerDeps } from "../call.js";
 
 const METHODS = new Set(["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT"]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readCadvisorMetrics } from "../../../../src/kubelet/cadvisor/read-metrics.js";
+import { readCadvisorMetrics } from "../../../../src/kubelet/app/cadvisor-metrics.js";
 import { parseMetrics, sampleOf } from "../../../support/prometheus.js";
 import { IMAGE, Lab, SERVE } from "../../scenarios/lab.js";
 

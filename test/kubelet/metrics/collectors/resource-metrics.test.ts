@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import type { Summary } from "../../../../src/kubelet/apis/stats/v1alpha1.js";
 import { resourceMetrics } from "../../../../src/kubelet/metrics/collectors/resource-metrics.js";
-import type { Summary } from "../../../../src/kubelet/stats/summary.js";
 
 const SUMMARY: Summary = {
   node: {

@@ -1,0 +1,85 @@
+import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
+import { AllocateResourcesAdmitHandler } from "../../cm/allocate-resources.js";
+import { evictionConfig } from "../../eviction/config.js";
+import { EvictionManager } from "../../eviction/eviction-manager.js";
+import type { PodAdmitHandler } from "../../lifecycle/admit.js";
+import { PredicateAdmitHandler } from "../../lifecycle/predicate.js";
+import { CriticalPodAdmissionHandler } from "../../lifecycle/preemption.js";
+import { shutdownPeriods } from "../../nodeshutdown/groups.js";
+import { NodeShutdownManager } from "../../nodeshutdown/manager.js";
+import { NODE_OS } from "../../nodestatus/machine.js";
+import { type KillPodNowOptions, killPodNow } from "../../podworkers/kill-pod.js";
+import { filterOutInactivePods } from "../../sync/active-pods.js";
+import type { Kubelet } from "../kubelet.js";
+
+/** Evicts pods when memory, disk or processes run short. */
+export function newEvictionManager(kubelet: Kubelet): EvictionManager {
+  const { podManager, podDeletionSafety, config, options, statusManager } = kubelet;
+  const { summaryProvider, imageGc, containerGc, fileSystems, recorder } = kubelet;
+  const eviction = evictionConfig(config, options.kubeVersion);
+  // Only this signal needs the processes of pods, which cost a call of the runtime every ten seconds.
+  const needsProcesses = eviction.thresholds.some(({ signal }) => signal === "pid.available");
+  return new EvictionManager(
+    {
+      ...{ ...kubelet.ctx, recorder, imageGc, containerGc },
+      summaryProvider: { get: (update, signal) => summaryProvider.get(update, signal, needsProcesses) },
+      agent: kubelet.deps.agent,
+      hasDedicatedImageFs: (signal) => fileSystems.hasDedicatedImageFs(signal),
+      getActivePods: () => filterOutInactivePods(kubelet, podManager.getPods()),
+      podIsCleanedUp: (pod) => {
+        const status = statusManager.getPodStatus(pod.metadata.uid) ?? pod.status;
+        return podDeletionSafety.podResourcesAreReclaimed(pod, status);
+      },
+      killPod: (pod, gracePeriodOverrideSeconds, statusFunc) =>
+        evict(kubelet, pod, { gracePeriodOverrideSeconds, statusFunc }),
+    },
+    eviction,
+  );
+}
+
+/** Ends pods before the machine goes down. */
+export function newShutdownManager(kubelet: Kubelet): NodeShutdownManager {
+  return new NodeShutdownManager(
+    {
+      ...kubelet.ctx,
+      agent: kubelet.deps.agent,
+      getActivePods: () => filterOutInactivePods(kubelet, kubelet.podManager.getPods()),
+      killPod: (pod, gracePeriodOverrideSeconds, statusFunc, signal) => {
+        const killDeps = { ...kubelet.recording, podWorkers: kubelet.podWorkers };
+        return killPodNow(killDeps, pod, { isEvicted: false, gracePeriodOverrideSeconds, statusFunc }, signal);
+      },
+      writeStatuses: (pods, signal) => kubelet.statusManager.syncEnded(pods, signal),
+      syncNodeStatus: (signal) => kubelet.deps.agent.heartbeat.update(signal),
+    },
+    { periods: shutdownPeriods(kubelet.config), kubeVersion: kubelet.options.kubeVersion },
+  );
+}
+
+/** What a pod must pass before it starts, in upstream's order. */
+export function newAdmitHandlers(kubelet: Kubelet): readonly PodAdmitHandler[] {
+  return [
+    kubelet.evictionManager,
+    new AllocateResourcesAdmitHandler(kubelet.deviceManager),
+    new PredicateAdmitHandler(
+      {
+        getNode: () => kubelet.node,
+        updatePluginResources: (pod, allocatable) => kubelet.deviceManager.updatePluginResources(pod, allocatable),
+        admissionFailureHandler: new CriticalPodAdmissionHandler(
+          {
+            recorder: kubelet.recorder,
+            metrics: kubelet.metrics,
+            evictPod: (pod, statusFunc) => evict(kubelet, pod, { statusFunc }),
+          },
+          kubelet.options,
+        ),
+      },
+      { os: NODE_OS, kubeVersion: kubelet.options.kubeVersion },
+    ),
+    kubelet.shutdownManager,
+  ];
+}
+
+function evict(kubelet: Kubelet, pod: V1Pod, options: Omit<KillPodNowOptions, "isEvicted">): Promise<void> {
+  const deps = { ...kubelet.recording, podWorkers: kubelet.podWorkers };
+  return killPodNow(deps, pod, { ...options, isEvicted: true }, kubelet.signal);
+}

@@ -1,0 +1,44 @@
+import type { KubeletConfiguration } from "../apis/config/defaults.js";
+import type { ConfigField } from "../apis/config/fields.js";
+import type { PodCache } from "../container/cache.js";
+import type { GcPolicy } from "../container/generic-runtime.js";
+import type { NodeResources } from "../nodestatus/resources.js";
+import type { GetDirFsInfo } from "../stats/fs-info.js";
+import type { MachineUsage } from "../stats/machine-usage.js";
+import type { HostPaths } from "../volumes/host-path.js";
+
+/** What pods can see of the machine. */
+export interface NodeMachine {
+  /** what a pod's hostPath means */
+  readonly hostPaths: HostPaths;
+  /** upstream `/etc/hosts`: for pods in the node's network */
+  readonly hostsFile: string;
+  /** how large the file systems are that hold images and pods */
+  readonly getDirFsInfo: GetDirFsInfo;
+  /** whether pods can have cgroups of their own */
+  readonly ownsCgroups: boolean;
+  /** what is used of it; undefined: only pods use it */
+  readonly usage?: MachineUsage;
+}
+
+/** The part of the pod cache that pod workers read. */
+export type WorkerPodCache = Pick<PodCache, "get" | "getNewerThan">;
+
+export interface KubeletOptions {
+  readonly nodeName: string;
+  /** `1.25` */
+  readonly kubeVersion: string;
+  readonly resources: NodeResources;
+  /** pods' files go to `<root>/pods`, their logs to `<root>/log/pods` */
+  readonly rootDir: string;
+  readonly machine: NodeMachine;
+  readonly config: KubeletConfiguration;
+  /** which dead containers are kept, by flags of upstream's command line; default: one of each container */
+  readonly gcPolicy?: GcPolicy;
+  /** of the kubelet's server, in place of the configuration's; 0: a free one, for its other servers as well */
+  readonly port?: number;
+  /** ports of the configuration that must be free; any other that is taken is replaced by a free one */
+  readonly fixedPorts?: readonly ConfigField[];
+  /** lifetime to request for later certificates */
+  readonly expirationSeconds?: number;
+}

@@ -1,0 +1,240 @@
+import { traceOfNode } from "../../trace/view.js";
+import { ChildAbort } from "../../util/async/abort.js";
+import { allUntilOneEnds, orAborted, waitAtMost } from "../../util/async/concurrency.js";
+import { defined } from "../../util/defined.js";
+import { isAbortError, messageOf } from "../../util/errors.js";
+import { KUBELET_PORT } from "../server/server.js";
+import { isStaticPod } from "../types/pod-update.js";
+import type { Kubelet, KubeletDeps } from "./kubelet.js";
+import { type KubeletModule, kubeletModules, reportModules } from "./modules.js";
+import { MainKubelet } from "./new-main-kubelet/main-kubelet.js";
+import type { KubeletOptions } from "./options.js";
+import { type OpenServer, openServer } from "./serve.js";
+
+/** How often and how long a new kubelet checks for readiness. Mirrors fastStatusUpdateOnce, nodeReadyGracePeriod. */
+const FAST_STATUS_PERIOD_MS = 100;
+const NODE_READY_GRACE_PERIOD_MS = 120_000;
+/** How long `start` waits for the node to be ready. */
+const START_PATIENCE_MS = 2_000;
+/** How long closing waits for events that the API server does not accept. */
+const END_PATIENCE_MS = 2_000;
+
+const NOT_REGISTERED = {
+  kind: "decision",
+  what: "do not register",
+  why: "registerNode is false: another client creates the Node; until then the status and the Lease cannot be written",
+  upstream: { file: "pkg/kubelet/kubelet_node_status.go", func: "syncNodeStatus" },
+} as const;
+
+/** A kubelet that has registered its node and runs its pods. */
+export interface RunningKubelet {
+  readonly nodeName: string;
+  /** `https://127.0.0.1:6443` */
+  readonly apiServer: string;
+  /** of the kubelet's server: `https://127.0.0.1:10250` */
+  readonly url: string;
+  readonly kubelet: Kubelet;
+  /** the runtime and its network report no problem */
+  isReady(): boolean;
+  /** Rejects when the kubelet cannot go on; resolves once it is closed. */
+  readonly done: Promise<void>;
+  /** Stops the kubelet. Its pods keep running, and the node's next kubelet adopts them. Safe to call twice. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts a kubelet: its loops, the registration of the node, its first status and lease. The node's client certificate
+ * is its only identity.
+ *
+ * Mirrors startKubelet in cmd/kubelet/app/server.go and Run in pkg/kubelet/kubelet.go.
+ * Differs: the lease comes after the registration (see NodeAgent); `start` waits up to 2 s for the node to be Ready.
+ * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*; the signal's reason
+ */
+export async function startKubelet(
+  deps: KubeletDeps,
+  options: KubeletOptions,
+  signal: AbortSignal,
+): Promise<RunningKubelet> {
+  signal.throwIfAborted();
+  const { agent } = deps;
+  const trace = traceOfNode(deps.trace, options.nodeName);
+  const stop = new ChildAbort(signal);
+  const run = new KubeletRun(new MainKubelet({ ...deps, trace }, options, stop.signal));
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    stop[Symbol.dispose]();
+    closed ??= run.close(stop);
+    return closed;
+  };
+  try {
+    const { url } = await run.serve();
+    const done = trace.detached(() => run.run(), "start");
+    const upstream = { file: "pkg/kubelet/kubelet.go", func: "Run" };
+    await trace.step("kubelet", `Start the kubelet of ${options.nodeName}`, { upstream }, async () => {
+      // If a loop ends, the start fails.
+      await Promise.race([run.register(), done]);
+    });
+    return {
+      nodeName: options.nodeName,
+      apiServer: agent.client.config.server,
+      url,
+      kubelet: run.kubelet,
+      isReady: () => run.problems().length === 0,
+      done,
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A kubelet from its start to its end. Mirrors Run in pkg/kubelet/kubelet.go. */
+class KubeletRun {
+  #server: OpenServer | undefined;
+  #setRegistered: () => void = () => {};
+  readonly #isRegistered = new Promise<void>((resolve) => {
+    this.#setRegistered = resolve;
+  });
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(readonly kubelet: Kubelet) {
+    const { agent, cri } = kubelet.deps;
+    const { runtimeName, runtimeVersion } = cri.version;
+    agent.reportFrom({
+      health: () => ({ problems: this.problems(), pressures: kubelet.evictionManager.conditions }),
+      facts: () => ({
+        containerRuntimeVersion: `${runtimeName}://${runtimeVersion}`,
+        kubeletPort: this.#server?.port ?? KUBELET_PORT,
+        images: kubelet.images.list,
+        devices: kubelet.deviceManager.getCapacity(),
+      }),
+    });
+  }
+
+  /** Why the node is not Ready; empty if it is. Mirrors ReadyCondition in pkg/kubelet/nodestatus/setters.go. */
+  problems(): string[] {
+    const { runtimeState, shutdownManager } = this.kubelet;
+    return [...runtimeState.runtimeErrors(), ...runtimeState.networkErrors(), ...shutdownManager.problems()];
+  }
+
+  /** Starts the server first, because the node's status contains its port. */
+  async serve(): Promise<OpenServer> {
+    this.#server = await openServer(this.kubelet);
+    return this.#server;
+  }
+
+  /** Runs all loops, in upstream's order. Resolves when the signal aborts; rejects with the first error. */
+  run(): Promise<void> {
+    const { kubelet } = this;
+    const { trace } = kubelet.ctx;
+    const rotate = this.#server?.rotate;
+    const { made, running, runtimeDependent } = kubeletModules(kubelet, {
+      keepNode: (signal) => this.#keepNode(signal),
+      rotate: rotate === undefined ? undefined : (signal) => trace.detached(() => rotate(signal)),
+    });
+    reportModules(trace, made);
+    kubelet.deps.agent.birthCry();
+    reportModules(trace, running);
+    const whenRuntimeIsUp = async (signal: AbortSignal) => {
+      await orAborted(kubelet.runtimeUp.firstUp, signal);
+      reportModules(trace, runtimeDependent);
+      await allUntilOneEnds(signal, loopsOf(runtimeDependent));
+    };
+    const loops = [...loopsOf([...made, ...running]), whenRuntimeIsUp];
+    this.#running = allUntilOneEnds(kubelet.signal, loops).catch((error: unknown) => {
+      if (!kubelet.signal.aborted) throw error;
+    });
+    // `done` is awaited later; this handler only prevents an unhandled rejection.
+    this.#running.catch(() => {});
+    return this.#running;
+  }
+
+  /**
+   * Registers the node and reports its first status and lease.
+   * Differs: no event NodeAllocatableEnforced, because nothing enforces the limits of node allocatable.
+   */
+  async register(): Promise<void> {
+    const { deps, signal } = this.kubelet;
+    const { agent, trace } = deps;
+    if (this.kubelet.config.registerNode) await agent.register(signal);
+    else trace.emit(NOT_REGISTERED, { actor: "kubelet" });
+    await this.#untilReady(START_PATIENCE_MS);
+    const problems = this.problems();
+    if (problems.length > 0) {
+      const message = `the node is not ready: ${problems.join(", ")}`;
+      const hint = "It registers as NotReady; the kubelet writes its status as soon as that changes.";
+      trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+    }
+    await agent.reportReady(signal);
+    await agent.renewOnce(signal);
+    this.#setRegistered();
+    this.#registerStaticPods();
+  }
+
+  /**
+   * Syncs the static pods that started before the Node existed, because mirror pods need their Node.
+   * Mirrors fastStaticPodsRegistration of later releases: in v1.25 the next resync (a minute) creates the mirror pods.
+   */
+  #registerStaticPods(): void {
+    const { podManager, handlers } = this.kubelet;
+    const withoutMirror = podManager.getPods().filter((pod) => {
+      return isStaticPod(pod) && podManager.getMirrorPodByPod(pod) === undefined;
+    });
+    handlers.handlePodSyncs(withoutMirror);
+  }
+
+  async #keepNode(signal: AbortSignal): Promise<void> {
+    const { deps, options, config } = this.kubelet;
+    const { agent } = deps;
+    const store = config.rotateCertificates === true ? deps.store : undefined;
+    const { expirationSeconds } = options;
+    await orAborted(this.#isRegistered, signal);
+    const keep = (inner: AbortSignal) =>
+      store === undefined ? agent.keepAlive(inner) : agent.keep(store, defined({ expirationSeconds }), inner);
+    await allUntilOneEnds(signal, [(inner) => this.#fastStatusUpdateOnce(inner), keep]);
+  }
+
+  /** Reports a node that was not ready when it registered as soon as it is; then waits until `signal` aborts. */
+  async #fastStatusUpdateOnce(signal: AbortSignal): Promise<void> {
+    if (this.problems().length > 0 && (await this.#untilReady(NODE_READY_GRACE_PERIOD_MS))) {
+      await this.kubelet.deps.agent.reportReady(signal);
+    }
+    await orAborted(new Promise<never>(() => {}), signal);
+  }
+
+  async #untilReady(patienceMs: number): Promise<boolean> {
+    const { ctx, signal } = this.kubelet;
+    const endMs = ctx.clock.now() + patienceMs;
+    while (this.problems().length > 0) {
+      if (ctx.clock.now() >= endMs) return false;
+      await ctx.clock.sleep(FAST_STATUS_PERIOD_MS, signal);
+    }
+    return true;
+  }
+
+  async close(stop: AbortController): Promise<void> {
+    const { kubelet } = this;
+    stop.abort();
+    await this.#server?.close();
+    await kubelet.podWorkers.close();
+    await kubelet.prober.close();
+    await kubelet.objectManagers.close();
+    await kubelet.deviceManager.close();
+    try {
+      await this.#running;
+    } catch (error) {
+      // `done` rejects with this error; here it is only recorded.
+      const fact = { kind: "error", message: messageOf(error) } as const;
+      if (!isAbortError(error)) kubelet.ctx.trace.emit(fact, { actor: "kubelet", level: 2 });
+    }
+    const left = kubelet.containerDeletor.idle().then(() => kubelet.recorder.flush());
+    await waitAtMost(kubelet.ctx.clock, END_PATIENCE_MS, left);
+  }
+}
+
+function loopsOf(modules: readonly KubeletModule[]): KubeletModule["loops"] {
+  return modules.flatMap(({ loops }) => loops);
+}
