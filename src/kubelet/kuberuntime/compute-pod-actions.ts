@@ -12,8 +12,7 @@ import { hashContainer } from "../container/hash.js";
 import { findContainerStatusByName, shouldContainerBeRestarted } from "../container/helpers.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";
 import { computeInitContainerActions, findNextInitContainer, hasAnyContainerCreated } from "./init-containers.js";
-import type { KillReason, PodActions, PodActionsDeps } from "./pod-actions.js";
-import { podSandboxChanged } from "./pod-sandbox-changed.js";
+import { type KillReason, type PodActions, type PodActionsDeps, podSandboxChanged } from "./pod-actions.js";
 
 /**
  * Compares a pod's spec with the runtime's state of it.

@@ -1,7 +1,6 @@
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import type { ContainerStats, MemoryStats, NodeStats, PodStats, Summary } from "../apis/stats/v1alpha1.js";
-import { CpuRate } from "./cpu-rate.js";
+import type { ContainerStats, CpuStats, MemoryStats, NodeStats, PodStats, Summary } from "../apis/stats/v1alpha1.js";
 import {
   CriStatsProvider,
   type CriStatsProviderDeps,
@@ -161,4 +160,25 @@ function sumOf(left: Usage, right: Usage): Usage {
     coreNanoSeconds: left.coreNanoSeconds + right.coreNanoSeconds,
     memoryBytes: left.memoryBytes + right.memoryBytes,
   };
+}
+
+/** The CPU usage of a system container per second, from its last two readings. */
+class CpuRate {
+  #before: { readonly atMs: number; readonly coreNanoSeconds: number } | undefined;
+  #usageNanoCores: number | undefined;
+
+  /**
+   * @param coreNanoSeconds the sum at `timeMs`
+   * @param updateStats keeps this reading for the next one; without it the usage per second stays as it was
+   */
+  statsOf(timeMs: number, coreNanoSeconds: number, updateStats: boolean): CpuStats {
+    const before = this.#before;
+    if (updateStats && (before === undefined || timeMs > before.atMs)) {
+      const rate = before && Math.floor(((coreNanoSeconds - before.coreNanoSeconds) / (timeMs - before.atMs)) * 1000);
+      this.#usageNanoCores = rate === undefined || rate < 0 ? undefined : rate;
+      this.#before = { atMs: timeMs, coreNanoSeconds };
+    }
+    const known = this.#usageNanoCores === undefined ? {} : { usageNanoCores: this.#usageNanoCores };
+    return { timeMs, ...known, usageCoreNanoSeconds: coreNanoSeconds };
+  }
 }

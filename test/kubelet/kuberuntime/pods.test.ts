@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { groupIntoPods } from "../../../src/kubelet/kuberuntime/pods.js";
+import { groupIntoPods } from "../../../src/kubelet/kuberuntime/kube-runtime.js";
 import type { ListedContainer, ListedSandbox } from "../../../src/kubelet/kuberuntime/runtime-service.js";
 import { POD_UID_LABEL } from "../../../src/staging/cri/labels.js";
 import { container, sandbox } from "./listed.js";
