@@ -8,7 +8,7 @@ import type { Kubelet } from "./kubelet.js";
 /** The body of /metrics/cadvisor of a kubelet. A runtime without statistics is not an error of the request. */
 export async function readCadvisorMetrics(kubelet: Kubelet, signal: AbortSignal): Promise<string> {
   const { cpu, memory } = kubelet.options.resources;
-  const { nodeInfo } = kubelet.node.status ?? {};
+  const { nodeInfo } = kubelet.getNode().status ?? {};
   const unknown = { bootID: "", kernelVersion: "", machineID: "", osImage: "", systemUUID: "" };
   const machine = { ...unknown, ...nodeInfo, cores: milliValue(cpu) / 1000, memoryBytes: unitValue(memory) };
   return cadvisorMetrics(await read(kubelet, machine.memoryBytes, signal), machine);

@@ -1,11 +1,17 @@
+import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
+import type { CriClient } from "../../staging/cri/remote/create-cri-client.js";
+import type { Ctx } from "../../trace/ctx.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import type { ConfigField } from "../apis/config/fields.js";
+import type { CertificateStore } from "../certificate/certificate-store.js";
 import type { PodCache } from "../container/cache.js";
 import type { GcPolicy } from "../container/generic-runtime.js";
 import type { NodeResources } from "../nodestatus/resources.js";
+import type { ProbeDialer } from "../prober/probe-dialer.js";
 import type { GetDirFsInfo } from "../stats/fs-info.js";
 import type { MachineUsage } from "../stats/machine-usage.js";
 import type { HostPaths } from "../volumes/host-path.js";
+import type { NodeAgent } from "./node-agent.js";
 
 /** What pods can see of the machine. */
 export interface NodeMachine {
@@ -41,4 +47,26 @@ export interface KubeletOptions {
   readonly fixedPorts?: readonly ConfigField[];
   /** lifetime to request for later certificates */
   readonly expirationSeconds?: number;
+}
+
+/** Hooks for what pod workers read and report. */
+export interface PodHooks {
+  /** wraps the cache that pod workers read */
+  readonly podCache?: (cache: WorkerPodCache) => WorkerPodCache;
+  /** changes a pod's API status; deadlines are applied after it */
+  readonly podStatus?: (pod: V1Pod, status: V1PodStatus) => V1PodStatus;
+}
+
+/** What a kubelet is made from, besides its options. Mirrors Dependencies in pkg/kubelet/kubelet.go. */
+export interface KubeletDeps extends Ctx {
+  /** with the node's own certificate; the caller has not started it */
+  readonly agent: NodeAgent;
+  readonly cri: CriClient;
+  /** for PLEG's calls every second, so that a trace can leave them out; default: the same client */
+  readonly polling?: CriClient;
+  /** for the rotation of the node's certificate; undefined: no rotation */
+  readonly store?: CertificateStore;
+  /** how probes and hooks reach pods; default: through port-forwards of the runtime */
+  readonly dialer?: ProbeDialer;
+  readonly hooks?: PodHooks;
 }

@@ -1,14 +1,10 @@
-import { traceOfNode } from "../../trace/view.js";
-import { ChildAbort } from "../../util/async/abort.js";
 import { allUntilOneEnds, orAborted, waitAtMost } from "../../util/async/concurrency.js";
 import { defined } from "../../util/defined.js";
 import { isAbortError, messageOf } from "../../util/errors.js";
 import { KUBELET_PORT } from "../server/server.js";
 import { isStaticPod } from "../types/pod-update.js";
-import type { Kubelet, KubeletDeps } from "./kubelet.js";
-import { type KubeletModule, kubeletModules, reportModules } from "./modules.js";
-import { MainKubelet } from "./new-main-kubelet/main-kubelet.js";
-import type { KubeletOptions } from "./options.js";
+import type { Kubelet } from "./kubelet.js";
+import { type KubeletModules, loopsOf, type RunLoops, reportModules } from "./modules.js";
 import { type OpenServer, openServer } from "./serve.js";
 
 /** How often and how long a new kubelet checks for readiness. Mirrors fastStatusUpdateOnce, nodeReadyGracePeriod. */
@@ -26,73 +22,8 @@ const NOT_REGISTERED = {
   upstream: { file: "pkg/kubelet/kubelet_node_status.go", func: "syncNodeStatus" },
 } as const;
 
-/** A kubelet that has registered its node and runs its pods. */
-export interface RunningKubelet {
-  readonly nodeName: string;
-  /** `https://127.0.0.1:6443` */
-  readonly apiServer: string;
-  /** of the kubelet's server: `https://127.0.0.1:10250` */
-  readonly url: string;
-  readonly kubelet: Kubelet;
-  /** the runtime and its network report no problem */
-  isReady(): boolean;
-  /** Rejects when the kubelet cannot go on; resolves once it is closed. */
-  readonly done: Promise<void>;
-  /** Stops the kubelet. Its pods keep running, and the node's next kubelet adopts them. Safe to call twice. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/**
- * Starts a kubelet: its loops, the registration of the node, its first status and lease. The node's client certificate
- * is its only identity.
- *
- * Mirrors startKubelet in cmd/kubelet/app/server.go and Run in pkg/kubelet/kubelet.go.
- * Differs: the lease comes after the registration (see NodeAgent); `start` waits up to 2 s for the node to be Ready.
- * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*; the signal's reason
- */
-export async function startKubelet(
-  deps: KubeletDeps,
-  options: KubeletOptions,
-  signal: AbortSignal,
-): Promise<RunningKubelet> {
-  signal.throwIfAborted();
-  const { agent } = deps;
-  const trace = traceOfNode(deps.trace, options.nodeName);
-  const stop = new ChildAbort(signal);
-  const run = new KubeletRun(new MainKubelet({ ...deps, trace }, options, stop.signal));
-  let closed: Promise<void> | undefined;
-  const close = () => {
-    stop[Symbol.dispose]();
-    closed ??= run.close(stop);
-    return closed;
-  };
-  try {
-    const { url } = await run.serve();
-    const done = trace.detached(() => run.run(), "start");
-    const upstream = { file: "pkg/kubelet/kubelet.go", func: "Run" };
-    await trace.step("kubelet", `Start the kubelet of ${options.nodeName}`, { upstream }, async () => {
-      // If a loop ends, the start fails.
-      await Promise.race([run.register(), done]);
-    });
-    return {
-      nodeName: options.nodeName,
-      apiServer: agent.client.config.server,
-      url,
-      kubelet: run.kubelet,
-      isReady: () => run.problems().length === 0,
-      done,
-      close,
-      [Symbol.asyncDispose]: close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
 /** A kubelet from its start to its end. Mirrors Run in pkg/kubelet/kubelet.go. */
-class KubeletRun {
+export class KubeletRun {
   #server: OpenServer | undefined;
   #setRegistered: () => void = () => {};
   readonly #isRegistered = new Promise<void>((resolve) => {
@@ -126,15 +57,20 @@ class KubeletRun {
     return this.#server;
   }
 
-  /** Runs all loops, in upstream's order. Resolves when the signal aborts; rejects with the first error. */
-  run(): Promise<void> {
-    const { kubelet } = this;
-    const { trace } = kubelet.ctx;
+  /** What only a run has. */
+  get loops(): RunLoops {
     const rotate = this.#server?.rotate;
-    const { made, running, runtimeDependent } = kubeletModules(kubelet, {
+    const { trace } = this.kubelet.ctx;
+    return {
       keepNode: (signal) => this.#keepNode(signal),
       rotate: rotate === undefined ? undefined : (signal) => trace.detached(() => rotate(signal)),
-    });
+    };
+  }
+
+  /** Runs all loops, in this order. Resolves when the signal aborts; rejects with the first error. */
+  run({ made, running, runtimeDependent }: KubeletModules): Promise<void> {
+    const { kubelet } = this;
+    const { trace } = kubelet.ctx;
     reportModules(trace, made);
     kubelet.deps.agent.birthCry();
     reportModules(trace, running);
@@ -233,8 +169,4 @@ class KubeletRun {
     const left = kubelet.containerDeletor.idle().then(() => kubelet.recorder.flush());
     await waitAtMost(kubelet.ctx.clock, END_PATIENCE_MS, left);
   }
-}
-
-function loopsOf(modules: readonly KubeletModule[]): KubeletModule["loops"] {
-  return modules.flatMap(({ loops }) => loops);
 }

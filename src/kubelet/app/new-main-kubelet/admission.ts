@@ -10,10 +10,25 @@ import { NodeShutdownManager } from "../../nodeshutdown/manager.js";
 import { NODE_OS } from "../../nodestatus/machine.js";
 import { type KillPodNowOptions, killPodNow } from "../../podworkers/kill-pod.js";
 import { filterOutInactivePods } from "../../sync/active-pods.js";
-import type { Kubelet } from "../kubelet.js";
+import type { WithPodWorkers } from "./pod-workers.js";
+
+export type WithAdmission = WithPodWorkers & ReturnType<typeof newAdmission>;
+
+/** What a pod must pass before it starts, in upstream's order, and what evicts pods. */
+export function newAdmission(kubelet: WithPodWorkers) {
+  const evictionManager = newEvictionManager(kubelet);
+  const shutdownManager = newShutdownManager(kubelet);
+  const admitHandlers: readonly PodAdmitHandler[] = [
+    evictionManager,
+    new AllocateResourcesAdmitHandler(kubelet.deviceManager),
+    newPredicates(kubelet),
+    shutdownManager,
+  ];
+  return { evictionManager, shutdownManager, admitHandlers };
+}
 
 /** Evicts pods when memory, disk or processes run short. */
-export function newEvictionManager(kubelet: Kubelet): EvictionManager {
+function newEvictionManager(kubelet: WithPodWorkers): EvictionManager {
   const { podManager, podDeletionSafety, config, options, statusManager } = kubelet;
   const { summaryProvider, imageGc, containerGc, fileSystems, recorder } = kubelet;
   const eviction = evictionConfig(config, options.kubeVersion);
@@ -38,7 +53,7 @@ export function newEvictionManager(kubelet: Kubelet): EvictionManager {
 }
 
 /** Ends pods before the machine goes down. */
-export function newShutdownManager(kubelet: Kubelet): NodeShutdownManager {
+function newShutdownManager(kubelet: WithPodWorkers): NodeShutdownManager {
   return new NodeShutdownManager(
     {
       ...kubelet.ctx,
@@ -55,31 +70,22 @@ export function newShutdownManager(kubelet: Kubelet): NodeShutdownManager {
   );
 }
 
-/** What a pod must pass before it starts, in upstream's order. */
-export function newAdmitHandlers(kubelet: Kubelet): readonly PodAdmitHandler[] {
-  return [
-    kubelet.evictionManager,
-    new AllocateResourcesAdmitHandler(kubelet.deviceManager),
-    new PredicateAdmitHandler(
-      {
-        getNode: () => kubelet.node,
-        updatePluginResources: (pod, allocatable) => kubelet.deviceManager.updatePluginResources(pod, allocatable),
-        admissionFailureHandler: new CriticalPodAdmissionHandler(
-          {
-            recorder: kubelet.recorder,
-            metrics: kubelet.metrics,
-            evictPod: (pod, statusFunc) => evict(kubelet, pod, { statusFunc }),
-          },
-          kubelet.options,
-        ),
-      },
-      { os: NODE_OS, kubeVersion: kubelet.options.kubeVersion },
-    ),
-    kubelet.shutdownManager,
-  ];
+function newPredicates(kubelet: WithPodWorkers): PredicateAdmitHandler {
+  const { deviceManager, recorder, metrics, options } = kubelet;
+  return new PredicateAdmitHandler(
+    {
+      getNode: kubelet.getNode,
+      updatePluginResources: (pod, allocatable) => deviceManager.updatePluginResources(pod, allocatable),
+      admissionFailureHandler: new CriticalPodAdmissionHandler(
+        { recorder, metrics, evictPod: (pod, statusFunc) => evict(kubelet, pod, { statusFunc }) },
+        options,
+      ),
+    },
+    { os: NODE_OS, kubeVersion: options.kubeVersion },
+  );
 }
 
-function evict(kubelet: Kubelet, pod: V1Pod, options: Omit<KillPodNowOptions, "isEvicted">): Promise<void> {
+function evict(kubelet: WithPodWorkers, pod: V1Pod, options: Omit<KillPodNowOptions, "isEvicted">): Promise<void> {
   const deps = { ...kubelet.recording, podWorkers: kubelet.podWorkers };
   return killPodNow(deps, pod, { ...options, isEvicted: true }, kubelet.signal);
 }
