@@ -54,6 +54,8 @@ interface Session {
 export class SessionGuard {
   /** in order of arrival */
   readonly #sessions = new Map<ServerHttp2Session, Session>();
+  /** A stream that its client has cancelled no longer knows its session. */
+  readonly #sessionOf = new WeakMap<ServerHttp2Stream, Session>();
   #streamCount = 0;
   #requestBytes = 0;
   /** written since the last check */
@@ -87,7 +89,9 @@ export class SessionGuard {
 
   #open(http2: ServerHttp2Session): void {
     if (this.#sessions.size >= this.limits.sessions) this.#makeRoom();
-    this.#sessions.set(http2, { http2, streams: new SmallSet(), isUsed: false, requestBytes: 0, resets: 0 });
+    const session: Session = { http2, streams: new SmallSet(), isUsed: false, requestBytes: 0, resets: 0 };
+    this.#sessions.set(http2, session);
+    http2.prependListener("stream", (stream) => void this.#sessionOf.set(stream, session));
     http2.once("close", () => this.#sessions.delete(http2));
   }
 
@@ -102,8 +106,8 @@ export class SessionGuard {
   #accept(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
     // A reset is an error of the stream, also of one that is not accepted. grpc-js listens for the first error of the others.
     stream.on("error", () => {});
-    const session = stream.session === undefined ? undefined : this.#sessions.get(stream.session as ServerHttp2Session);
-    if (session === undefined) return false;
+    const session = this.#sessionOf.get(stream);
+    if (session === undefined || !this.#sessions.has(session.http2)) return false;
     if (stream.destroyed || stream.closed) {
       this.#countReset(session, false);
       return false;
