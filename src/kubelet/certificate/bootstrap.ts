@@ -11,8 +11,7 @@ import type { Ctx } from "../../trace/ctx.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { durationText } from "../../util/release/fact-table.js";
-import { constantsFor, factFor } from "../../util/release/facts.js";
+import { CertificateObserver } from "./certificate-observer.js";
 import type { CertificateStore } from "./certificate-store.js";
 import { clientUsages, digestedName, KUBELET_CLIENT_SIGNER, nodeSubject } from "./node-identity.js";
 import { writeNodeKubeconfig } from "./node-kubeconfig.js";
@@ -50,9 +49,6 @@ export interface BootstrapResult {
   readonly csrName: string | undefined;
 }
 
-const FILE = "pkg/kubelet/certificate/bootstrap/bootstrap.go";
-const CSR_FILE = "staging/src/k8s.io/client-go/util/certificate/csr/csr.go";
-
 /**
  * Gets the node its first certificate with a bootstrap token, and writes `kubelet.key`, `kubelet.pem`,
  * `kubelet.config`.
@@ -74,13 +70,10 @@ export async function loadClientCert(
   signal: AbortSignal,
 ): Promise<BootstrapResult> {
   const { store, trace, clock } = deps;
+  const observer = new CertificateObserver(trace);
   const left = options.force === true ? undefined : await certificateLeftBehind(store, ownerOf(options), clock.now());
   if (left !== undefined) {
-    const why = `it is valid for this cluster; ${store.kubeconfigPath} is missing, or is for another address`;
-    trace.emit(
-      { kind: "decision", what: `use the certificate in ${store.certificatePath}`, why },
-      { actor: "kubelet" },
-    );
+    observer.usesCertificateLeftBehind(store);
     return { ...(await writeKubeconfig(deps, options, left)), csrName: undefined };
   }
   const { server, caPem, tlsServerName, insecureSkipTlsVerify } = options.cluster;
@@ -93,24 +86,14 @@ export async function loadClientCert(
   if (options.refuseTakenName !== undefined && !(await hasBeenThisNode(store, ownerOf(options)))) {
     await checkNameIsFree(trace, [client, ...options.refuseTakenName.orAskAs], options.nodeName, signal);
   }
-  const request = await sendRequest(deps, options, client, signal);
-  const certificatePem = await trace.step(
-    "kubelet",
-    `Watch CSR ${request.csr.metadata.name} until it is approved and signed`,
-    { upstream: { file: CSR_FILE, func: "WaitForCertificate" } },
-    () => waitWithApprover({ ...deps, client }, options, request.csr, signal),
+  const observed = { ...deps, client, observer };
+  const request = await sendRequest(observed, options, signal);
+  const certificatePem = await observer.watchingCsr(request.csr.metadata.name, () =>
+    waitWithApprover(observed, options, request.csr, signal),
   );
   const keyPem = request.keyPem;
   checkIssued(certificatePem, keyPem, clock.now());
-  await trace.step(
-    "kubelet",
-    "Store key and certificate",
-    { upstream: { file: FILE, func: "LoadClientCert" } },
-    async () => {
-      await store.commit({ keyPem, certificatePem });
-      trace.emit({ kind: "state", subject: store.certificatePath, what: "file", to: "written" }, { actor: "kubelet" });
-    },
-  );
+  await observer.storing(store, () => store.commit({ keyPem, certificatePem }));
   const csrName = request.csr.metadata.name ?? "";
   return { ...(await writeKubeconfig(deps, options, { keyPem, certificatePem })), csrName };
 }
@@ -119,37 +102,23 @@ function ownerOf({ nodeName, cluster }: BootstrapOptions) {
   return { nodeName, caPem: cluster.caPem };
 }
 
+interface ObservedDeps extends BootstrapDeps {
+  readonly client: Parameters<typeof requestCertificate>[0];
+  readonly observer: CertificateObserver;
+}
+
 interface SentRequest {
   readonly csr: CertificateSigningRequest;
   readonly keyPem: string;
 }
 
-async function sendRequest(
-  deps: BootstrapDeps,
-  options: BootstrapOptions,
-  client: Parameters<typeof requestCertificate>[0],
-  signal: AbortSignal,
-): Promise<SentRequest> {
-  const { store, trace } = deps;
+async function sendRequest(deps: ObservedDeps, options: BootstrapOptions, signal: AbortSignal): Promise<SentRequest> {
+  const { store, observer } = deps;
   for (const forget of [false, true]) {
-    const pending = await trace.step(
-      "kubelet",
-      "Load or generate the private key (ECDSA P-256)",
-      { upstream: { file: FILE, func: "LoadClientCert" } },
-      async () => {
-        const key = await store.pendingKey({ forget });
-        const to = key.isReused ? "reused from an earlier run" : "generated, readable by its owner only";
-        trace.emit({ kind: "state", subject: store.keyPath, what: "private key", to }, { actor: "kubelet" });
-        return key;
-      },
-    );
-    const result = await sendOnce(deps, options, client, pending, signal);
+    const pending = await observer.gettingKey(store, () => store.pendingKey({ forget }));
+    const result = await sendOnce(deps, options, pending, signal);
     if (result.outcome !== "unusable") return { csr: result.csr, keyPem: pending.keyPem };
-    const what = "make a new key, and with it a request under another name";
-    trace.emit(
-      { kind: "decision", what, why: `CSR ${result.name} cannot be used: ${result.why}` },
-      { actor: "kubelet" },
-    );
+    observer.csrUnusable(result.name, result.why);
   }
   throw new LabError(
     "REFUSED",
@@ -159,47 +128,36 @@ async function sendRequest(
 }
 
 async function sendOnce(
-  deps: BootstrapDeps,
+  { client, observer, clock }: ObservedDeps,
   options: BootstrapOptions,
-  client: Parameters<typeof requestCertificate>[0],
   pending: PendingKey,
   signal: AbortSignal,
 ): Promise<RequestResult> {
-  const { trace, clock } = deps;
   const subject = nodeSubject(options.nodeName);
   const usages = clientUsages(options.kubeVersion, pending.key);
   const name = digestedName(pending.key, subject, usages);
-  const upstream = { file: FILE, func: "requestNodeCertificate" };
-  return trace.step(
-    "kubelet",
-    `Request a certificate for O=system:nodes, CN=${subject.commonName}`,
-    { upstream },
-    async () => {
-      const result = await requestCertificate(
-        client,
-        {
-          key: pending.key,
-          subject,
-          usages,
-          name,
-          signerName: KUBELET_CLIENT_SIGNER,
-          nowMs: clock.now(),
-          ...defined({ expirationSeconds: options.expirationSeconds }),
-        },
-        signal,
-      );
-      if (result.outcome === "reused") {
-        const why = "its name is a digest of key, subject and usages: the same key finds the same request";
-        trace.emit({ kind: "decision", what: `continue with CSR ${name}`, why }, { actor: "kubelet" });
-      }
-      return result;
-    },
-  );
+  return observer.requesting(subject.commonName, async () => {
+    const result = await requestCertificate(
+      client,
+      {
+        key: pending.key,
+        subject,
+        usages,
+        name,
+        signerName: KUBELET_CLIENT_SIGNER,
+        nowMs: clock.now(),
+        ...defined({ expirationSeconds: options.expirationSeconds }),
+      },
+      signal,
+    );
+    if (result.outcome === "reused") observer.continuesWithCsr(name);
+    return result;
+  });
 }
 
 /** Waits for the certificate. An error of the approver ends the wait, and the end of the wait stops the approver. */
 async function waitWithApprover(
-  deps: BootstrapDeps & { readonly client: Parameters<typeof requestCertificate>[0] },
+  deps: ObservedDeps,
   options: BootstrapOptions,
   csr: CertificateSigningRequest,
   signal: AbortSignal,
@@ -208,13 +166,7 @@ async function waitWithApprover(
   const approver = options.whileWaiting?.(csr, ours.signal).catch((error: unknown) => ours.abort(error));
   try {
     const { timeoutMs, kubeVersion } = options;
-    // Quotes only the constants in use: a --timeout from the command line is no constant of any release.
-    const constants =
-      timeoutMs === factFor("bootstrapCsrTimeout", kubeVersion)
-        ? constantsFor(kubeVersion, "bootstrapCsrTimeout")
-        : [{ name: "--timeout", value: durationText(timeoutMs) }];
-    const why = "an approver approves the request, then a signer adds the certificate; both are other components";
-    deps.trace.emit({ kind: "decision", what: "wait by watch, without polling", why, constants }, { actor: "kubelet" });
+    deps.observer.waits(timeoutMs, kubeVersion);
     return await waitForCertificate(deps, csr, { timeoutMs, hints: hintsFor(options) }, ours.signal);
   } finally {
     ours.abort();

@@ -3,6 +3,7 @@ import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { withoutEnding } from "../../util/text/linear-text.js";
+import { CertificateObserver } from "./certificate-observer.js";
 import type { CertificateStore } from "./certificate-store.js";
 
 /**
@@ -10,11 +11,7 @@ import type { CertificateStore } from "./certificate-store.js";
  * Mirrors pkg/kubelet/certificate/bootstrap/bootstrap.go (writeKubeconfigFromBootstrapping).
  */
 export async function writeNodeKubeconfig(store: CertificateStore, trace: Trace, config: RestConfig): Promise<void> {
-  const upstream = {
-    file: "pkg/kubelet/certificate/bootstrap/bootstrap.go",
-    func: "writeKubeconfigFromBootstrapping",
-  };
-  await trace.step("kubelet", `Write ${store.kubeconfigPath}`, { upstream }, () =>
+  await new CertificateObserver(trace).writingKubeconfig(store, () =>
     store.writeKubeconfig(
       kubeconfigText(
         config,

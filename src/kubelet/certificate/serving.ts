@@ -9,6 +9,7 @@ import { NO_SANS, type SubjectAltNames } from "../../staging/pki/sans.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder, writeFileAtomic } from "../../util/os/files.js";
+import { CertificateObserver } from "./certificate-observer.js";
 
 export interface SelfSignedOptions {
   /** `--cert-dir`: for `kubelet.crt` and `kubelet.key`; not the client certificate's folder, as the names clash */
@@ -21,7 +22,6 @@ export interface SelfSignedOptions {
 
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 24 * HOUR_MS;
-const UPSTREAM = { file: "cmd/kubelet/app/server.go", func: "InitializeTLS" };
 
 /**
  * The certificate that a kubelet signs itself when no cluster signs one. Its CA is created for it and the CA's key is
@@ -40,7 +40,8 @@ export async function selfSignedServingPair(deps: Ctx, options: SelfSignedOption
   const keyPath = join(certDirectory, "kubelet.key");
   const found = await readPair(certificatePath, keyPath);
   if (found !== undefined && isUsable(found, deps.clock.now(), servingSans(options))) return found;
-  return deps.trace.step("kubelet", "Sign a serving certificate for this kubelet", { upstream: UPSTREAM }, async () => {
+  const observer = new CertificateObserver(deps.trace);
+  return observer.signingOwn(async () => {
     const pair = await generateSelfSignedCertKey(deps, options);
     await makeFolder(certDirectory, 0o700).catch((cause: unknown) => {
       const why = describeFileError(cause);
@@ -50,15 +51,7 @@ export async function selfSignedServingPair(deps: Ctx, options: SelfSignedOption
     await writeFileAtomic(keyPath, pair.keyPem, { mode: 0o600 });
     await writeFileAtomic(certificatePath, pair.certificatePem);
     const { notAfterMs } = parseCertificatePem(pair.certificatePem);
-    deps.trace.emit(
-      {
-        kind: "state",
-        subject: certificatePath,
-        what: "certificate",
-        to: `of ${host}'s own CA, until ${new Date(notAfterMs).toISOString()}`,
-      },
-      { actor: "kubelet" },
-    );
+    observer.signedOwn(certificatePath, host, notAfterMs);
     return pair;
   });
 }
