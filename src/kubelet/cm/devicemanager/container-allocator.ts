@@ -6,21 +6,18 @@ import {
 } from "../../../staging/apimachinery/api/pod.js";
 import { resourcesOf } from "../../../staging/apimachinery/corev1/container-resources.js";
 import { unitValue } from "../../../staging/apimachinery/quantity.js";
-import type { Trace } from "../../../trace/trace.js";
 import { Mutex } from "../../../util/async/mutex.js";
 import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
 import type { KubeletMetrics } from "../../metrics/kubelet-metrics.js";
-import { podText } from "../../types/pod-update.js";
+import type { DeviceObserver } from "./device-observer.js";
 import { devicesToAllocate } from "./devices-to-allocate.js";
 import { devicesOf, type PodDevices } from "./pod-devices.js";
-import { devicesText, type RegisteredDevices } from "./registered-devices.js";
-
-const FILE = "pkg/kubelet/cm/devicemanager/manager.go";
+import type { RegisteredDevices } from "./registered-devices.js";
 
 export interface AllocatorDeps {
   readonly clock: Clock;
-  readonly trace: Trace;
+  readonly observer: DeviceObserver;
   readonly metrics: KubeletMetrics;
   readonly registered: RegisteredDevices;
   readonly podDevices: PodDevices;
@@ -131,8 +128,7 @@ export class ContainerAllocator {
         });
       },
     });
-    const what = `give ${devicesText(devices)} of ${resourceName} to container ${containerName} of ${podText(pod)}`;
-    this.#decided(what, why, "devicesToAllocate");
+    this.deps.observer.allocates(devices, resourceName, containerName, pod, why);
     const startMs = clock.now();
     const allocResp = await endpoint.allocate(devices, signal).finally(() => {
       const labels = { resource_name: resourceName };
@@ -147,14 +143,6 @@ export class ContainerAllocator {
     const { sourcesReady, getActivePods, podDevices } = this.deps;
     if (!sourcesReady.allReady()) return;
     const active = new Set(getActivePods().map(({ metadata }) => metadata.uid));
-    for (const entry of podDevices.keepOnly(active)) {
-      const { podUid, containerName, resourceName } = entry;
-      const what = `take ${devicesText(devicesOf(entry))} of ${resourceName} from container ${containerName} of pod ${podUid}`;
-      this.#decided(what, "the pod is not active any more", "UpdateAllocatedDevices");
-    }
-  }
-
-  #decided(what: string, why: string, func: string): void {
-    this.deps.trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func } }, { actor: "kubelet" });
+    for (const entry of podDevices.keepOnly(active)) this.deps.observer.takesBack(entry);
   }
 }

@@ -3,13 +3,14 @@ import type { ContainerSpec, V1Pod } from "../../../staging/apimachinery/api/pod
 import { resourcesOf } from "../../../staging/apimachinery/corev1/container-resources.js";
 import type { Decoded } from "../../../staging/apimachinery/protobuf/fields.js";
 import { unitValue } from "../../../staging/apimachinery/quantity.js";
+import type { Trace } from "../../../trace/trace.js";
 import { Mutex } from "../../../util/async/mutex.js";
 import { messageOf } from "../../../util/errors.js";
 import { DEVICE_PLUGINS_FOLDER, type Device, type DevicePluginOptions } from "../../apis/deviceplugin/v1beta1.js";
 import type { DeviceCapacity } from "../../nodestatus/setters.js";
-import { podText } from "../../types/pod-update.js";
 import { readCheckpoint, writeCheckpoint } from "./checkpoint.js";
 import { type AllocatorDeps, ContainerAllocator } from "./container-allocator.js";
+import { DeviceObserver } from "./device-observer.js";
 import type { PluginClient } from "./plugin/client.js";
 import { type ClientHandler, RegistrationServer } from "./plugin/server.js";
 import { type DeviceRunContainerOptions, PodDevices, type PodDevicesEntry } from "./pod-devices.js";
@@ -21,6 +22,7 @@ import { RegisteredDevices } from "./registered-devices.js";
  * Mirrors ManagerImpl in pkg/kubelet/cm/devicemanager/manager.go.
  */
 export class DeviceManager implements ClientHandler {
+  readonly #observer: DeviceObserver;
   readonly #folder: string;
   readonly #registered: RegisteredDevices;
   readonly #podDevices = new PodDevices();
@@ -31,15 +33,17 @@ export class DeviceManager implements ClientHandler {
 
   /** @param rootDir the kubelet's folder */
   constructor(
-    readonly deps: Omit<AllocatorDeps, "registered" | "podDevices">,
+    readonly deps: Omit<AllocatorDeps, "observer" | "registered" | "podDevices"> & { readonly trace: Trace },
     rootDir: string,
     readonly signal: AbortSignal,
   ) {
+    const observer = new DeviceObserver(deps.trace);
+    this.#observer = observer;
     this.#folder = join(rootDir, DEVICE_PLUGINS_FOLDER);
-    this.#registered = new RegisteredDevices(deps);
-    const devices = { registered: this.#registered, podDevices: this.#podDevices };
+    this.#registered = new RegisteredDevices({ ...deps, observer });
+    const devices = { observer, registered: this.#registered, podDevices: this.#podDevices };
     this.#allocator = new ContainerAllocator({ ...deps, ...devices }, signal);
-    this.#server = new RegistrationServer({ ...deps, handler: this }, this.#folder, signal);
+    this.#server = new RegistrationServer({ ...deps, observer, handler: this }, this.#folder, signal);
   }
 
   /** where plugins register */
@@ -54,21 +58,15 @@ export class DeviceManager implements ClientHandler {
    * Differs: a kubelet that cannot listen runs without device plugins, where upstream's exits. A folder with a long path is enough.
    */
   async start(): Promise<void> {
-    const failed = (message: string, hint: string) =>
-      this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level: 1 });
     try {
       await this.#readCheckpoint();
     } catch (error) {
-      failed(
-        `Failed to read the devices of containers: ${messageOf(error)}`,
-        "Containers with devices may share them.",
-      );
+      this.#observer.checkpointUnreadable(error);
     }
     try {
       await this.#server.start();
     } catch (error) {
-      const hint = "Pods without devices run as usual; a shorter --root-dir may help.";
-      failed(`Device plugins cannot register: ${messageOf(error)}`, hint);
+      this.#observer.pluginsCannotRegister(error);
     }
   }
 
@@ -140,10 +138,9 @@ export class DeviceManager implements ClientHandler {
       if (isActive && has === undefined) needsReAllocate = true;
     }
     if (needsReAllocate) await this.allocate(pod, container);
-    return this.#podDevices.deviceRunContainerOptions(uid, container.name, (what) => {
-      const message = `Two device plugins set the ${what} of container ${container.name} of ${podText(pod)}: the first wins.`;
-      this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
-    });
+    return this.#podDevices.deviceRunContainerOptions(uid, container.name, (what) =>
+      this.#observer.setTwice(what, container.name, pod),
+    );
   }
 
   async #callPreStartContainerIfNeeded(podUid: string, containerName: string, resourceName: string): Promise<void> {
@@ -175,10 +172,9 @@ export class DeviceManager implements ClientHandler {
       this.#nextWrite = undefined;
       const podDevices = this.#podDevices.entries;
       const registeredDevices = this.#registered.forCheckpoint();
-      await writeCheckpoint(this.#folder, { podDevices, registeredDevices }).catch((error: unknown) => {
-        const message = `Failed to write checkpoint file: ${messageOf(error)}`;
-        this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
-      });
+      await writeCheckpoint(this.#folder, { podDevices, registeredDevices }).catch((error: unknown) =>
+        this.#observer.checkpointNotWritten(error),
+      );
     });
     return this.#nextWrite;
   }

@@ -1,14 +1,10 @@
 import type { Decoded } from "../../../staging/apimachinery/protobuf/fields.js";
-import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
-import { durationText } from "../../../util/release/fact-table.js";
 import { type Device, type DevicePluginOptions, HEALTHY } from "../../apis/deviceplugin/v1beta1.js";
 import type { DeviceCapacity } from "../../nodestatus/setters.js";
-import { DeviceEndpoint, ENDPOINT_STOP_GRACE_PERIOD_MS } from "./endpoint.js";
+import type { DeviceObserver } from "./device-observer.js";
+import { DeviceEndpoint } from "./endpoint.js";
 import type { PluginClient } from "./plugin/client.js";
-
-const FILE = "pkg/kubelet/cm/devicemanager/manager.go";
-const GRACE_PERIOD = { name: "endpointStopGracePeriod", value: durationText(ENDPOINT_STOP_GRACE_PERIOD_MS) };
 
 type V1beta1Device = Decoded<typeof Device>;
 
@@ -32,7 +28,7 @@ export class RegisteredDevices {
   /** Resources whose plugin is gone for good. Their capacity is 0, which shows that the node once had them. */
   readonly #removed = new Set<string>();
 
-  constructor(readonly deps: { readonly clock: Clock; readonly trace: Trace }) {}
+  constructor(readonly deps: { readonly clock: Clock; readonly observer: DeviceObserver }) {}
 
   /** A resource of the checkpoint: its capacity is 0 until its plugin registers again. */
   restore(resourceName: string): void {
@@ -53,8 +49,7 @@ export class RegisteredDevices {
   disconnected(resourceName: string, reason: string): void {
     const registered = this.#resources.get(resourceName);
     if (registered === undefined) return;
-    const why = `its plugin has gone: ${reason}; it may register again`;
-    this.#decided(`mark all devices of ${resourceName} as unhealthy`, why, "PluginDisconnected");
+    this.deps.observer.pluginGone(resourceName, reason);
     registered.endpoint.stop();
     this.#change(resourceName, registered, { healthy: new Set() });
   }
@@ -64,22 +59,15 @@ export class RegisteredDevices {
     const registered = this.#resources.get(resourceName);
     if (registered === undefined) return;
     const all = new Map(devices.map((device) => [device.id, device]));
-    if (all.size < devices.length) {
-      const message = `The plugin of ${resourceName} lists an ID twice: its ${devices.length} devices count as ${all.size}.`;
-      this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
-    }
+    if (all.size < devices.length) this.deps.observer.listsAnIdTwice(resourceName, devices.length, all.size);
     const healthy = [...all.values()].filter(({ health }) => health === HEALTHY);
     this.#change(resourceName, registered, { all, healthy: new Set(healthy.map(({ id }) => id)) });
   }
 
   #change(resourceName: string, registered: Registered, change: Partial<Registered>): void {
-    const from = healthText(registered);
+    const before = { ...registered };
     Object.assign(registered, change);
-    const to = healthText(registered);
-    if (from === to) return;
-    const upstream = { file: FILE, func: "genericDeviceUpdateCallback" };
-    const fact = { subject: `devices of ${resourceName}`, what: "healthy", from, to, upstream };
-    this.deps.trace.emit({ kind: "state", ...fact }, { actor: "kubelet" });
+    this.deps.observer.healthChanged(resourceName, before, registered);
   }
 
   /** The healthy devices; undefined: no plugin has listed any of this resource. */
@@ -134,8 +122,7 @@ export class RegisteredDevices {
       if (!endpoint.stopGracePeriodExpired()) continue;
       this.#resources.delete(name);
       this.#removed.add(name);
-      const why = "its plugin has not come back within the grace period";
-      this.#decided(`remove the devices of ${name}`, why, "GetCapacity");
+      this.deps.observer.pluginStaysAway(name);
     }
     const listed = [...this.#resources].filter(([, { all }]) => all !== undefined);
     const removed = [...this.#removed].map((name) => [name, "0"] as const);
@@ -147,24 +134,4 @@ export class RegisteredDevices {
       allocatable: Object.fromEntries(listed.map(([name, { healthy }]) => [name, String(healthy.size)])),
     };
   }
-
-  #decided(what: string, why: string, func: string): void {
-    const fact = { what, why, constants: [GRACE_PERIOD], upstream: { file: FILE, func } };
-    this.deps.trace.emit({ kind: "decision", ...fact }, { actor: "kubelet" });
-  }
-}
-
-/** `2 of 3: gpu-0 gpu-2` */
-function healthText({ all, healthy }: Registered): string {
-  return `${healthy.size} of ${all?.size ?? 0}${healthy.size === 0 ? "" : `: ${devicesText(healthy)}`}`;
-}
-
-/** How many devices a fact names. */
-const MAX_NAMED = 8;
-
-/** `gpu-0 gpu-1` */
-export function devicesText(devices: Iterable<string>): string {
-  const all = [...devices];
-  const more = all.length > MAX_NAMED ? ` and ${all.length - MAX_NAMED} more` : "";
-  return `${all.slice(0, MAX_NAMED).join(" ")}${more}`;
 }

@@ -6,7 +6,6 @@ import { socketPathProblem } from "../../../../staging/cri/grpc/endpoint.js";
 import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../../staging/cri/grpc/grpc-server.js";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Clock } from "../../../../util/clock.js";
-import { messageOf } from "../../../../util/errors.js";
 import { makeFolder } from "../../../../util/os/files.js";
 import {
   DEVICE_PLUGIN_VERSION,
@@ -17,10 +16,10 @@ import {
   type RegisterRequest,
 } from "../../../apis/deviceplugin/v1beta1.js";
 import type { KubeletMetrics } from "../../../metrics/kubelet-metrics.js";
+import type { DeviceObserver } from "../device-observer.js";
 import { PluginClient } from "./client.js";
 
 const FOLDER_MODE = 0o750;
-const FILE = "pkg/kubelet/cm/devicemanager/plugin/v1beta1/server.go";
 
 /** Is told about the plugins. Mirrors ClientHandler in pkg/kubelet/cm/devicemanager/plugin/v1beta1/api.go. */
 export interface ClientHandler {
@@ -34,6 +33,7 @@ export interface RegistrationServerDeps {
   readonly trace: Trace;
   readonly metrics: KubeletMetrics;
   readonly handler: ClientHandler;
+  readonly observer: DeviceObserver;
 }
 
 /**
@@ -77,8 +77,7 @@ export class RegistrationServer {
       const path = join(this.folder, name);
       if (!(await lstat(path)).isSocket()) continue;
       await unlink(path);
-      const why = "an earlier kubelet or plugin has left it; a plugin that misses its socket registers again";
-      this.#decided(`remove the socket ${path}`, why, "Start");
+      this.deps.observer.removesSocket(path);
     }
   }
 
@@ -89,7 +88,7 @@ export class RegistrationServer {
       if (problem !== undefined) throw new Error(problem);
       await this.#connectClient(resourceName, join(this.folder, endpoint));
     } catch (error) {
-      this.#decided(`refuse the device plugin of ${resourceName}`, messageOf(error), "Register");
+      this.deps.observer.refusesPlugin(resourceName, error);
       throw error;
     }
     return {};
@@ -105,9 +104,7 @@ export class RegistrationServer {
       const earlier = this.#clients.get(resourceName);
       this.#clients.set(resourceName, client);
       await earlier?.close();
-      const known = "it speaks v1beta1, answers at its socket, and its resource is an extended one";
-      const again = earlier === undefined ? "" : "; it replaces the one that has registered the resource before";
-      this.#decided(`accept the device plugin of ${resourceName}`, `${known}${again}`, "Register");
+      this.deps.observer.acceptsPlugin(resourceName, earlier !== undefined);
       this.deps.handler.pluginConnected(client, options);
     } catch (error) {
       await client.close();
@@ -128,10 +125,6 @@ export class RegistrationServer {
     if (this.#clients.get(resourceName) !== client) return;
     this.#clients.delete(resourceName);
     if (!this.signal.aborted) handler.pluginDisconnected(resourceName, why);
-  }
-
-  #decided(what: string, why: string, func: string): void {
-    this.deps.trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func } }, { actor: "kubelet" });
   }
 
   async close(): Promise<void> {
