@@ -9,12 +9,12 @@ import type { Clock } from "../../util/clock.js";
 import { describeFileError } from "../../util/os/files.js";
 import { readFileAtMost } from "../../util/os/read-at-most.js";
 import { withoutEnding } from "../../util/text/linear-text.js";
-import { getPodFullName, podText } from "../types/pod-update.js";
+import { getPodFullName, } from "../types/pod-update.js";
 import { decodeSinglePod } from "./decode.js";
+import { FileObserver } from "./file-observer.js";
 import { type PathWatcher, watchPath } from "./file-watch.js";
 import type { SourceChannel } from "./pod-config.js";
 
-const FILE = "pkg/kubelet/config/file.go";
 /** The folder is read again at this interval, whatever the watch reports. Mirrors fileCheckFrequency. */
 export const FILE_CHECK_FREQUENCY_MS = 20_000;
 /** First and longest delay before a broken watch is tried again. Mirrors file_linux.go. */
@@ -49,8 +49,7 @@ export class FileSource {
   /** by full name, as upstream's store */
   readonly #store = new Map<string, V1Pod>();
   readonly #fileKeyMapping = new Map<string, string>();
-  /** the problem of each bad file, so that it is reported once and not every 20 s */
-  readonly #problems = new Map<string, string>();
+  readonly #observer: FileObserver;
   readonly #reading = new Mutex();
   readonly #path: string;
 
@@ -59,6 +58,7 @@ export class FileSource {
     readonly options: FileSourceOptions,
     readonly channel: SourceChannel,
   ) {
+    this.#observer = new FileObserver(deps.trace);
     this.#path = options.path.length > 1 ? withoutEnding(options.path, "/") : options.path;
   }
 
@@ -74,14 +74,14 @@ export class FileSource {
     await this.#reading.run(async () => {
       const files = await this.#files();
       if (files === undefined) return;
-      const before = new Set(this.#problems.keys());
+      const before = this.#observer.badFiles();
       this.#store.clear();
       this.#fileKeyMapping.clear();
       for (const file of files) {
         before.delete(file);
         await this.#take(file);
       }
-      for (const file of before) if (file !== this.#path) this.#problems.delete(file);
+      for (const file of before) if (file !== this.#path) this.#observer.usable(file);
       await this.#send(signal);
     });
   }
@@ -94,11 +94,11 @@ export class FileSource {
         if (!(await this.#take(file))) return;
       } else {
         const key = this.#fileKeyMapping.get(file);
-        this.#problems.delete(file);
+        this.#observer.usable(file);
         if (key === undefined) return;
         this.#fileKeyMapping.delete(file);
         this.#store.delete(key);
-        this.#decided(`end the static pod of ${file}`, "the file is gone", "consumeWatchEvent");
+        this.#observer.fileGone(file);
       }
       await this.#send(signal);
     });
@@ -137,7 +137,7 @@ export class FileSource {
       if (found.isFile()) return [this.#path];
       if (!found.isDirectory()) throw new Error("path is not a directory or file");
       const names = (await readdir(this.#path)).filter((name) => !name.startsWith("."));
-      this.#problems.delete(this.#path);
+      this.#observer.usable(this.#path);
       return names.sort().map((name) => join(this.#path, name));
     } catch (error) {
       // A missing folder counts as an empty one: the source has reported that it has no pods.
@@ -156,11 +156,10 @@ export class FileSource {
       const origin = { source: file, isFile: true, nodeName };
       const pod = await decodeSinglePod((await readFileAtMost(file)).toString(), origin);
       this.#keep(file, pod);
-      this.#problems.delete(file);
+      this.#observer.usable(file);
       return true;
     } catch (error) {
-      const message = `can't process config file ${JSON.stringify(file)}: ${describeFileError(error)}`;
-      this.#problem(file, message, "The file is left out until it can be used; other files are not affected.");
+      this.#observer.fileUnusable(file, describeFileError(error));
       return false;
     }
   }
@@ -170,8 +169,7 @@ export class FileSource {
     const existing = this.#store.get(key);
     const other = [...this.#fileKeyMapping].find(([name, itsKey]) => name !== file && itsKey === key)?.[0];
     if (existing !== undefined && other !== undefined && existing.metadata.uid !== pod.metadata.uid) {
-      const why = `${other} has a pod of the same name; the file that was read last counts`;
-      this.#decided(`take ${podText(pod)} from ${file}`, why, "extractFromFile");
+      this.#observer.nameTaken(pod, file, other);
     }
     this.#store.set(key, pod);
     this.#fileKeyMapping.set(file, key);
@@ -183,20 +181,7 @@ export class FileSource {
 
   /** Listing and watching fail in the same way, so both report the same sentence. Mirrors run in file.go and file_linux.go. */
   #pathProblem(error: unknown): void {
-    const why = isMissing(error) ? "path does not exist, ignoring" : describeFileError(error);
-    const message = `Unable to read config path ${JSON.stringify(this.#path)}: ${why}`;
-    this.#problem(this.#path, message, "The kubelet retries and reads the manifests as soon as it can.");
-  }
-
-  /** Differs: upstream logs the same problem at each attempt. */
-  #problem(file: string, message: string, hint: string): void {
-    if (this.#problems.get(file) === message) return;
-    this.#problems.set(file, message);
-    this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level: 1 });
-  }
-
-  #decided(what: string, why: string, func: string): void {
-    this.deps.trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func } }, { actor: "kubelet" });
+    this.#observer.pathUnreadable(this.#path, isMissing(error) ? undefined : describeFileError(error));
   }
 }
 

@@ -14,11 +14,10 @@ import {
   type PodOperation,
   type PodSource,
   type PodUpdate,
-  podText,
 } from "../types/pod-update.js";
 import { Channel } from "./channel.js";
+import { PodConfigObserver } from "./pod-config-observer.js";
 
-const FILE = "pkg/kubelet/config/config.go";
 /** If this many updates wait for the sync loop, the sources wait. */
 const UPDATES_CAPACITY = 50;
 /** Annotations that the kubelet itself writes: no source sets or changes them. */
@@ -56,7 +55,10 @@ export class PodConfig {
   readonly #updates = new Channel<PodUpdate>(UPDATES_CAPACITY);
   readonly #merging = new Mutex();
 
-  constructor(readonly deps: PodConfigDeps) {}
+  constructor(
+    readonly deps: PodConfigDeps,
+    readonly observer = new PodConfigObserver(deps.trace),
+  ) {}
 
   /** Registers a source: from now on all sources count as seen only once it has sent its pods. */
   channel(source: PodSource): SourceChannel {
@@ -88,9 +90,7 @@ export class PodConfig {
   }
 
   async #send(op: PodOperation, source: PodSource, pods: readonly V1Pod[], signal: AbortSignal): Promise<void> {
-    const names = pods.map(podText).join(", ");
-    const why = pods.length === 0 ? "the source has reported for the first time, and has no pods" : reasonFor(op);
-    const causedBy = this.#decided(`${op} from ${source}: [${names}]`, why, op === "RECONCILE" ? 2 : 1);
+    const causedBy = this.observer.sends(op, source, pods);
     await this.#updates.send({ op, source, pods, ...this.deps.trace.keepScope({ causedBy }) }, signal);
   }
 
@@ -152,16 +152,10 @@ export class PodConfig {
       if (!names.has(fullName)) return names.add(fullName);
       const { name } = pod.metadata;
       const message = `Error validating pod ${formatPod(pod)} from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`;
-      this.#decided(`leave out a pod from ${source}`, `${source} has another pod with the name ${podText(pod)}`);
+      this.observer.duplicate(pod, source);
       this.deps.recorder.event(pod, "Warning", "FailedValidation", message);
       return false;
     });
-  }
-
-  /** @returns the id of the fact */
-  #decided(what: string, why: string, level: 1 | 2 = 1): string {
-    const upstream = { file: FILE, func: "Merge" };
-    return this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level }).id;
   }
 }
 
@@ -202,19 +196,4 @@ function podsDifferSemantically(existing: V1Pod, ref: V1Pod): boolean {
 function withAnnotations(pod: V1Pod, annotations: Readonly<Record<string, string>>): V1Pod {
   const { metadata } = pod;
   return { ...pod, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } };
-}
-
-function reasonFor(op: PodOperation): string {
-  switch (op) {
-    case "ADD":
-      return "the source has them now, and did not before";
-    case "UPDATE":
-      return "their spec, labels or annotations have changed";
-    case "DELETE":
-      return "they were marked for graceful deletion";
-    case "REMOVE":
-      return "the source no longer has them";
-    default:
-      return "only their status in the API has changed";
-  }
 }
