@@ -8,16 +8,13 @@ import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { orAborted } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
-import { messageOf } from "../../util/errors.js";
-import { durationText } from "../../util/release/fact-table.js";
 import { factFor } from "../../util/release/facts.js";
 import type { PodAdmitHandler, PodAdmitResult } from "../lifecycle/admit.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { PodStatusFunc } from "../podworkers/update.js";
-import { podText } from "../types/pod-update.js";
 import { groupByPriority, type ShutdownGroup, type ShutdownPeriod } from "./groups.js";
+import { NodeShutdownObserver } from "./node-shutdown-observer.js";
 
-const UPSTREAM = { file: "pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go", func: "processShutdownEvent" };
 /** Mirrors nodeShutdownReason and nodeShutdownMessage. */
 const REASON = "Terminated";
 const MESSAGE = "Pod was terminated in response to imminent node shutdown.";
@@ -63,6 +60,7 @@ export class NodeShutdownManager implements PodAdmitHandler {
   constructor(
     readonly deps: NodeShutdownDeps,
     readonly options: { readonly periods: readonly ShutdownPeriod[]; readonly kubeVersion: string },
+    readonly observer = new NodeShutdownObserver(deps.trace),
   ) {}
 
   /** Whether a shutdown waits for pods. */
@@ -82,11 +80,11 @@ export class NodeShutdownManager implements PodAdmitHandler {
 
   /** Ends the pods. Resolves when all have ended, or their time is over. @throws the signal's reason */
   async shutDown(signal: AbortSignal): Promise<void> {
-    const { agent, trace, syncNodeStatus } = this.deps;
+    const { agent, syncNodeStatus } = this.deps;
     if (!this.isEnabled || this.#isShuttingDown) return;
     this.#isShuttingDown = true;
     agent.recordEvent("Normal", "NodeShutdown", "Shutdown manager detected shutdown event");
-    await trace.step("kubelet", "Shut the node down", { upstream: UPSTREAM }, async () => {
+    await this.observer.shuttingDown(async () => {
       const [groups] = await Promise.all([
         groupByPriority(this.options.periods, this.deps.getActivePods()),
         syncNodeStatus(signal),
@@ -96,13 +94,13 @@ export class NodeShutdownManager implements PodAdmitHandler {
       const pods = groups.flatMap((group) => group.pods);
       await this.#writeStatuses(pods, signal);
       this.#note("kubelet_graceful_shutdown_end_time_seconds");
-      trace.emit({ kind: "note", text: "Shutdown manager completed processing shutdown event" }, { actor: "kubelet" });
+      this.observer.completed();
     });
   }
 
   /** Without this, the process would end before its last pods are `Failed` in the API. Upstream leaves it to the time that is left. */
   async #writeStatuses(pods: readonly V1Pod[], signal: AbortSignal): Promise<void> {
-    const { clock, trace, writeStatuses } = this.deps;
+    const { clock, writeStatuses } = this.deps;
     using limit = new ChildAbort(signal);
     const over = clock.sleep(STATUS_PATIENCE_MS, limit.signal).then(() => limit.abort());
     over.catch(() => {});
@@ -115,9 +113,7 @@ export class NodeShutdownManager implements PodAdmitHandler {
     } catch (error) {
       signal.throwIfAborted();
       if (!limit.signal.aborted) throw error;
-      const message = `the last status of ${left.map(podText).join(", ")} was not written within ${durationText(STATUS_PATIENCE_MS)}`;
-      const hint = "The API server shows an older one until the node's next kubelet writes it.";
-      trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+      this.observer.statusesNotWritten(left, STATUS_PATIENCE_MS);
     } finally {
       limit.abort();
     }
@@ -127,13 +123,12 @@ export class NodeShutdownManager implements PodAdmitHandler {
     this.deps.metrics?.set(name, this.deps.clock.now() / 1000);
   }
 
-  async #endGroup({ priority, gracePeriodSeconds, pods }: ShutdownGroup, signal: AbortSignal): Promise<void> {
+  async #endGroup(group: ShutdownGroup, signal: AbortSignal): Promise<void> {
+    const { gracePeriodSeconds, pods } = group;
     // Nothing waits for a range of priorities without pods.
     if (pods.length === 0) return;
-    const { trace, clock } = this.deps;
-    const what = `end ${pods.map(podText).join(", ")} within ${durationText(gracePeriodSeconds * 1000)}`;
-    const why = `their priority is ${priority} or more; pods of a higher range come after them`;
-    trace.emit({ kind: "decision", what, why, upstream: UPSTREAM }, { actor: "kubelet" });
+    const { clock } = this.deps;
+    this.observer.endsGroup(group);
     using timer = new ChildAbort(signal);
     const over = clock.sleep(gracePeriodSeconds * 1000, timer.signal).then(() => false);
     const all = Promise.all(pods.map((pod) => this.#endPod(pod, gracePeriodSeconds, signal))).then(() => true);
@@ -141,9 +136,7 @@ export class NodeShutdownManager implements PodAdmitHandler {
     timer.abort();
     over.catch(() => {});
     all.catch(() => {});
-    if (hasEnded) return;
-    const text = `Shutdown manager pod killing time out: gracePeriod ${gracePeriodSeconds}, priority ${priority}`;
-    trace.emit({ kind: "note", text }, { actor: "kubelet" });
+    if (!hasEnded) this.observer.groupTimedOut(group);
   }
 
   async #endPod(pod: V1Pod, groupSeconds: number, signal: AbortSignal): Promise<void> {
@@ -152,8 +145,7 @@ export class NodeShutdownManager implements PodAdmitHandler {
       await this.deps.killPod(pod, Math.min(own, groupSeconds), (status) => this.#terminated(status), signal);
     } catch (error) {
       signal.throwIfAborted();
-      const message = `Shutdown manager failed killing pod ${podText(pod)}: ${messageOf(error)}`;
-      this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
+      this.observer.killFailed(pod, error);
     }
   }
 
