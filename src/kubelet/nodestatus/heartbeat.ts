@@ -7,12 +7,11 @@ import {
 import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { NODES, objectPath } from "../../staging/client-go/rest/paths.js";
-import type { Constant } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
-import { durationText } from "../../util/release/fact-table.js";
-import { constantsFor, factFor } from "../../util/release/facts.js";
+import { factFor } from "../../util/release/facts.js";
+import { NodeStatusObserver } from "./node-status-observer.js";
 import { nodeStatusHasChanged, nodeStatusPatch } from "./patch.js";
 
 export interface HeartbeatDeps {
@@ -38,7 +37,6 @@ export interface HeartbeatOptions {
 
 export type HeartbeatOutcome = "patched" | "unchanged" | "failed";
 
-const UPSTREAM = { file: "pkg/kubelet/kubelet_node_status.go", func: "tryUpdateNodeStatus" };
 /** heartbeatClient's timeout: a hanging update must not use up the whole grace period. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const OWN_CONDITIONS = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
@@ -50,6 +48,7 @@ const OWN_CONDITIONS = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"
  * Mirrors pkg/kubelet/kubelet_node_status.go (syncNodeStatus, updateNodeStatus, tryUpdateNodeStatus).
  */
 export class NodeStatusHeartbeat {
+  readonly #observer: NodeStatusObserver;
   #lastReportMs = Number.NEGATIVE_INFINITY;
 
   readonly #updateMs: number;
@@ -60,6 +59,7 @@ export class NodeStatusHeartbeat {
     readonly options: HeartbeatOptions,
   ) {
     const { kubeVersion, updateFrequencyMs, reportFrequencyMs } = options;
+    this.#observer = new NodeStatusObserver(deps.trace);
     this.#updateMs = updateFrequencyMs ?? factFor("nodeStatusUpdateFrequency", kubeVersion);
     this.#reportMs = reportFrequencyMs ?? factFor("nodeStatusReportFrequency", kubeVersion);
   }
@@ -86,9 +86,7 @@ export class NodeStatusHeartbeat {
         failure = error.message;
       }
     }
-    const message = `node status was not updated in ${retries} attempts: ${failure}`;
-    const hint = "It is tried again at the next heartbeat.";
-    this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+    this.#observer.notUpdated(retries, failure);
     return "failed";
   }
 
@@ -118,36 +116,24 @@ export class NodeStatusHeartbeat {
     if (!isDue && !nodeStatusHasChanged(before, after)) return { outcome: "unchanged" };
     const patch = nodeStatusPatch(before, after);
     if (patch === undefined) {
-      const what = `do not send the status of ${nodeName}`;
-      const why = "the API server already has this status, to the second";
-      this.deps.trace.emit({ kind: "decision", what, why, upstream: UPSTREAM }, { actor: "kubelet" });
+      this.#observer.sameStatus(nodeName);
       this.#lastReportMs = nowMs;
       return { outcome: "unchanged" };
     }
-    const why = this.#whyReport(nodeStatusHasChanged(before, after));
-    const failure = await this.#patch(node, patch, why, signal);
+    const failure = await this.#patch(node, patch, nodeStatusHasChanged(before, after), signal);
     if (failure !== undefined) return { outcome: "failed", why: failure };
     this.#lastReportMs = nowMs;
     this.options.onReport?.(nowMs);
     return { outcome: "patched" };
   }
 
-  #whyReport(hasChanged: boolean): string {
-    if (hasChanged) return "it differs from what the API server has";
-    return this.#lastReportMs === Number.NEGATIVE_INFINITY
-      ? "nothing changed, but this kubelet has just started and has not reported its status yet"
-      : "the report period is over, nothing changed";
-  }
-
   /** @returns the reason when the API server refused */
-  async #patch(node: NodeObject, body: unknown, why: string, signal: AbortSignal): Promise<string | undefined> {
-    const { client, trace } = this.deps;
-    const { nodeName } = this.options;
-    const constants = this.#constants();
-    trace.emit(
-      { kind: "decision", what: `patch the status of ${nodeName}`, why, constants, upstream: UPSTREAM },
-      { actor: "kubelet" },
-    );
+  async #patch(node: NodeObject, body: unknown, hasChanged: boolean, signal: AbortSignal): Promise<string | undefined> {
+    const { client } = this.deps;
+    const { nodeName, kubeVersion } = this.options;
+    const isFirst = this.#lastReportMs === Number.NEGATIVE_INFINITY;
+    const periods = { kubeVersion, updateMs: this.#updateMs, reportMs: this.#reportMs };
+    this.#observer.patches(nodeName, hasChanged, isFirst, periods);
     const answer = await client.request<NodeObject>({
       method: "PATCH",
       path: objectPath(NODES, nodeName, "status"),
@@ -162,30 +148,11 @@ export class NodeStatusHeartbeat {
     return undefined;
   }
 
-  #constants(): readonly Constant[] {
-    const { kubeVersion } = this.options;
-    const isDefault =
-      this.#updateMs === factFor("nodeStatusUpdateFrequency", kubeVersion) &&
-      this.#reportMs === factFor("nodeStatusReportFrequency", kubeVersion);
-    if (isDefault) return constantsFor(kubeVersion, "nodeStatusUpdateFrequency", "nodeStatusReportFrequency");
-    return [
-      { name: "nodeStatusUpdateFrequency", value: durationText(this.#updateMs) },
-      { name: "nodeStatusReportFrequency", value: durationText(this.#reportMs) },
-    ];
-  }
-
   #reportCondition(before: NodeObject, after: NodeObject, type: string): void {
     const from = nodeCondition(before, type);
     const to = nodeCondition(after, type);
     if (to === undefined || from?.status === to.status) return;
-    const state = {
-      kind: "state",
-      subject: `Node ${this.options.nodeName}`,
-      what: type,
-      to: `${to.status} (${to.reason}: ${to.message})`,
-      ...(from === undefined ? {} : { from: from.status }),
-    } as const;
-    this.deps.trace.emit(state, { actor: "kubelet" });
+    this.#observer.conditionChanged(this.options.nodeName, from, to);
     this.options.onCondition?.(to);
   }
 }

@@ -6,16 +6,14 @@ import { collectionPath, NODES, objectPath } from "../../staging/client-go/rest/
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
-import { durationText } from "../../util/release/fact-table.js";
 import { factFor } from "../../util/release/facts.js";
+import { NodeStatusObserver } from "./node-status-observer.js";
 
 export interface RegisterDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly trace: Trace;
 }
-
-const FILE = "pkg/kubelet/kubelet_node_status.go";
 
 /**
  * Registers the node: POST, or, if a node of this name exists, an update of its well-known labels: it keeps its others. Retries with backoff
@@ -36,19 +34,18 @@ export async function registerWithApiServer(
   signal: AbortSignal,
 ): Promise<{ readonly node: NodeObject; readonly isNew: boolean }> {
   const { trace, clock } = deps;
+  const observer = new NodeStatusObserver(trace);
   const { kubeVersion, maxAttempts = Number.POSITIVE_INFINITY } = options;
   const name = node.metadata.name ?? "";
   const maxMs = factFor("registerBackoffMax", kubeVersion);
   let stepMs = factFor("registerBackoffInitial", kubeVersion);
-  const upstream = { file: FILE, func: "registerWithAPIServer" };
-  return trace.step("kubelet", `Register node ${name}`, { upstream }, async () => {
+  return observer.registering(name, async () => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await tryRegister(deps, node, signal);
+        return await tryRegister(deps, observer, node, signal);
       } catch (error) {
         if (signal.aborted || !isTransient(error) || attempt === maxAttempts) throw error;
-        const hint = `trying again in ${durationText(stepMs)}`;
-        trace.emit({ kind: "error", message: error.message, hint }, { actor: "kubelet" });
+        observer.registerFailed(error, stepMs);
         await clock.sleep(stepMs, signal);
         stepMs = Math.min(stepMs * 2, maxMs);
       }
@@ -66,15 +63,16 @@ class ServerTrouble extends Error {
   override readonly name = "ServerTrouble";
 }
 
-async function tryRegister({ client, trace }: RegisterDeps, node: NodeObject, signal: AbortSignal) {
+async function tryRegister(
+  { client }: RegisterDeps,
+  observer: NodeStatusObserver,
+  node: NodeObject,
+  signal: AbortSignal,
+) {
   const name = node.metadata.name ?? "";
   const answer = await client.request<NodeObject>({ method: "POST", path: collectionPath(NODES), body: node, signal });
   if (isSuccess(answer)) {
-    const own = node.spec?.taints ?? [];
-    const added = (answer.body.spec?.taints ?? []).filter(({ key }) => own.every((one) => one.key !== key));
-    const taints = added.map((taint) => `${taint.key}:${taint.effect}`).join(", ");
-    const to = `registered${taints === "" ? "" : `, with the taint ${taints}: the API server's admission put it there`}`;
-    trace.emit({ kind: "state", subject: `Node ${name}`, what: "object", to }, { actor: "apiserver" });
+    observer.registered(node, answer.body);
     return { node: answer.body, isNew: true };
   }
   if (answer.status === 403) throw forbidden(name, statusMessage(answer));
@@ -85,15 +83,7 @@ async function tryRegister({ client, trace }: RegisterDeps, node: NodeObject, si
   }
   const path = objectPath(NODES, name);
   const existing = await client.expect<NodeObject>({ method: "GET", path, signal });
-  trace.emit(
-    {
-      kind: "decision",
-      what: `continue with the existing Node ${name}`,
-      why: "it was registered before",
-      upstream: { file: FILE, func: "tryRegisterWithAPIServer" },
-    },
-    { actor: "kubelet" },
-  );
+  observer.existsAlready(name);
   const labels = missingLabels(node, existing);
   if (Object.keys(labels).length === 0) return { node: existing, isNew: false };
   const patched = await client.expect<NodeObject>({
