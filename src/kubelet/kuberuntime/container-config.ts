@@ -184,8 +184,7 @@ async function terminationLogMount(
     // The container's user must be able to write it.
     chmodSync(hostPath, 0o666);
   } catch (error) {
-    const message = `error on creating termination-log file of ${name}: ${describeFileError(error)}`;
-    context.trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+    context.observer.terminationLogNotCreated(name, error);
     return [];
   }
   return [{ hostPath, containerPath: terminationMessagePath, readonly: false }];

@@ -66,12 +66,9 @@ async function evictContainers(
   const dead = evictableContainers(list.value, context.clock.now() - policy.minAgeMs);
   const isOver = (podUid: string) => allSourcesReady && isGone(context, podUid, evictNonDeletedPods);
   for (const one of containersToRemove(dead, policy, isOver)) {
-    const { name, podUid } = one;
-    const surplus = `of each container of a pod, ${limitText(policy)} are kept`;
-    const why = isOver(podUid) ? "its pod is over" : surplus;
-    decide(context, `remove dead container ${one.containerId} (${name} of pod ${podUid})`, why, "evictContainers");
+    context.observer.removesContainer(one, isOver(one.podUid), policy);
     const problem = await removeDead(context, one, signal);
-    if (problem !== undefined) report(context, `Failed to remove container ${one.containerId}: ${problem}`);
+    if (problem !== undefined) context.observer.notRemoved(`container ${one.containerId}`, problem);
   }
   return undefined;
 }
@@ -158,12 +155,11 @@ async function evictSandboxes(
   if (sandboxes.outcome !== "ok") return sandboxes.text;
   const used = new Set(containers.value.map(({ podSandboxId }) => podSandboxId));
   for (const id of sandboxesToRemove(sandboxes.value, used, (uid) => isGone(context, uid, evictNonDeletedPods))) {
-    const why = "it is not ready, has no container, and its pod is over or has a newer one";
-    decide(context, `remove sandbox ${id}`, why, "evictSandboxes");
+    context.observer.removesSandbox(id);
     // It should be stopped already; if not, its network must be torn down.
     const stopped = await runtimeService.stopPodSandbox(id, signal);
     const removed = stopped.outcome === "ok" ? await runtimeService.removePodSandbox(id, signal) : stopped;
-    if (removed.outcome !== "ok") report(context, `Failed to remove sandbox ${id}: ${removed.text}`);
+    if (removed.outcome !== "ok") context.observer.notRemoved(`sandbox ${id}`, removed.text);
   }
   return undefined;
 }
@@ -204,11 +200,11 @@ async function evictPodLogs(context: ManagerContext): Promise<string | undefined
     // Only names of pod folders: the root may contain other files.
     if (name.split("_").length < 3) continue;
     if (!context.podStateProvider.shouldPodContentBeRemoved(parsePodUidFromLogsDirectory(name))) continue;
-    decide(context, `remove pod logs directory ${name}`, "its pod is gone", "evictPodLogsDirectories");
+    context.observer.removesLogs(name);
     try {
       await rm(join(podLogsDirectory, name), { recursive: true, force: true });
     } catch (error) {
-      report(context, `Failed to remove pod logs directory ${name}: ${describeFileError(error)}`);
+      context.observer.notRemoved(`pod logs directory ${name}`, describeFileError(error));
     }
   }
   return undefined;
@@ -225,8 +221,7 @@ async function removeDeadLinks(context: ManagerContext, signal: AbortSignal): Pr
     const result = await context.runtimeService.containerStatus(containerId, false, signal);
     const state = result.outcome === "ok" ? result.value.status?.state : ContainerState.CONTAINER_EXITED;
     if (state !== ContainerState.CONTAINER_EXITED) continue;
-    const why = "the log and the container that it names are gone";
-    decide(context, `remove container log symlink ${name}`, why, "evictPodLogsDirectories");
+    context.observer.removesLink(name);
     await rm(link, { force: true });
   }
 }
@@ -244,18 +239,4 @@ async function isDangling(link: string): Promise<boolean> {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ENOENT";
   }
-}
-
-function limitText({ maxPerPodContainer, maxContainers }: GcPolicy): string {
-  const perContainer = maxPerPodContainer < 0 ? "all dead ones" : `the newest ${maxPerPodContainer} dead ones`;
-  return maxContainers < 0 ? perContainer : `${perContainer}, and of the node's ${maxContainers}`;
-}
-
-function decide({ trace }: ManagerContext, what: string, why: string, func: string): void {
-  const upstream = { file: "pkg/kubelet/kuberuntime/kuberuntime_gc.go", func };
-  trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
-}
-
-function report({ trace }: ManagerContext, message: string): void {
-  trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
 }

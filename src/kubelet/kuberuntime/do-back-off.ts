@@ -1,13 +1,11 @@
 import type { ContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { goDuration } from "../../staging/apimachinery/time.js";
 import type { Backoff } from "../../staging/client-go/backoff.js";
-import { constantsFor, factFor } from "../../util/release/facts.js";
+import { factFor } from "../../util/release/facts.js";
 import { hashContainer } from "../container/hash.js";
 import { formatPod } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
-import { podText } from "../types/pod-update.js";
 import { type ManagerContext, recordContainerEvent } from "./manager-context.js";
-import { MANAGER_FILE } from "./report.js";
 import type { StartFailure } from "./start-container.js";
 
 /** CrashLoopBackOff: 10 s, doubled to 5 minutes. Mirrors backOffPeriod and MaxContainerBackOff in pkg/kubelet/kubelet.go. */
@@ -50,16 +48,7 @@ export function doBackOff(context: ManagerContext, request: BackOffRequest): Sta
     : "";
   const said = `Back-off restarting failed container${names}`;
   recordContainerEvent(context, { pod, container }, "Warning", "BackOff", said);
-  context.trace.emit(
-    {
-      kind: "decision",
-      what: `do not start container ${container.name} of ${podText(pod)} yet`,
-      why: `it ended with code ${last.exitCode} and waits ${wait} from then on`,
-      constants: constantsFor(context.options.kubeVersion, "containerBackOffPeriod", "maxContainerBackOff"),
-      upstream: { file: MANAGER_FILE, func: "doBackOff" },
-    },
-    { actor: "kubelet" },
-  );
+  context.observer.backsOff(pod, container, last.exitCode, wait, context.options.kubeVersion);
   const message = `back-off ${wait} restarting failed container=${container.name} pod=${formatPod(pod)}`;
   return { error: "CrashLoopBackOff", message };
 }

@@ -1,12 +1,11 @@
 import type { ContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from "../../staging/cri/labels.js";
 import { defined } from "../../util/defined.js";
-import { constantsFor, factFor } from "../../util/release/facts.js";
+import { factFor } from "../../util/release/facts.js";
 import { formatPod, getContainerSpec, type LifecycleHandler } from "../container/helpers.js";
 import type { Pod } from "../container/runtime.js";
 import type { SyncResult } from "../container/sync-result.js";
 import { PodSyncResult } from "../container/sync-result.js";
-import { podText } from "../types/pod-update.js";
 import { hasRestartableInitContainer } from "./compute-pod-actions.js";
 import {
   DELETION_GRACE_PERIOD_ANNOTATION,
@@ -14,7 +13,7 @@ import {
   TERMINATION_GRACE_PERIOD_ANNOTATION,
 } from "./labels.js";
 import { hookEventText, type ManagerContext, recordContainerEvent } from "./manager-context.js";
-import { type KillReason, shortId } from "./pod-actions.js";
+import { type KillReason, } from "./pod-actions.js";
 import { TerminationOrdering } from "./termination-order.js";
 
 /** The minimum grace period, unless overridden. pkg/kubelet/kuberuntime/kuberuntime_manager.go */
@@ -64,16 +63,7 @@ export async function killContainer(
   graceSeconds = Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS);
   // Up to v1.27 an override applies in full, whatever the hook has used of it.
   if (!isWithin && gracePeriodOverride !== undefined) graceSeconds = gracePeriodOverride;
-  context.trace.emit(
-    {
-      kind: "decision",
-      what: `stop container ${name} of ${podText(pod)} (${shortId(containerId)})`,
-      why: `${text}; it has ${graceSeconds} s to end by itself`,
-      constants: constantsFor(context.options.kubeVersion, "minimumGracePeriod", "preStopWithinOverride"),
-      upstream: { file: "pkg/kubelet/kuberuntime/kuberuntime_container.go", func: "killContainer" },
-    },
-    { actor: "kubelet" },
-  );
+  context.observer.stopsContainer({ pod, name, containerId }, text, graceSeconds, context.options.kubeVersion);
   const result = await context.runtimeService.stopContainer(containerId, graceSeconds, signal);
   if (result.outcome !== "ok" && result.outcome !== "not-found") return result.text;
   ordering?.containerTerminated(name);

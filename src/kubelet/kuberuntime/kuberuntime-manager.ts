@@ -24,6 +24,7 @@ import { KubeRuntime, responseOf } from "./kube-runtime.js";
 import type { KubeRuntimeManagerDeps, KubeRuntimeManagerOptions, ManagerContext } from "./manager-context.js";
 import { RemotePodReader } from "./remote-pod-reader.js";
 import { removeContainer } from "./remove-container.js";
+import { RuntimeObserver } from "./report.js";
 import { syncPod } from "./sync-pod.js";
 
 /** pkg/kubelet/kuberuntime/kuberuntime_manager.go (kubeRuntimeAPIVersion) */
@@ -49,6 +50,7 @@ export class KubeGenericRuntimeManager implements KubeGenericRuntime {
     this.#context = {
       ...deps,
       options,
+      observer: new RuntimeObserver(deps.trace),
       images: new ImageManager({ imageService, puller, recorder, backOff, clock }, options.kubeVersion),
       runner: new HandlerRunner(
         {

@@ -74,9 +74,7 @@ export async function removeInitContainers(
     const ended = statuses.filter(({ state }) => state === "exited" || state === "unknown");
     for (const { containerId } of which === "all" ? statuses : ended.slice(1)) {
       const problem = await removeContainer(context, containerId, signal);
-      if (problem === undefined) continue;
-      const message = `failed to remove pod init container "${name}": ${problem}`;
-      context.trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+      if (problem !== undefined) context.observer.initContainerNotRemoved(name, problem);
     }
   }
 }

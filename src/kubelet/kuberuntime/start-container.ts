@@ -1,7 +1,7 @@
 import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContainerSpec, EphemeralContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
-import { describeFileError, makeFolder } from "../../util/os/files.js";
+import { makeFolder } from "../../util/os/files.js";
 import { factFor } from "../../util/release/facts.js";
 import type { PullSecret } from "../container/generic-runtime.js";
 import { findContainerStatusByName } from "../container/helpers.js";
@@ -108,7 +108,7 @@ function targetOf({ container, podStatus }: StartRequest): Target {
 
 /** Links the log for log collectors, which read only one folder. A failure does not stop the container. */
 async function linkLog(
-  { options, trace }: ManagerContext,
+  { options, observer }: ManagerContext,
   { pod, container, sandboxConfig }: StartRequest,
   containerId: string,
   logPath: string,
@@ -120,8 +120,7 @@ async function linkLog(
     await makeFolder(containerLogsDirectory, 0o755);
     await symlink(join(sandboxConfig.logDirectory ?? "", logPath), link);
   } catch (error) {
-    const message = `Failed to create legacy symbolic link ${link}: ${describeFileError(error)}`;
-    trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+    observer.logNotLinked(link, error);
   }
 }
 
@@ -147,8 +146,6 @@ async function postStart(
   const message = "FailedPostStartHook";
   const kill = { pod, containerId, name: container.name, message, reason: message } as const;
   const problem = await killContainer(context, kill, signal);
-  if (problem !== undefined) {
-    context.trace.emit({ kind: "error", message: `Failed to kill container: ${problem}` }, { actor: "kubelet" });
-  }
+  if (problem !== undefined) context.observer.killFailed(problem);
   return { error: "PostStartHookError", message: failure };
 }

@@ -12,7 +12,6 @@ import type { PullSecret } from "../container/generic-runtime.js";
 import { convertPodStatusToRunningPod, formatPod } from "../container/helpers.js";
 import type { PodStatus } from "../container/runtime.js";
 import { PodSyncResult } from "../container/sync-result.js";
-import { podText } from "../types/pod-update.js";
 import { computePodActions } from "./compute-pod-actions.js";
 import { determinePodSandboxIps } from "./convert.js";
 import { doBackOff } from "./do-back-off.js";
@@ -20,7 +19,7 @@ import { killContainer, killPodWithSyncResult } from "./kill-container.js";
 import type { ManagerContext } from "./manager-context.js";
 import type { PodActions } from "./pod-actions.js";
 import { removeInitContainers } from "./remove-container.js";
-import { describeActions, MANAGER_FILE, wantsNothing } from "./report.js";
+import { wantsNothing } from "./report.js";
 import { generatePodSandboxConfig } from "./sandbox-config.js";
 import { type StartFailure, startContainer } from "./start-container.js";
 
@@ -48,27 +47,13 @@ export async function syncPod(
   signal: AbortSignal,
 ): Promise<PodSyncResult> {
   const { pod, podStatus } = request;
-  const { livenessManager, startupManager, options, trace } = context;
+  const { livenessManager, startupManager, options, observer } = context;
   const deps = { livenessManager, startupManager, kubeVersion: options.kubeVersion };
   const actions = computePodActions(pod, podStatus, deps);
-  const upstream = { file: MANAGER_FILE, func: "computePodActions" };
-  if (wantsNothing(actions)) {
-    const why = "the runtime matches the spec";
-    trace.emit(
-      { kind: "decision", what: `leave pod ${podText(pod)} as it is`, why, upstream },
-      { actor: "kubelet", level: 2 },
-    );
-  }
-  if (wantsNothing(actions)) return carryOut(context, request, actions, signal);
-  return trace.step(
-    "kubelet",
-    `Bring the runtime to the spec of pod ${podText(pod)}`,
-    { upstream: { ...upstream, func: "SyncPod" } },
-    () => {
-      trace.emit({ kind: "decision", ...describeActions(pod, actions), upstream }, { actor: "kubelet" });
-      return carryOut(context, request, actions, signal);
-    },
-  );
+  const carriesOut = () => carryOut(context, request, actions, signal);
+  if (!wantsNothing(actions)) return observer.syncing(pod, actions, carriesOut);
+  observer.leavesPod(pod);
+  return carriesOut();
 }
 
 async function carryOut(
