@@ -31,8 +31,6 @@ export interface StatusManagerDeps extends StatusWriterDeps {
   readonly trace: Trace;
 }
 
-const SETTER = { readiness: "SetContainerReadiness", startup: "SetContainerStartup" } as const;
-
 /**
  * The source of truth for the status of all pods of this node, and for its updates to the API server.
  *
@@ -198,21 +196,15 @@ export class StatusManager {
   }
 
   /** @returns undefined when there is nothing to change */
-  #findContainer(podUid: string, containerId: string, what: keyof typeof SETTER) {
+  #findContainer(podUid: string, containerId: string, what: "readiness" | "startup") {
     const pod = this.deps.podManager.getPodByUid(podUid);
     if (pod === undefined) return undefined;
-    const ignored = (why: string) => {
-      this.#observer.decided(`ignore the ${what} of ${containerId} in ${podText(pod)}`, why, SETTER[what], 2);
-      return undefined;
-    };
-    const cached = this.#statuses.get(podUid);
-    if (cached === undefined) return ignored("the pod has not been synced yet");
-    const { containerStatuses, initContainerStatuses } = cached.status;
-    const all = [...(containerStatuses ?? []), ...(initContainerStatuses ?? [])];
+    const { status } = this.#statuses.get(podUid) ?? {};
+    const all = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
     const container = all.find(({ containerID }) => containerID === containerId);
-    return container === undefined
-      ? ignored("no container of the pod has this ID")
-      : { pod, status: cached.status, container };
+    if (status !== undefined && container !== undefined) return { pod, status, container };
+    this.#observer.ignoresProbe(what, containerId, pod, status !== undefined);
+    return undefined;
   }
 
   /** Mirrors updateStatusInternal. */
@@ -222,7 +214,7 @@ export class StatusManager {
     const old = cached?.status ?? this.deps.podManager.getMirrorPodByPod(pod)?.status ?? pod.status;
     const illegal = checkContainerStateTransition(old, wanted, pod.spec);
     if (illegal !== undefined) {
-      this.#observer.failed(`the status of ${podText(pod)} is rejected: ${illegal}`);
+      this.#observer.statusRejected(pod, illegal);
       return;
     }
     const nowMs = this.deps.clock.now();
@@ -233,18 +225,11 @@ export class StatusManager {
     if (cached !== undefined && !forceUpdate && isPodStatusByKubeletEqual(this.#own, cached.status, status)) return;
     const version = (cached?.version ?? 0) + 1;
     this.#observer.phase(pod, cached?.status.phase, status.phase, func);
-    const causedBy = this.#observer.decided(
-      `version ${version} of the status of ${podText(pod)}`,
-      "it differs from the previous one",
-      func,
-      2,
-    );
+    const causedBy = this.#observer.newVersion(pod, version, func);
     const scope = this.deps.trace.keepScope({ causedBy, pod: podText(pod) });
     const next = { version, podName: name, podNamespace: namespace, status, ...scope };
     this.#statuses.set(uid, next);
     // A full channel is no loss: the next batch finds the status.
-    if (!this.#channel.push({ podUid: uid, status: next })) {
-      this.#observer.decided(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, 2);
-    }
+    if (!this.#channel.push({ podUid: uid, status: next })) this.#observer.leftToBatch(pod, func);
   }
 }

@@ -1,29 +1,66 @@
 import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
-import type { Trace } from "../../trace/trace.js";
+import { KubeletObserver } from "../types/observer.js";
 import { podText } from "../types/pod-update.js";
 
-const FILE = "pkg/kubelet/status/status_manager.go";
+const SETTER = { readiness: "SetContainerReadiness", startup: "SetContainerStartup" } as const;
 
 /** Words the facts of pod statuses. */
-export class StatusObserver {
-  constructor(readonly trace: Trace) {}
+export class StatusObserver extends KubeletObserver {
+  protected readonly file = "pkg/kubelet/status/status_manager.go";
 
   /** Reports a pod's new phase. */
   phase(pod: V1Pod, from: V1PodStatus["phase"], to: V1PodStatus["phase"], func: string): void {
-    if (to === undefined || from === to) return;
-    const before = from === undefined ? {} : { from };
-    const subject = `pod ${podText(pod)}`;
-    const upstream = { file: FILE, func };
-    this.trace.emit({ kind: "state", subject, what: "phase", ...before, to, upstream }, { actor: "kubelet" });
+    if (to !== undefined && from !== to) this.state(`pod ${podText(pod)}`, "phase", to, func, { from });
+  }
+
+  ignoresProbe(what: keyof typeof SETTER, containerId: string, pod: V1Pod, isSynced: boolean): void {
+    const why = isSynced ? "no container of the pod has this ID" : "the pod has not been synced yet";
+    this.decision(`ignore the ${what} of ${containerId} in ${podText(pod)}`, why, SETTER[what], { level: 2 });
+  }
+
+  statusRejected(pod: V1Pod, why: string): void {
+    this.#failed(`the status of ${podText(pod)} is rejected: ${why}`);
   }
 
   /** @returns the id of the fact */
-  decided(what: string, why: string, func: string, level: 1 | 2 = 1): string {
-    const upstream = { file: FILE, func };
-    return this.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level }).id;
+  newVersion(pod: V1Pod, version: number, func: string): string {
+    const what = `version ${version} of the status of ${podText(pod)}`;
+    return this.decision(what, "it differs from the previous one", func, { level: 2 });
   }
 
-  failed(message: string): void {
-    this.trace.emit({ kind: "error", message, hint: "It is tried again." }, { actor: "kubelet", level: 1 });
+  leftToBatch(pod: V1Pod, func: string): void {
+    this.decision(`leave the status of ${podText(pod)} to the next batch`, "the channel is full", func, { level: 2 });
+  }
+
+  /** @param pod `default/web` */
+  forgets(pod: string, podUid: string, uidInApi: string): void {
+    const why = `the API has another pod of that name (uid ${uidInApi})`;
+    this.decision(`forget the status of ${pod} (uid ${podUid})`, why, "syncPod");
+  }
+
+  deletesPod(pod: string): void {
+    this.decision(`delete ${pod} from the API`, "it has ended, and nothing of it is left on the node", "syncPod");
+  }
+
+  podGone(pod: string): void {
+    const why = "the API has no such pod any more";
+    this.decision(`do not send the status of ${pod}`, why, "syncPod", { level: 2 });
+  }
+
+  notSent(pod: string, why: string): void {
+    this.#failed(`the status of ${pod} was not sent: ${why}`);
+  }
+
+  refused(method: string, pod: string, why: string): void {
+    this.#failed(`${method} for the status of ${pod} was refused: ${why}`);
+  }
+
+  sendsAgain(pod: V1Pod): void {
+    const why = "the API server's status differs from the one that was sent: the kubelet's is the true one";
+    this.decision(`send the status of ${podText(pod)} again`, why, "needsReconcile");
+  }
+
+  #failed(message: string): void {
+    this.error(message, { hint: "It is tried again.", level: 1 });
   }
 }

@@ -8,7 +8,7 @@ import type { Scope } from "../../trace/scope.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { PodManager } from "../pod/pod-manager.js";
-import { isStaticPod, podText } from "../types/pod-update.js";
+import { isStaticPod } from "../types/pod-update.js";
 import { isPodStatusByKubeletEqual, mergePodStatus, type OwnedConditions } from "./merge.js";
 import { normalizeStatus } from "./normalize.js";
 import { podStatusPatch } from "./patch.js";
@@ -81,8 +81,7 @@ export class StatusWriter {
     const { uid } = pod.metadata;
     const translated = this.deps.podManager.translatePodUid(uid);
     if (translated !== podUid) {
-      const why = `the API has another pod of that name (uid ${uid})`;
-      this.observer.decided(`forget the status of ${what} (uid ${podUid})`, why, "syncPod");
+      this.observer.forgets(what, podUid, uid);
       return "forget";
     }
     const couldRun = this.deps.podDeletionSafety.podCouldHaveRunningContainers(pod);
@@ -98,11 +97,7 @@ export class StatusWriter {
     }
     this.#versions.set(uid, version);
     if (!this.#canBeDeleted(latest, status)) return "keep";
-    this.observer.decided(
-      `delete ${what} from the API`,
-      "it has ended, and nothing of it is left on the node",
-      "syncPod",
-    );
+    this.observer.deletesPod(what);
     const options = { gracePeriodSeconds: 0, preconditions: { uid } };
     const deletion = { method: "DELETE", path: objectPath(ref, podName), body: options } as const;
     return (await this.#request(deletion, what, signal)) === undefined ? "keep" : "forget";
@@ -115,14 +110,13 @@ export class StatusWriter {
       answer = await this.deps.client.request<T>({ ...request, signal });
     } catch (error) {
       if (signal.aborted || !(error instanceof LabError)) throw error;
-      this.observer.failed(`the status of ${what} was not sent: ${error.message}`);
+      this.observer.notSent(what, error.message);
       return undefined;
     }
     if (isSuccess(answer)) return answer.body;
     // It is removed with the other orphans' statuses.
-    if (answer.status === 404 && request.method === "GET") {
-      this.observer.decided(`do not send the status of ${what}`, "the API has no such pod any more", "syncPod", 2);
-    } else this.observer.failed(`${request.method} for the status of ${what} was refused: ${statusMessage(answer)}`);
+    if (answer.status === 404 && request.method === "GET") this.observer.podGone(what);
+    else this.observer.refused(request.method, what, statusMessage(answer));
     return undefined;
   }
 
@@ -148,8 +142,7 @@ export class StatusWriter {
       this.#agreed.set(pod, status);
       return false;
     }
-    const why = "the API server's status differs from the one that was sent: the kubelet's is the true one";
-    this.observer.decided(`send the status of ${podText(pod)} again`, why, "needsReconcile");
+    this.observer.sendsAgain(pod);
     return true;
   }
 
