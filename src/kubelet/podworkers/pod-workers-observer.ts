@@ -1,58 +1,50 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
-import type { Constant } from "../../trace/events.js";
-import type { Level, Trace } from "../../trace/trace.js";
-import { defined } from "../../util/defined.js";
 import { constantsFor } from "../../util/release/facts.js";
+import { KubeletObserver } from "../types/observer.js";
 import { podText } from "../types/pod-update.js";
 import type { BackOffPeriod, PodWork, PodWorkType } from "./update.js";
 
-const FILE = "pkg/kubelet/pod_workers.go";
-
 /** Words the facts of the pod workers. */
-export class PodWorkersObserver {
-  constructor(readonly trace: Trace) {}
+export class PodWorkersObserver extends KubeletObserver {
+  protected readonly file = "pkg/kubelet/pod_workers.go";
 
   /** Reports a worker's state if it changed. @returns the id of the fact */
   phase(pod: V1Pod, from: string | undefined, to: string, func: string): string | undefined {
-    if (to === from) return undefined;
-    const subject = `pod ${podText(pod)}`;
-    const upstream = { file: FILE, func };
-    const fact = { kind: "state", subject, what: "worker", ...defined({ from }), to, upstream } as const;
-    return this.trace.emit(fact, { actor: "kubelet" }).id;
+    return to === from ? undefined : this.state(`pod ${podText(pod)}`, "worker", to, func, { from });
   }
 
   ignored(pod: V1Pod): void {
     const why = "only the runtime knows this pod: it can only be killed";
-    this.#decided(`ignore the update of ${podText(pod)}`, why, "UpdatePod");
+    this.decision(`ignore the update of ${podText(pod)}`, why, "UpdatePod");
   }
 
   startsLater(pod: V1Pod): void {
     const why = "a pod with this uid is still ending; housekeeping starts the new one afterwards";
-    this.#decided(`start ${podText(pod)} later`, why, "UpdatePod");
+    this.decision(`start ${podText(pod)} later`, why, "UpdatePod");
   }
 
   terminates(pod: V1Pod, why: string): void {
-    this.#decided(`terminate ${podText(pod)}`, why, "UpdatePod");
+    this.decision(`terminate ${podText(pod)}`, why, "UpdatePod");
   }
 
   merged({ pod, updateType, merged }: PodWork): void {
     const why = `its worker is busy; of ${merged} waiting updates it will get only the newest`;
-    this.#decided(`merge the update of ${podText(pod)} (${updateType})`, why, "UpdatePod", 2);
+    this.decision(`merge the update of ${podText(pod)} (${updateType})`, why, "UpdatePod", { level: 2 });
   }
 
   cancels(pod: V1Pod): void {
     const why = "it must end, or end sooner than before";
-    this.#decided(`cancel the running sync of ${podText(pod)}`, why, "UpdatePod");
+    this.decision(`cancel the running sync of ${podText(pod)}`, why, "UpdatePod");
   }
 
   acknowledgesTerminating(pod: V1Pod): void {
     const why = "its worker has seen that the pod must end: syncPod will not be called again";
-    this.#decided(`start no more containers of ${podText(pod)}`, why, "acknowledgeTerminating");
+    this.decision(`start no more containers of ${podText(pod)}`, why, "acknowledgeTerminating");
   }
 
   waitsForName(pod: V1Pod, startedUid: string | undefined): void {
     const why = `another static pod of that name (uid ${startedUid ?? "?"}) has not finished`;
-    this.#decided(`do not start ${podText(pod)} (uid ${pod.metadata.uid}) yet`, why, "allowPodStart");
+    this.decision(`do not start ${podText(pod)} (uid ${pod.metadata.uid}) yet`, why, "allowPodStart");
   }
 
   calls({ workType, pod, merged, updateType }: PodWork): void {
@@ -62,7 +54,9 @@ export class PodWorkersObserver {
       terminated: "syncTerminatedPod",
     };
     const updates = merged > 1 ? `the newest of ${merged} updates` : "the update";
-    this.#decided(`${func[workType]} ${podText(pod)}`, `${updates} for its worker (${updateType})`, "managePodLoop", 2);
+    this.decision(`${func[workType]} ${podText(pod)}`, `${updates} for its worker (${updateType})`, "managePodLoop", {
+      level: 2,
+    });
   }
 
   /** @param failure undefined: the sync was cancelled @returns the id of the fact */
@@ -76,18 +70,13 @@ export class PodWorkersObserver {
     const what = `sync ${podText(pod)} again in ${(delayMs / 1000).toFixed(1)} s at the latest`;
     const why = failure === undefined ? "its sync was cancelled: newer work waits" : `its sync failed: ${failure}`;
     const constants = constantsFor(kubeVersion, period, "podWorkerBackOffJitterFactor");
-    return this.#decided(what, why, "completeWork", failure === undefined ? 2 : 1, constants);
+    return this.decision(what, why, "completeWork", { level: failure === undefined ? 2 : 1, constants });
   }
 
   forgets(podUid: string, restartRequested: boolean): void {
     const why = restartRequested
       ? "another pod with the same uid waits to start"
       : "it has finished, and no source has it any more";
-    this.#decided(`forget pod ${podUid}`, why, "removeTerminatedWorker", 2);
-  }
-
-  #decided(what: string, why: string, func: string, level: Level = 1, constants?: readonly Constant[]): string {
-    const fact = { kind: "decision", what, why, upstream: { file: FILE, func }, ...defined({ constants }) } as const;
-    return this.trace.emit(fact, { actor: "kubelet", level }).id;
+    this.decision(`forget pod ${podUid}`, why, "removeTerminatedWorker", { level: 2 });
   }
 }
