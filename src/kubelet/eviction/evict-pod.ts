@@ -5,13 +5,11 @@ import {
   type V1PodStatus,
 } from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
-import { messageOf } from "../../util/errors.js";
 import { factFor } from "../../util/release/facts.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
-import { isCriticalPod, podText } from "../types/pod-update.js";
+import { isCriticalPod } from "../types/pod-update.js";
 import { type EvictionMessage, REASON } from "./message.js";
-
-const UPSTREAM = { file: "pkg/kubelet/eviction/eviction_manager.go", func: "evictPod" };
+import { EvictionReporter } from "./reporter.js";
 
 export interface EvictPodDeps {
   readonly recorder: PodEventRecorder;
@@ -48,10 +46,9 @@ export async function evictPod(
   { message, annotations, gracePeriodSeconds, isDisruption, kubeVersion }: EvictPodOptions,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const reporter = new EvictionReporter(trace);
   if (isCriticalPod(pod)) {
-    const why = "it is critical: a static pod, or one of a system priority";
-    const what = `do not evict ${podText(pod)}`;
-    trace.emit({ kind: "decision", what, why, upstream: UPSTREAM }, { actor: "kubelet" });
+    reporter.spares(pod);
     return false;
   }
   recorder.event(pod, "Warning", REASON, message, { annotations });
@@ -71,21 +68,11 @@ export async function evictPod(
   });
   try {
     await killPod(pod, gracePeriodSeconds, statusFunc, signal);
-    const fact = {
-      kind: "state",
-      subject: `pod ${podText(pod)}`,
-      what: "is",
-      to: "evicted",
-      upstream: UPSTREAM,
-    } as const;
-    trace.emit(fact, { actor: "kubelet" });
+    reporter.evicted(pod);
   } catch (error) {
     signal.throwIfAborted();
     // Upstream counts it as evicted all the same: the pod has failed, and its worker goes on.
-    trace.emit(
-      { kind: "error", message: `pod ${podText(pod)} failed to evict: ${messageOf(error)}` },
-      { actor: "kubelet" },
-    );
+    reporter.notEvicted(pod, error);
   }
   return true;
 }

@@ -1,6 +1,9 @@
+import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { quantityOf } from "../../staging/apimachinery/quantity.js";
 import { goDuration } from "../../staging/apimachinery/time.js";
-import type { Level, Trace } from "../../trace/trace.js";
+import { messageOf } from "../../util/errors.js";
+import { KubeletObserver } from "../types/observer.js";
+import { podText } from "../types/pod-update.js";
 import type { Observation, Observations } from "./observations.js";
 import { type RankedPod, rankText } from "./ranking.js";
 import {
@@ -15,16 +18,14 @@ import {
 } from "./threshold.js";
 import type { ThresholdsObservedAt } from "./thresholds-met.js";
 
-const FILE = "pkg/kubelet/eviction/eviction_manager.go";
 /** So many pods of a ranking are in its fact; the others are counted. */
 const SHOWN_PODS = 10;
 
 /** Words what the eviction manager sees and decides. What repeats is reported when it changes. */
-export class EvictionReporter {
+export class EvictionReporter extends KubeletObserver {
+  protected readonly file = "pkg/kubelet/eviction/eviction_manager.go";
   #failure: string | undefined;
   #unobserved = "";
-
-  constructor(readonly trace: Trace) {}
 
   measured(): void {
     this.#failure = undefined;
@@ -35,7 +36,7 @@ export class EvictionReporter {
     const level = this.#failure === failure ? 3 : 1;
     this.#failure = failure;
     const message = `Eviction manager: failed to get summary stats: ${failure}`;
-    this.trace.emit({ kind: "error", message, hint: "It tries again in 10 s." }, { actor: "kubelet", level });
+    this.error(message, { hint: "It tries again in 10 s.", level });
   }
 
   /** Reports thresholds that are met for the first time, and signals that nothing measures. */
@@ -53,12 +54,14 @@ export class EvictionReporter {
       const reaction = isHard(threshold)
         ? "a hard threshold: act at once"
         : `soft: act in ${goDuration(gracePeriodMs)}`;
-      this.#decide(what, `${observationText(signal, observed, threshold)}; ${reaction}`, "synchronize");
+      this.decision(what, `${observationText(signal, observed, threshold)}; ${reaction}`, "synchronize");
     }
     const unobserved = configured.map(({ signal }) => signal).filter((signal) => !observations.has(signal));
     const text = [...new Set(unobserved)].join(", ");
     if (text !== "" && text !== this.#unobserved) {
-      this.#decide(`ignore the thresholds of ${text}`, "no observation found for these signals", "thresholdsMet", 2);
+      this.decision(`ignore the thresholds of ${text}`, "no observation found for these signals", "thresholdsMet", {
+        level: 2,
+      });
     }
     this.#unobserved = text;
   }
@@ -72,14 +75,10 @@ export class EvictionReporter {
       (condition) => before.includes(condition) !== after.includes(condition),
     );
     for (const what of changed) {
-      const [from, to] = after.includes(what)
+      const [from, to = ""] = after.includes(what)
         ? ["False", "True"]
         : ["True", `False (not observed for ${goDuration(transitionPeriodMs)})`];
-      const upstream = { file: FILE, func: "synchronize" };
-      this.trace.emit(
-        { kind: "state", subject: "this node", what, from: from ?? "", to: to ?? "", upstream },
-        { actor: "kubelet" },
-      );
+      this.state("this node", what, to, "synchronize", { from });
     }
   }
 
@@ -92,7 +91,7 @@ export class EvictionReporter {
       resource === "pids"
         ? "priority, then number of processes"
         : "usage above request, then priority, then by how much";
-    this.#decide(
+    this.decision(
       `rank ${ranked.length} pods to reclaim ${resource}`,
       `${[...order, ...more].join("; ")} (by ${criteria})`,
       "synchronize",
@@ -102,12 +101,12 @@ export class EvictionReporter {
   nothingToEvict(resource: StarvedResource, count: number): void {
     const why = count === 0 ? "no pods are active to evict" : `none of ${count} pods may be evicted`;
     const message = `Eviction manager: unable to evict any pods from the node to reclaim ${resource}: ${why}`;
-    this.trace.emit({ kind: "error", message, hint: "It tries again in 10 s." }, { actor: "kubelet" });
+    this.error(message, { hint: "It tries again in 10 s." });
   }
 
   notReclaimed(resource: StarvedResource, failure: string): void {
     const message = `Eviction manager: unexpected error when attempting to reduce resource pressure: ${resource}: ${failure}`;
-    this.trace.emit({ kind: "error", message }, { actor: "kubelet" });
+    this.error(message);
   }
 
   reclaimed(resource: StarvedResource, isEnough: boolean): void {
@@ -115,20 +114,29 @@ export class EvictionReporter {
     const why = isEnough
       ? "removing unused containers and images was enough"
       : "a threshold is still met without unused containers and images";
-    this.#decide(what, why, "reclaimNodeLevelResources");
+    this.decision(what, why, "reclaimNodeLevelResources");
   }
 
   cleanedUp(pods: string): void {
-    this.#decide("measure the node again", `evicted pods are cleaned up: ${pods}`, "waitForPodsCleanup", 2);
+    this.decision("measure the node again", `evicted pods are cleaned up: ${pods}`, "waitForPodsCleanup", { level: 2 });
   }
 
   notCleanedUp(pods: string): void {
     const message = `Eviction manager: timed out waiting for pods to be cleaned up: ${pods}`;
-    this.trace.emit({ kind: "error", message }, { actor: "kubelet", level: 2 });
+    this.error(message, { level: 2 });
   }
 
-  #decide(what: string, why: string, func: string, level: Level = 1): void {
-    this.trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func } }, { actor: "kubelet", level });
+  spares(pod: V1Pod): void {
+    const why = "it is critical: a static pod, or one of a system priority";
+    this.decision(`do not evict ${podText(pod)}`, why, "evictPod");
+  }
+
+  evicted(pod: V1Pod): void {
+    this.state(`pod ${podText(pod)}`, "is", "evicted", "evictPod");
+  }
+
+  notEvicted(pod: V1Pod, error: unknown): void {
+    this.error(`pod ${podText(pod)} failed to evict: ${messageOf(error)}`);
   }
 }
 
