@@ -15,6 +15,7 @@ import { KubeletHost } from "../server/kubelet-host.js";
 import { KubeletServer } from "../server/server.js";
 import { readCadvisorMetrics } from "./cadvisor-metrics.js";
 import type { Kubelet } from "./kubelet.js";
+import { NodeObserver } from "./node-observer.js";
 import { LISTEN_ADDRESS, onAPort, openPlainServers, type PlainServers, type PortOptions } from "./plain-servers.js";
 
 /** The kubelet's server, with its authentication and authorization. */
@@ -77,9 +78,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
     await server.close();
     throw error;
   });
-  const also = [portText("health", plain.healthzPort), portText("read-only", plain.readOnlyPort)].join("");
-  const text = `The kubelet listens at ${server.url}${also}.`;
-  trace.emit({ kind: "note", text }, { actor: "kubelet" });
+  new NodeObserver(trace).listens(server.url, plain);
   const close = async () => {
     await Promise.all([server.close(), plain.close()]);
     await auth.close();
@@ -107,10 +106,6 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
 /** A port that a caller names is fixed. */
 function fixed({ port, fixedPorts = [] }: PortOptions): PortOptions {
   return { ...defined({ port }), fixedPorts: port === undefined ? fixedPorts : ["port", ...fixedPorts] };
-}
-
-function portText(what: string, port: number | undefined): string {
-  return port === undefined ? "" : `, ${what} at http://${LISTEN_ADDRESS}:${port}`;
 }
 
 /** The configuration with the ports that are in use. */

@@ -1,9 +1,6 @@
 import type { Trace } from "../../trace/trace.js";
-import { messageOf } from "../../util/errors.js";
-import { counted } from "../../util/text/counted.js";
 import type { ContainerStatus, PodStatus } from "../container/runtime.js";
-
-const FILE = "pkg/kubelet/pod_container_deletor.go";
+import { PodsObserver } from "./pods-observer.js";
 
 export interface ContainerDeletorDeps {
   readonly runtime: { deleteContainer(containerId: string, signal: AbortSignal): Promise<void> };
@@ -27,6 +24,7 @@ export class ContainerDeletor {
     readonly deps: ContainerDeletorDeps,
     readonly containersToKeep: number,
     readonly signal: AbortSignal,
+    readonly observer = new PodsObserver(deps.trace),
   ) {}
 
   /**
@@ -41,11 +39,7 @@ export class ContainerDeletor {
       .filter((id) => !this.#underWay.has(id));
     if (ids.length === 0 || this.signal.aborted) return;
     for (const id of ids) this.#underWay.add(id);
-    const who = `${podStatus.namespace}/${podStatus.name}`;
-    const what = `remove ${counted(ids.length, "dead container")} of ${who}`;
-    const why = removeAll ? "the pod is over" : `a newer one has ended: ${keep} of each name is kept`;
-    const upstream = { file: FILE, func: "deleteContainersInPod" };
-    this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
+    this.observer.removesContainers(ids.length, podStatus, removeAll ? undefined : keep);
     this.#tail = this.#tail.then(() => this.#delete(ids));
   }
 
@@ -55,14 +49,13 @@ export class ContainerDeletor {
   }
 
   async #delete(ids: readonly string[]): Promise<void> {
-    const { runtime, trace, onDeleted } = this.deps;
+    const { runtime, onDeleted } = this.deps;
     for (const id of ids) {
       try {
         if (!this.signal.aborted) await runtime.deleteContainer(id, this.signal);
       } catch (error) {
         // Garbage collection removes what fails here.
-        const message = `DeleteContainer returned error: ${messageOf(error)}`;
-        if (!this.signal.aborted) trace.emit({ kind: "error", message }, { actor: "kubelet", level: 2 });
+        if (!this.signal.aborted) this.observer.containerNotRemoved(error);
       } finally {
         this.#underWay.delete(id);
       }

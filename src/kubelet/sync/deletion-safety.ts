@@ -2,8 +2,8 @@ import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodDeletionSafetyProvider } from "../status/status-writer.js";
-import { podText } from "../types/pod-update.js";
 import type { VolumeManager } from "../volumes/volume-manager.js";
+import { PodsObserver } from "./pods-observer.js";
 
 export interface DeletionSafetyDeps {
   readonly podWorkers: () => { couldHaveRunningContainers(podUid: string): boolean };
@@ -23,9 +23,7 @@ export class PodDeletionSafety implements PodDeletionSafetyProvider {
   podResourcesAreReclaimed(pod: V1Pod, status: V1PodStatus): boolean {
     const why = this.#whyNot(pod, status);
     if (why === undefined) return true;
-    const upstream = { file: "pkg/kubelet/kubelet_pods.go", func: "PodResourcesAreReclaimed" };
-    const what = `do not delete ${podText(pod)} from the API yet`;
-    this.deps.trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
+    new PodsObserver(this.deps.trace).notReclaimed(pod, why);
     return false;
   }
 

@@ -4,6 +4,7 @@ import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import { DEFAULT_GC_POLICY, type KubeGenericRuntime } from "../container/generic-runtime.js";
+import { NodeObserver } from "./node-observer.js";
 
 /** Mirrors ContainerGCPeriod in pkg/kubelet/kubelet.go. */
 export const CONTAINER_GC_PERIOD_MS = 60_000;
@@ -65,7 +66,7 @@ async function collectContainers(
   } catch (error) {
     signal.throwIfAborted();
     const message = messageOf(error);
-    trace.emit({ kind: "error", message: `Container garbage collection failed: ${message}` }, { actor: "kubelet" });
+    new NodeObserver(trace).containersNotCollected(message);
     agent.recordEvent("Warning", "ContainerGCFailed", message);
   }
 }
@@ -84,10 +85,7 @@ async function collectImages(
     } catch (error) {
       signal.throwIfAborted();
       const message = messageOf(error);
-      const what = hasFailed
-        ? "Image garbage collection failed multiple times in a row"
-        : "Image garbage collection failed once. Stats initialization may not have completed yet";
-      trace.emit({ kind: "error", message: `${what}: ${message}` }, { actor: "kubelet", level: hasFailed ? 1 : 2 });
+      new NodeObserver(trace).imagesNotCollected(message, hasFailed);
       if (hasFailed) agent.recordEvent("Warning", "ImageGCFailed", message);
       hasFailed = true;
     }

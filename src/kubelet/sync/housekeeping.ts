@@ -2,7 +2,6 @@ import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
 import type { Backoff } from "../../staging/client-go/backoff.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
-import { messageOf } from "../../util/errors.js";
 import type { Pod } from "../container/runtime.js";
 import type { MirrorClient } from "../pod/mirror-client.js";
 import type { PodManager } from "../pod/pod-manager.js";
@@ -13,8 +12,8 @@ import type { VolumeManager } from "../volumes/volume-manager.js";
 import { isAdmittedPodTerminal } from "./active-pods.js";
 import type { PodDirs } from "./pod-dirs.js";
 import type { PodHandlers } from "./pod-handlers.js";
+import { PodsObserver } from "./pods-observer.js";
 
-const UPSTREAM = { file: "pkg/kubelet/kubelet_pods.go", func: "HandlePodCleanups" };
 /** The grace period of orphans: they are ended at once, because nothing waits for them. */
 const ORPHAN_GRACE_SECONDS = 1;
 
@@ -65,14 +64,13 @@ function killOrphans(
   runningPods: readonly Pod[],
   workingPods: ReadonlyMap<string, PodWorkerState>,
 ): void {
+  const observer = new PodsObserver(trace);
   const known = new Set(allPods.map(({ metadata }) => metadata.uid));
   for (const runningPod of runningPods) {
-    const { podUid, name, namespace } = runningPod;
+    const { podUid } = runningPod;
     const state = workingPods.get(podUid);
     if (state === "SyncPod" || state === "TerminatingPod" || known.has(podUid)) continue;
-    const what = `Clean up orphaned pod containers: ${namespace}/${name} (uid ${podUid})`;
-    const why = "it runs, and no source has it";
-    trace.emit({ kind: "decision", what, why, upstream: UPSTREAM }, { actor: "kubelet" });
+    observer.endsOrphan(runningPod);
     const killPodOptions = { podTerminationGracePeriodSecondsOverride: ORPHAN_GRACE_SECONDS };
     podWorkers.updatePod({ updateType: "kill", runningPod, killPodOptions });
   }
@@ -85,6 +83,7 @@ async function cleanupOrphanedPodDirs(
   runningPods: readonly Pod[],
   workingPods: ReadonlyMap<string, PodWorkerState>,
 ): Promise<void> {
+  const observer = new PodsObserver(trace);
   const inUse = new Set([
     ...allPods.map(({ metadata }) => metadata.uid),
     ...runningPods.map(({ podUid }) => podUid),
@@ -94,12 +93,9 @@ async function cleanupOrphanedPodDirs(
     if (inUse.has(podUid) || volumes.podVolumesExist(podUid)) continue;
     try {
       await podDirs.removePodDir(podUid);
-      const fact = { what: `Cleaned up orphaned pod volumes dir: ${podUid}`, why: "no pod of this uid is left" };
-      const upstream = { file: "pkg/kubelet/kubelet_volumes.go", func: "cleanupOrphanedPodDirs" };
-      trace.emit({ kind: "decision", ...fact, upstream }, { actor: "kubelet", level: 2 });
+      observer.removedPodDir(podUid);
     } catch (error) {
-      const message = `Failed to clean up the folder of pod ${podUid}: ${messageOf(error)}`;
-      trace.emit({ kind: "error", message, hint: "It is tried again." }, { actor: "kubelet", level: 2 });
+      observer.podDirNotRemoved(podUid, error);
     }
   }
 }

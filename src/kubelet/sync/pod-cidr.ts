@@ -1,6 +1,7 @@
 import type { NodeObject } from "../../staging/apimachinery/api/node.js";
 import type { Trace } from "../../trace/trace.js";
 import { messageOf } from "../../util/errors.js";
+import { NodeObserver } from "./node-observer.js";
 
 export interface PodCidrDeps {
   readonly runtime: { updatePodCidr(podCidr: string, signal: AbortSignal): Promise<void> };
@@ -24,16 +25,14 @@ export class PodCidr {
     const from = this.#current;
     if (podCidr === "" || podCidr === from) return;
     this.#current = podCidr;
+    const observer = new NodeObserver(trace);
     try {
       await runtime.updatePodCidr(podCidr, signal);
-      const upstream = { file: "pkg/kubelet/kubelet_network.go", func: "updatePodCIDR" };
-      const change = { subject: "pods of this node", what: "addresses", to: podCidr, upstream };
-      trace.emit({ kind: "state", ...(from === "" ? {} : { from }), ...change }, { actor: "kubelet" });
+      observer.podCidrChanged(from, podCidr);
     } catch (error) {
       signal.throwIfAborted();
       this.#current = from;
-      const message = `failed to update pod CIDR: ${messageOf(error)}`;
-      trace.emit({ kind: "error", message, hint: "It is tried again when the node changes." }, { actor: "kubelet" });
+      observer.podCidrNotUpdated(messageOf(error));
     }
   }
 }

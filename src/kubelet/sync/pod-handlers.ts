@@ -11,11 +11,10 @@ import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { PodManager } from "../pod/pod-manager.js";
 import type { PodWorkers } from "../podworkers/pod-workers.js";
 import { needToReconcilePodReadiness } from "../status/generate.js";
-import { podText, type SyncPodType } from "../types/pod-update.js";
+import type { SyncPodType } from "../types/pod-update.js";
 import { filterOutInactivePods } from "./active-pods.js";
 import type { ContainerDeletor } from "./container-deletor.js";
-
-const FILE = "pkg/kubelet/kubelet.go";
+import { PodsObserver } from "./pods-observer.js";
 
 export interface PodHandlersDeps {
   readonly podManager: PodManager;
@@ -46,6 +45,7 @@ export class PodHandlers {
   constructor(
     readonly deps: PodHandlersDeps,
     readonly options: { readonly kubeVersion: string },
+    readonly observer = new PodsObserver(deps.trace),
   ) {}
 
   /** Oldest first: earlier pods have precedence for the node's resources. */
@@ -132,7 +132,7 @@ export class PodHandlers {
   /** Mirrors deletePod. */
   #deletePod(pod: V1Pod): void {
     if (!this.deps.sourcesReady.allReady()) {
-      this.#decided(`do not end ${podText(pod)} yet`, "skipping delete because sources aren't ready yet", "deletePod");
+      this.observer.sourcesNotReady(pod);
       return;
     }
     this.deps.podWorkers.updatePod({ pod, updateType: "kill" });
@@ -141,15 +141,11 @@ export class PodHandlers {
   #rejectPod(pod: V1Pod, reason: string, message: string): void {
     const { recorder, statusManager } = this.deps;
     const { kubeVersion } = this.options;
-    this.#decided(`do not run ${podText(pod)}: ${reason}`, message, "rejectPod");
+    this.observer.rejected(pod, reason, message);
     recorder.event(pod, "Warning", reason, message);
     const qos = factFor("podRejectedKeepsQosClass", kubeVersion) ? { qosClass: getPodQos(pod.spec) } : {};
     const text = `${factFor("podRejectedMessage", kubeVersion)} ${message}`;
     statusManager.setPodStatus(pod, { phase: "Failed", reason, message: text, ...qos });
-  }
-
-  #decided(what: string, why: string, func: string): void {
-    this.deps.trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func } }, { actor: "kubelet" });
   }
 }
 

@@ -20,13 +20,12 @@ import {
   type SyncTerminatingPodWork,
 } from "../podworkers/update.js";
 import type { ProbeManager } from "../prober/manager.js";
-import { CONFIG_FIRST_SEEN_ANNOTATION, isStaticPod, podText } from "../types/pod-update.js";
+import { CONFIG_FIRST_SEEN_ANNOTATION, isStaticPod, } from "../types/pod-update.js";
 import type { PodObjectManagers } from "../util/manager/pod-objects.js";
 import type { VolumeManager } from "../volumes/volume-manager.js";
 import type { PodDirs } from "./pod-dirs.js";
+import { PodsObserver } from "./pods-observer.js";
 import { aggregateText } from "./runtime-state.js";
-
-const FILE = "pkg/kubelet/kubelet.go";
 
 export interface PodSyncerDeps {
   readonly runtime: Pick<KubeGenericRuntime, "syncPod" | "killPod" | "getPodStatus">;
@@ -67,12 +66,11 @@ export class KubeletPodSyncer implements PodSyncer {
   constructor(
     readonly deps: PodSyncerDeps,
     readonly options: { readonly kubeVersion: string },
+    readonly observer = new PodsObserver(deps.trace),
   ) {}
 
   async syncPod(work: SyncPodWork, signal: AbortSignal): Promise<{ readonly isTerminal: boolean }> {
-    const { pod } = work;
-    const upstream = { file: FILE, func: "syncPod" };
-    return this.deps.trace.step("kubelet", `Sync pod ${podText(pod)}`, { upstream }, () => this.#syncPod(work, signal));
+    return this.observer.syncing(work.pod, () => this.#syncPod(work, signal));
   }
 
   async #syncPod(work: SyncPodWork, signal: AbortSignal): Promise<{ readonly isTerminal: boolean }> {
@@ -118,10 +116,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncTerminatingPod(work: SyncTerminatingPodWork, signal: AbortSignal): Promise<void> {
-    const upstream = { file: FILE, func: "syncTerminatingPod" };
-    const grace = work.gracePeriodSeconds === undefined ? "" : `, with ${work.gracePeriodSeconds} s of grace`;
-    const title = `End pod ${podText(work.pod)}${grace}`;
-    await this.deps.trace.step("kubelet", title, { upstream }, () => this.#syncTerminatingPod(work, signal));
+    await this.observer.ending(work.pod, work.gracePeriodSeconds, () => this.#syncTerminatingPod(work, signal));
   }
 
   async #syncTerminatingPod(work: SyncTerminatingPodWork, signal: AbortSignal): Promise<void> {
@@ -154,9 +149,8 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncTerminatedPod({ pod, podStatus }: SyncTerminatedPodWork, signal: AbortSignal): Promise<void> {
-    const { trace, statusManager, volumes, objects, onChanged } = this.deps;
-    const upstream = { file: FILE, func: "syncTerminatedPod" };
-    await trace.step("kubelet", `Clean up after pod ${podText(pod)}`, { upstream }, async () => {
+    const { statusManager, volumes, objects, onChanged } = this.deps;
+    await this.observer.cleaningUp(pod, async () => {
       statusManager.setPodStatus(pod, this.deps.generateApiPodStatus(pod, podStatus, true));
       await volumes.waitForUnmount(pod, signal);
       objects.unregisterPod(pod);
@@ -215,7 +209,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** Mirrors getPullSecretsForPod: missing secrets are left out, because the image may be public. */
   async #pullSecrets(pod: V1Pod, signal: AbortSignal): Promise<PullSecret[]> {
-    const { objects, recorder, trace } = this.deps;
+    const { objects, recorder } = this.deps;
     const { namespace } = pod.metadata;
     const refs = (pod.spec["imagePullSecrets"] ?? []) as readonly { readonly name?: string }[];
     const secrets: PullSecret[] = [];
@@ -228,8 +222,7 @@ export class KubeletPodSyncer implements PodSyncer {
         continue;
       }
       failed.push(name);
-      const message = `Unable to retrieve pull secret ${namespace}/${name}, the image pull may not succeed.`;
-      trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+      this.observer.pullSecretMissing(`${namespace}/${name}`);
     }
     if (failed.length > 0 && factFor("pullSecretEvent", this.options.kubeVersion)) {
       const what = `Unable to retrieve some image pull secrets (${failed.join(", ")})`;

@@ -3,9 +3,9 @@ import { until } from "../../trace/until.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import type { RuntimeCondition } from "../container/generic-runtime.js";
+import { NodeObserver } from "./node-observer.js";
 import type { RuntimeState } from "./runtime-state.js";
 
-const UPSTREAM = { file: "pkg/kubelet/kubelet.go", func: "updateRuntimeUp" };
 /** How often the runtime's status is read. Upstream: wait.Until(kl.updateRuntimeUp, 5*time.Second). */
 export const RUNTIME_UP_PERIOD_MS = 5_000;
 
@@ -70,16 +70,9 @@ export class RuntimeUp {
   #report(problem: string): void {
     if (problem === this.#lastProblem) return;
     this.#lastProblem = problem;
-    const { trace } = this.deps;
-    if (problem !== "") {
-      const hint = "The runtime is checked every 5 s; running pods go on.";
-      trace.emit({ kind: "error", message: problem, hint }, { actor: "kubelet", level: 1 });
-      return;
-    }
-    trace.emit(
-      { kind: "state", subject: "container runtime", what: "is", to: "ready", upstream: UPSTREAM },
-      { actor: "kubelet" },
-    );
+    const observer = new NodeObserver(this.deps.trace);
+    if (problem === "") observer.runtimeReady();
+    else observer.runtimeNotReady(problem);
   }
 }
 

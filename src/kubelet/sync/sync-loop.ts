@@ -169,7 +169,7 @@ export class SyncLoop {
         handler.handlePodReconcile(pods);
         break;
       default:
-        this.#observer.failed("Kubelet does not support snapshot update");
+        this.#observer.snapshotUnsupported();
     }
     sourcesReady.addSource(source);
   }
@@ -230,9 +230,7 @@ export class SyncLoop {
       this.#observer.cleanupFailed(error);
     }
     const tookMs = clock.now() - startMs;
-    if (tookMs > HOUSEKEEPING_WARNING_MS) {
-      this.#observer.failed(`Housekeeping took longer than ${HOUSEKEEPING_WARNING_MS / 1000}s: ${tookMs / 1000}s`);
-    }
+    if (tookMs > HOUSEKEEPING_WARNING_MS) this.#observer.housekeepingSlow(HOUSEKEEPING_WARNING_MS, tookMs);
     this.#observer.housekeeping(" end");
   }
 }
