@@ -7,9 +7,8 @@ import { collectionPath, NODES, objectPath, PODS } from "../../staging/client-go
 import type { Trace } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { CONFIG_HASH_ANNOTATION, getPodFullName, podText } from "../types/pod-update.js";
+import { MirrorObserver } from "./mirror-observer.js";
 import { isMirrorPodOf } from "./pod-manager.js";
-
-const FILE = "pkg/kubelet/pod/mirror_client.go";
 
 export interface MirrorClientDeps {
   readonly client: KubeClient;
@@ -34,6 +33,7 @@ export class MirrorClient {
   constructor(
     readonly deps: MirrorClientDeps,
     readonly nodeName: string,
+    readonly observer = new MirrorObserver(deps.trace),
   ) {}
 
   /**
@@ -55,7 +55,7 @@ export class MirrorClient {
       return { type: "unchanged" };
     }
     const why = isDeleting ? "it is being deleted, and its static pod still runs" : changeOf(mirrorPod, pod);
-    this.#decided(`replace the mirror pod ${podText(pod)}`, why, "syncPod", "pkg/kubelet/kubelet.go");
+    this.observer.replaces(pod, why);
     const outcome = await this.deleteMirrorPod(fullName, uid, why, signal);
     if (outcome.type !== "deleted") return outcome;
     return this.createMirrorPod(pod, "the previous one was deleted to replace it", signal);
@@ -64,7 +64,7 @@ export class MirrorClient {
   /** Mirrors CreateMirrorPod. @param why it is missing, for the trace */
   async createMirrorPod(pod: V1Pod, why: string, signal: AbortSignal): Promise<MirrorOutcome> {
     const node = await this.#node(signal);
-    if ("why" in node) return this.#failed(`create the mirror pod ${podText(pod)}`, node.why);
+    if ("why" in node) return this.#failed("create", podText(pod), node.why);
     const { metadata } = pod;
     const hash = metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "";
     const owner = { apiVersion: "v1", kind: "Node", name: this.nodeName, uid: node.uid, controller: true };
@@ -85,17 +85,12 @@ export class MirrorClient {
     if (answer.why !== undefined && answer.status === 409) {
       // After a restart the API server's pods are not known yet. The next sync compares the mirror pod when it
       // arrives.
-      const what = `leave the mirror pod ${podText(pod)} as it is for now`;
-      this.#decided(what, `the API already has a pod of that name: ${answer.why}`, "CreateMirrorPod");
+      this.observer.nameTaken(pod, answer.why);
       return { type: "failed", why: answer.why };
     }
-    if (answer.why !== undefined) return this.#failed(`create the mirror pod ${podText(pod)}`, answer.why);
+    if (answer.why !== undefined) return this.#failed("create", podText(pod), answer.why);
     this.#shown.add(getPodFullName(pod));
-    this.#decided(
-      `create the mirror pod ${podText(pod)}`,
-      `of the static pod with hash ${hash}: ${why}`,
-      "CreateMirrorPod",
-    );
+    this.observer.created(pod, hash, why);
     return { type: "created" };
   }
 
@@ -119,13 +114,13 @@ export class MirrorClient {
     const answer = await this.#ask({ method: "DELETE", path, body, signal });
     if (answer.why === undefined) {
       this.#shown.delete(podFullName);
-      this.#decided(`delete the mirror pod ${namespace}/${name}`, why, "DeleteMirrorPod");
+      this.observer.deleted(namespace, name, why);
       return { type: "deleted" };
     }
     // Gone already, or another pod has its name by now: nothing is left to delete.
     if (answer.status === 404) this.#shown.delete(podFullName);
     if (answer.status === 404 || answer.status === 409) return { type: "unchanged" };
-    return this.#failed(`delete the mirror pod ${namespace}/${name}`, answer.why);
+    return this.#failed("delete", `${namespace}/${name}`, answer.why);
   }
 
   /** A mirror pod's owner is its node, so the node must exist. */
@@ -153,14 +148,9 @@ export class MirrorClient {
     }
   }
 
-  #failed(what: string, why: string): MirrorOutcome {
-    const hint = "The pod's next sync tries again.";
-    this.deps.trace.emit({ kind: "error", message: `could not ${what}: ${why}`, hint }, { actor: "kubelet", level: 1 });
+  #failed(what: "create" | "delete", pod: string, why: string): MirrorOutcome {
+    this.observer.failed(what, pod, why);
     return { type: "failed", why };
-  }
-
-  #decided(what: string, why: string, func: string, file = FILE): void {
-    this.deps.trace.emit({ kind: "decision", what, why, upstream: { file, func } }, { actor: "kubelet" });
   }
 }
 
