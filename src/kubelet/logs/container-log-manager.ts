@@ -1,6 +1,5 @@
 import { statSync } from "node:fs";
 import { rename } from "node:fs/promises";
-import { basename } from "node:path";
 import { nanoValue, unitValue } from "../../staging/apimachinery/quantity.js";
 import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL } from "../../staging/cri/labels.js";
 import { ContainerState } from "../../staging/cri/messages/enums.js";
@@ -9,12 +8,12 @@ import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
 import { untilAborted } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
-import { LabError, messageOf } from "../../util/errors.js";
+import { LabError } from "../../util/errors.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import { isOwnLog } from "../kuberuntime/logs/log-paths.js";
+import { ContainerLogObserver } from "./container-log-observer.js";
 import { makeRoomForRotated } from "./rotated-logs.js";
 
-const FILE = "pkg/kubelet/logs/container_log_manager.go";
 /** Mirrors containerLogMonitorInterval, which was a constant of this value before it became configurable. */
 export const LOG_MONITOR_PERIOD_MS = 10_000;
 
@@ -81,6 +80,7 @@ export class ContainerLogManager {
   constructor(
     readonly deps: ContainerLogManagerDeps,
     readonly options: ContainerLogManagerOptions,
+    readonly observer = new ContainerLogObserver(deps.trace),
   ) {}
 
   /** Checks all logs now and every 10 s, until the signal aborts. Mirrors Start. @throws the signal's reason */
@@ -96,7 +96,7 @@ export class ContainerLogManager {
     const listed = await runtimeService.listContainers(undefined, signal);
     signal.throwIfAborted();
     // Other parts report that the runtime is away.
-    if (listed.outcome !== "ok") return this.#failed("Failed to rotate container logs", listed.text, 2);
+    if (listed.outcome !== "ok") return this.observer.notListed(listed.text);
     // Dead containers write no more: a new file would stay empty.
     const running = listed.value.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING).map(({ id }) => id);
     for (const id of this.#logs.keys()) if (!running.includes(id)) this.#logs.delete(id);
@@ -113,7 +113,7 @@ export class ContainerLogManager {
       await this.#rotate(id, log, size, signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#failed(`Failed to rotate log for container ${id} (${path})`, messageOf(error));
+      this.observer.notRotated(id, path, error);
     }
   }
 
@@ -124,7 +124,7 @@ export class ContainerLogManager {
     signal.throwIfAborted();
     if (result.outcome !== "ok") {
       // Removed after the list was read.
-      if (result.outcome !== "not-found") this.#failed(`Failed to get container status of ${id}`, result.text);
+      if (result.outcome !== "not-found") this.observer.noStatus(id, result.text);
       return undefined;
     }
     const { logPath: path = "", labels = {} } = result.value.status ?? {};
@@ -142,25 +142,24 @@ export class ContainerLogManager {
    * @returns undefined: not known, which is reported
    */
   async #sizeOf(id: string, path: string, signal: AbortSignal): Promise<number | undefined> {
-    const what = `of ${id} (${path})`;
     try {
       const size = sizeOf(path);
       if (size !== undefined) return size;
     } catch (error) {
-      this.#failed(`Failed to stat container log ${what}`, messageOf(error));
+      this.observer.notMeasured(id, path, error);
       return undefined;
     }
     try {
       await this.#reopen(id, signal);
     } catch (error) {
       signal.throwIfAborted();
-      this.#failed(`Container log doesn't exist, reopen container log failed ${what}`, messageOf(error));
+      this.observer.notReopened(id, path, error);
       return undefined;
     }
     try {
       return statSync(path).size;
     } catch (error) {
-      this.#failed(`Failed to stat container log after reopen ${what}`, messageOf(error));
+      this.observer.notMeasured(id, path, error, " after reopen");
       return undefined;
     }
   }
@@ -168,7 +167,7 @@ export class ContainerLogManager {
   /** Mirrors rotateLog and rotateLatestLog. */
   async #rotate(id: string, { path, container }: ContainerLog, size: number, signal: AbortSignal): Promise<void> {
     const { policy } = this.options;
-    const { clock, trace } = this.deps;
+    const { clock } = this.deps;
     await makeRoomForRotated(path, policy.maxFiles, signal);
     const rotated = `${path}.${timestampOf(clock.now())}`;
     await rename(path, rotated);
@@ -176,24 +175,15 @@ export class ContainerLogManager {
       await this.#reopen(id, signal);
     } catch (error) {
       // The next round tries again; if the kubelet ends before, the log keeps the rotated name.
-      await rename(rotated, path).catch((lost: unknown) =>
-        this.#failed(`Failed to rename ${rotated} back`, messageOf(lost)),
-      );
+      await rename(rotated, path).catch((lost: unknown) => this.observer.notRenamedBack(rotated, lost));
       throw error;
     }
-    const what = `rotate the log of ${container}: ${basename(path)} becomes ${basename(rotated)}`;
-    const why = `${size} bytes, ${policy.maxSize} are allowed; the runtime opens a new file, and ${policy.maxFiles} files are kept`;
-    const upstream = { file: FILE, func: "rotateLog" };
-    trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet" });
+    this.observer.rotated(container, path, rotated, size, policy);
   }
 
   async #reopen(id: string, signal: AbortSignal): Promise<void> {
     const result = await this.deps.runtimeService.reopenContainerLog(id, signal);
     if (result.outcome !== "ok") throw new Error(`failed to reopen container log "${id}": ${result.text}`);
-  }
-
-  #failed(what: string, why: string, level: 1 | 2 = 1): void {
-    this.deps.trace.emit({ kind: "error", message: `${what}: ${why}` }, { actor: "kubelet", level });
   }
 }
 
