@@ -6,10 +6,8 @@ import { collectionPath } from "../../../staging/client-go/rest/paths.js";
 import type { Trace } from "../../../trace/trace.js";
 import { Waker } from "../../../util/async/waker.js";
 import { defined } from "../../../util/defined.js";
-import { isOwnBug, messageOf } from "../../../util/errors.js";
-
-const REFLECTOR = { file: "pkg/kubelet/util/manager/watch_based_manager.go", func: "startReflector" };
-const WATCH_HANDLER = { file: "staging/src/k8s.io/client-go/tools/cache/reflector.go", func: "watchHandler" };
+import { isOwnBug } from "../../../util/errors.js";
+import { ObjectObserver } from "./object-observer.js";
 
 export interface ObjectCacheItemDeps extends ReflectDeps {
   readonly trace: Trace;
@@ -29,6 +27,7 @@ export interface ObjectRef {
  * Differs: the first list wakes its waiters, where upstream polls every 10 ms.
  */
 export class ObjectCacheItem {
+  readonly #observer: ObjectObserver;
   /** number of pods that reference the object */
   refCount = 0;
   /** Unix ms of the last read; 0: never read */
@@ -42,12 +41,12 @@ export class ObjectCacheItem {
   #hasSynced = false;
   #isImmutable = false;
   readonly #awaitingSync = new Set<Waker>();
-  #lastMessage: string | undefined;
 
   constructor(
     readonly deps: ObjectCacheItemDeps,
     readonly ref: ObjectRef,
   ) {
+    this.#observer = new ObjectObserver(deps.trace, `${ref.kind} ${ref.namespace}/${ref.name}`);
     this.startIfNeeded();
   }
 
@@ -114,13 +113,13 @@ export class ObjectCacheItem {
   /** Never rejects: only the next watch and close() wait for it. */
   async #follow(signal: AbortSignal): Promise<void> {
     const backoff = new ReflectorBackoff(this.deps);
-    this.#reportWatch("started");
+    this.#observer.watch("started");
     while (!signal.aborted) {
       try {
         await this.#reflect(signal);
       } catch (error) {
         if (signal.aborted) break;
-        this.#failed(error);
+        this.#observer.failed(error);
         if (isOwnBug(error)) {
           // The next read starts a new watch.
           this.#watching = undefined;
@@ -131,7 +130,7 @@ export class ObjectCacheItem {
         await backoff.wait(signal).catch(() => undefined);
       }
     }
-    this.deps.trace.because(this.#stoppedBy, () => this.#reportWatch("stopped"));
+    this.deps.trace.because(this.#stoppedBy, () => this.#observer.watch("stopped"));
   }
 
   async #reflect(signal: AbortSignal): Promise<void> {
@@ -166,28 +165,7 @@ export class ObjectCacheItem {
     const to = versionOf(object);
     this.#object = object;
     if (from === to) return;
-    const fact = { kind: "state", subject: this.#subject, what: "version", from, to, upstream: WATCH_HANDLER } as const;
-    this.deps.trace.emit(fact, { actor: "kubelet" });
-  }
-
-  #reportWatch(to: "started" | "stopped"): void {
-    const fact = { kind: "state", subject: this.#subject, what: "watch", to, upstream: REFLECTOR } as const;
-    this.deps.trace.emit(fact, { actor: "kubelet", level: 2 });
-  }
-
-  get #subject(): string {
-    const { kind, namespace, name } = this.ref;
-    return `${kind} ${namespace}/${name}`;
-  }
-
-  /** Reported once, and not at each attempt: a right may be missing for long. */
-  #failed(error: unknown): void {
-    const stack = isOwnBug(error) && error instanceof Error ? error.stack : undefined;
-    const message = stack ?? messageOf(error);
-    if (message === this.#lastMessage) return;
-    this.#lastMessage = message;
-    const hint = `It is tried again within a minute. Pods that reference the ${this.#subject} get the last version read, if any.`;
-    this.deps.trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
+    this.#observer.version(from, to);
   }
 }
 
