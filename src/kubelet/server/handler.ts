@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Level } from "../../trace/trace.js";
 import { parseTraceparent, TRACEPARENT } from "../../trace/traceparent.js";
 import { onAbort } from "../../util/async/abort.js";
-import { messageOf } from "../../util/errors.js";
 import { httpError, writeText } from "./answers.js";
 import type { Call, HandlerDeps } from "./call.js";
 import { serveContainerLogs } from "./handlers/container-logs.js";
@@ -13,8 +12,7 @@ import { serveAttach, serveExec, servePortForward, serveRun } from "./handlers/s
 import { serveLogs } from "./handlers/system-logs.js";
 import type { KubeletAuth } from "./kubelet-auth.js";
 import { matchRoute, type RouteMatch, type RouteName, type ServerSurface } from "./routes.js";
-
-const FILE = "pkg/kubelet/server/server.go";
+import { ServerObserver } from "./server-observer.js";
 
 /** Requests that a user makes on purpose get their own trace step; probes and the like do not. */
 const STEPS: Readonly<Partial<Record<RouteName, string>>> = {
@@ -29,13 +27,6 @@ const QUIET_LEVEL: Level = 3;
 /** Created once, because an error collects its stack, which is expensive, and each stream that ends needs one. */
 const GONE = new Error("the client is gone, or the kubelet's server closes");
 
-const SPEC_IS_GONE = {
-  kind: "decision",
-  what: "answer 404: /spec/ is not served",
-  why: "cAdvisor's JSON endpoints are off since v1.18 and gone since v1.21; /stats/summary has the usage, the Node the machine",
-  upstream: { file: FILE, func: "InstallDefaultHandlers" },
-} as const;
-
 type FoundRoute = Extract<RouteMatch, { readonly kind: "found" }>;
 
 /**
@@ -44,6 +35,7 @@ type FoundRoute = Extract<RouteMatch, { readonly kind: "found" }>;
  * Mirrors pkg/kubelet/server/server.go (ServeHTTP).
  */
 export class RequestHandler {
+  readonly #observer: ServerObserver;
   readonly #metrics: RequestMetrics;
 
   /** @param closing aborts when the server closes */
@@ -51,7 +43,8 @@ export class RequestHandler {
     readonly deps: HandlerDeps & { readonly auth?: KubeletAuth; readonly surface?: ServerSurface },
     readonly closing: AbortSignal,
   ) {
-    const { host, clock, auth } = deps;
+    const { host, clock, auth, trace } = deps;
+    this.#observer = new ServerObserver(trace);
     this.#metrics = new RequestMetrics({ metrics: host.metrics, clock }, auth === undefined ? "readonly" : "readwrite");
   }
 
@@ -91,14 +84,12 @@ export class RequestHandler {
 
   async #answer(call: Call): Promise<void> {
     const route = matchRoute(call.method, call.path, this.deps.surface);
-    if (/^\/spec(\/|$)/.test(call.path)) this.deps.trace.emit(SPEC_IS_GONE, { actor: "kubelet" });
+    if (/^\/spec(\/|$)/.test(call.path)) this.#observer.specIsGone();
     if (route.kind === "not-served") return httpError(call.response, 404, "404 page not found");
     if (route.kind === "moved") return redirect(call, route.path);
     const func = route.kind === "found" ? STEPS[route.name] : undefined;
     if (func === undefined) return this.#serve(call, route, QUIET_LEVEL);
-    const title = `Serve ${call.method} ${call.path}`;
-    const upstream = { file: FILE, func };
-    return this.deps.trace.step("kubelet", title, { upstream }, () => this.#serve(call, route, 1));
+    return this.#observer.serving(call, func, () => this.#serve(call, route, 1));
   }
 
   async #serve(call: Call, route: RouteMatch, level: Level): Promise<void> {
@@ -155,8 +146,7 @@ export class RequestHandler {
       call.response.destroy();
       return;
     }
-    const message = `${call.method} ${call.path}: ${messageOf(error)}`;
-    this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
+    this.#observer.failed(call, error);
     if (call.response.headersSent) call.response.destroy();
     else httpError(call.response, 500, "Internal Server Error");
   }

@@ -4,16 +4,15 @@ import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import type { UserInfo } from "../../staging/server/authentication/user.js";
 import { ExpiringCache } from "../../staging/server/expiring-cache.js";
-import type { Constant } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import { durationText } from "../../util/release/fact-table.js";
 import { OLDEST_RELEASE } from "../../util/release/facts.js";
 import { type KubeletConfiguration, setDefaults } from "../apis/config/defaults.js";
 import { getRequestAttributes, type NodeAttributes } from "./attributes.js";
 import { Authenticator } from "./authenticate.js";
 import { type AccessDecision, ReviewError, reviewAccess, reviewToken } from "./reviews.js";
+import { type Review, ServerObserver } from "./server-observer.js";
 
 export interface KubeletAuthDeps {
   /** sends reviews of tokens and rights, as the node; undefined: tokens are ignored, and only `AlwaysAllow` works */
@@ -35,15 +34,13 @@ export type Admission =
   | { readonly outcome: "allowed"; readonly user: UserInfo }
   | { readonly outcome: "refused"; readonly status: 401 | 403 | 500; readonly text: string };
 
-const FILE = "pkg/kubelet/server/server.go";
-const UPSTREAM = { file: FILE, func: "InstallAuthFilter" };
-
 /**
  * Authenticates and authorizes each request.
  *
  * Mirrors pkg/kubelet/server/auth.go (KubeletAuth), cmd/kubelet/app/auth.go (BuildAuth) and the filter in server.go.
  */
 export class KubeletAuth {
+  readonly #observer: ServerObserver;
   readonly #authenticator: Authenticator;
   readonly #decisions: ExpiringCache<AccessDecision>;
   readonly #mode: string;
@@ -55,6 +52,7 @@ export class KubeletAuth {
     readonly options: KubeletAuthOptions,
   ) {
     const { client, clock } = deps;
+    this.#observer = new ServerObserver(deps.trace);
     const { clientCaPem, config = setDefaults({}, OLDEST_RELEASE) } = options;
     const { authentication, authorization } = config;
     const { enabled: reviewsTokens, cacheTTL } = authentication.webhook;
@@ -87,49 +85,38 @@ export class KubeletAuth {
   async admit(request: IncomingMessage, path: string, level: Level): Promise<Admission> {
     const authentication = await this.#authenticator.authenticate(request);
     if (authentication.outcome === "refused") {
-      this.#report("answer 401: the sender of the request is unknown", authentication.why, level);
+      this.#observer.unauthenticated(authentication.why, level);
       return { outcome: "refused", status: 401, text: "Unauthorized" };
     }
     const { user, how } = authentication;
     const attributes = getRequestAttributes(request.method ?? "", path);
     const words = `user=${user.username}, verb=${attributes.verb}, resource=nodes, subresource=${attributes.subresource}`;
     try {
-      const { decision, why, constants } = await this.#authorize(user, attributes);
-      const may = `${attributes.verb} nodes/${attributes.subresource}`;
-      const who = `${user.username} (${how}; groups ${user.groups.join(", ")})`;
-      this.#report(`${who} ${decision.allowed ? "may" : "may not"} ${may}`, why, level, constants);
+      const { decision, review } = await this.#authorize(user, attributes);
+      this.#observer.authorized({ user, how, attributes }, decision, review, level);
       if (decision.allowed) return { outcome: "allowed", user };
       return { outcome: "refused", status: 403, text: `Forbidden (${words})` };
     } catch (error) {
       if (!(error instanceof ReviewError)) throw error;
-      this.#report(`answer 500: the rights of ${user.username} are unknown`, error.message, level);
+      this.#observer.rightsUnknown(user, error, level);
       return { outcome: "refused", status: 500, text: `Authorization error (${words})` };
     }
   }
 
-  async #authorize(user: UserInfo, attributes: NodeAttributes) {
+  async #authorize(
+    user: UserInfo,
+    attributes: NodeAttributes,
+  ): Promise<{ readonly decision: AccessDecision; readonly review?: Review }> {
     const { client, clock } = this.deps;
     const { nodeName } = this.options;
-    if (this.#mode === "AlwaysAllow") {
-      return { decision: { allowed: true }, why: "the authorization mode is AlwaysAllow", constants: undefined };
-    }
+    if (this.#mode === "AlwaysAllow") return { decision: { allowed: true, reason: "" } };
     if (client === undefined) throw new ReviewError("no client provided, cannot use webhook authorization");
     const { verb, subresource } = attributes;
     const key = JSON.stringify([user.username, user.uid, user.groups, user.extra, verb, subresource]);
     const { value: decision, isRemembered } = await this.#decisions.get(key, () =>
       reviewAccess({ client, clock }, nodeName, user, attributes, this.#closing.signal),
     );
-    const said = decision.reason === "" ? "" : `: ${decision.reason}`;
-    const why = `the API server's answer to a SubjectAccessReview${isRemembered ? ", remembered" : ""}${said}`;
-    const ttl: Constant = decision.allowed
-      ? { name: "cacheAuthorizedTTL", value: durationText(this.#ttlMs.allowed) }
-      : { name: "cacheUnauthorizedTTL", value: durationText(this.#ttlMs.denied) };
-    return { decision, why, constants: [ttl] };
-  }
-
-  #report(what: string, why: string, level: Level, constants?: readonly Constant[]): void {
-    const fact = { kind: "decision" as const, what, why, upstream: UPSTREAM };
-    this.deps.trace.emit(constants === undefined ? fact : { ...fact, constants }, { actor: "kubelet", level });
+    return { decision, review: { isRemembered, ttlMs: decision.allowed ? this.#ttlMs.allowed : this.#ttlMs.denied } };
   }
 
   /** Ends pending reviews. Safe to call twice. */

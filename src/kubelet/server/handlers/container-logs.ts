@@ -6,6 +6,7 @@ import { writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
 import { containerSpecs } from "../kubelet-host.js";
 import { decodeLogQuery } from "../log-query.js";
+import { ServerObserver } from "../server-observer.js";
 
 /**
  * Serves a container's log, once or while it grows. Reads the next piece after the client has taken the last one.
@@ -25,6 +26,7 @@ export async function serveContainerLogs({ host, trace }: HandlerDeps, call: Cal
     return writeText(response, 404, text);
   }
   const podFullName = buildPodFullName({ podUid: pod.metadata.uid, name: podName, namespace });
+  const observer = new ServerObserver(trace);
   let sent = 0;
   try {
     for await (const { bytes } of host.getKubeletContainerLogs(podFullName, container, options, signal)) {
@@ -41,10 +43,9 @@ export async function serveContainerLogs({ host, trace }: HandlerDeps, call: Cal
     if (!(error instanceof LogError)) throw error;
     if (response.headersSent) response.end(error.message);
     else writeText(response, 400, error.message);
-    const message = `no log of ${container} in ${namespace}/${podName}: ${error.message}`;
-    trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+    observer.noLog(container, `${namespace}/${podName}`, error.message);
   }
-  trace.emit({ kind: "note", text: `${sent} bytes of log sent` }, { actor: "kubelet", level: 2 });
+  observer.logSent(sent);
 }
 
 function begin(response: ServerResponse): void {

@@ -1,9 +1,9 @@
 import type { Clock } from "../../../util/clock.js";
-import { messageOf } from "../../../util/errors.js";
 import type { Summary } from "../../apis/stats/v1alpha1.js";
 import { resourceMetrics } from "../../metrics/collectors/resource-metrics.js";
 import type { KubeletMetrics } from "../../metrics/kubelet-metrics.js";
 import type { Call, HandlerDeps } from "../call.js";
+import { ServerObserver } from "../server-observer.js";
 
 const METHODS = new Set(["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT"]);
 const BUCKETS = new Set([
@@ -80,8 +80,7 @@ export async function serveResourceMetrics({ host, trace }: HandlerDeps, { respo
     summary = await host.summaryProvider?.getCpuAndMemoryStats(signal);
   } catch (error) {
     if (signal.aborted) throw error;
-    const message = `Error getting summary for resourceMetric prometheus endpoint: ${messageOf(error)}`;
-    trace.emit({ kind: "error", message }, { actor: "kubelet", level: 2 });
+    new ServerObserver(trace).noSummary(error);
   }
   response.setHeader("Content-Type", CONTENT_TYPE);
   response.end(resourceMetrics(summary));

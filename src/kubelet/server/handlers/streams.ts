@@ -1,15 +1,13 @@
 import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import { portForwardPorts, remoteCommandOptions } from "../../../staging/streaming/stream-options.js";
 import { isWebSocketRequest } from "../../../staging/streaming/websocket/subprotocols.js";
-import type { Trace } from "../../../trace/trace.js";
 import { buildPodFullName } from "../../container/runtime.js";
 import { writeJson, writeStreamError, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
 import type { ContainerHostRequest } from "../host.js";
 import { proxyStream } from "../proxy-stream.js";
-import { maskStreamUrl, resolveStreamUrl, type StreamUrl } from "../stream-url.js";
-
-const FILE = "pkg/kubelet/server/server.go";
+import { ServerObserver } from "../server-observer.js";
+import { maskStreamUrl, resolveStreamUrl } from "../stream-url.js";
 
 /** Mirrors getExec in pkg/kubelet/server/server.go. */
 export async function serveExec(deps: HandlerDeps, call: Call): Promise<void> {
@@ -71,41 +69,24 @@ function findContainer(deps: HandlerDeps, call: Call): ContainerHostRequest | un
 
 /** Gets the stream's URL from the runtime, and forwards the connection to it. Mirrors proxyStream. */
 async function serveStreams(deps: HandlerDeps, call: Call, getUrl: () => Promise<string>): Promise<void> {
-  const { clock, trace } = deps;
+  const { clock } = deps;
+  const observer = new ServerObserver(deps.trace);
   let answered: string;
   try {
     answered = await getUrl();
   } catch (error) {
     if (call.signal.aborted) return;
-    const message = `${call.path}: ${(error as Error).message}`;
-    trace.emit({ kind: "error", message }, { actor: "kubelet", level: 1 });
+    observer.streamRefused(call, (error as Error).message);
     return writeStreamError(call.response, error);
   }
   const resolved = resolveStreamUrl(answered);
   if ("problem" in resolved) {
     const message = `the runtime's streaming URL ${maskStreamUrl(answered)} cannot be used: ${resolved.problem}`;
-    trace.emit({ kind: "error", message: `${call.path}: ${message}` }, { actor: "kubelet", level: 1 });
+    observer.streamRefused(call, message);
     return writeText(call.response, 500, message);
   }
   const { url } = resolved;
-  reportPlace(trace, answered, resolved);
-  const subject = `streams of ${call.path}`;
-  const report = (to: string) =>
-    trace.emit({ kind: "state", subject, what: "connection", to }, { actor: "kubelet", level: 1 });
-  const onUpgrade = (protocol: string, subprotocol: string) =>
-    report(`upgraded to ${subprotocol === "" ? protocol : `${protocol}, ${subprotocol}`}`);
-  const end = await proxyStream(call, url, onUpgrade, clock, call.signal);
-  if (end.outcome === "ended") report(`ended: ${end.toRuntime} bytes to the runtime, ${end.fromRuntime} bytes from it`);
-  else report(end.outcome === "failed" ? `failed: ${end.why}` : `refused by the runtime with ${end.status}`);
-}
-
-/** The runtime's stream URL, with a host that can be reached. */
-function reportPlace(trace: Trace, answered: string, { url, replacedHost }: StreamUrl): void {
-  if (!trace.wants(1)) return;
-  const why =
-    replacedHost === undefined
-      ? "the runtime serves them there"
-      : `the runtime answered ${maskStreamUrl(answered)}, and ${replacedHost} is where it listens, not where it is called`;
-  const what = `connect the streams to ${maskStreamUrl(url)}`;
-  trace.emit({ kind: "decision", what, why, upstream: { file: FILE, func: "proxyStream" } }, { actor: "kubelet" });
+  observer.connects(answered, resolved);
+  const onUpgrade = (protocol: string, subprotocol: string) => observer.upgraded(call, protocol, subprotocol);
+  observer.streamsEnded(call, await proxyStream(call, url, onUpgrade, clock, call.signal));
 }
