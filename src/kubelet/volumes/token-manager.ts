@@ -5,9 +5,8 @@ import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { objectPath } from "../../staging/client-go/rest/paths.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
-import { podText } from "../types/pod-update.js";
+import { VolumeObserver } from "./volume-observer.js";
 
-const FILE = "pkg/kubelet/token/token_manager.go";
 /** A token is replaced after a day at the latest, whatever its lifetime. */
 const MAX_TTL_MS = 24 * 3_600_000;
 /** The maximum jitter, so that the tokens of a node are not all replaced at the same moment. */
@@ -112,12 +111,8 @@ export class TokenManager {
       const jitterMs = random.float() * MAX_JITTER_MS;
       const lastMs = Math.min(expiresMs - ttlMs + MAX_TTL_MS, expiresMs - ttlMs / 5);
       const refreshMs = lastMs - jitterMs;
-      const minutes = Math.round((refreshMs - clock.now()) / 60_000);
-      const what = `a token of service account ${namespace}/${name} for ${podText(pod)}: replace it in ${minutes} min`;
       const isLongLived = MAX_TTL_MS < (ttlMs * 4) / 5;
-      const why = `soon after, ${isLongLived ? "it is a day old" : "only a fifth of its lifetime is left"}`;
-      const upstream = { file: FILE, func: "requiresRefresh" };
-      trace.emit({ kind: "decision", what, why, upstream }, { actor: "kubelet", level: 2 });
+      new VolumeObserver(trace).gotToken(name, pod, refreshMs - clock.now(), isLongLived);
       return { podUid: uid, token, expiresMs, refreshMs };
     } catch (error) {
       if (signal.aborted || !(error instanceof LabError)) throw error;

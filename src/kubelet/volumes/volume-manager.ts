@@ -6,7 +6,6 @@ import { Mutex } from "../../util/async/mutex.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { Labels } from "../metrics/metric-registry.js";
-import { podText } from "../types/pod-update.js";
 import { pluginOf } from "./plugins.js";
 import { removePodVolumes } from "./remove.js";
 import {
@@ -17,8 +16,8 @@ import {
   setUpFailure,
   setUpVolume,
 } from "./set-up.js";
+import { VolumeObserver } from "./volume-observer.js";
 
-const FILE = "pkg/kubelet/volumemanager/volume_manager.go";
 /** How long a pod's sync waits for its volumes: 2 min 3 s. Mirrors podAttachAndMountTimeout. */
 export const POD_ATTACH_AND_MOUNT_TIMEOUT_MS = 123_000;
 /** pkg/util/goroutinemap/exponentialbackoff: 500 ms, doubling, to 2 min 2 s. */
@@ -125,13 +124,7 @@ export class VolumeManager {
       volumes.mounted.set(name, mounted);
       volumes.failures.delete(name);
       if (!isNew && !changed) return;
-      const subject = `volume ${name} of ${podText(pod)}`;
-      const upstream = {
-        file: "pkg/volume/util/operationexecutor/operation_generator.go",
-        func: "GenerateMountVolumeFunc",
-      };
-      const to = isNew ? "mounted" : "updated";
-      trace.emit({ kind: "state", subject, what: "volume", to, upstream }, { actor: "kubelet", level: 2 });
+      new VolumeObserver(trace).setUp(name, pod, isNew ? "mounted" : "updated");
     } catch (error) {
       signal.throwIfAborted();
       const why = setUpFailure(error);
@@ -161,11 +154,7 @@ export class VolumeManager {
       for (const volume of mounted) this.#observe("volume_unmount", volume, "success", startMs);
       this.#pods.delete(uid);
       if (!hadAny) return;
-      const upstream = { file: FILE, func: "WaitForUnmount" };
-      this.deps.trace.emit(
-        { kind: "state", subject: `volumes of ${podText(pod)}`, what: "volumes", to: "removed", upstream },
-        { actor: "kubelet", level: 2 },
-      );
+      new VolumeObserver(this.deps.trace).removed(pod);
     });
   }
 
