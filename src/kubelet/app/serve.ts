@@ -13,9 +13,9 @@ import { selfSignedServingPair } from "../certificate/serving.js";
 import { KubeletAuth } from "../server/kubelet-auth.js";
 import { KubeletHost } from "../server/kubelet-host.js";
 import { KubeletServer } from "../server/server.js";
+import { NodeObserver } from "../sync/node-observer.js";
 import { readCadvisorMetrics } from "./cadvisor-metrics.js";
 import type { Kubelet } from "./kubelet.js";
-import { NodeObserver } from "./node-observer.js";
 import { LISTEN_ADDRESS, onAPort, openPlainServers, type PlainServers, type PortOptions } from "./plain-servers.js";
 
 /** The kubelet's server, with its authentication and authorization. */

@@ -9,7 +9,7 @@ import type { Clock } from "../../util/clock.js";
 import { describeFileError } from "../../util/os/files.js";
 import { readFileAtMost } from "../../util/os/read-at-most.js";
 import { withoutEnding } from "../../util/text/linear-text.js";
-import { getPodFullName, } from "../types/pod-update.js";
+import { getPodFullName } from "../types/pod-update.js";
 import { decodeSinglePod } from "./decode.js";
 import { FileObserver } from "./file-observer.js";
 import { type PathWatcher, watchPath } from "./file-watch.js";

@@ -13,7 +13,7 @@ import {
   TERMINATION_GRACE_PERIOD_ANNOTATION,
 } from "./labels.js";
 import { hookEventText, type ManagerContext, recordContainerEvent } from "./manager-context.js";
-import { type KillReason, } from "./pod-actions.js";
+import type { KillReason } from "./pod-actions.js";
 import { TerminationOrdering } from "./termination-order.js";
 
 /** The minimum grace period, unless overridden. pkg/kubelet/kuberuntime/kuberuntime_manager.go */

@@ -4,12 +4,12 @@ import type { RemoteRuntimeService } from "../../staging/cri/remote/remote-runti
 import type { Ctx } from "../../trace/ctx.js";
 import { factFor } from "../../util/release/facts.js";
 import { containerFieldPath } from "../container/helpers.js";
+import type { PodStateProvider, ProbeResults, RuntimeHelper } from "../container/runtime-helper.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { ImageManager } from "../images/image-manager.js";
 import type { HandlerRunner, HookHttpClient } from "../lifecycle/handlers.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { RuntimeObserver } from "./report.js";
-import type { PodStateProvider, ProbeResults, RuntimeHelper } from "./runtime-helper.js";
 
 export interface KubeRuntimeManagerDeps extends Ctx {
   readonly runtimeService: RemoteRuntimeService;

@@ -7,11 +7,11 @@ import {
 } from "../../staging/apimachinery/api/pod.js";
 import { describeFileError } from "../../util/os/files.js";
 import { constantsFor } from "../../util/release/facts.js";
+import type { GcPolicy } from "../container/generic-runtime.js";
 import { KubeletObserver } from "../types/observer.js";
 import { podText } from "../types/pod-update.js";
-import type { GcPolicy } from "./generic-runtime.js";
 import type { PodActions } from "./pod-actions.js";
-import { shortId } from "./pod-sandbox-changed.js";
+import { shortId } from "./pod-actions.js";
 
 type Stopped = { readonly pod: V1Pod; readonly name: string; readonly containerId: string };
 type Dead = { readonly podUid: string; readonly name: string; readonly containerId: string };

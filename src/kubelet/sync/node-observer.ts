@@ -1,12 +1,12 @@
 import { KubeletObserver } from "../types/observer.js";
-import { LISTEN_ADDRESS, type PlainServers } from "./plain-servers.js";
 
 /** Words the facts about the node's runtime, its network, and garbage. */
 export class NodeObserver extends KubeletObserver {
   protected readonly file = "pkg/kubelet/kubelet.go";
 
-  listens(url: string, { healthzPort, readOnlyPort }: Pick<PlainServers, "healthzPort" | "readOnlyPort">): void {
-    const also = [portText("health", healthzPort), portText("read-only", readOnlyPort)].join("");
+  /** @param ports without TLS, on loopback; undefined: off */
+  listens(url: string, ports: Readonly<Record<"healthzPort" | "readOnlyPort", number | undefined>>): void {
+    const also = [portText("health", ports.healthzPort), portText("read-only", ports.readOnlyPort)].join("");
     this.note(`The kubelet listens at ${url}${also}.`);
   }
 
@@ -41,5 +41,5 @@ export class NodeObserver extends KubeletObserver {
 }
 
 function portText(what: string, port: number | undefined): string {
-  return port === undefined ? "" : `, ${what} at http://${LISTEN_ADDRESS}:${port}`;
+  return port === undefined ? "" : `, ${what} at http://127.0.0.1:${port}`;
 }

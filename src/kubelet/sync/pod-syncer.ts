@@ -20,7 +20,7 @@ import {
   type SyncTerminatingPodWork,
 } from "../podworkers/update.js";
 import type { ProbeManager } from "../prober/manager.js";
-import { CONFIG_FIRST_SEEN_ANNOTATION, isStaticPod, } from "../types/pod-update.js";
+import { CONFIG_FIRST_SEEN_ANNOTATION, isStaticPod } from "../types/pod-update.js";
 import type { PodObjectManagers } from "../util/manager/pod-objects.js";
 import type { VolumeManager } from "../volumes/volume-manager.js";
 import type { PodDirs } from "./pod-dirs.js";
