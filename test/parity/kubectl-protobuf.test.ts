@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createCertificateRequest } from "../../src/staging/pki/csr.js";
 import { generatePrivateKey } from "../../src/staging/pki/keys.js";
 import { SystemClock } from "../../src/util/clock.js";
-import { Face } from "../cluster/apiserver/apiserver/support.js";
+import { Face } from "../cluster/apiserver/server/support.js";
 import { hasRecordings, REAL } from "./recorder.js";
 
 const CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";

@@ -4,7 +4,7 @@ import { tokenSecret } from "../../src/staging/cluster-bootstrap/secret.js";
 import { createCertificateRequest } from "../../src/staging/pki/csr.js";
 import { generatePrivateKey } from "../../src/staging/pki/keys.js";
 import { SystemClock } from "../../src/util/clock.js";
-import { Face, type Identity } from "../cluster/apiserver/apiserver/support.js";
+import { Face, type Identity } from "../cluster/apiserver/server/support.js";
 import { REAL } from "./recorder.js";
 
 /** One request of the recorded kubelet. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { LinkRewriter } from "../../src/cluster/apiserver/apiserver/proxy/rewrite-links.js";
 import { ruleAllows } from "../../src/cluster/apiserver/auth/authorization/rule-matching.js";
+import { LinkRewriter } from "../../src/cluster/apiserver/proxy/rewrite-links.js";
 import { baseName } from "../../src/cluster/shell/fs/paths.js";
 import { durationMs } from "../../src/cluster/shell/programs/agnhost/flags.js";
 import { parseOptions } from "../../src/cluster/shell/programs/net/options.js";

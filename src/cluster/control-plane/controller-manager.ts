@@ -5,12 +5,12 @@ import type { Turns } from "../../util/async/turns.js";
 import { defined } from "../../util/defined.js";
 import { authorizedClient } from "../apiserver/auth/authorized-client.js";
 import type { Auth } from "../apiserver/auth/create-auth.js";
-import { createLocalClient } from "../apiserver/registry/local-client.js";
-import type { Registry } from "../apiserver/registry/registry.js";
-import { bindingHandler } from "../apiserver/registry/resources/pods/binding.js";
+import { bindingHandler } from "../apiserver/registry/core/pods/binding.js";
+import { createLocalClient } from "../apiserver/registry/generic/local-client.js";
+import type { Registry } from "../apiserver/registry/rest/registry.js";
 import type { Storage } from "../apiserver/storage/storage.js";
 import { type RunningControllers, startControllers } from "../controllers/create-controllers.js";
-import { createBinder } from "../scheduler/binder.js";
+import { createBinder } from "./binder.js";
 import type { ControlPlaneOptions } from "./control-plane.js";
 
 /** in `withoutControllers`: start no controller */
@@ -49,6 +49,6 @@ export async function startControllerManager(
     ...defined({ clusterSigningDurationMs }),
   };
   if (options.etcd === undefined) return startControllers(deps, controllersOptions);
-  const { startElectedControllers } = await import("../controllers/elected-controllers.js");
+  const { startElectedControllers } = await import("./elected-controllers.js");
   return startElectedControllers(deps, electionIdentity(options.serverId), controllersOptions);
 }

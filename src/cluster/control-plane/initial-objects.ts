@@ -1,16 +1,12 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { Random } from "../../util/random.js";
 import { bootstrapPolicy } from "../apiserver/auth/policy/bootstrap-policy.js";
-import type { ResourceDefinition } from "../apiserver/registry/definition.js";
-import { resourceKeys } from "../apiserver/registry/keys.js";
-import { timestamp } from "../apiserver/registry/object-meta.js";
-import { type DnsPorts, dnsIdentityObjects, dnsServices } from "../apiserver/registry/resources/cluster-dns.js";
-import {
-  authenticationConfigMap,
-  defaultNamespaceObjects,
-  systemObjects,
-} from "../apiserver/registry/resources/system-objects.js";
+import type { ResourceDefinition } from "../apiserver/registry/rest/definition.js";
+import { timestamp } from "../apiserver/registry/rest/object-meta.js";
+import { resourceKeys } from "../apiserver/storage/keys.js";
 import type { Storage } from "../apiserver/storage/storage.js";
+import { type DnsPorts, dnsIdentityObjects, dnsServices } from "./cluster-dns.js";
+import { authenticationConfigMap, defaultNamespaceObjects, systemObjects } from "./system-objects.js";
 
 interface WriteDeps {
   readonly storage: Storage;

@@ -4,7 +4,7 @@ import type { CertificateAuthority } from "../../staging/pki/issue.js";
 import { generatePrivateKey, privateKeyPem } from "../../staging/pki/keys.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import type { ResourceDefinition } from "../apiserver/registry/definition.js";
+import type { ResourceDefinition } from "../apiserver/registry/rest/definition.js";
 import type { ClusterIdentity } from "../apiserver/storage/cluster-identity.js";
 import type { DiskConfig } from "../apiserver/storage/disk/config.js";
 import type { EtcdConfig } from "../apiserver/storage/etcd/config.js";

@@ -1,35 +1,35 @@
 import assert from "node:assert/strict";
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { SharedReflectors, sharingReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import type { UserInfo } from "../../staging/server/authentication/user.js";
 import type { HealthCheck } from "../../staging/server/healthz.js";
 import type { Trace } from "../../trace/trace.js";
 import { traceOfController } from "../../trace/view.js";
 import { isRecord } from "../../util/records.js";
-import type { ResourceDefinition } from "../apiserver/registry/definition.js";
-import type { LocalClient } from "../apiserver/registry/registry.js";
-import type { Binder } from "../scheduler/binder.js";
+import type { ResourceDefinition } from "../apiserver/registry/rest/definition.js";
+import type { LocalClient } from "../apiserver/registry/rest/registry.js";
+import type { Binder } from "../control-plane/binder.js";
 import { Scheduler } from "../scheduler/scheduler.js";
 import { BootstrapSigner } from "./bootstrap/bootstrap-signer.js";
 import { TokenCleaner } from "./bootstrap/token-cleaner.js";
 import { createCsrApprovingController } from "./certificates/approving.js";
 import { createCsrCleanerController } from "./certificates/cleaner.js";
+import { RootCaCertPublisher } from "./certificates/root-ca-publisher.js";
 import { createCsrSigningController } from "./certificates/signing.js";
 import type { Controller, ControllerDeps } from "./controller.js";
 import { EventTtlController } from "./event-ttl.js";
 import { FirstUseController } from "./first-use.js";
 import { GarbageCollector } from "./garbagecollector/garbage-collector.js";
 import { NamespaceController } from "./namespace/namespace.js";
-import { NodeIpamController } from "./nodeipam.js";
-import { NodeLifecycleController } from "./nodelifecycle/node-lifecycle.js";
+import { NodeIpamController } from "./node/nodeipam.js";
+import { NodeLifecycleController } from "./node/nodelifecycle/node-lifecycle.js";
+import { TaintEvictionController } from "./node/tainteviction/taint-eviction.js";
+import { TtlController } from "./node/ttl.js";
 import { PodGcController } from "./podgc.js";
-import { RootCaCertPublisher } from "./root-ca-publisher.js";
 import { runControllers } from "./run-controllers.js";
 import { ServiceAccountsController } from "./serviceaccount.js";
-import { SharedReflectors, sharingReflectors } from "./shared-reflector.js";
 import { ControllerRecorder } from "./support/event-recorder.js";
 import type { SharedDeps } from "./support/shared-deps.js";
-import { TaintEvictionController } from "./tainteviction/taint-eviction.js";
-import { TtlController } from "./ttl.js";
 
 /** The dependencies of a control plane's controllers. */
 export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
@@ -132,27 +132,29 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     account: "endpoint-controller",
     startsWith: ["services"],
     isUse: hasSelector,
-    load: async () => (await import("./endpoint/endpoints-controller.js")).createEndpointsController,
+    load: async () => (await import("./endpoints/endpoint/endpoints-controller.js")).createEndpointsController,
   },
   {
     name: "endpointslice",
     account: "endpointslice-controller",
     startsWith: ["services"],
     isUse: hasSelector,
-    load: async () => (await import("./endpointslice/endpointslice-controller.js")).createEndpointSliceController,
+    load: async () =>
+      (await import("./endpoints/endpointslice/endpointslice-controller.js")).createEndpointSliceController,
   },
   {
     name: "endpointslicemirroring",
     account: "endpointslicemirroring-controller",
     startsWith: ["endpoints"],
     isUse: isWrittenByHand,
-    load: async () => (await import("./endpointslicemirroring/controller.js")).createEndpointSliceMirroringController,
+    load: async () =>
+      (await import("./endpoints/endpointslicemirroring/controller.js")).createEndpointSliceMirroringController,
   },
   {
     name: "replicationcontroller",
     account: "replication-controller",
     startsWith: ["replicationcontrollers"],
-    load: async () => (await import("./replication/replication-controller.js")).createReplicationController,
+    load: async () => (await import("./replicaset/replication-controller.js")).createReplicationController,
   },
   {
     name: "replicaset",

@@ -1,9 +1,9 @@
 import { keyOf, splitKey } from "../../staging/apimachinery/api/object-key.js";
+import { concurrently } from "../../staging/apimachinery/wait.js";
+import { forEachChange } from "../../staging/client-go/informers/for-each-change.js";
 import { WorkQueue } from "../../staging/client-go/workqueue.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { Controller } from "./controller.js";
-import { concurrently } from "./support/concurrently.js";
-import { forEachChange } from "./support/for-each-change.js";
 import { asController, retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
 /**

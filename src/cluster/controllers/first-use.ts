@@ -1,14 +1,14 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { qualifiedResource } from "../../staging/apimachinery/errors.js";
+import { concurrently } from "../../staging/apimachinery/wait.js";
 import { versionOf } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { untilAborted } from "../../util/async/concurrency.js";
-import type { ResourceDefinition } from "../apiserver/registry/definition.js";
-import type { LocalClient } from "../apiserver/registry/registry.js";
+import type { ResourceDefinition } from "../apiserver/registry/rest/definition.js";
+import type { LocalClient } from "../apiserver/registry/rest/registry.js";
 import type { Controller } from "./controller.js";
-import { concurrently } from "./support/concurrently.js";
 import { asController } from "./support/shared-deps.js";
 
 const FILE = "cmd/kube-controller-manager/app/controllermanager.go";

@@ -1,12 +1,12 @@
 import { type NodeObject, nodeCondition } from "../../staging/apimachinery/api/node.js";
 import { keyOf } from "../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf, type PodObject } from "../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal, withDisruptionTarget } from "../../staging/apimachinery/api/pod.js";
+import { concurrently, every } from "../../staging/apimachinery/wait.js";
+import type { SharedReflector } from "../../staging/client-go/informers/shared-reflector.js";
 import { messageOf } from "../../util/errors.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { Controller } from "./controller.js";
-import type { SharedReflector } from "./shared-reflector.js";
-import { concurrently, every } from "./support/concurrently.js";
-import { isTerminating, nameOf, type PodObject } from "./support/objects.js";
 import { asController, type SharedDeps } from "./support/shared-deps.js";
 
 const FILE = "pkg/controller/podgc/gc_controller.go";

@@ -1,8 +1,8 @@
+import { isEnd, manyListeners } from "../../staging/apimachinery/wait.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import type { Controller } from "./controller.js";
-import { isEnd, manyListeners } from "./support/concurrently.js";
 import { asController } from "./support/shared-deps.js";
 
 /** The first restart delay of a failed controller. It doubles with each failure. */

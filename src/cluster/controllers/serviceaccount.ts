@@ -1,8 +1,8 @@
+import { isTerminating, nameOf } from "../../staging/apimachinery/api/objects.js";
+import { concurrently } from "../../staging/apimachinery/wait.js";
+import { forEachChange } from "../../staging/client-go/informers/for-each-change.js";
 import { WorkQueue } from "../../staging/client-go/workqueue.js";
 import type { Controller } from "./controller.js";
-import { concurrently } from "./support/concurrently.js";
-import { forEachChange } from "./support/for-each-change.js";
-import { isTerminating, nameOf } from "./support/objects.js";
 import { retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
 const NAME = "default";

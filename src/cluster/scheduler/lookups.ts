@@ -12,7 +12,7 @@ import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { PodDisruptionBudget } from "../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import { labelSelectorAsSelector } from "../../staging/apimachinery/selector.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
-import type { SharedReflectors } from "../controllers/shared-reflector.js";
+import type { SharedReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import type { NamespaceLabels } from "./affinity-terms.js";
 import type { SchedulablePod } from "./objects.js";
 

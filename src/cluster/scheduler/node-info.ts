@@ -1,4 +1,5 @@
 import { keyOf } from "../../staging/apimachinery/api/object-key.js";
+import { isTerminating } from "../../staging/apimachinery/api/objects.js";
 import { containersOf } from "../../staging/apimachinery/api/pod.js";
 import { type HostPort, HostPortInfo, hostPortsOf } from "../../staging/apimachinery/corev1/host-ports.js";
 import {
@@ -8,7 +9,6 @@ import {
   type Resource,
   resourceFrom,
 } from "../../staging/apimachinery/corev1/pod-requests.js";
-import { isTerminating } from "../controllers/support/objects.js";
 import { type AffinityTerms, affinityTermsOf } from "./affinity-terms.js";
 import { nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
 

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { NodeObject } from "../../staging/apimachinery/api/node.js";
+import type { PodObject } from "../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal } from "../../staging/apimachinery/api/pod.js";
-import type { PodObject } from "../controllers/support/objects.js";
 
 export type SchedulablePod = PodObject;
 export type SchedulableNode = NodeObject;

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { isTerminating, nameOf } from "../../staging/apimachinery/api/objects.js";
 import { StatusError } from "../../staging/apimachinery/errors.js";
 import type { PodDisruptionBudget } from "../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import { LEVELS, type Trace } from "../../trace/trace.js";
@@ -6,9 +7,8 @@ import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
-import type { LocalClient } from "../apiserver/registry/registry.js";
-import { isTerminating, nameOf } from "../controllers/support/objects.js";
-import type { Binder } from "./binder.js";
+import type { LocalClient } from "../apiserver/registry/rest/registry.js";
+import type { Binder } from "../control-plane/binder.js";
 import type { SchedulerCache } from "./cache.js";
 import type { SeriesRecorder } from "./event-recorder.js";
 import { explain } from "./explain.js";

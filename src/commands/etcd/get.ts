@@ -1,4 +1,4 @@
-import { toYaml } from "../../cluster/apiserver/apiserver/yaml.js";
+import { toYaml } from "../../cluster/apiserver/endpoints/yaml.js";
 import { prefixRange } from "../../cluster/apiserver/storage/etcd/ranges.js";
 import { RANGE } from "../../cluster/apiserver/storage/etcd/rpcs.js";
 import { counted } from "../../util/text/counted.js";

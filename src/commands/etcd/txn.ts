@@ -1,10 +1,10 @@
-import type { ResourceDefinition } from "../../cluster/apiserver/registry/definition.js";
-import { resourceKeys } from "../../cluster/apiserver/registry/keys.js";
-import { timestamp } from "../../cluster/apiserver/registry/object-meta.js";
+import type { ResourceDefinition } from "../../cluster/apiserver/registry/rest/definition.js";
+import { timestamp } from "../../cluster/apiserver/registry/rest/object-meta.js";
 import { RESOURCES } from "../../cluster/apiserver/registry/table.js";
 import type { KeyValue, RequestOp } from "../../cluster/apiserver/storage/etcd/messages.js";
 import { conditional } from "../../cluster/apiserver/storage/etcd/requests.js";
 import { RANGE, TXN } from "../../cluster/apiserver/storage/etcd/rpcs.js";
+import { resourceKeys } from "../../cluster/apiserver/storage/keys.js";
 import { readObjects } from "../../lab/kubectl/files.js";
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import { jsonDiff } from "../../staging/apimachinery/patch/json-diff.js";

@@ -1,10 +1,10 @@
-import type { LocalClient } from "../../cluster/apiserver/registry/registry.js";
+import type { LocalClient } from "../../cluster/apiserver/registry/rest/registry.js";
 import type { Controller } from "../../cluster/controllers/controller.js";
-import type { SharedReflectors } from "../../cluster/controllers/shared-reflector.js";
-import { type LeaseObject, nameOf } from "../../cluster/controllers/support/objects.js";
 import { changesOf, runSyncLoop } from "../../cluster/controllers/support/sync-loop.js";
 import { type NodeObject, nodeCondition } from "../../staging/apimachinery/api/node.js";
+import { type LeaseObject, nameOf } from "../../staging/apimachinery/api/objects.js";
 import { rfc3339Micro } from "../../staging/apimachinery/time.js";
+import type { SharedReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../staging/client-go/workqueue.js";
 import { leaseDurationSeconds, renewIntervalMs } from "../../staging/component-helpers/lease/lease-observer.js";
 import type { Ctx } from "../../trace/ctx.js";

@@ -1,10 +1,10 @@
 import type { Controller } from "../../cluster/controllers/controller.js";
-import type { SharedReflector } from "../../cluster/controllers/shared-reflector.js";
-import type { PodObject } from "../../cluster/controllers/support/objects.js";
 import { changesOf, runSyncLoop } from "../../cluster/controllers/support/sync-loop.js";
 import { keyOf, splitKey } from "../../staging/apimachinery/api/object-key.js";
+import type { PodObject } from "../../staging/apimachinery/api/objects.js";
 import { asPod, type V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../staging/apimachinery/errors.js";
+import type { SharedReflector } from "../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../staging/client-go/workqueue.js";
 import type { SimulatedNode } from "./node.js";
 import { RETRIES, type SimulationDeps } from "./nodes.js";

@@ -1,8 +1,8 @@
 import type { ControlPlane } from "../../cluster/control-plane/control-plane.js";
 import { runControllers } from "../../cluster/controllers/run-controllers.js";
-import { SharedReflectors } from "../../cluster/controllers/shared-reflector.js";
 import { readMachineFacts } from "../../kubelet/nodestatus/machine.js";
 import { StatusError } from "../../staging/apimachinery/errors.js";
+import { SharedReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { quieterTrace } from "../../trace/view.js";
 import { ChildAbort } from "../../util/async/abort.js";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { settle } from "../../support/fake-clock.js";
-import { ANONYMOUS, Face } from "../apiserver/apiserver/support.js";
+import { ANONYMOUS, Face } from "../apiserver/server/support.js";
 
 test("a new cluster holds its namespaces, and its controllers fill them", async () => {
   await using face = await Face.open({ withoutControllers: [] });

@@ -10,7 +10,7 @@ import {
 } from "../../../src/cluster/controllers/job/indexed-job-utils.js";
 import { matchPodFailurePolicy } from "../../../src/cluster/controllers/job/pod-failure-policy.js";
 import type { JobObject } from "../../../src/cluster/controllers/job/utils.js";
-import type { PodObject } from "../../../src/cluster/controllers/support/objects.js";
+import type { PodObject } from "../../../src/staging/apimachinery/api/objects.js";
 
 const TRACKED = { finalizers: ["batch.kubernetes.io/job-tracking"] };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hasTrackingFinalizer, type JobObject } from "../../../src/cluster/controllers/job/utils.js";
-import type { PodObject } from "../../../src/cluster/controllers/support/objects.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
+import type { PodObject } from "../../../src/staging/apimachinery/api/objects.js";
 import { statusError } from "../../../src/staging/apimachinery/errors.js";
 import { only } from "../../support/trace.js";
 import { type StageOptions, WorkloadStage } from "./support/workload-stage.js";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ReplicaSet } from "../../../src/cluster/controllers/replicaset/replica-set-utils.js";
-import type { PodObject } from "../../../src/cluster/controllers/support/objects.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
+import type { PodObject } from "../../../src/staging/apimachinery/api/objects.js";
 import { StatusError, statusError } from "../../../src/staging/apimachinery/errors.js";
 import { podTemplate, WorkloadStage } from "./support/workload-stage.js";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { LimitRanger } from "../../../src/cluster/apiserver/admission/limitranger/limit-ranger.js";
 import { ResourceQuota as QuotaPlugin } from "../../../src/cluster/apiserver/admission/resourcequota/resource-quota.js";
-import type { ResourceQuota } from "../../../src/cluster/apiserver/quota/evaluator.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
 import { StatusError } from "../../../src/staging/apimachinery/errors.js";
+import type { ResourceQuota } from "../../../src/staging/server/quota/evaluator.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { only } from "../../support/trace.js";
 import { WorkloadStage } from "./support/workload-stage.js";

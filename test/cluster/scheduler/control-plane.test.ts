@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { type Answer, Face } from "../apiserver/apiserver/support.js";
+import { type Answer, Face } from "../apiserver/server/support.js";
 
 /** The whole control plane over HTTPS, with all its controllers. */
 describe("the scheduler in a control plane", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { Face } from "../apiserver/apiserver/support.js";
+import { Face } from "../apiserver/server/support.js";
 
 const PODS = "/api/v1/namespaces/default/pods";
 

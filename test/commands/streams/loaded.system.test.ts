@@ -8,7 +8,7 @@ const ENTRIES = [
   "src/commands/streams/run-exec.ts",
   "src/testbed/fixtures/sample-node.ts",
   "src/cluster/control-plane/start.ts",
-  "src/cluster/apiserver/apiserver/proxy/upgrade.ts",
+  "src/cluster/apiserver/proxy/upgrade.ts",
   "src/cluster/runtime/start.ts",
   "src/cluster/runtime/streaming/exec.ts",
   "src/staging/streaming/remote-command/accept.ts",

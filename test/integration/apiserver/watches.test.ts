@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Face } from "../../cluster/apiserver/apiserver/support.js";
+import { Face } from "../../cluster/apiserver/server/support.js";
 import { HttpsClient } from "../../support/https-client.js";
 import { SpawnedServer } from "../../support/spawned-server.js";
 

@@ -8,7 +8,7 @@ import { TerminalSink } from "../../../src/trace/terminal/terminal.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { messageOf } from "../../../src/util/errors.js";
 import { SystemRandom } from "../../../src/util/random.js";
-import { Face } from "../../cluster/apiserver/apiserver/support.js";
+import { Face } from "../../cluster/apiserver/server/support.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { formsFound, randomSecret } from "../../support/secret-search.js";
 

@@ -1,4 +1,4 @@
-import type { AdmissionSubject } from "../auth/contracts.js";
+import type { AdmissionSubject } from "../../../staging/server/contracts.js";
 
 /** A POST of a pod, but not of one of its subresources. */
 export function isNewPod(write: AdmissionSubject): boolean {

@@ -1,9 +1,9 @@
+import type { AdmissionPlugin } from "../../../staging/server/contracts.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
-import type { AdmissionPlugin } from "../auth/contracts.js";
 import type { AuthAdmission } from "../auth/create-auth.js";
-import type { Registry } from "../registry/registry.js";
+import type { Registry } from "../registry/rest/registry.js";
 import { LimitRanger } from "./limitranger/limit-ranger.js";
 import { NamespaceLifecycle } from "./namespace-lifecycle.js";
 import { Priority } from "./priority.js";

@@ -3,11 +3,11 @@ import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import type { V1PodSpec } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
+import { admissionForbidden } from "../../../staging/server/admission/errors.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/contracts.js";
 import type { Draft } from "../../../util/draft.js";
 import { isSet } from "../../../util/records.js";
-import { admissionForbidden } from "../auth/admission/refuse.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import { FROM_CACHE, type Registry } from "../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../registry/rest/registry.js";
 import { isPodWrite } from "./attributes.js";
 
 const STORE = "priorityclasses.scheduling.k8s.io";

@@ -4,9 +4,9 @@ import type { V1PodSpec } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import { admissionForbidden } from "../auth/admission/refuse.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import { FROM_CACHE, type Registry } from "../registry/registry.js";
+import { admissionForbidden } from "../../../staging/server/admission/errors.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/contracts.js";
+import { FROM_CACHE, type Registry } from "../registry/rest/registry.js";
 import { isNewPod } from "./attributes.js";
 
 /**

@@ -4,12 +4,12 @@ import type { V1Container, V1PodSpec } from "../../../staging/apimachinery/api/p
 import { isMirrorPod, podReferences } from "../../../staging/apimachinery/corev1/pod-references.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
+import { admissionForbidden } from "../../../staging/server/admission/errors.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/contracts.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Draft } from "../../../util/draft.js";
 import { type Random, randomSuffix } from "../../../util/random.js";
-import { admissionForbidden } from "../auth/admission/refuse.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../auth/contracts.js";
-import { FROM_CACHE, type Registry } from "../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../registry/rest/registry.js";
 import { isNewPod } from "./attributes.js";
 
 const DEFAULT_ACCOUNT = "default";

@@ -1,8 +1,8 @@
 import type { V1Node, V1Pod, V1Toleration } from "@kubernetes/client-node";
 import type { V1PodSpec } from "../../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
+import type { AdmissionPlugin } from "../../../staging/server/contracts.js";
 import type { Draft } from "../../../util/draft.js";
-import type { AdmissionPlugin } from "../auth/contracts.js";
 import { isPodWrite } from "./attributes.js";
 
 const NOT_READY = "node.kubernetes.io/not-ready";

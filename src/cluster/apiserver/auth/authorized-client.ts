@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import type { UserInfo } from "../../../staging/server/authentication/user.js";
+import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../../../staging/server/contracts.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Turns } from "../../../util/async/turns.js";
-import type { LocalClient, Registry } from "../registry/registry.js";
+import type { LocalClient, Registry } from "../registry/rest/registry.js";
 import { forbiddenRequest } from "./authorization/forbidden.js";
-import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "./contracts.js";
 import { type LocalRequest, type LocalWrite, reportRequest, type Skip } from "./report-request.js";
 
 /** The `-v` level at which a terminal shows why a controller's request was refused; the controller reports the failure. */

@@ -2,7 +2,7 @@ import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import type { Clock } from "../../../util/clock.js";
 import { isAbortError } from "../../../util/errors.js";
-import type { Registry } from "../registry/registry.js";
+import type { Registry } from "../registry/rest/registry.js";
 
 /** Called for every change of the view: a new object has an undefined `previous`, a deleted one an undefined `next`. */
 export type ViewListener = (previous: KubeObject | undefined, next: KubeObject | undefined) => void;

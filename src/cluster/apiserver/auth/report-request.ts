@@ -8,7 +8,7 @@ import type { Trace } from "../../../trace/trace.js";
 import { LEVELS } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
-import type { Registry } from "../registry/registry.js";
+import type { Registry } from "../registry/rest/registry.js";
 
 const METHODS = { create: "POST", update: "PUT", patch: "PATCH", delete: "DELETE" } as const;
 

@@ -8,10 +8,10 @@ import { badRequest, type FieldError, statusError } from "../../../staging/apima
 import { goQuote } from "../../../staging/apimachinery/scheme/go-text.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import type { UserInfo } from "../../../staging/server/authentication/user.js";
+import type { Authenticator, AuthorizationAttributes, Authorizer } from "../../../staging/server/contracts.js";
 import { defined } from "../../../util/defined.js";
 import { isRecord } from "../../../util/records.js";
-import type { ActionHandler, ActionHandlers, ActionRequest } from "../apiserver/action.js";
-import type { Authenticator, AuthorizationAttributes, Authorizer } from "./contracts.js";
+import type { ActionHandler, ActionHandlers, ActionRequest } from "../registry/rest/action.js";
 
 const AUTHORIZATION = "authorization.k8s.io";
 const AUTHENTICATION = "authentication.k8s.io";

@@ -1,7 +1,7 @@
 import { methodNotAllowed } from "../../../staging/apimachinery/errors.js";
-import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
-import { resourceKeys } from "../../apiserver/registry/keys.js";
-import type { Registry, ResourceStore } from "../../apiserver/registry/registry.js";
+import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
+import type { Registry, ResourceStore } from "../../apiserver/registry/rest/registry.js";
+import { resourceKeys } from "../../apiserver/storage/keys.js";
 import type { MetricsServer } from "./metrics-server.js";
 import type { ScraperDeps } from "./scraper.js";
 

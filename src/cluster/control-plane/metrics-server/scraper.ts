@@ -3,9 +3,9 @@ import { ChildAbort } from "../../../util/async/abort.js";
 import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
 import { readAtMost } from "../../../util/os/read-at-most.js";
-import type { KubeletConnections } from "../../apiserver/apiserver/proxy/kubelet-connection.js";
-import { askKubelet } from "../../apiserver/apiserver/proxy/kubelet-request.js";
-import type { Registry } from "../../apiserver/registry/registry.js";
+import type { KubeletConnections } from "../../apiserver/proxy/kubelet-connection.js";
+import { askKubelet } from "../../apiserver/proxy/kubelet-request.js";
+import type { Registry } from "../../apiserver/registry/rest/registry.js";
 import { decodeBatch, type MetricsBatch, type MetricsPoint } from "./decode.js";
 
 /** What scraping needs. */

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import type { Clock } from "../../../util/clock.js";
-import type { ServerEndpoint } from "../../apiserver/registry/resources/own-endpoints.js";
 import type { Storage } from "../../apiserver/storage/storage.js";
+import type { ServerEndpoint } from "../own-endpoints.js";
 
 /** Mirrors DefaultEndpointReconcilerTTL in pkg/controlplane/instance.go. */
 const LEASE_SECONDS = 15;

@@ -1,11 +1,11 @@
+import { type ConfigMapObject, isTerminating, type SecretObject } from "../../../staging/apimachinery/api/objects.js";
+import { concurrently } from "../../../staging/apimachinery/wait.js";
+import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { detachedSignature } from "../../../staging/cluster-bootstrap/jws.js";
-import type { LocalClient } from "../../apiserver/registry/registry.js";
+import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import type { Controller } from "../controller.js";
-import type { SharedReflector } from "../shared-reflector.js";
-import { concurrently } from "../support/concurrently.js";
-import { forEachChange } from "../support/for-each-change.js";
-import { type ConfigMapObject, isTerminating, type SecretObject } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken, signingToken } from "./tokens.js";
 

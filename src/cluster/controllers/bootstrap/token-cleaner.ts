@@ -1,11 +1,11 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf, type SecretObject } from "../../../staging/apimachinery/api/objects.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
+import { concurrently } from "../../../staging/apimachinery/wait.js";
+import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { expirationMs } from "../../../staging/cluster-bootstrap/secret.js";
 import type { Controller } from "../controller.js";
-import { concurrently } from "../support/concurrently.js";
-import { forEachChange } from "../support/for-each-change.js";
-import { nameOf, type SecretObject } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken } from "./tokens.js";
 

@@ -1,3 +1,4 @@
+import type { SecretObject } from "../../../staging/apimachinery/api/objects.js";
 import {
   expirationMs,
   TOKEN_NAMESPACE,
@@ -5,7 +6,6 @@ import {
   tokenField,
   tokenSecretName,
 } from "../../../staging/cluster-bootstrap/secret.js";
-import type { SecretObject } from "../support/objects.js";
 
 export function isBootstrapToken(secret: SecretObject): boolean {
   return secret.type === TOKEN_SECRET_TYPE && secret.metadata.namespace === TOKEN_NAMESPACE;

@@ -1,9 +1,9 @@
 import type { CertificateSigningRequest } from "../../../staging/apimachinery/api/certificates.js";
+import { concurrently } from "../../../staging/apimachinery/wait.js";
+import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { messageOf } from "../../../util/errors.js";
 import type { ControllerDeps } from "../controller.js";
-import { concurrently } from "../support/concurrently.js";
-import { forEachChange } from "../support/for-each-change.js";
 import { asController } from "../support/shared-deps.js";
 
 /** The resource's name for the controllers' clients. */

@@ -3,10 +3,10 @@ import {
   type CertificateSigningRequest,
   isIssued,
 } from "../../../staging/apimachinery/api/certificates.js";
+import { concurrently, every } from "../../../staging/apimachinery/wait.js";
 import { parseCertificatePem } from "../../../staging/pki/certificate.js";
 import { constantFor, type FactName, factFor } from "../../../util/release/facts.js";
 import type { Controller, ControllerDeps } from "../controller.js";
-import { concurrently, every } from "../support/concurrently.js";
 import { asController } from "../support/shared-deps.js";
 import { CSR_RESOURCE } from "./certificate-controller.js";
 

@@ -1,9 +1,9 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { messageOf } from "../../../util/errors.js";
 import { finishedCondition, JOBS, type JobObject } from "../job/utils.js";
-import { nameOf } from "../support/objects.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { decide } from "../support/sync-loop.js";
 import { byStartTime, type CronJobObject } from "./utils.js";

@@ -1,4 +1,6 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
@@ -7,9 +9,7 @@ import { openSchedule } from "../../../staging/cron/schedule.js";
 import { isTimeZone } from "../../../staging/cron/time-zone.js";
 import type { Controller } from "../controller.js";
 import { JOBS, type JobObject } from "../job/utils.js";
-import type { SharedReflector } from "../shared-reflector.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
-import { nameOf } from "../support/objects.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
 import { WrittenVersions } from "../support/written-versions.js";

@@ -1,4 +1,5 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
@@ -7,7 +8,6 @@ import { openSchedule } from "../../../staging/cron/schedule.js";
 import { messageOf } from "../../../util/errors.js";
 import { finishedCondition, JOBS, type JobObject } from "../job/utils.js";
 import { controllerOf } from "../support/controller-ref.js";
-import { nameOf } from "../support/objects.js";
 import { isNamespaceTerminating } from "../support/pod-control.js";
 import { decide } from "../support/sync-loop.js";
 import { type CronJobDeps, deleteJob, withoutActive } from "./cleanup.js";

@@ -1,11 +1,11 @@
 import type { V1CronJob } from "@kubernetes/client-node";
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { typeDefaults } from "../../../staging/apimachinery/scheme/defaults/defaults.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import type { Schedule } from "../../../staging/cron/schedule.js";
 import { defined } from "../../../util/defined.js";
 import type { JobObject } from "../job/utils.js";
 import { newControllerRef } from "../support/controller-ref.js";
-import { nameOf } from "../support/objects.js";
 
 /** Mirrors pkg/controller/cronjob/utils.go. */
 

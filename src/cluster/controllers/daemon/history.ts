@@ -1,4 +1,5 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { defined } from "../../../util/defined.js";
@@ -10,7 +11,6 @@ import {
   type ControllerRevision,
   templatePatch,
 } from "../support/history/controller-revision.js";
-import { nameOf, type PodObject } from "../support/objects.js";
 import { decide } from "../support/sync-loop.js";
 import type { DaemonPass, PassDeps } from "./pass.js";
 import { DAEMON_SETS, type DaemonSet, REVISION_HASH } from "./util/daemonset-util.js";

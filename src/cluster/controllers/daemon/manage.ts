@@ -1,7 +1,7 @@
 import type { NodeObject } from "../../../staging/apimachinery/api/node.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodAvailable, isPodReady } from "../../../staging/apimachinery/api/pod.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { decide } from "../support/sync-loop.js";
 import { nodeShouldRunDaemonPod } from "./node-should-run.js";
 import type { DaemonPass, NodeToFill, PodsByNode, PodToDelete } from "./pass.js";

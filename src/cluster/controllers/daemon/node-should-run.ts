@@ -1,7 +1,7 @@
 import { type NodeObject, taintText } from "../../../staging/apimachinery/api/node.js";
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { matchesRequiredNodeAffinity } from "../../../staging/apimachinery/corev1/node-affinity.js";
 import { findUntoleratedTaint } from "../../../staging/apimachinery/corev1/tolerations.js";
-import { nameOf } from "../support/objects.js";
 import { type DaemonSet, daemonPodTolerations } from "./util/daemonset-util.js";
 
 const FORBIDDING: ReadonlySet<string> = new Set(["NoSchedule", "NoExecute"]);

@@ -1,11 +1,11 @@
 import type { NodeObject } from "../../../staging/apimachinery/api/node.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import type { Backoff } from "../../../staging/client-go/backoff.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { counted } from "../../../util/text/counted.js";
 import type { ControllerExpectations } from "../support/controller-expectations.js";
-import { nameOf, type PodObject } from "../support/objects.js";
 import type { OwnWrites } from "../support/own-writes.js";
 import { isNamespaceTerminating, type PodControl } from "../support/pod-control.js";
 import type { SharedDeps } from "../support/shared-deps.js";

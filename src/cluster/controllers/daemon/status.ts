@@ -1,7 +1,7 @@
+import { nameOf, withoutZeros } from "../../../staging/apimachinery/api/objects.js";
 import { isPodAvailable, isPodReady } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { defined } from "../../../util/defined.js";
-import { nameOf, withoutZeros } from "../support/objects.js";
 import { decide } from "../support/sync-loop.js";
 import { nodeShouldRunDaemonPod } from "./node-should-run.js";
 import type { DaemonPass, PodsByNode } from "./pass.js";

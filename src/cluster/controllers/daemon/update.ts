@@ -1,5 +1,5 @@
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodAvailable } from "../../../staging/apimachinery/api/pod.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { nodeShouldRunDaemonPod } from "./node-should-run.js";
 import type { DaemonPass, NodeToFill, PodsByNode, PodToDelete } from "./pass.js";
 import { isPodUpdated, surgeCount, unavailableCount } from "./util/daemonset-util.js";

@@ -1,15 +1,15 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal } from "../../../staging/apimachinery/api/pod.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { matchesSelector } from "../../../staging/apimachinery/selector.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
-import type { SharedReflector } from "../shared-reflector.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";
-import { isTerminating, type PodObject } from "../support/objects.js";
 import { OwnWrites } from "../support/own-writes.js";
 import { isNamespaceTerminating } from "../support/pod-control.js";
 import type { SharedDeps } from "../support/shared-deps.js";

@@ -1,4 +1,5 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { POD_TEMPLATE_HASH } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
@@ -7,7 +8,6 @@ import { messageOf } from "../../../util/errors.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import { computeHash } from "../support/compute-hash.js";
 import { controllerOf, newControllerRef } from "../support/controller-ref.js";
-import { nameOf } from "../support/objects.js";
 import { isNamespaceTerminating } from "../support/pod-control.js";
 import { decide } from "../support/sync-loop.js";
 import { type DeploymentPass, REPLICA_SETS } from "./pass.js";

@@ -1,9 +1,9 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
-import { nameOf } from "../support/objects.js";
 import type { OwnWrites } from "../support/own-writes.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { decide } from "../support/sync-loop.js";

@@ -1,4 +1,4 @@
-import { nameOf } from "../support/objects.js";
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import type { DeploymentPass } from "./pass.js";
 import { calculateStatus, type Sets } from "./sync.js";
 import {

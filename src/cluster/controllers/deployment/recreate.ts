@@ -1,7 +1,7 @@
+import type { PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal } from "../../../staging/apimachinery/api/pod.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import { controllerOf } from "../support/controller-ref.js";
-import type { PodObject } from "../support/objects.js";
 import type { DeploymentPass } from "./pass.js";
 import { syncRolloutStatus } from "./progress.js";
 import { cleanupDeployment, type Sets } from "./sync.js";

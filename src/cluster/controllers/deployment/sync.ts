@@ -1,6 +1,6 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf, withoutZeros } from "../../../staging/apimachinery/api/objects.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
-import { isTerminating, nameOf, withoutZeros } from "../support/objects.js";
 import { decide } from "../support/sync-loop.js";
 import { syncNewReplicaSet } from "./new-replica-set.js";
 import { type DeploymentPass, REPLICA_SETS } from "./pass.js";

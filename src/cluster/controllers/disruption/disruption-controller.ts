@@ -1,14 +1,14 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import type { PodDisruptionBudget } from "../../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import { matchesSelector } from "../../../staging/apimachinery/selector.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { factFor } from "../../../util/release/facts.js";
 import type { Controller } from "../controller.js";
-import type { SharedReflector } from "../shared-reflector.js";
-import { nameOf, type PodObject } from "../support/objects.js";
 import { OwnWrites } from "../support/own-writes.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, runSyncLoop } from "../support/sync-loop.js";

@@ -1,13 +1,13 @@
 import type { V1Scale } from "@kubernetes/client-node";
 import type { KubeObject, OwnerReference } from "../../../staging/apimachinery/api/meta.js";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { qualifiedResource } from "../../../staging/apimachinery/errors.js";
 import { scaledValue } from "../../../staging/apimachinery/int-or-string.js";
 import type { PodDisruptionBudget } from "../../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import { isSet } from "../../../util/records.js";
-import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
+import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 import { controllerOf } from "../support/controller-ref.js";
-import { nameOf, type PodObject } from "../support/objects.js";
 
 /** How many pods a budget's numbers refer to. Mirrors pkg/controller/disruption/disruption.go. */
 

@@ -1,9 +1,9 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { findCondition, isPodPhaseTerminal, withCondition } from "../../../staging/apimachinery/api/pod.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import type { WorkQueue } from "../../../staging/client-go/workqueue.js";
-import type { SharedReflector } from "../shared-reflector.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { decide } from "../support/sync-loop.js";
 

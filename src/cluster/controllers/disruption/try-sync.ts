@@ -1,4 +1,5 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodReady } from "../../../staging/apimachinery/api/pod.js";
 import {
   conditionsAreUpToDate,
@@ -12,7 +13,6 @@ import type { EventRecorder } from "../../../staging/client-go/record/recorder.j
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { messageOf } from "../../../util/errors.js";
 import { labelSelectorText } from "../support/label-selector-text.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import type { OwnWrites } from "../support/own-writes.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { decide } from "../support/sync-loop.js";

@@ -1,15 +1,15 @@
 import type { KubeObject, OwnerReference } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf } from "../../../staging/apimachinery/api/objects.js";
+import { concurrently } from "../../../staging/apimachinery/wait.js";
+import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { remember } from "../../../util/collections/lru.js";
 import { defined } from "../../../util/defined.js";
-import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
+import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 import type { Controller } from "../controller.js";
-import { concurrently } from "../support/concurrently.js";
 import { apiVersionOf, deletableResources, resourceKey } from "../support/deletable.js";
-import { forEachChange } from "../support/for-each-change.js";
-import { isTerminating, nameOf } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, ownersOf } from "./graph.js";
 

@@ -1,6 +1,6 @@
 import type { KubeObject, OwnerReference } from "../../../staging/apimachinery/api/meta.js";
-import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
-import { isTerminating } from "../support/objects.js";
+import { isTerminating } from "../../../staging/apimachinery/api/objects.js";
+import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 
 export const FOREGROUND = "foregroundDeletion";
 export const ORPHAN = "orphan";

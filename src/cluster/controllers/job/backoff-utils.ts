@@ -1,4 +1,4 @@
-import type { PodObject } from "../support/objects.js";
+import type { PodObject } from "../../../staging/apimachinery/api/objects.js";
 
 /** DefaultJobBackOff and MaxJobBackOff in pkg/controller/job/job_controller.go */
 export const JOB_BACKOFF = { baseDelayMs: 10_000, maxDelayMs: 360_000 };

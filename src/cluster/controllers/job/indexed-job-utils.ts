@@ -1,6 +1,6 @@
 import type { V1Container, V1PodTemplateSpec } from "@kubernetes/client-node";
+import type { PodObject } from "../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import type { PodObject } from "../support/objects.js";
 import { hasTrackingFinalizer, type JobObject } from "./utils.js";
 
 /** Mirrors pkg/controller/job/indexed_job_utils.go. */

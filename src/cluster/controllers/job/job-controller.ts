@@ -1,11 +1,11 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { matchesSelector } from "../../../staging/apimachinery/selector.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
-import type { SharedReflector } from "../shared-reflector.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { podsOfOwner } from "../support/pod-indexers.js";
 import { retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { counted } from "../../../util/text/counted.js";
-import { JOB_TRACKING } from "../../apiserver/registry/resources/batch/generate-selector.js";
+import { JOB_TRACKING } from "../../apiserver/registry/batch/generate-selector.js";
 import { choosePodsToDelete } from "../support/active-pods.js";
 import type { ControllerExpectations } from "../support/controller-expectations.js";
-import { nameOf, type PodObject } from "../support/objects.js";
 import { isNamespaceTerminating, type PodControl, type PodTemplate } from "../support/pod-control.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { SLOW_START_INITIAL_BATCH_SIZE, slowStartBatch } from "../support/slow-start-batch.js";

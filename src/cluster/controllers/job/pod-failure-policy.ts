@@ -3,8 +3,8 @@ import type {
   V1PodFailurePolicy,
   V1PodFailurePolicyOnExitCodesRequirement,
 } from "@kubernetes/client-node";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import { nameOf, type PodObject } from "../support/objects.js";
 
 interface PolicyMatch {
   /** why the whole job fails */

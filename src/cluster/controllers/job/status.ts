@@ -1,5 +1,5 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
-import type { PodObject } from "../support/objects.js";
+import type { PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { completionIndexOf, isIndexedJob } from "./indexed-job-utils.js";
 import { matchPodFailurePolicy } from "./pod-failure-policy.js";
 import { hasTrackingFinalizer, isSuspended, type JobObject } from "./utils.js";

@@ -1,12 +1,12 @@
 import type { V1UncountedTerminatedPods } from "@kubernetes/client-node";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf, type PodObject, withoutZeros } from "../../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal } from "../../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import type { Draft } from "../../../util/draft.js";
 import { counted } from "../../../util/text/counted.js";
-import { nameOf, type PodObject, withoutZeros } from "../support/objects.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { decide } from "../support/sync-loop.js";
 import type { WrittenVersions } from "../support/written-versions.js";

@@ -1,15 +1,15 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal } from "../../../staging/apimachinery/api/pod.js";
+import { concurrently } from "../../../staging/apimachinery/wait.js";
+import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { messageOf } from "../../../util/errors.js";
 import { constantsFor, factFor } from "../../../util/release/facts.js";
-import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
+import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 import type { Controller } from "../controller.js";
-import type { SharedReflector } from "../shared-reflector.js";
-import { concurrently } from "../support/concurrently.js";
 import { deletableResources, resourceKey } from "../support/deletable.js";
-import { forEachChange } from "../support/for-each-change.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type NamespaceCondition, updateConditions } from "./conditions.js";
 

@@ -1,6 +1,6 @@
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { findCondition } from "../../../staging/apimachinery/api/pod.js";
 import { milliValue } from "../../../staging/apimachinery/quantity.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { MetricsError, type PodMetric, type PodMetricsInfo } from "./metrics/client.js";
 
 /** How long after its start a pod may still initialize. Mirrors horizontal-pod-autoscaler-cpu-initialization-period. */

@@ -1,9 +1,9 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import type { PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { parseLabelSelector } from "../../../staging/apimachinery/label-selector.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
-import type { SharedReflector } from "../shared-reflector.js";
-import type { PodObject } from "../support/objects.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, runSyncLoop } from "../support/sync-loop.js";
 import { ResourceMetricsClient } from "./metrics/client.js";

@@ -1,5 +1,5 @@
+import type { PodObject } from "../../../staging/apimachinery/api/objects.js";
 import type { Clock } from "../../../util/clock.js";
-import type { PodObject } from "../support/objects.js";
 import { calculatePodRequests, groupPods, type PodGroups } from "./group-pods.js";
 import { MetricsError, type PodMetric, type ResourceMetricsClient, type ResourceQuery } from "./metrics/client.js";
 import { getMetricUsageRatio, getResourceUtilizationRatio, type Usage } from "./metrics/utilization.js";

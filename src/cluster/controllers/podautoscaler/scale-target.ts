@@ -1,8 +1,8 @@
 import { qualifiedResource, StatusError } from "../../../staging/apimachinery/errors.js";
 import { messageOf } from "../../../util/errors.js";
-import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
-import type { LocalClient } from "../../apiserver/registry/registry.js";
-import type { Scale } from "../../apiserver/registry/resources/scale.js";
+import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
+import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
+import type { Scale } from "../../apiserver/registry/rest/scale.js";
 import type { Hpa } from "./status.js";
 
 /** What an autoscaler scales, or why that cannot be read. */

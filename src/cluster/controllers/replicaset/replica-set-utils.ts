@@ -1,5 +1,6 @@
 import type { V1LabelSelector, V1ReplicaSet, V1ReplicaSetCondition, V1ReplicaSetStatus } from "@kubernetes/client-node";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf, type PodObject, withoutZeros } from "../../../staging/apimachinery/api/objects.js";
 import { isPodAvailable, isPodReady } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
@@ -8,8 +9,7 @@ import { rfc3339 } from "../../../staging/apimachinery/time.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
-import type { LocalClient } from "../../apiserver/registry/registry.js";
-import { nameOf, type PodObject, withoutZeros } from "../support/objects.js";
+import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import { decide } from "../support/sync-loop.js";
 
 /** A ReplicationController has the same fields, but for its selector. */

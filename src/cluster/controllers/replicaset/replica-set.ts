@@ -1,16 +1,16 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { labelSelectorAsSelector, matchesSelector } from "../../../staging/apimachinery/selector.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { counted } from "../../../util/text/counted.js";
 import type { Controller } from "../controller.js";
-import type { SharedReflector } from "../shared-reflector.js";
 import { availableAfterMs, choosePodsToDelete, isPodActive } from "../support/active-pods.js";
 import { UidTrackingControllerExpectations } from "../support/controller-expectations.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { OwnWrites } from "../support/own-writes.js";
 import { isNamespaceTerminating, PodControl } from "../support/pod-control.js";
 import { podsOfOwner } from "../support/pod-indexers.js";

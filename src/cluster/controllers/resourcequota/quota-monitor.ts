@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
+import type { Evaluator } from "../../../staging/server/quota/evaluator.js";
+import { isCharged } from "../../../staging/server/quota/pods.js";
+import { changesQuotaType } from "../../../staging/server/quota/services.js";
 import { onAbort } from "../../../util/async/abort.js";
-import type { Evaluator } from "../../apiserver/quota/evaluator.js";
-import { isCharged } from "../../apiserver/quota/pods.js";
-import { changesQuotaType } from "../../apiserver/quota/services.js";
-import type { SharedReflector } from "../shared-reflector.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf } from "../support/sync-loop.js";
 

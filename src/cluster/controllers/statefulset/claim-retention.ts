@@ -1,5 +1,5 @@
 import type { OwnerReference } from "../../../staging/apimachinery/api/meta.js";
-import { nameOf, type PodObject } from "../support/objects.js";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import type { PersistentVolumeClaim } from "./claims.js";
 import { ordinalOf, type StatefulSet } from "./identity.js";
 import { ordinalsOf } from "./stateful-set-utils.js";

@@ -1,6 +1,6 @@
 import type { V1PersistentVolumeClaim } from "@kubernetes/client-node";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import { nameOf, type PodObject } from "../support/objects.js";
 import { ordinalOf, type StatefulSet } from "./identity.js";
 
 export type PersistentVolumeClaim = Wire<V1PersistentVolumeClaim>;

@@ -1,6 +1,6 @@
 import type { V1StatefulSet } from "@kubernetes/client-node";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import { nameOf, type PodObject } from "../support/objects.js";
 
 export type StatefulSet = Wire<V1StatefulSet>;
 export const STATEFUL_SETS = "statefulsets.apps";

@@ -1,4 +1,5 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { ControllerHistory, HistoryOwner } from "../support/history/controller-history.js";
 import {
@@ -9,7 +10,6 @@ import {
   newControllerRevision,
   nextRevision,
 } from "../support/history/controller-revision.js";
-import { nameOf, type PodObject } from "../support/objects.js";
 import { decide } from "../support/sync-loop.js";
 import { STATEFUL_SETS, type StatefulSet } from "./identity.js";
 import { podRevision } from "./stateful-set-utils.js";

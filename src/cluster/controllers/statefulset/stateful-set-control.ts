@@ -1,9 +1,9 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { decide } from "../support/sync-loop.js";
 import { storageMatches } from "./claims.js";
 import { identityMatches, ordinalOf, type StatefulSet } from "./identity.js";

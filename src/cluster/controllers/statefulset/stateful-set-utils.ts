@@ -1,10 +1,10 @@
 import type { V1StatefulSetStatus } from "@kubernetes/client-node";
+import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodAvailable, isPodReady } from "../../../staging/apimachinery/api/pod.js";
 import { applyStrategicMergePatch } from "../../../staging/apimachinery/patch/strategic-merge-patch.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import { factFor } from "../../../util/release/facts.js";
 import type { ControllerRevision } from "../support/history/controller-revision.js";
-import { isTerminating, nameOf, type PodObject } from "../support/objects.js";
 import { podFromTemplate } from "../support/pod-control.js";
 import { withStorage } from "./claims.js";
 import { ordinalOf, POD_NAME, type StatefulSet } from "./identity.js";

@@ -1,15 +1,15 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import type { PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { labelSelectorAsSelector, matchesSelector } from "../../../staging/apimachinery/selector.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
-import type { SharedReflector } from "../shared-reflector.js";
 import { availableAfterMs } from "../support/active-pods.js";
 import { controllerOf, resolveControllerRef } from "../support/controller-ref.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";
 import { ControllerHistory } from "../support/history/controller-history.js";
 import { byRevision } from "../support/history/controller-revision.js";
-import type { PodObject } from "../support/objects.js";
 import { OwnWrites } from "../support/own-writes.js";
 import { isNamespaceTerminating } from "../support/pod-control.js";
 import { podsOfOwner } from "../support/pod-indexers.js";

@@ -1,5 +1,5 @@
+import { isTerminating, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal, isPodReady, podReadyTimeMs } from "../../../staging/apimachinery/api/pod.js";
-import { isTerminating, type PodObject } from "./objects.js";
 
 /** Reports whether a pod runs or will run. Mirrors IsPodActive in pkg/controller/controller_utils.go. */
 export function isPodActive(pod: PodObject): boolean {

@@ -1,11 +1,11 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { conflict, StatusError } from "../../../staging/apimachinery/errors.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
-import type { LocalClient } from "../../apiserver/registry/registry.js";
+import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import { controllerOf, newControllerRef } from "./controller-ref.js";
-import { isTerminating, nameOf } from "./objects.js";
 import { asController } from "./shared-deps.js";
 
 const FILE = "pkg/controller/controller_ref_manager.go";

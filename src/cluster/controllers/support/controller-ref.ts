@@ -1,5 +1,5 @@
 import type { KubeObject, OwnerReference } from "../../../staging/apimachinery/api/meta.js";
-import { nameOf } from "./objects.js";
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 
 /** Mirrors metav1.GetControllerOf. */
 export function controllerOf({ metadata }: KubeObject): OwnerReference | undefined {

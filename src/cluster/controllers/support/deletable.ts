@@ -1,5 +1,5 @@
 import { qualifiedResource } from "../../../staging/apimachinery/errors.js";
-import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
+import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 
 /**
  * The resources whose objects can be listed, watched and deleted, without views of other resources.

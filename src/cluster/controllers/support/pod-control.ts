@@ -1,6 +1,7 @@
 import type { V1PodTemplateSpec } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { isDns1123Subdomain } from "../../../staging/apimachinery/api/names.js";
+import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { typeDefaults } from "../../../staging/apimachinery/scheme/defaults/defaults.js";
 import type { MutableStruct } from "../../../staging/apimachinery/scheme/defaults/struct.js";
@@ -9,9 +10,8 @@ import type { EventRecorder } from "../../../staging/client-go/record/recorder.j
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
-import type { LocalClient } from "../../apiserver/registry/registry.js";
+import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import { newControllerRef } from "./controller-ref.js";
-import { nameOf, type PodObject } from "./objects.js";
 
 export type PodTemplate = Wire<V1PodTemplateSpec>;
 

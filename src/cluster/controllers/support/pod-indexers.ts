@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
-import type { SharedReflector } from "../shared-reflector.js";
+import type { PodObject } from "../../../staging/apimachinery/api/objects.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { controllerOf } from "./controller-ref.js";
-import type { PodObject } from "./objects.js";
 
 /** Mirrors AddPodControllerIndexer in pkg/controller/controller_utils.go. */
 function controllerKey(pod: PodObject): string {

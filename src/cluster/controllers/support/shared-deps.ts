@@ -1,11 +1,11 @@
+import type { SharedReflectors } from "../../../staging/client-go/informers/shared-reflector.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import type { Fact } from "../../../trace/events.js";
 import type { Cause, Level, Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
-import type { ResourceDefinition } from "../../apiserver/registry/definition.js";
+import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 import type { ControllerDeps } from "../controller.js";
-import type { SharedReflectors } from "../shared-reflector.js";
 
 /** The dependencies of the controllers in this folder: `ControllerDeps`, and what they share. */
 export interface SharedDeps extends ControllerDeps {

@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { concurrently } from "../../../staging/apimachinery/wait.js";
+import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import type { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { DecisionFact } from "../../../trace/events.js";
 import type { Level, Trace } from "../../../trace/trace.js";
-import type { SharedReflector } from "../shared-reflector.js";
-import { concurrently } from "./concurrently.js";
-import { forEachChange } from "./for-each-change.js";
 import { asController, retryReporter } from "./shared-deps.js";
 
 /** What a controller does about the changes of one resource: usually, it adds a key to its queue. */

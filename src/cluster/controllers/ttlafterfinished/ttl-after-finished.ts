@@ -1,10 +1,10 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import { isTerminating, nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
+import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import { finishedCondition, JOBS, type JobObject } from "../job/utils.js";
-import type { SharedReflector } from "../shared-reflector.js";
-import { isTerminating, nameOf } from "../support/objects.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
 

@@ -1,6 +1,6 @@
+import { isTerminating } from "../../../staging/apimachinery/api/objects.js";
 import type { PodDisruptionBudget } from "../../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import type { Random } from "../../../util/random.js";
-import { isTerminating } from "../../controllers/support/objects.js";
 import type { SchedulerCache } from "../cache.js";
 import { type Diagnosis, fitErrorMessage } from "../fit-error.js";
 import type { Rejection } from "../framework.js";

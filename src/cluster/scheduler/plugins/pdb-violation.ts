@@ -1,6 +1,6 @@
+import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import type { PodDisruptionBudget } from "../../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import { matchesSelector } from "../../../staging/apimachinery/selector.js";
-import { nameOf } from "../../controllers/support/objects.js";
 import type { PodInfo } from "../node-info.js";
 import type { SchedulablePod } from "../objects.js";
 

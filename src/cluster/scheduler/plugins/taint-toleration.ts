@@ -1,5 +1,5 @@
+import type { Toleration } from "../../../staging/apimachinery/api/objects.js";
 import { findUntoleratedTaint, tolerates } from "../../../staging/apimachinery/corev1/tolerations.js";
-import type { Toleration } from "../../controllers/support/objects.js";
 import { type FilterPlugin, NODE_EVENTS, normalizeScores, type ScorePlugin } from "../framework.js";
 
 const FORBIDDING: ReadonlySet<string> = new Set(["NoSchedule", "NoExecute"]);

@@ -1,8 +1,8 @@
 import type { V1PersistentVolumeClaim, V1Volume } from "@kubernetes/client-node";
+import { isTerminating, nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { matchesNodeSelectorTerm } from "../../../staging/apimachinery/corev1/node-affinity.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import { isSet } from "../../../util/records.js";
-import { isTerminating, nameOf } from "../../controllers/support/objects.js";
 import {
   type ClusterEvent,
   type FilterPlugin,

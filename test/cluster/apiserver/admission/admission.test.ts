@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { fields, items, text } from "../../../support/fields.js";
-import { contextOf, openTableLab, refusal, type TableLab } from "../registry/resources/table-lab.js";
+import { contextOf, openTableLab, refusal, type TableLab } from "../registry/table-lab.js";
 
 function podBody(spec: Record<string, unknown> = {}, annotations: Record<string, string> = {}): unknown {
   const containers = [{ name: "c", image: "x" }];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fields, items } from "../../../support/fields.js";
-import { openTableLab, refusalIfAny, type TableLab } from "../registry/resources/table-lab.js";
+import { openTableLab, refusalIfAny, type TableLab } from "../registry/table-lab.js";
 
 interface Resources {
   readonly requests?: Readonly<Record<string, string>>;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import type { ResourceQuota } from "../../../../src/cluster/apiserver/quota/evaluator.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import type { ResourceQuota } from "../../../../src/staging/server/quota/evaluator.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { FakeClock } from "../../../support/fake-clock.js";
 import { fields } from "../../../support/fields.js";
 import { only } from "../../../support/trace.js";
-import { contextOf, openTableLab, refusalIfAny, type TableLab } from "../registry/resources/table-lab.js";
+import { contextOf, openTableLab, refusalIfAny, type TableLab } from "../registry/table-lab.js";
 
 type Amounts = Readonly<Record<string, string>>;
 

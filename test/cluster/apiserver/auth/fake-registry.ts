@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import type { Registry, ResourceStore, WatchOptions } from "../../../../src/cluster/apiserver/registry/registry.js";
+import type {
+  Registry,
+  ResourceStore,
+  WatchOptions,
+} from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { KubeList, KubeObject, WatchEvent } from "../../../../src/staging/apimachinery/api/meta.js";
 import { notFound } from "../../../../src/staging/apimachinery/errors.js";
 import { AsyncQueue } from "../../../../src/util/async/async-queue.js";

@@ -1,4 +1,3 @@
-import type { AuthorizationAttributes } from "../../../../src/cluster/apiserver/auth/contracts.js";
 import { type Auth, type AuthOptions, createAuth } from "../../../../src/cluster/apiserver/auth/create-auth.js";
 import {
   type BootstrapPolicyOptions,
@@ -11,6 +10,7 @@ import type { CertificateAuthority } from "../../../../src/staging/pki/issue.js"
 import { issueCertificate } from "../../../../src/staging/pki/issue.js";
 import { generatePrivateKey, publicKeyDer } from "../../../../src/staging/pki/keys.js";
 import type { UserInfo } from "../../../../src/staging/server/authentication/user.js";
+import type { AuthorizationAttributes } from "../../../../src/staging/server/contracts.js";
 import { SystemRandom } from "../../../../src/util/random.js";
 import { FakeClock } from "../../../support/fake-clock.js";
 import { FakeRegistry } from "./fake-registry.js";

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { impersonate } from "../../../../src/cluster/apiserver/apiserver/impersonation.js";
+import { forbiddenRequest } from "../../../../src/cluster/apiserver/auth/authorization/forbidden.js";
 import {
   type RequestInfo,
   requestInfo,
   splitTarget,
-} from "../../../../src/cluster/apiserver/apiserver/request-info.js";
-import { forbiddenRequest } from "../../../../src/cluster/apiserver/auth/authorization/forbidden.js";
-import type { AdmissionAttributes, Credentials } from "../../../../src/cluster/apiserver/auth/contracts.js";
+} from "../../../../src/cluster/apiserver/endpoints/request-info.js";
+import { impersonate } from "../../../../src/cluster/apiserver/server/impersonation.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { StatusError, unauthorized } from "../../../../src/staging/apimachinery/errors.js";
 import { createAuthority } from "../../../../src/staging/pki/authority.js";
 import type { UserInfo } from "../../../../src/staging/server/authentication/user.js";
+import type { AdmissionAttributes, Credentials } from "../../../../src/staging/server/contracts.js";
 import { SystemRandom } from "../../../../src/util/random.js";
 import { type AuthLab, bootstrapTokenSecret, clientCertificate, startAuth } from "./fixtures.js";
 import { type RecordedItem, recordedAuth } from "./recorded-auth.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { reportRequest } from "../../../../src/cluster/apiserver/auth/report-request.js";
-import { createRegistry } from "../../../../src/cluster/apiserver/registry/create-registry.js";
+import { createRegistry } from "../../../../src/cluster/apiserver/registry/generic/create-registry.js";
 import { resourcesFor } from "../../../../src/cluster/apiserver/registry/table.js";
 import { MemoryStorage } from "../../../../src/cluster/apiserver/storage/memory.js";
 import { statusError } from "../../../../src/staging/apimachinery/errors.js";

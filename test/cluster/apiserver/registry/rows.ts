@@ -1,10 +1,10 @@
-import type { AdmissionPlugin } from "../../../../src/cluster/apiserver/auth/contracts.js";
-import { createRegistry } from "../../../../src/cluster/apiserver/registry/create-registry.js";
-import type { ResourceDefinition, Strategy } from "../../../../src/cluster/apiserver/registry/definition.js";
-import type { Registry, RequestContext } from "../../../../src/cluster/apiserver/registry/registry.js";
+import { createRegistry } from "../../../../src/cluster/apiserver/registry/generic/create-registry.js";
+import type { ResourceDefinition, Strategy } from "../../../../src/cluster/apiserver/registry/rest/definition.js";
+import type { Registry, RequestContext } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import { MemoryStorage, type MemoryStorageOptions } from "../../../../src/cluster/apiserver/storage/memory.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { StatusError } from "../../../../src/staging/apimachinery/errors.js";
+import type { AdmissionPlugin } from "../../../../src/staging/server/contracts.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import type { Trace } from "../../../../src/trace/trace.js";
 import type { Random } from "../../../../src/util/random.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "vitest";
 import { settle, untilTrue } from "../../../support/fake-clock.js";
-import { PODS, ProxyLab } from "../../apiserver/apiserver/proxy/lab.js";
+import { PODS, ProxyLab } from "../../apiserver/proxy/lab.js";
 
 const API = "/apis/metrics.k8s.io/v1beta1";
 const METRICS = `${API}/namespaces/default/pods`;

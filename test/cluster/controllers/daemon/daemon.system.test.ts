@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type DaemonSet, targetNodeName } from "../../../../src/cluster/controllers/daemon/util/daemonset-util.js";
-import { isTerminating, type PodObject } from "../../../../src/cluster/controllers/support/objects.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import { isTerminating, type PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { statusError } from "../../../../src/staging/apimachinery/errors.js";
 import { podTemplate, WorkloadStage } from "../support/workload-stage.js";
 

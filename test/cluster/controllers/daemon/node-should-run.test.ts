@@ -8,8 +8,8 @@ import {
   targetNodeName,
   unavailableCount,
 } from "../../../../src/cluster/controllers/daemon/util/daemonset-util.js";
-import type { PodObject } from "../../../../src/cluster/controllers/support/objects.js";
 import type { NodeObject } from "../../../../src/staging/apimachinery/api/node.js";
+import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 
 const NODE = "node.kubernetes.io";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { evictionHandler } from "../../../../src/cluster/apiserver/registry/resources/pods/eviction.js";
-import type { PodObject } from "../../../../src/cluster/controllers/support/objects.js";
+import { evictionHandler } from "../../../../src/cluster/apiserver/registry/core/pods/eviction.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { statusError } from "../../../../src/staging/apimachinery/errors.js";
 import type { PodDisruptionBudget } from "../../../../src/staging/apimachinery/policyv1/pod-disruption-budget.js";
 import { rfc3339 } from "../../../../src/staging/apimachinery/time.js";

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import type { EndpointSlice } from "../../../../src/cluster/controllers/support/endpoint/slices.js";
+import type { EndpointSlice } from "../../../../src/cluster/controllers/endpoints/util/slices.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { statusError } from "../../../../src/staging/apimachinery/errors.js";
 import { TraceGraph } from "../../../../src/trace/graph/graph.js";
@@ -10,9 +10,9 @@ const SLICES = "endpointslices.discovery.k8s.io";
 // A module that is loaded already needs no real time when its controller starts.
 beforeAll(async () => {
   await Promise.all([
-    import("../../../../src/cluster/controllers/endpoint/endpoints-controller.js"),
-    import("../../../../src/cluster/controllers/endpointslice/endpointslice-controller.js"),
-    import("../../../../src/cluster/controllers/endpointslicemirroring/controller.js"),
+    import("../../../../src/cluster/controllers/endpoints/endpoint/endpoints-controller.js"),
+    import("../../../../src/cluster/controllers/endpoints/endpointslice/endpointslice-controller.js"),
+    import("../../../../src/cluster/controllers/endpoints/endpointslicemirroring/controller.js"),
   ]);
 });
 

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { type Endpoints, mirror } from "../../../../src/cluster/controllers/endpointslicemirroring/reconciler.js";
-import type { EndpointSlice } from "../../../../src/cluster/controllers/support/endpoint/slices.js";
+import {
+  type Endpoints,
+  mirror,
+} from "../../../../src/cluster/controllers/endpoints/endpointslicemirroring/reconciler.js";
+import type { EndpointSlice } from "../../../../src/cluster/controllers/endpoints/util/slices.js";
 
 type Subsets = Endpoints["subsets"];
 const MAX = 3;

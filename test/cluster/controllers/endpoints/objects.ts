@@ -1,6 +1,6 @@
-import type { Service } from "../../../../src/cluster/apiserver/registry/resources/services/service.js";
-import type { PodObject } from "../../../../src/cluster/controllers/support/objects.js";
+import type { Service } from "../../../../src/cluster/apiserver/registry/core/services/service.js";
 import type { NodeObject } from "../../../../src/staging/apimachinery/api/node.js";
+import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 
 /** Services, pods and nodes for the tests of endpoints. */
 

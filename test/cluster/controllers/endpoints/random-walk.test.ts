@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
-import type { EndpointSlice } from "../../../../src/cluster/controllers/support/endpoint/slices.js";
-import type { PodObject } from "../../../../src/cluster/controllers/support/objects.js";
+import type { EndpointSlice } from "../../../../src/cluster/controllers/endpoints/util/slices.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { isPodReady } from "../../../../src/staging/apimachinery/api/pod.js";
 import { SeededRandom } from "../../../support/fake-clock.js";
 import { podTemplate, WorkloadStage } from "../support/workload-stage.js";
@@ -12,8 +12,8 @@ const APPS = ["a", "b", "c"];
 
 beforeAll(async () => {
   await Promise.all([
-    import("../../../../src/cluster/controllers/endpoint/endpoints-controller.js"),
-    import("../../../../src/cluster/controllers/endpointslice/endpointslice-controller.js"),
+    import("../../../../src/cluster/controllers/endpoints/endpoint/endpoints-controller.js"),
+    import("../../../../src/cluster/controllers/endpoints/endpointslice/endpointslice-controller.js"),
   ]);
 });
 

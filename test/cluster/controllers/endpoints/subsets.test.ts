@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { type EndpointSubset, repackSubsets } from "../../../../src/cluster/controllers/endpoint/repack-subsets.js";
-import { subsetsFor, truncateSubsets } from "../../../../src/cluster/controllers/endpoint/subsets.js";
-import { ServiceSelectorCache } from "../../../../src/cluster/controllers/support/endpoint/service-selector-cache.js";
-import { TriggerTimeTracker } from "../../../../src/cluster/controllers/support/endpoint/trigger-time-tracker.js";
-import type { PodObject } from "../../../../src/cluster/controllers/support/objects.js";
+import {
+  type EndpointSubset,
+  repackSubsets,
+} from "../../../../src/cluster/controllers/endpoints/endpoint/repack-subsets.js";
+import { subsetsFor, truncateSubsets } from "../../../../src/cluster/controllers/endpoints/endpoint/subsets.js";
+import { ServiceSelectorCache } from "../../../../src/cluster/controllers/endpoints/util/service-selector-cache.js";
+import { TriggerTimeTracker } from "../../../../src/cluster/controllers/endpoints/util/trigger-time-tracker.js";
+import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { pod, service } from "./objects.js";
 
 /** `10.0.0.1 10.0.0.2 - 10.0.0.3 : http/TCP=8080`: ready addresses, not ready ones, ports; one subset per part. */

@@ -1,8 +1,8 @@
-import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/definition.js";
-import type { ListOptions, ResourceStore } from "../../../../src/cluster/apiserver/registry/registry.js";
+import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/rest/definition.js";
+import type { ListOptions, ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { Hpa } from "../../../../src/cluster/controllers/podautoscaler/status.js";
-import type { PodObject } from "../../../../src/cluster/controllers/support/objects.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { rfc3339 } from "../../../../src/staging/apimachinery/time.js";
 import { WorkloadStage } from "../support/workload-stage.js";
 

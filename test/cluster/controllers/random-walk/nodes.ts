@@ -1,7 +1,7 @@
 import { targetNodeName } from "../../../../src/cluster/controllers/daemon/util/daemonset-util.js";
 import { controllerOf } from "../../../../src/cluster/controllers/support/controller-ref.js";
-import { isTerminating, nameOf, type PodObject } from "../../../../src/cluster/controllers/support/objects.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import { isTerminating, nameOf, type PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { rfc3339 } from "../../../../src/staging/apimachinery/time.js";
 import type { WorkloadStage } from "../support/workload-stage.js";
 import type { Chance } from "./chance.js";

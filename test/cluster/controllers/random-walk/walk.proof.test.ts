@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
+import type { EndpointSlice } from "../../../../src/cluster/controllers/endpoints/util/slices.js";
 import { controllerOf } from "../../../../src/cluster/controllers/support/controller-ref.js";
-import type { EndpointSlice } from "../../../../src/cluster/controllers/support/endpoint/slices.js";
-import { isTerminating, nameOf, type PodObject } from "../../../../src/cluster/controllers/support/objects.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import { isTerminating, nameOf, type PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { isPodReady } from "../../../../src/staging/apimachinery/api/pod.js";
 import { WorkloadStage } from "../support/workload-stage.js";
 import { Chance } from "./chance.js";
@@ -15,8 +15,8 @@ const SEEDS = (process.env["KUBELAB_WALK_SEEDS"] ?? "1,2,3").split(",").map(Numb
 
 beforeAll(async () => {
   await Promise.all([
-    import("../../../../src/cluster/controllers/endpoint/endpoints-controller.js"),
-    import("../../../../src/cluster/controllers/endpointslice/endpointslice-controller.js"),
+    import("../../../../src/cluster/controllers/endpoints/endpoint/endpoints-controller.js"),
+    import("../../../../src/cluster/controllers/endpoints/endpointslice/endpointslice-controller.js"),
   ]);
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CLAIMS, type PersistentVolumeClaim } from "../../../../src/cluster/controllers/statefulset/claims.js";
 import type { StatefulSet } from "../../../../src/cluster/controllers/statefulset/identity.js";
-import type { PodObject } from "../../../../src/cluster/controllers/support/objects.js";
+import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { statusError } from "../../../../src/staging/apimachinery/errors.js";
 import { podTemplate, WorkloadStage } from "../support/workload-stage.js";
 import { counts, play, running, STS, shown, statefulSet } from "./stage.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { StatefulSet } from "../../../../src/cluster/controllers/statefulset/identity.js";
-import { nameOf, type PodObject } from "../../../../src/cluster/controllers/support/objects.js";
+import { nameOf, type PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { StatusError, statusError } from "../../../../src/staging/apimachinery/errors.js";
 import { podTemplate, WorkloadStage } from "../support/workload-stage.js";
 import { counts, decided, play, REVISIONS, revisions, running, STS, setImage, shown, statefulSet } from "./stage.js";

@@ -1,4 +1,8 @@
-import type { DeleteOptions, LocalClient, WatchItem } from "../../../../src/cluster/apiserver/registry/registry.js";
+import type {
+  DeleteOptions,
+  LocalClient,
+  WatchItem,
+} from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../../src/staging/apimachinery/api/object-key.js";
 import { alreadyExists, conflict, notFound } from "../../../../src/staging/apimachinery/errors.js";

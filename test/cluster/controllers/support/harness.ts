@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/definition.js";
+import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/rest/definition.js";
 import { createControllers } from "../../../../src/cluster/controllers/create-controllers.js";
 import { runControllers } from "../../../../src/cluster/controllers/run-controllers.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";

@@ -1,12 +1,12 @@
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../../src/cluster/apiserver/auth/contracts.js";
-import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/definition.js";
-import type { LocalClient, ResourceStore } from "../../../../src/cluster/apiserver/registry/registry.js";
-import { bindingHandler } from "../../../../src/cluster/apiserver/registry/resources/pods/binding.js";
-import type { PodObject } from "../../../../src/cluster/controllers/support/objects.js";
-import { createBinder } from "../../../../src/cluster/scheduler/binder.js";
+import { bindingHandler } from "../../../../src/cluster/apiserver/registry/core/pods/binding.js";
+import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/rest/definition.js";
+import type { LocalClient, ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
+import { createBinder } from "../../../../src/cluster/control-plane/binder.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { decodeRequestBody } from "../../../../src/staging/apimachinery/scheme/request.js";
 import { rfc3339 } from "../../../../src/staging/apimachinery/time.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../../src/staging/server/contracts.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { Turns } from "../../../../src/util/async/turns.js";
 import { SeededRandom } from "../../../support/fake-clock.js";
@@ -69,7 +69,7 @@ export class WorkloadStage implements AsyncDisposable {
       import("../../../../src/cluster/controllers/job/job-controller.js"),
       import("../../../../src/cluster/controllers/podautoscaler/horizontal.js"),
       import("../../../../src/cluster/controllers/replicaset/replica-set.js"),
-      import("../../../../src/cluster/controllers/replication/replication-controller.js"),
+      import("../../../../src/cluster/controllers/replicaset/replication-controller.js"),
       import("../../../../src/cluster/controllers/deployment/deployment-controller.js"),
       import("../../../../src/cluster/controllers/statefulset/stateful-set.js"),
       import("../../../../src/cluster/controllers/resourcequota/resource-quota-controller.js"),

@@ -9,7 +9,7 @@ import {
   type ResourceList,
 } from "../../../../staging/apimachinery/quantity.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { type Amounts, maxOf } from "../../quota/resources.js";
+import { type Amounts, maxOf } from "../../../../staging/server/quota/resources.js";
 
 type Item = Wire<V1LimitRangeItem>;
 

@@ -1,6 +1,6 @@
-import { admissionForbidden } from "../../auth/admission/refuse.js";
-import type { AdmissionAttributes } from "../../auth/contracts.js";
-import { type Evaluator, matchesQuota, type ResourceQuota } from "../../quota/evaluator.js";
+import { admissionForbidden } from "../../../../staging/server/admission/errors.js";
+import type { AdmissionAttributes } from "../../../../staging/server/contracts.js";
+import { type Evaluator, matchesQuota, type ResourceQuota } from "../../../../staging/server/quota/evaluator.js";
 import {
   type Amounts,
   addAmounts,
@@ -9,7 +9,7 @@ import {
   negativeIn,
   removeZeros,
   subtractAmounts,
-} from "../../quota/resources.js";
+} from "../../../../staging/server/quota/resources.js";
 
 /** What one write adds to the usage of a quota. */
 export interface Charge {

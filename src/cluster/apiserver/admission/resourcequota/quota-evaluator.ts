@@ -1,13 +1,13 @@
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
+import { admittedName } from "../../../../staging/server/admission/errors.js";
 import type { UserInfo } from "../../../../staging/server/authentication/user.js";
+import type { AdmissionAttributes } from "../../../../staging/server/contracts.js";
+import type { Evaluator, ResourceQuota } from "../../../../staging/server/quota/evaluator.js";
+import { sameAmounts } from "../../../../staging/server/quota/resources.js";
 import { currentScope, runInScope, type Scope } from "../../../../trace/scope.js";
 import type { Trace } from "../../../../trace/trace.js";
 import { defined } from "../../../../util/defined.js";
-import { admittedName } from "../../auth/admission/refuse.js";
-import type { AdmissionAttributes } from "../../auth/contracts.js";
-import type { Evaluator, ResourceQuota } from "../../quota/evaluator.js";
-import { sameAmounts } from "../../quota/resources.js";
-import type { ResourceStore } from "../../registry/registry.js";
+import type { ResourceStore } from "../../registry/rest/registry.js";
 import { type Charge, checkRequest } from "./check-request.js";
 
 const FILE = "staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go";

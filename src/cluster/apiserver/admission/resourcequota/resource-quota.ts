@@ -1,9 +1,9 @@
 import { qualifiedResource } from "../../../../staging/apimachinery/errors.js";
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionSubject } from "../../../../staging/server/contracts.js";
+import { Evaluators, IGNORED_RESOURCES } from "../../../../staging/server/quota/evaluators.js";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Clock } from "../../../../util/clock.js";
-import type { AdmissionAttributes, AdmissionPlugin, AdmissionSubject } from "../../auth/contracts.js";
-import { Evaluators, IGNORED_RESOURCES } from "../../quota/evaluators.js";
-import type { Registry } from "../../registry/registry.js";
+import type { Registry } from "../../registry/rest/registry.js";
 import { QuotaEvaluator } from "./quota-evaluator.js";
 
 export interface ResourceQuotaDeps {

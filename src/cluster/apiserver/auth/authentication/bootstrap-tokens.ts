@@ -12,7 +12,7 @@ import {
 import { TOKEN_PATTERN } from "../../../../staging/cluster-bootstrap/token.js";
 import { asAuthenticated } from "../../../../staging/server/authentication/user.js";
 import type { Clock } from "../../../../util/clock.js";
-import { FROM_CACHE, type Registry } from "../../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../../registry/rest/registry.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 
 const BOOTSTRAP_GROUP = "system:bootstrappers";

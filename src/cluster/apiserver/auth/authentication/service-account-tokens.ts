@@ -8,7 +8,7 @@ import { asAuthenticated } from "../../../../staging/server/authentication/user.
 import type { Clock } from "../../../../util/clock.js";
 import type { Random } from "../../../../util/random.js";
 import { factFor } from "../../../../util/release/facts.js";
-import { FROM_CACHE, type Registry } from "../../registry/registry.js";
+import { FROM_CACHE, type Registry } from "../../registry/rest/registry.js";
 import { type Jwt, jwtSignatureProblem, makeSigningKey, parseJwt, type SigningKey, signJwt } from "./jwt.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 

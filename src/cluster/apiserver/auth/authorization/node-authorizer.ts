@@ -1,6 +1,10 @@
 import { goQuote } from "../../../../staging/apimachinery/scheme/go-text.js";
 import type { UserInfo } from "../../../../staging/server/authentication/user.js";
-import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../contracts.js";
+import type {
+  AuthorizationAttributes,
+  AuthorizationDecision,
+  Authorizer,
+} from "../../../../staging/server/contracts.js";
 import type { NodeGraph, ReachableKind } from "./node-graph.js";
 import { nodeNameOf } from "./node-identity.js";
 import type { PolicyRule } from "./rbac-types.js";

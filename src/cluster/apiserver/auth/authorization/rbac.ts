@@ -8,7 +8,7 @@ import type {
   Authorizer,
   NonResourceRule,
   ResourceRule,
-} from "../contracts.js";
+} from "../../../../staging/server/contracts.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
 import {
   type PolicyRule,

@@ -1,6 +1,6 @@
 import { goQuoteList } from "../../../../staging/apimachinery/scheme/go-text.js";
+import type { AuthorizationAttributes } from "../../../../staging/server/contracts.js";
 import { withoutEnding } from "../../../../util/text/linear-text.js";
-import type { AuthorizationAttributes } from "../contracts.js";
 import type { PolicyRule } from "./rbac-types.js";
 
 /** Mirrors plugin/pkg/auth/authorizer/rbac/rbac.go (RuleAllows). */

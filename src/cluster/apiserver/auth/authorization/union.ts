@@ -1,5 +1,10 @@
 import type { UserInfo } from "../../../../staging/server/authentication/user.js";
-import type { AuthorizationAttributes, AuthorizationCause, AuthorizationDecision, Authorizer } from "../contracts.js";
+import type {
+  AuthorizationAttributes,
+  AuthorizationCause,
+  AuthorizationDecision,
+  Authorizer,
+} from "../../../../staging/server/contracts.js";
 
 /** Members have all rights; no other authorizer is called for them. */
 export const PRIVILEGED_GROUP = "system:masters";

@@ -1,5 +1,5 @@
-import type { ResourceDefinition } from "../../registry/definition.js";
-import { resourceKeys } from "../../registry/keys.js";
+import type { ResourceDefinition } from "../../registry/rest/definition.js";
+import { resourceKeys } from "../keys.js";
 import type { KindOfKey } from "./codec.js";
 
 /** The kinds of all keys, and their beginnings: `/registry/pods/`. */

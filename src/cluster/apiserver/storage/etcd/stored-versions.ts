@@ -1,9 +1,9 @@
 import networkingV1beta1 from "../../../../../fixtures/scheme/networking-v1beta1.json" with { type: "json" };
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { hpaFromV1, hpaToV1 } from "../../../../staging/apimachinery/autoscalingv1/conversion.js";
 import { sameJson } from "../../../../staging/apimachinery/same-json.js";
 import { addToScheme } from "../../../../staging/apimachinery/scheme/catalogue.js";
 import { isRecord } from "../../../../util/records.js";
-import { hpaFromV1, hpaToV1 } from "../../registry/resources/autoscaling/conversion.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

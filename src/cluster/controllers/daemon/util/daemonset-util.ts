@@ -1,8 +1,8 @@
 import type { V1Affinity, V1ControllerRevision, V1DaemonSet, V1Toleration } from "@kubernetes/client-node";
+import type { PodObject } from "../../../../staging/apimachinery/api/objects.js";
 import { withToleration } from "../../../../staging/apimachinery/corev1/tolerations.js";
 import { scaledValue } from "../../../../staging/apimachinery/int-or-string.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import type { PodObject } from "../../support/objects.js";
 import type { PodTemplate } from "../../support/pod-control.js";
 
 /** Pure functions about a DaemonSet and its pods. Mirrors pkg/controller/daemon/util/daemonset_util.go. */

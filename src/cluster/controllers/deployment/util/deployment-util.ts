@@ -1,10 +1,10 @@
 import type { V1Deployment } from "@kubernetes/client-node";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { POD_TEMPLATE_HASH } from "../../../../staging/apimachinery/api/pod.js";
 import { scaledValue } from "../../../../staging/apimachinery/int-or-string.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import type { ReplicaSet } from "../../replicaset/replica-set-utils.js";
-import { nameOf } from "../../support/objects.js";
 import type { PodTemplate } from "../../support/pod-control.js";
 import { intAnnotation, MAX_REPLICAS_ANNOTATION } from "./annotations.js";
 

@@ -2,8 +2,8 @@ import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
 import { milliValue } from "../../../../staging/apimachinery/quantity.js";
 import { parseGoDuration } from "../../../../staging/apimachinery/time.js";
-import { type ResourceDefinition, storeName } from "../../../apiserver/registry/definition.js";
-import type { LocalClient } from "../../../apiserver/registry/registry.js";
+import { type ResourceDefinition, storeName } from "../../../apiserver/registry/rest/definition.js";
+import type { LocalClient } from "../../../apiserver/registry/rest/registry.js";
 
 /** A metric cannot be read, or has no usable values. The autoscaler's conditions and events show the message. */
 export class MetricsError extends Error {}

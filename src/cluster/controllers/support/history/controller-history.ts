@@ -1,13 +1,13 @@
 import type { V1LabelSelector } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
 import { matchesSelector } from "../../../../staging/apimachinery/selector.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import type { SharedReflector } from "../../shared-reflector.js";
+import type { SharedReflector } from "../../../../staging/client-go/informers/shared-reflector.js";
 import { controllerOf } from "../controller-ref.js";
 import { ControllerRefManager } from "../controller-ref-manager.js";
-import { nameOf } from "../objects.js";
 import type { SharedDeps } from "../shared-deps.js";
 import { type ChangeSource, changesOf, decide } from "../sync-loop.js";
 import {

@@ -1,12 +1,12 @@
 import type { V1ControllerRevision } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { goMapJson } from "../../../../staging/apimachinery/go-map-json.js";
 import { sameJson } from "../../../../staging/apimachinery/same-json.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { defined } from "../../../../util/defined.js";
 import { FNV_OFFSET, FNV_PRIME, safeEncodeString } from "../compute-hash.js";
 import { newControllerRef } from "../controller-ref.js";
-import { nameOf } from "../objects.js";
 import type { PodTemplate } from "../pod-control.js";
 
 /** One version of a workload's pod template. */

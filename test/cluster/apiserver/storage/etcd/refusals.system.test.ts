@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { expect, test } from "vitest";
-import { createRegistry } from "../../../../../src/cluster/apiserver/registry/create-registry.js";
+import { createRegistry } from "../../../../../src/cluster/apiserver/registry/generic/create-registry.js";
 import type { EtcdStorage } from "../../../../../src/cluster/apiserver/storage/etcd/store.js";
 import type { KubeObject, WatchEvent } from "../../../../../src/staging/apimachinery/api/meta.js";
 import { FakeClock, FakeRandom } from "../../../../support/fake-clock.js";

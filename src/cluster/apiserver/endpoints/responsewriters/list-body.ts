@@ -1,0 +1,66 @@
+import type { ServerResponse } from "node:http";
+import type { Clock } from "../../../../util/clock.js";
+import type { Exchange } from "../exchange.js";
+import { JSON_TYPE } from "../media-types.js";
+import { answerStage, commonHeaders, isCompressed, writeBody } from "./answer.js";
+import { drained } from "./drained.js";
+import type { ListText } from "./serialize.js";
+
+/** Longer lists are written in pieces, so that memory never holds their whole text once per reader. */
+const PIECE_BYTES = 256 * 1024;
+/** The number of buffers kept for the next list. */
+const MAX_FREE_PIECES = 16;
+
+/** Writes lists as compact JSON. The items belong to one revision; concurrent writes do not change them. */
+export class ListWriter {
+  readonly #free: Buffer[] = [];
+
+  constructor(readonly clock: Clock) {}
+
+  async write(exchange: Exchange, { parts, bytes }: ListText): Promise<void> {
+    if (bytes <= PIECE_BYTES || isCompressed(exchange, bytes)) {
+      return writeBody(exchange, 200, Buffer.concat(parts, bytes), JSON_TYPE);
+    }
+    const { response } = exchange;
+    if (response.destroyed) return;
+    const headers = [...commonHeaders(exchange), "Content-Type", JSON_TYPE, "Transfer-Encoding", "chunked"];
+    exchange.report?.(answerStage(exchange, 200, bytes, JSON_TYPE));
+    response.writeHead(200, headers);
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    response.once("close", leave);
+    try {
+      if (await this.#writeParts(response, parts, gone.signal)) response.end();
+      else response.destroy();
+    } finally {
+      response.off("close", leave);
+    }
+  }
+
+  /** @returns false when the client disconnected or stopped reading */
+  async #writeParts(response: ServerResponse, parts: readonly Buffer[], gone: AbortSignal): Promise<boolean> {
+    let piece = this.#piece();
+    let used = 0;
+    for (const [index, part] of parts.entries()) {
+      for (let copied = 0; copied < part.length; ) {
+        const length = part.copy(piece, used, copied);
+        copied += length;
+        used += length;
+        const isLast = index === parts.length - 1 && copied === part.length;
+        if (used < PIECE_BYTES && !isLast) continue;
+        const mustWait = !response.write(piece.subarray(0, used));
+        used = 0;
+        if (mustWait && !(await drained(response, this.clock, gone))) return false;
+        if (gone.aborted) return false;
+        // Node may still be sending this buffer, so it cannot be reused.
+        if (!mustWait) piece = this.#piece();
+      }
+    }
+    if (this.#free.length < MAX_FREE_PIECES) this.#free.push(piece);
+    return true;
+  }
+
+  #piece(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+  }
+}

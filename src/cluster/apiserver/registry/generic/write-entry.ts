@@ -1,0 +1,104 @@
+import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
+import type { StateFact } from "../../../../trace/events.js";
+import { versionOf } from "../../../../trace/scope.js";
+import { defined } from "../../../../util/defined.js";
+import type { ConditionalWrite, StoredEntry } from "../../storage/storage.js";
+import type { RequestContext } from "../rest/registry.js";
+import type { Stage } from "../rest/stages.js";
+import type { StoreCore } from "./store-core.js";
+
+const SECRETS = "secrets";
+const ETCD3 = "staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go";
+/** Functions of that file. */
+const CREATE = "Create";
+const UPDATE = "GuaranteedUpdate";
+const DELETE = "conditionalDelete";
+const FILE = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go";
+
+/** @returns undefined if the key exists already */
+export async function createEntry(
+  core: StoreCore,
+  context: RequestContext,
+  key: string,
+  object: KubeObject,
+): Promise<StoredEntry | undefined> {
+  const created = await core.storage.create(key, core.toStored(object), core.writing);
+  context.report?.(transactionStage(core, CREATE, { key, expectedRevision: 0, write: "put" }, created));
+  return report(core, "Create", created);
+}
+
+/** @returns undefined if `entry` is no longer the current one */
+export async function updateEntry(
+  core: StoreCore,
+  context: RequestContext,
+  entry: StoredEntry,
+  object: KubeObject,
+): Promise<StoredEntry | undefined> {
+  const { key, modRevision } = entry;
+  const updated = await core.storage.update(key, core.toStored(object), modRevision, core.writing);
+  context.report?.(transactionStage(core, UPDATE, { key, expectedRevision: modRevision, write: "put" }, updated));
+  return report(core, "Update", updated, entry);
+}
+
+/** @returns the last object with the version of its deletion; undefined if `entry` is no longer the current one */
+export async function deleteEntry(
+  core: StoreCore,
+  context: RequestContext,
+  entry: StoredEntry,
+): Promise<StoredEntry | undefined> {
+  const { key, modRevision } = entry;
+  const outcome = await core.storage.delete(key, modRevision);
+  context.report?.(transactionStage(core, DELETE, { key, expectedRevision: modRevision, write: "delete" }, outcome));
+  const deleted = report(core, "Delete", outcome, entry);
+  if (deleted !== undefined) await core.hooks?.afterDelete(core.read(deleted));
+  return deleted;
+}
+
+/** The condition of a write, what it does in either case, and which case it was. */
+function transactionStage(
+  { storage }: StoreCore,
+  func: string,
+  write: ConditionalWrite,
+  written: StoredEntry | undefined,
+): Stage {
+  const { compare, success, failure } = storage.explain(write);
+  const outcome = written === undefined ? "the compare failed" : `revision ${written.modRevision}`;
+  return {
+    what: `transaction on ${write.key}: ${outcome}`,
+    why: `if ${compare}, then ${success}, else ${failure}`,
+    upstream: { file: ETCD3, func },
+  };
+}
+
+/**
+ * Reports a write, if a trace keeps causes. The fact has the version that watch events name as their cause. The values of a
+ * Secret are masked from then on, because a later request may have them in its URL.
+ */
+function report(
+  { trace, definition }: StoreCore,
+  func: "Create" | "Update" | "Delete",
+  written: StoredEntry | undefined,
+  previous?: StoredEntry,
+): StoredEntry | undefined {
+  if (written === undefined || !trace.wantsCauses) return written;
+  const { resource } = definition;
+  if (resource === SECRETS) trace.secrets.learnBody(`/api/v1/${SECRETS}`, written.object);
+  const key = keyOf(written.object);
+  const fact: StateFact = {
+    kind: "state",
+    subject: `${resource} ${key}`,
+    what: func === "Delete" ? "deleted" : "stored",
+    ...defined({ from: previous && revision(previous) }),
+    to: revision(written),
+    upstream: { file: FILE, func },
+    ...defined({ version: versionOf(written.object) }),
+  };
+  const pod = resource === "pods" ? key : undefined;
+  trace.because({ pod }, () => trace.emit(fact, { actor: "apiserver", level: 3 }));
+  return written;
+}
+
+function revision({ modRevision }: StoredEntry): string {
+  return `resourceVersion ${modRevision}`;
+}

@@ -1,0 +1,59 @@
+import type { V1Deployment, V1ReplicationController, V1Scale } from "@kubernetes/client-node";
+import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { invalid, notFound } from "../../../../staging/apimachinery/errors.js";
+import type { Wire } from "../../../../staging/apimachinery/wire.js";
+import { formatLabelSelector, formatLabels, NONE } from "./cells.js";
+import type { ResourceDefinition } from "./definition.js";
+import { invalidValue } from "./field-errors.js";
+
+/**
+ * The scale subresource of a workload: how many pods it wants, and which ones are its pods.
+ * Mirrors pkg/registry/apps/deployment/storage/storage.go (scaleFromDeployment, scaleUpdatedObjectInfo), also for the other
+ * workloads.
+ */
+
+export type Scale = Wire<V1Scale>;
+
+/** Any kind with a scale; a replication controller differs in its selector. */
+type Workload = Wire<V1Deployment>;
+
+export const SCALE_KIND = { group: "autoscaling", version: "v1", kind: "Scale", schema: "Scale" } as const;
+
+export function scaleOf(object: KubeObject): Scale {
+  const { metadata, spec, status } = object as Workload;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const count = spec?.replicas ?? 0;
+  // A replication controller's selector is a plain map.
+  const shown =
+    object.kind === "ReplicationController"
+      ? formatLabels((object as Wire<V1ReplicationController>).spec?.selector)
+      : formatLabelSelector(spec?.selector);
+  return {
+    kind: SCALE_KIND.kind,
+    apiVersion: "autoscaling/v1",
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp } as KubeObject["metadata"],
+    spec: count === 0 ? {} : { replicas: count },
+    status: {
+      replicas: status?.replicas ?? 0,
+      ...(shown === NONE ? {} : { selector: shown }),
+    },
+  };
+}
+
+/** The workload with the number of pods that the scale wants. @throws StatusError 422 */
+export function withScale(current: KubeObject, { metadata, spec }: Scale): KubeObject {
+  const { replicas = 0 } = spec ?? {};
+  if (replicas < 0) {
+    const errors = [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")];
+    throw invalid(SCALE_KIND, metadata.name ?? "", errors);
+  }
+  // A resourceVersion in the request is a precondition; without one, the last write wins.
+  const { resourceVersion = "" } = metadata;
+  const kept = resourceVersion === "" ? current.metadata : { ...current.metadata, resourceVersion };
+  return { ...current, metadata: kept, spec: { ...(current as Workload).spec, replicas } };
+}
+
+/** `deployments/scale.apps "web" not found` */
+export function scaleNotFound({ group, resource }: ResourceDefinition, name: string) {
+  return notFound({ group, resource: `${resource}/scale` }, name);
+}

@@ -1,0 +1,248 @@
+import type {
+  V1CSIDriver,
+  V1CSINode,
+  V1CSIStorageCapacity,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
+  V1StorageClass,
+  V1VolumeAttachment,
+} from "@kubernetes/client-node";
+import type { Wire } from "../../../../staging/apimachinery/wire.js";
+import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf, UNKNOWN } from "../rest/cells.js";
+import type { ResourceDefinition } from "../rest/definition.js";
+import { row, statusOf } from "../rest/rows.js";
+import { PLAIN, specAndStatus } from "../rest/stored.js";
+
+/** Volumes and storage classes: stored for kubelets and users to read. Differs: nothing binds or provisions. */
+
+const GROUP_VERSION = "storage.k8s.io/v1";
+
+const ACCESS_MODES: Readonly<Record<string, string>> = {
+  ReadWriteOnce: "RWO",
+  ReadOnlyMany: "ROX",
+  ReadWriteMany: "RWX",
+  ReadWriteOncePod: "RWOP",
+};
+
+type Volume = Wire<V1PersistentVolume> | Wire<V1PersistentVolumeClaim>;
+
+function accessModesCell(modes: readonly string[] | null | undefined): string {
+  return [...new Set(modes)].map((mode) => ACCESS_MODES[mode] ?? mode).join(",");
+}
+
+function phaseCell({ metadata, status }: Volume): string {
+  return metadata.deletionTimestamp === undefined ? (status?.phase ?? "") : "Terminating";
+}
+
+function storageClassOf({ metadata, spec }: Volume): string {
+  return metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] ?? spec?.storageClassName ?? "";
+}
+
+export const PERSISTENT_VOLUME_CLAIMS = row(
+  "v1",
+  "PersistentVolumeClaim",
+  "persistentvolumeclaims",
+  specAndStatus({ freshStatus: () => ({ phase: "Pending" }) }),
+  {
+    shortNames: ["pvc"],
+    deleteReturnsObject: true,
+    subresources: [statusOf()],
+    table: {
+      columns: [
+        NAME_COLUMN,
+        column("Status", "Whether a volume is bound to it."),
+        column("Volume", "The volume that is bound to it."),
+        column("Capacity", "The capacity of that volume."),
+        column("Access Modes", "How nodes can mount it."),
+        column("StorageClass", "The storage class of the claim."),
+        AGE_COLUMN,
+        column("VolumeMode", "Filesystem or Block.", { wide: true }),
+      ],
+      cells(claim: Wire<V1PersistentVolumeClaim>, nowMs) {
+        const { spec = {}, status = {} } = claim;
+        const { volumeName = "" } = spec;
+        const isBound = volumeName !== "";
+        return [
+          nameOf(claim),
+          phaseCell(claim),
+          volumeName,
+          isBound ? (status.capacity?.["storage"] ?? "") : "",
+          isBound ? accessModesCell(status.accessModes) : "",
+          storageClassOf(claim),
+          ageOf(claim, nowMs),
+          spec.volumeMode || "<unset>",
+        ];
+      },
+    },
+  },
+);
+
+export const PERSISTENT_VOLUMES = row(
+  "v1",
+  "PersistentVolume",
+  "persistentvolumes",
+  specAndStatus({ freshStatus: () => ({ phase: "Pending" }) }),
+  {
+    namespaced: false,
+    shortNames: ["pv"],
+    deleteReturnsObject: true,
+    subresources: [statusOf()],
+    table: {
+      columns: [
+        NAME_COLUMN,
+        column("Capacity", "The capacity of the volume."),
+        column("Access Modes", "How nodes can mount it."),
+        column("Reclaim Policy", "What happens to it when its claim is deleted."),
+        column("Status", "Whether it is free, bound or released."),
+        column("Claim", "The claim that it is bound to."),
+        column("StorageClass", "The storage class of the volume."),
+        column("Reason", "Why it failed, in one word."),
+        AGE_COLUMN,
+        column("VolumeMode", "Filesystem or Block.", { wide: true }),
+      ],
+      cells(volume: Wire<V1PersistentVolume>, nowMs) {
+        const { spec = {}, status } = volume;
+        const { claimRef: claim } = spec;
+        return [
+          nameOf(volume),
+          spec.capacity?.["storage"] ?? "",
+          accessModesCell(spec.accessModes),
+          spec.persistentVolumeReclaimPolicy ?? "",
+          phaseCell(volume),
+          claim?.name ? `${claim.namespace ?? ""}/${claim.name}` : "",
+          storageClassOf(volume),
+          status?.reason ?? "",
+          ageOf(volume, nowMs),
+          spec.volumeMode || "<unset>",
+        ];
+      },
+    },
+  },
+);
+
+const CSI_DRIVERS = row(GROUP_VERSION, "CSIDriver", "csidrivers", PLAIN, {
+  namespaced: false,
+  deleteReturnsObject: true,
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column("AttachRequired", "Whether volumes must be attached before they are mounted.", { type: "boolean" }),
+      column("PodInfoOnMount", "Whether the driver gets the pod's information at mount.", { type: "boolean" }),
+      column("StorageCapacity", "Whether scheduling considers the capacity that it reports.", { type: "boolean" }),
+      column("TokenRequests", "Audiences of the service account tokens that it needs."),
+      column("RequiresRepublish", "Whether it must be called periodically.", { type: "boolean" }),
+      column("Modes", "Persistent volumes, inline volumes, or both."),
+      AGE_COLUMN,
+    ],
+    cells(driver: Wire<V1CSIDriver>, nowMs) {
+      const { spec } = driver;
+      const audiences = (spec.tokenRequests ?? []).map(({ audience }) => audience);
+      const modes = spec.volumeLifecycleModes ?? [];
+      return [
+        nameOf(driver),
+        spec.attachRequired ?? true,
+        spec.podInfoOnMount ?? false,
+        spec.storageCapacity ?? false,
+        audiences.length === 0 ? "<unset>" : audiences.join(","),
+        spec.requiresRepublish ?? false,
+        modes.length === 0 ? "Persistent" : modes.join(","),
+        ageOf(driver, nowMs),
+      ];
+    },
+  },
+});
+
+const CSI_NODES = row(GROUP_VERSION, "CSINode", "csinodes", PLAIN, {
+  namespaced: false,
+  deleteReturnsObject: true,
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column("Drivers", "Drivers indicates the number of CSI drivers registered on the node", { type: "integer" }),
+      AGE_COLUMN,
+    ],
+    cells: (node: Wire<V1CSINode>, nowMs) => [nameOf(node), countOf(node.spec.drivers), ageOf(node, nowMs)],
+  },
+});
+
+const DEFAULT_CLASS_ANNOTATIONS = [
+  "storageclass.kubernetes.io/is-default-class",
+  "storageclass.beta.kubernetes.io/is-default-class",
+];
+
+const STORAGE_CLASSES = row(GROUP_VERSION, "StorageClass", "storageclasses", PLAIN, {
+  namespaced: false,
+  shortNames: ["sc"],
+  deleteReturnsObject: true,
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column("Provisioner", "The provisioner of its volumes."),
+      column("ReclaimPolicy", "What happens to its volumes when their claims are deleted."),
+      column("VolumeBindingMode", "Whether volumes are created at once, or when a pod needs them."),
+      column("AllowVolumeExpansion", "Whether its volumes can grow."),
+      AGE_COLUMN,
+    ],
+    cells(storageClass: Wire<V1StorageClass>, nowMs) {
+      const isDefault = DEFAULT_CLASS_ANNOTATIONS.some((key) => storageClass.metadata.annotations?.[key] === "true");
+      return [
+        isDefault ? `${nameOf(storageClass)} (default)` : nameOf(storageClass),
+        storageClass.provisioner,
+        storageClass.reclaimPolicy || "Delete",
+        storageClass.volumeBindingMode || "Immediate",
+        storageClass.allowVolumeExpansion ?? false,
+        ageOf(storageClass, nowMs),
+      ];
+    },
+  },
+});
+
+const VOLUME_ATTACHMENTS = row(GROUP_VERSION, "VolumeAttachment", "volumeattachments", specAndStatus(), {
+  namespaced: false,
+  deleteReturnsObject: true,
+  subresources: [statusOf()],
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column("Attacher", "The driver that attaches."),
+      column("PV", "The volume to attach."),
+      column("Node", "The node to attach it to."),
+      column("Attached", "Whether it is attached.", { type: "boolean" }),
+      AGE_COLUMN,
+    ],
+    cells(attachment: Wire<V1VolumeAttachment>, nowMs) {
+      const { spec, status } = attachment;
+      return [
+        nameOf(attachment),
+        spec.attacher,
+        spec.source?.persistentVolumeName || UNKNOWN,
+        spec.nodeName,
+        status?.attached ?? false,
+        ageOf(attachment, nowMs),
+      ];
+    },
+  },
+});
+
+const CSI_STORAGE_CAPACITIES = row(GROUP_VERSION, "CSIStorageCapacity", "csistoragecapacities", PLAIN, {
+  table: {
+    columns: [
+      NAME_COLUMN,
+      column("StorageClassName", "The storage class."),
+      column("Capacity", "The capacity that is left."),
+    ],
+    cells: (capacity: Wire<V1CSIStorageCapacity>) => [
+      nameOf(capacity),
+      capacity.storageClassName,
+      capacity.capacity ?? "",
+    ],
+  },
+});
+
+export const STORAGE: readonly ResourceDefinition[] = [
+  CSI_DRIVERS,
+  CSI_NODES,
+  CSI_STORAGE_CAPACITIES,
+  STORAGE_CLASSES,
+  VOLUME_ATTACHMENTS,
+];
