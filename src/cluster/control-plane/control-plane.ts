@@ -1,8 +1,8 @@
+import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
-import type { LocalClient } from "../apiserver/registry/rest/registry.js";
 import type { DiskConfig } from "../apiserver/storage/disk/config.js";
 import type { EtcdConfig } from "../apiserver/storage/etcd/config.js";
 import type { WatchBacklog } from "../apiserver/storage/storage.js";

@@ -1,5 +1,6 @@
 import type { V1Lease } from "@kubernetes/client-node";
 import type { Wire } from "../../staging/apimachinery/wire.js";
+import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import { LeaderElector } from "../../staging/client-go/leaderelection/leader-election.js";
 import { type LeaseClient, LeaseLock } from "../../staging/client-go/leaderelection/resourcelock/lease-lock.js";
 import type { UserInfo } from "../../staging/server/authentication/user.js";
@@ -7,7 +8,6 @@ import type { Actor } from "../../trace/events.js";
 import { quieterTrace } from "../../trace/view.js";
 import { untilAborted } from "../../util/async/concurrency.js";
 import { messageOf } from "../../util/errors.js";
-import type { LocalClient } from "../apiserver/registry/rest/registry.js";
 import {
   CONTROLLER_MANAGER,
   type Component,

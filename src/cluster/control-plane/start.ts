@@ -1,7 +1,7 @@
 import { createApiServerCertificate, createClientCertificate, type KeyPair } from "../../staging/pki/authority.js";
 import type { CertificateAuthority } from "../../staging/pki/issue.js";
+import type { AdmissionPlugin } from "../../staging/server/admission/interfaces.js";
 import { asAuthenticated } from "../../staging/server/authentication/user.js";
-import type { AdmissionPlugin } from "../../staging/server/contracts.js";
 import type { HealthCheck } from "../../staging/server/healthz.js";
 import { Turns } from "../../util/async/turns.js";
 import { defined } from "../../util/defined.js";

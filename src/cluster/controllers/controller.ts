@@ -1,9 +1,9 @@
+import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import type { CertificateAuthority } from "../../staging/pki/issue.js";
-import type { Authorizer } from "../../staging/server/contracts.js";
+import type { Authorizer } from "../../staging/server/authorization/authorizer.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
-import type { LocalClient } from "../apiserver/registry/rest/registry.js";
 
 /** The dependencies of every controller. */
 export interface ControllerDeps {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import type { ApiResource } from "../../staging/apimachinery/api/resource.js";
+import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import { SharedReflectors, sharingReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import type { UserInfo } from "../../staging/server/authentication/user.js";
 import type { HealthCheck } from "../../staging/server/healthz.js";
 import type { Trace } from "../../trace/trace.js";
 import { traceOfController } from "../../trace/view.js";
 import { isRecord } from "../../util/records.js";
-import type { ResourceDefinition } from "../apiserver/registry/rest/definition.js";
-import type { LocalClient } from "../apiserver/registry/rest/registry.js";
 import type { Binder } from "../control-plane/binder.js";
 import { Scheduler } from "../scheduler/scheduler.js";
 import { BootstrapSigner } from "./bootstrap/bootstrap-signer.js";
@@ -39,7 +39,7 @@ export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
    */
   clientFor(user: UserInfo, trace?: Trace): LocalClient;
   /** the table of resources: `registry.definitions` */
-  readonly definitions: readonly ResourceDefinition[];
+  readonly definitions: readonly ApiResource[];
   /** Creates the scheduler's binder. Without it no scheduler is started. */
   binderFor?(user: UserInfo): Binder;
 }

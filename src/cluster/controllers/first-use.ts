@@ -1,13 +1,13 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../staging/apimachinery/api/object-key.js";
+import type { ApiResource } from "../../staging/apimachinery/api/resource.js";
 import { qualifiedResource } from "../../staging/apimachinery/errors.js";
 import { concurrently } from "../../staging/apimachinery/wait.js";
+import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import { versionOf } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { untilAborted } from "../../util/async/concurrency.js";
-import type { ResourceDefinition } from "../apiserver/registry/rest/definition.js";
-import type { LocalClient } from "../apiserver/registry/rest/registry.js";
 import type { Controller } from "./controller.js";
 import { asController } from "./support/shared-deps.js";
 
@@ -18,7 +18,7 @@ interface FirstUseDeps {
   readonly client: Pick<LocalClient, "reflect">;
   readonly trace: Trace;
   /** the table of resources: a release that does not serve a resource never has an object of it */
-  readonly definitions: readonly ResourceDefinition[];
+  readonly definitions: readonly ApiResource[];
 }
 
 /**

@@ -2,11 +2,11 @@ import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import { StatusError } from "../../staging/apimachinery/errors.js";
 import { rfc3339Micro } from "../../staging/apimachinery/time.js";
 import { concurrently, every } from "../../staging/apimachinery/wait.js";
+import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import { EventNames, referenceTo } from "../../staging/client-go/record/reference.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
-import type { LocalClient } from "../apiserver/registry/rest/registry.js";
 import { truncateMessage } from "./fit-error.js";
 
 export interface SchedulerEvent {

@@ -1,7 +1,7 @@
 import type { PodCondition } from "../../staging/apimachinery/api/objects.js";
 import { findCondition, withCondition } from "../../staging/apimachinery/api/pod.js";
 import { rfc3339 } from "../../staging/apimachinery/time.js";
-import type { PatchBody } from "../apiserver/registry/rest/registry.js";
+import type { PatchBody } from "../../staging/client-go/dynamic/interface.js";
 import { type SchedulablePod, uidOf } from "./objects.js";
 
 /** What the scheduler writes into a pod's status. */

@@ -1,9 +1,9 @@
-import type { LocalClient } from "../../cluster/apiserver/registry/rest/registry.js";
 import type { Controller } from "../../cluster/controllers/controller.js";
 import { changesOf, runSyncLoop } from "../../cluster/controllers/support/sync-loop.js";
 import { type NodeObject, nodeCondition } from "../../staging/apimachinery/api/node.js";
 import { type LeaseObject, nameOf } from "../../staging/apimachinery/api/objects.js";
 import { rfc3339Micro } from "../../staging/apimachinery/time.js";
+import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import type { SharedReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../staging/client-go/workqueue.js";
 import { leaseDurationSeconds, renewIntervalMs } from "../../staging/component-helpers/lease/lease-observer.js";

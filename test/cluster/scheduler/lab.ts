@@ -3,7 +3,6 @@ import { authorizedClient } from "../../../src/cluster/apiserver/auth/authorized
 import { bindingHandler } from "../../../src/cluster/apiserver/registry/core/pods/binding.js";
 import { createRegistry } from "../../../src/cluster/apiserver/registry/generic/create-registry.js";
 import { createLocalClient } from "../../../src/cluster/apiserver/registry/generic/local-client.js";
-import type { LocalClient } from "../../../src/cluster/apiserver/registry/rest/registry.js";
 import { resourcesFor } from "../../../src/cluster/apiserver/registry/table.js";
 import { MemoryStorage } from "../../../src/cluster/apiserver/storage/memory.js";
 import { type Binder, createBinder } from "../../../src/cluster/control-plane/binder.js";
@@ -12,6 +11,7 @@ import { runControllers } from "../../../src/cluster/controllers/run-controllers
 import type { SchedulableNode, SchedulablePod } from "../../../src/cluster/scheduler/objects.js";
 import { Scheduler } from "../../../src/cluster/scheduler/scheduler.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
+import type { LocalClient } from "../../../src/staging/client-go/dynamic/interface.js";
 import { SharedReflectors, sharingReflectors } from "../../../src/staging/client-go/informers/shared-reflector.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { Turns } from "../../../src/util/async/turns.js";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { LocalClient } from "../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { NodeObject } from "../../../src/staging/apimachinery/api/node.js";
 import type { LeaseObject, PodObject } from "../../../src/staging/apimachinery/api/objects.js";
 import { StatusError, statusError } from "../../../src/staging/apimachinery/errors.js";
+import type { LocalClient } from "../../../src/staging/client-go/dynamic/interface.js";
 import { parseStages } from "../../../src/testbed/simulated/parse-stages.js";
 import { startSimulatedNodes } from "../../../src/testbed/simulated/start.js";
 import { Trace } from "../../../src/trace/trace.js";

@@ -1,4 +1,4 @@
-import type { AdmissionSubject } from "../../../staging/server/contracts.js";
+import type { AdmissionSubject } from "../../../staging/server/admission/interfaces.js";
 
 /** A POST of a pod, but not of one of its subresources. */
 export function isNewPod(write: AdmissionSubject): boolean {

@@ -5,13 +5,13 @@ import { goQuote } from "../../../staging/apimachinery/scheme/go-text.js";
 import { parseCertificateRequestPem } from "../../../staging/pki/csr.js";
 import { DerError } from "../../../staging/pki/der.js";
 import { admissionForbidden } from "../../../staging/server/admission/errors.js";
-import type { UserInfo } from "../../../staging/server/authentication/user.js";
 import type {
   AdmissionAttributes,
   AdmissionPlugin,
   AdmissionSubject,
-  Authorizer,
-} from "../../../staging/server/contracts.js";
+} from "../../../staging/server/admission/interfaces.js";
+import type { UserInfo } from "../../../staging/server/authentication/user.js";
+import type { Authorizer } from "../../../staging/server/authorization/authorizer.js";
 
 const CERTIFICATES_GROUP = "certificates.k8s.io";
 const API_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";

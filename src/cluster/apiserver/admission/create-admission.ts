@@ -1,4 +1,4 @@
-import type { AdmissionPlugin } from "../../../staging/server/contracts.js";
+import type { AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";

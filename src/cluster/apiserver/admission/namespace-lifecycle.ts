@@ -1,10 +1,11 @@
 import type { V1Namespace } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { FROM_CACHE } from "../../../staging/apimachinery/api/options.js";
 import { forbidden, notFound, StatusError } from "../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import { admissionForbidden } from "../../../staging/server/admission/errors.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/contracts.js";
-import { FROM_CACHE, type Registry } from "../registry/rest/registry.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
+import type { Registry } from "../registry/rest/registry.js";
 
 /** A cluster cannot work without these namespaces. */
 const IMMORTAL_NAMESPACES = ["default", "kube-system", "kube-public"];

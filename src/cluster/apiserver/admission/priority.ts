@@ -1,13 +1,14 @@
 import type { V1Pod, V1PriorityClass } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { FROM_CACHE } from "../../../staging/apimachinery/api/options.js";
 import type { V1PodSpec } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import { admissionForbidden } from "../../../staging/server/admission/errors.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/contracts.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
 import type { Draft } from "../../../util/draft.js";
 import { isSet } from "../../../util/records.js";
-import { FROM_CACHE, type Registry } from "../registry/rest/registry.js";
+import type { Registry } from "../registry/rest/registry.js";
 import { isPodWrite } from "./attributes.js";
 
 const STORE = "priorityclasses.scheduling.k8s.io";

@@ -1,12 +1,13 @@
 import type { V1Pod, V1RuntimeClass } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { FROM_CACHE } from "../../../staging/apimachinery/api/options.js";
 import type { V1PodSpec } from "../../../staging/apimachinery/api/pod.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import { admissionForbidden } from "../../../staging/server/admission/errors.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/contracts.js";
-import { FROM_CACHE, type Registry } from "../registry/rest/registry.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
+import type { Registry } from "../registry/rest/registry.js";
 import { isNewPod } from "./attributes.js";
 
 /**

@@ -1,15 +1,16 @@
 import type { V1Pod, V1ServiceAccount } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { FROM_CACHE } from "../../../staging/apimachinery/api/options.js";
 import type { V1Container, V1PodSpec } from "../../../staging/apimachinery/api/pod.js";
 import { isMirrorPod, podReferences } from "../../../staging/apimachinery/corev1/pod-references.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import { admissionForbidden } from "../../../staging/server/admission/errors.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/contracts.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Draft } from "../../../util/draft.js";
 import { type Random, randomSuffix } from "../../../util/random.js";
-import { FROM_CACHE, type Registry } from "../registry/rest/registry.js";
+import type { Registry } from "../registry/rest/registry.js";
 import { isNewPod } from "./attributes.js";
 
 const DEFAULT_ACCOUNT = "default";

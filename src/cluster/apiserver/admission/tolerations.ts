@@ -1,7 +1,7 @@
 import type { V1Node, V1Pod, V1Toleration } from "@kubernetes/client-node";
 import type { V1PodSpec } from "../../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import type { AdmissionPlugin } from "../../../staging/server/contracts.js";
+import type { AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
 import type { Draft } from "../../../util/draft.js";
 import { isPodWrite } from "./attributes.js";
 

@@ -1,9 +1,14 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
 import type { UserInfo } from "../../../staging/server/authentication/user.js";
-import type { AuthorizationAttributes, AuthorizationDecision, Authorizer } from "../../../staging/server/contracts.js";
+import type {
+  AuthorizationAttributes,
+  AuthorizationDecision,
+  Authorizer,
+} from "../../../staging/server/authorization/authorizer.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Turns } from "../../../util/async/turns.js";
-import type { LocalClient, Registry } from "../registry/rest/registry.js";
+import type { Registry } from "../registry/rest/registry.js";
 import { forbiddenRequest } from "./authorization/forbidden.js";
 import { type LocalRequest, type LocalWrite, reportRequest, type Skip } from "./report-request.js";
 

@@ -1,6 +1,8 @@
 import type { CertificateAuthority } from "../../../staging/pki/issue.js";
+import type { AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
+import type { Authenticator } from "../../../staging/server/authentication/authenticator.js";
 import { ClientCertificateAuthenticator } from "../../../staging/server/authentication/client-certificates.js";
-import type { AdmissionPlugin, Authenticator, Authorizer } from "../../../staging/server/contracts.js";
+import type { Authorizer } from "../../../staging/server/authorization/authorizer.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
 import { factFor, OLDEST_RELEASE } from "../../../util/release/facts.js";

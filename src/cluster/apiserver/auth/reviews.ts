@@ -7,8 +7,9 @@ import type {
 import { badRequest, type FieldError, statusError } from "../../../staging/apimachinery/errors.js";
 import { goQuote } from "../../../staging/apimachinery/scheme/go-text.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
+import type { Authenticator } from "../../../staging/server/authentication/authenticator.js";
 import type { UserInfo } from "../../../staging/server/authentication/user.js";
-import type { Authenticator, AuthorizationAttributes, Authorizer } from "../../../staging/server/contracts.js";
+import type { AuthorizationAttributes, Authorizer } from "../../../staging/server/authorization/authorizer.js";
 import { defined } from "../../../util/defined.js";
 import { isRecord } from "../../../util/records.js";
 import type { ActionHandler, ActionHandlers, ActionRequest } from "../registry/rest/action.js";

@@ -3,9 +3,10 @@
  *
  * Mirrors k8s.io/apimachinery/pkg/apis/meta/v1 (conversion.go) and .../meta/v1/validation/validation.go.
  */
+
+import type { ListOptions, WatchOptions } from "../../../staging/apimachinery/api/options.js";
 import { badRequest, type FieldError, invalid } from "../../../staging/apimachinery/errors.js";
 import type { FieldValidation } from "../../../staging/apimachinery/scheme/schema.js";
-import type { ListOptions, WatchOptions } from "../registry/rest/registry.js";
 import { MAX_REQUEST_MS } from "./exchange.js";
 import { isTrue, type RequestInfo } from "./request-info.js";
 

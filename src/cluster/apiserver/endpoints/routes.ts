@@ -1,6 +1,7 @@
+import { storeName } from "../../../staging/apimachinery/api/resource.js";
 import { methodNotAllowed, resourceNotServed } from "../../../staging/apimachinery/errors.js";
 import { compareText } from "../../../util/text/compare-text.js";
-import { type ResourceDefinition, type SubresourceDefinition, storeName } from "../registry/rest/definition.js";
+import type { ResourceDefinition, SubresourceDefinition } from "../registry/rest/definition.js";
 import type { Registry } from "../registry/rest/registry.js";
 import type { RequestInfo } from "./request-info.js";
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { statusError } from "../../../staging/apimachinery/errors.js";
-import type { BackendAnswer } from "../../../staging/server/proxy/backend.js";
-import { BackendUnreachable } from "../../../staging/server/proxy/backend.js";
+import { type BackendAnswer, BackendUnreachable } from "../../../staging/server/proxy/backend.js";
 import { answerHeaders, forwardedHeaders } from "../../../staging/server/proxy/forward-headers.js";
 import type { Exchange } from "../endpoints/exchange.js";
 import { hasBody } from "../endpoints/read-body.js";

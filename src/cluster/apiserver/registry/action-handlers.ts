@@ -1,4 +1,4 @@
-import type { AdmissionPlugin } from "../../../staging/server/contracts.js";
+import type { AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
 import type { HealthCheck } from "../../../staging/server/healthz.js";
 import { componentStatuses } from "./core/component-statuses.js";
 import { bindingHandler } from "./core/pods/binding.js";

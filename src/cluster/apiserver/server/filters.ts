@@ -4,13 +4,9 @@
  */
 import type { TLSSocket } from "node:tls";
 import { unauthorized } from "../../../staging/apimachinery/errors.js";
+import type { Authenticator, Credentials } from "../../../staging/server/authentication/authenticator.js";
 import type { UserInfo } from "../../../staging/server/authentication/user.js";
-import type {
-  Authenticator,
-  AuthorizationAttributes,
-  Authorizer,
-  Credentials,
-} from "../../../staging/server/contracts.js";
+import type { AuthorizationAttributes, Authorizer } from "../../../staging/server/authorization/authorizer.js";
 import { forbiddenRequest } from "../auth/authorization/forbidden.js";
 import { type Exchange, MAX_REQUEST_MS } from "../endpoints/exchange.js";
 import { isLongRunning } from "../endpoints/options.js";

@@ -1,7 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { internalError } from "../../../staging/apimachinery/errors.js";
 import type { UserInfo } from "../../../staging/server/authentication/user.js";
-import type { AuthorizationAttributes, AuthorizationCause, Authorizer } from "../../../staging/server/contracts.js";
+import type {
+  AuthorizationAttributes,
+  AuthorizationCause,
+  Authorizer,
+} from "../../../staging/server/authorization/authorizer.js";
 import { forbiddenRequest } from "../auth/authorization/forbidden.js";
 
 const SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:";

@@ -1,6 +1,6 @@
 import { isPathSegmentName } from "../../../staging/apimachinery/api/names.js";
+import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
 import { badRequest } from "../../../staging/apimachinery/errors.js";
-import type { ResourceDefinition } from "../registry/rest/definition.js";
 
 const ROOT = "/registry/";
 
@@ -25,10 +25,7 @@ export interface ResourceKeys {
 }
 
 /** Mirrors NamespaceKeyFunc and NoNamespaceKeyFunc in k8s.io/apiserver/pkg/registry/generic/registry/store.go. */
-export function resourceKeys({
-  resource,
-  namespaced,
-}: Pick<ResourceDefinition, "resource" | "namespaced">): ResourceKeys {
+export function resourceKeys({ resource, namespaced }: Pick<ApiResource, "resource" | "namespaced">): ResourceKeys {
   const resourcePrefix = `${ROOT}${SPECIAL_PREFIXES[resource] ?? resource}/`;
   const prefix = (namespace: string | undefined) =>
     !namespaced || namespace === undefined || namespace === "" ? resourcePrefix : `${resourcePrefix}${namespace}/`;

@@ -1,9 +1,10 @@
 import type { KubeList, KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import type { ListOptions } from "../../../staging/apimachinery/api/options.js";
 import { notFound } from "../../../staging/apimachinery/errors.js";
 import { goDuration, rfc3339 } from "../../../staging/apimachinery/time.js";
 import { METRICS_GROUP } from "../../apiserver/registry/metrics/metrics.js";
 import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
-import type { ListOptions, Registry, ResourceStore } from "../../apiserver/registry/rest/registry.js";
+import type { Registry, ResourceStore } from "../../apiserver/registry/rest/registry.js";
 import { podKey } from "./decode.js";
 import type { MetricsServer } from "./metrics-server.js";
 import type { Measured, MetricsStorage } from "./storage.js";

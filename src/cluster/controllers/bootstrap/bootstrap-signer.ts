@@ -1,10 +1,10 @@
 import { type ConfigMapObject, isTerminating, type SecretObject } from "../../../staging/apimachinery/api/objects.js";
 import { concurrently } from "../../../staging/apimachinery/wait.js";
+import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
 import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
 import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { detachedSignature } from "../../../staging/cluster-bootstrap/jws.js";
-import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import type { Controller } from "../controller.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken, signingToken } from "./tokens.js";

@@ -1,8 +1,7 @@
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import type { DeploymentPass } from "./pass.js";
 import { syncRolloutStatus } from "./progress.js";
-import type { Sets } from "./sync.js";
-import { cleanupDeployment } from "./sync.js";
+import { cleanupDeployment, type Sets } from "./sync.js";
 import {
   activeReplicaSets,
   byCreationTimestamp,

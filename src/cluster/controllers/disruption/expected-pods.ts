@@ -1,12 +1,12 @@
 import type { V1Scale } from "@kubernetes/client-node";
 import type { KubeObject, OwnerReference } from "../../../staging/apimachinery/api/meta.js";
 import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
+import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
 import { qualifiedResource } from "../../../staging/apimachinery/errors.js";
 import { scaledValue } from "../../../staging/apimachinery/int-or-string.js";
 import type { PodDisruptionBudget } from "../../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import { isSet } from "../../../util/records.js";
-import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 import { controllerOf } from "../support/controller-ref.js";
 
 /** How many pods a budget's numbers refer to. Mirrors pkg/controller/disruption/disruption.go. */
@@ -16,7 +16,7 @@ type Scalable = KubeObject & Pick<Wire<V1Scale>, "spec">;
 
 export interface ScaleLookup {
   /** the table of resources */
-  readonly definitions: readonly ResourceDefinition[];
+  readonly definitions: readonly ApiResource[];
   /** Reads the cache. @param resource `replicasets.apps` */
   get(resource: string, namespace: string | undefined, name: string): Scalable | undefined;
 }

@@ -1,13 +1,13 @@
 import type { KubeObject, OwnerReference } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf } from "../../../staging/apimachinery/api/objects.js";
+import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
 import { concurrently } from "../../../staging/apimachinery/wait.js";
 import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { remember } from "../../../util/collections/lru.js";
 import { defined } from "../../../util/defined.js";
-import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 import type { Controller } from "../controller.js";
 import { apiVersionOf, deletableResources, resourceKey } from "../support/deletable.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
@@ -48,7 +48,7 @@ interface ClassifiedOwners {
 class CollectorRun {
   readonly #deps: SharedDeps;
   readonly #recorder: EventRecorder;
-  readonly #rows: readonly ResourceDefinition[];
+  readonly #rows: readonly ApiResource[];
   readonly #graph = new OwnerGraph();
   /** Owners known to be gone: thousands of dependents cost one look at their owner. Mirrors absentOwnerCache. */
   readonly #absentOwners = new Map<string, true>();
@@ -79,7 +79,7 @@ class CollectorRun {
   }
 
   /** Mirrors processGraphChanges. */
-  async #watch(row: ResourceDefinition, signal: AbortSignal): Promise<void> {
+  async #watch(row: ApiResource, signal: AbortSignal): Promise<void> {
     const reflector = this.#deps.reflectors.of(resourceKey(row));
     await reflector.synced(signal);
     const changes = reflector.changes(signal, { onlyNew: true });
@@ -181,7 +181,7 @@ class CollectorRun {
     }
     const row = this.#rows.find(
       ({ kind, group, version }) =>
-        kind === owner.kind && apiVersionOf({ group, version } as ResourceDefinition) === owner.apiVersion,
+        kind === owner.kind && apiVersionOf({ group, version } as ApiResource) === owner.apiVersion,
     );
     if (row === undefined) return "unknown";
     if (row.namespaced && namespace === undefined) {

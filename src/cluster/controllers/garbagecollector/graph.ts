@@ -1,13 +1,13 @@
 import type { KubeObject, OwnerReference } from "../../../staging/apimachinery/api/meta.js";
 import { isTerminating } from "../../../staging/apimachinery/api/objects.js";
-import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
+import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
 
 export const FOREGROUND = "foregroundDeletion";
 export const ORPHAN = "orphan";
 
 /** An object of the cluster as the collector sees it. */
 export interface GraphNode {
-  readonly row: ResourceDefinition;
+  readonly row: ApiResource;
   readonly object: KubeObject;
 }
 

@@ -1,8 +1,8 @@
+import { JOB_TRACKING } from "../../../staging/apimachinery/api/job.js";
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { counted } from "../../../util/text/counted.js";
-import { JOB_TRACKING } from "../../apiserver/registry/batch/generate-selector.js";
 import { choosePodsToDelete } from "../support/active-pods.js";
 import type { ControllerExpectations } from "../support/controller-expectations.js";
 import { isNamespaceTerminating, type PodControl, type PodTemplate } from "../support/pod-control.js";

@@ -1,3 +1,4 @@
+import { JOB_TRACKING } from "../../../staging/apimachinery/api/job.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isTerminating, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodReady } from "../../../staging/apimachinery/api/pod.js";
@@ -10,7 +11,6 @@ import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import type { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { factFor } from "../../../util/release/facts.js";
 import { counted } from "../../../util/text/counted.js";
-import { JOB_TRACKING } from "../../apiserver/registry/batch/generate-selector.js";
 import { isPodActive } from "../support/active-pods.js";
 import { ControllerExpectations } from "../support/controller-expectations.js";
 import { ControllerRefManager } from "../support/controller-ref-manager.js";

@@ -1,8 +1,8 @@
 import type { V1Job, V1JobCondition, V1JobStatus } from "@kubernetes/client-node";
+import { JOB_TRACKING } from "../../../staging/apimachinery/api/job.js";
 import type { PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import { JOB_TRACKING } from "../../apiserver/registry/batch/generate-selector.js";
 
 export type JobObject = Wire<V1Job>;
 export type JobStatus = Wire<V1JobStatus>;

@@ -1,13 +1,13 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal } from "../../../staging/apimachinery/api/pod.js";
+import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
 import { concurrently } from "../../../staging/apimachinery/wait.js";
 import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
 import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { messageOf } from "../../../util/errors.js";
 import { constantsFor, factFor } from "../../../util/release/facts.js";
-import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 import type { Controller } from "../controller.js";
 import { deletableResources, resourceKey } from "../support/deletable.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
@@ -80,7 +80,7 @@ export class NamespaceController implements Controller {
     const left: OrphanedObjects = { remaining: new Map(), finalizers: new Map(), errors: [], estimateSeconds: 0 };
     const rows = deletableResources(definitions).filter(({ namespaced }) => namespaced);
     const isOrdered = factFor("orderedNamespaceDeletion", kubeVersion);
-    const isPods = ({ resource, group }: ResourceDefinition) => group === "" && resource === "pods";
+    const isPods = ({ resource, group }: ApiResource) => group === "" && resource === "pods";
     asController(trace, {
       kind: "decision",
       what: `delete everything in namespace ${nameOf(namespace)}`,
@@ -97,7 +97,7 @@ export class NamespaceController implements Controller {
   }
 
   /** Mirrors deleteAllContentForGroupVersionResource. */
-  async #deleteContentOf(row: ResourceDefinition, namespace: NamespaceObject, left: OrphanedObjects): Promise<void> {
+  async #deleteContentOf(row: ApiResource, namespace: NamespaceObject, left: OrphanedObjects): Promise<void> {
     const { client } = this.#deps;
     const resource = resourceKey(row);
     const name = nameOf(namespace);
@@ -170,6 +170,6 @@ export class NamespaceController implements Controller {
   }
 }
 
-function unexpected(namespace: string, { group, version, resource }: ResourceDefinition): string {
+function unexpected(namespace: string, { group, version, resource }: ApiResource): string {
   return `unexpected items still remain in namespace: ${namespace} for gvr: ${group}/${version}, Resource=${resource}`;
 }

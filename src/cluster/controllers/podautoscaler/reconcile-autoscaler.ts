@@ -1,4 +1,4 @@
-import { nameOf } from "../../../staging/apimachinery/api/objects.js";
+import { nameOf, type Scale } from "../../../staging/apimachinery/api/objects.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { parseLabelSelector } from "../../../staging/apimachinery/label-selector.js";
 import { sameJson } from "../../../staging/apimachinery/same-json.js";
@@ -6,7 +6,6 @@ import type { EventRecorder } from "../../../staging/client-go/record/recorder.j
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { messageOf } from "../../../util/errors.js";
 import { isSet } from "../../../util/records.js";
-import type { Scale } from "../../apiserver/registry/rest/scale.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { decide } from "../support/sync-loop.js";
 import { computeReplicasForMetrics } from "./compute-replicas.js";

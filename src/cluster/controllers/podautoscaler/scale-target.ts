@@ -1,8 +1,8 @@
+import type { Scale } from "../../../staging/apimachinery/api/objects.js";
+import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
 import { qualifiedResource, StatusError } from "../../../staging/apimachinery/errors.js";
+import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
 import { messageOf } from "../../../util/errors.js";
-import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
-import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
-import type { Scale } from "../../apiserver/registry/rest/scale.js";
 import type { Hpa } from "./status.js";
 
 /** What an autoscaler scales, or why that cannot be read. */
@@ -27,7 +27,7 @@ export type ScaleTarget =
  */
 export async function getScaleTarget(
   client: LocalClient,
-  definitions: readonly ResourceDefinition[],
+  definitions: readonly ApiResource[],
   { metadata, spec }: Hpa,
 ): Promise<ScaleTarget> {
   const { apiVersion = "", kind = "", name = "" } = spec?.scaleTargetRef ?? {};

@@ -7,9 +7,9 @@ import { sameJson } from "../../../staging/apimachinery/same-json.js";
 import { labelSelectorAsSelector } from "../../../staging/apimachinery/selector.js";
 import { rfc3339 } from "../../../staging/apimachinery/time.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
+import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
-import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import { decide } from "../support/sync-loop.js";
 
 /** A ReplicationController has the same fields, but for its selector. */

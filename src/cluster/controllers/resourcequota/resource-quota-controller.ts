@@ -1,4 +1,5 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
+import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
 import { qualifiedResource } from "../../../staging/apimachinery/errors.js";
 import { concurrently, every } from "../../../staging/apimachinery/wait.js";
 import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
@@ -6,7 +7,6 @@ import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { calculateUsage, type Evaluator, type ResourceQuota } from "../../../staging/server/quota/evaluator.js";
 import { Evaluators, IGNORED_RESOURCES } from "../../../staging/server/quota/evaluators.js";
 import { type Amounts, maskAmounts, sameAmounts } from "../../../staging/server/quota/resources.js";
-import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 import type { Controller } from "../controller.js";
 import { deletableResources } from "../support/deletable.js";
 import { OwnWrites } from "../support/own-writes.js";
@@ -129,7 +129,7 @@ class ResourceQuotaRun {
 }
 
 /** Mirrors GetQuotableResources. */
-function quotableResources(definitions: readonly ResourceDefinition[]): readonly string[] {
+function quotableResources(definitions: readonly ApiResource[]): readonly string[] {
   return deletableResources(definitions)
     .filter(({ namespaced, verbs }) => namespaced && verbs.includes("create"))
     .map(qualifiedResource)

@@ -1,11 +1,11 @@
 import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
+import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
 import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { messageOf } from "../../../util/errors.js";
 import { factFor } from "../../../util/release/facts.js";
-import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import { isNamespaceTerminating, withPodDefaults } from "../support/pod-control.js";
 import { isStaleClaim, withRetention } from "./claim-retention.js";
 import { CLAIMS, claimsOf, type PersistentVolumeClaim, storageMatches } from "./claims.js";

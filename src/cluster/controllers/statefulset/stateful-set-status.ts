@@ -1,7 +1,7 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf, type PodObject, withoutZeros } from "../../../staging/apimachinery/api/objects.js";
+import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
 import type { Trace } from "../../../trace/trace.js";
-import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import { decide } from "../support/sync-loop.js";
 import { STATEFUL_SETS, type StatefulSet } from "./identity.js";
 import {

@@ -2,9 +2,9 @@ import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { conflict, StatusError } from "../../../staging/apimachinery/errors.js";
+import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
 import type { Trace } from "../../../trace/trace.js";
 import { messageOf } from "../../../util/errors.js";
-import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import { controllerOf, newControllerRef } from "./controller-ref.js";
 import { asController } from "./shared-deps.js";
 

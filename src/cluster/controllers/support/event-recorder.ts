@@ -1,6 +1,6 @@
+import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
 import { type EventRecorder, type EventSink, Recorder } from "../../../staging/client-go/record/recorder.js";
 import { messageOf } from "../../../util/errors.js";
-import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import type { ControllerDeps } from "../controller.js";
 import { asController } from "./shared-deps.js";
 

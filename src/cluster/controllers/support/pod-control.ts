@@ -6,11 +6,11 @@ import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { typeDefaults } from "../../../staging/apimachinery/scheme/defaults/defaults.js";
 import type { MutableStruct } from "../../../staging/apimachinery/scheme/defaults/struct.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
+import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
-import type { LocalClient } from "../../apiserver/registry/rest/registry.js";
 import { newControllerRef } from "./controller-ref.js";
 
 export type PodTemplate = Wire<V1PodTemplateSpec>;

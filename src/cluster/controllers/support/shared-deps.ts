@@ -1,17 +1,17 @@
+import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
 import type { SharedReflectors } from "../../../staging/client-go/informers/shared-reflector.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import type { Fact } from "../../../trace/events.js";
 import type { Cause, Level, Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
-import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
 import type { ControllerDeps } from "../controller.js";
 
 /** The dependencies of the controllers in this folder: `ControllerDeps`, and what they share. */
 export interface SharedDeps extends ControllerDeps {
   readonly reflectors: SharedReflectors;
   /** the table of resources, for controllers that handle all kinds */
-  readonly definitions: readonly ResourceDefinition[];
+  readonly definitions: readonly ApiResource[];
   /** Creates a recorder whose events name this component as their source: `node-controller`. */
   recorderFor(component: string): EventRecorder;
 }

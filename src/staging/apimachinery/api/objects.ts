@@ -1,4 +1,13 @@
-import type { V1ConfigMap, V1Lease, V1Pod, V1PodCondition, V1Secret, V1Toleration } from "@kubernetes/client-node";
+import type {
+  V1ConfigMap,
+  V1Lease,
+  V1Pod,
+  V1PodCondition,
+  V1Scale,
+  V1Secret,
+  V1Service,
+  V1Toleration,
+} from "@kubernetes/client-node";
 import type { Wire } from "../wire.js";
 import type { KubeObject } from "./meta.js";
 
@@ -6,7 +15,9 @@ export type ConfigMapObject = Wire<V1ConfigMap>;
 export type LeaseObject = Wire<V1Lease>;
 export type PodCondition = Wire<V1PodCondition>;
 export type PodObject = Wire<V1Pod>;
+export type Scale = Wire<V1Scale>;
 export type SecretObject = Wire<V1Secret>;
+export type Service = Wire<V1Service>;
 export type Toleration = Wire<V1Toleration>;
 
 export function nameOf(object: KubeObject): string {

@@ -1,6 +1,6 @@
-import type { WatchItem } from "../../../cluster/apiserver/registry/rest/registry.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
+import type { WatchItem } from "../dynamic/interface.js";
 
 /**
  * Calls `handle` for each change, with the watch event as the cause of what it does. What it does about objects of which no watch

@@ -1,4 +1,3 @@
-import type { LocalClient, WatchItem } from "../../../cluster/apiserver/registry/rest/registry.js";
 import type { Actor } from "../../../trace/events.js";
 import { versionOf } from "../../../trace/scope.js";
 import type { Cause, Trace } from "../../../trace/trace.js";
@@ -7,6 +6,7 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { keyOf } from "../../apimachinery/api/object-key.js";
 import { manyListeners } from "../../apimachinery/wait.js";
 import { Indexer, type IndexFunc } from "../cache/indexer.js";
+import type { LocalClient, WatchItem } from "../dynamic/interface.js";
 import { reportWatchEvent } from "../rest/watch-report.js";
 import { Reader } from "./reader.js";
 

@@ -1,5 +1,5 @@
 import { forbidden, type StatusError } from "../../apimachinery/errors.js";
-import type { AdmissionAttributes } from "../contracts.js";
+import type { AdmissionAttributes } from "./interfaces.js";
 
 /** The 403 of an admission plugin. Mirrors k8s.io/apiserver/pkg/admission/errors.go (NewForbidden). */
 export function admissionForbidden(attributes: AdmissionAttributes, why: string): StatusError {

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.j
 import { StatusError } from "../../../../src/staging/apimachinery/errors.js";
 import { createCertificateRequest } from "../../../../src/staging/pki/csr.js";
 import { generatePrivateKey } from "../../../../src/staging/pki/keys.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../../src/staging/server/contracts.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../../src/staging/server/admission/interfaces.js";
 import { type AuthLab, startAuth, user } from "../auth/fixtures.js";
 
 let lab: AuthLab;

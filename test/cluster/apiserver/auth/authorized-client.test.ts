@@ -4,11 +4,11 @@ import { UnionAuthorizer } from "../../../../src/cluster/apiserver/auth/authoriz
 import { authorizedClient } from "../../../../src/cluster/apiserver/auth/authorized-client.js";
 import { createRegistry } from "../../../../src/cluster/apiserver/registry/generic/create-registry.js";
 import { createLocalClient } from "../../../../src/cluster/apiserver/registry/generic/local-client.js";
-import type { LocalClient } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import { resourcesFor } from "../../../../src/cluster/apiserver/registry/table.js";
 import { MemoryStorage } from "../../../../src/cluster/apiserver/storage/memory.js";
 import { writeInitialObjects } from "../../../../src/cluster/control-plane/initial-objects.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import type { LocalClient } from "../../../../src/staging/client-go/dynamic/interface.js";
 import type { UserInfo } from "../../../../src/staging/server/authentication/user.js";
 import { Turns } from "../../../../src/util/async/turns.js";
 import { FakeClock, FakeRandom, settle } from "../../../support/fake-clock.js";

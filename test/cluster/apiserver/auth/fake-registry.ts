@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import type {
-  Registry,
-  ResourceStore,
-  WatchOptions,
-} from "../../../../src/cluster/apiserver/registry/rest/registry.js";
+import type { Registry, ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { KubeList, KubeObject, WatchEvent } from "../../../../src/staging/apimachinery/api/meta.js";
+import type { WatchOptions } from "../../../../src/staging/apimachinery/api/options.js";
 import { notFound } from "../../../../src/staging/apimachinery/errors.js";
 import { AsyncQueue } from "../../../../src/util/async/async-queue.js";
 

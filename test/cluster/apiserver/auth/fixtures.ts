@@ -6,11 +6,10 @@ import {
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { createAuthority } from "../../../../src/staging/pki/authority.js";
 import { parseCertificatePem } from "../../../../src/staging/pki/certificate.js";
-import type { CertificateAuthority } from "../../../../src/staging/pki/issue.js";
-import { issueCertificate } from "../../../../src/staging/pki/issue.js";
+import { type CertificateAuthority, issueCertificate } from "../../../../src/staging/pki/issue.js";
 import { generatePrivateKey, publicKeyDer } from "../../../../src/staging/pki/keys.js";
 import type { UserInfo } from "../../../../src/staging/server/authentication/user.js";
-import type { AuthorizationAttributes } from "../../../../src/staging/server/contracts.js";
+import type { AuthorizationAttributes } from "../../../../src/staging/server/authorization/authorizer.js";
 import { SystemRandom } from "../../../../src/util/random.js";
 import { FakeClock } from "../../../support/fake-clock.js";
 import { FakeRegistry } from "./fake-registry.js";

@@ -10,8 +10,9 @@ import { impersonate } from "../../../../src/cluster/apiserver/server/impersonat
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { StatusError, unauthorized } from "../../../../src/staging/apimachinery/errors.js";
 import { createAuthority } from "../../../../src/staging/pki/authority.js";
+import type { AdmissionAttributes } from "../../../../src/staging/server/admission/interfaces.js";
+import type { Credentials } from "../../../../src/staging/server/authentication/authenticator.js";
 import type { UserInfo } from "../../../../src/staging/server/authentication/user.js";
-import type { AdmissionAttributes, Credentials } from "../../../../src/staging/server/contracts.js";
 import { SystemRandom } from "../../../../src/util/random.js";
 import { type AuthLab, bootstrapTokenSecret, clientCertificate, startAuth } from "./fixtures.js";
 import { type RecordedItem, recordedAuth } from "./recorded-auth.js";

@@ -4,7 +4,7 @@ import type { Registry, RequestContext } from "../../../../src/cluster/apiserver
 import { MemoryStorage, type MemoryStorageOptions } from "../../../../src/cluster/apiserver/storage/memory.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { StatusError } from "../../../../src/staging/apimachinery/errors.js";
-import type { AdmissionPlugin } from "../../../../src/staging/server/contracts.js";
+import type { AdmissionPlugin } from "../../../../src/staging/server/admission/interfaces.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import type { Trace } from "../../../../src/trace/trace.js";
 import type { Random } from "../../../../src/util/random.js";

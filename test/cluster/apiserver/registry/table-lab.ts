@@ -9,8 +9,8 @@ import { defaultNamespaceObjects, systemObjects } from "../../../../src/cluster/
 import type { KubeObject, Status } from "../../../../src/staging/apimachinery/api/meta.js";
 import { StatusError } from "../../../../src/staging/apimachinery/errors.js";
 import { decodeRequestBody } from "../../../../src/staging/apimachinery/scheme/request.js";
+import type { AdmissionPlugin } from "../../../../src/staging/server/admission/interfaces.js";
 import type { UserInfo } from "../../../../src/staging/server/authentication/user.js";
-import type { AdmissionPlugin } from "../../../../src/staging/server/contracts.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
 

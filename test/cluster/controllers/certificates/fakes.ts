@@ -1,10 +1,10 @@
-import type { LocalClient, WatchItem } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { ControllerDeps } from "../../../../src/cluster/controllers/controller.js";
 import type { CertificateSigningRequest } from "../../../../src/staging/apimachinery/api/certificates.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
+import type { LocalClient, WatchItem } from "../../../../src/staging/client-go/dynamic/interface.js";
 import { createAuthority } from "../../../../src/staging/pki/authority.js";
 import type { CertificateAuthority } from "../../../../src/staging/pki/issue.js";
-import type { AuthorizationAttributes, Authorizer } from "../../../../src/staging/server/contracts.js";
+import type { AuthorizationAttributes, Authorizer } from "../../../../src/staging/server/authorization/authorizer.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { AsyncQueue } from "../../../../src/util/async/async-queue.js";

@@ -1,6 +1,5 @@
-import type { Service } from "../../../../src/cluster/apiserver/registry/core/services/service.js";
 import type { NodeObject } from "../../../../src/staging/apimachinery/api/node.js";
-import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
+import type { PodObject, Service } from "../../../../src/staging/apimachinery/api/objects.js";
 
 /** Services, pods and nodes for the tests of endpoints. */
 

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { Service } from "../../../../src/cluster/apiserver/registry/core/services/service.js";
 import { reconcile } from "../../../../src/cluster/controllers/endpoints/endpointslice/reconciler.js";
 import { podToEndpoint } from "../../../../src/cluster/controllers/endpoints/endpointslice/utils.js";
 import { EndpointSliceTracker } from "../../../../src/cluster/controllers/endpoints/util/slice-tracker.js";
 import type { EndpointSlice } from "../../../../src/cluster/controllers/endpoints/util/slices.js";
-import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
+import type { PodObject, Service } from "../../../../src/staging/apimachinery/api/objects.js";
 import { node, pod, service } from "./objects.js";
 
 const NODES = new Map([["n1", node("n1", { "topology.kubernetes.io/zone": "z1" })]]);

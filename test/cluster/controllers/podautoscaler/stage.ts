@@ -1,8 +1,9 @@
 import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/rest/definition.js";
-import type { ListOptions, ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
+import type { ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { Hpa } from "../../../../src/cluster/controllers/podautoscaler/status.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
+import type { ListOptions } from "../../../../src/staging/apimachinery/api/options.js";
 import { rfc3339 } from "../../../../src/staging/apimachinery/time.js";
 import { WorkloadStage } from "../support/workload-stage.js";
 

@@ -1,9 +1,9 @@
-import type { LocalClient, WatchItem } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import { targetNodeName } from "../../../../src/cluster/controllers/daemon/util/daemonset-util.js";
 import { isPodActive } from "../../../../src/cluster/controllers/support/active-pods.js";
 import { controllerOf } from "../../../../src/cluster/controllers/support/controller-ref.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { nameOf, type PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
+import type { LocalClient, WatchItem } from "../../../../src/staging/client-go/dynamic/interface.js";
 import type { Clock } from "../../../../src/util/clock.js";
 import { DAEMON_SETS, DEPLOYMENTS, JOBS, REPLICA_SETS, STATEFUL_SETS } from "./clients.js";
 

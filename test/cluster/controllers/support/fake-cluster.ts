@@ -1,12 +1,9 @@
-import type {
-  DeleteOptions,
-  LocalClient,
-  WatchItem,
-} from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../../src/staging/apimachinery/api/object-key.js";
+import type { DeleteOptions } from "../../../../src/staging/apimachinery/api/options.js";
 import { alreadyExists, conflict, notFound } from "../../../../src/staging/apimachinery/errors.js";
 import { rfc3339 } from "../../../../src/staging/apimachinery/time.js";
+import type { LocalClient, WatchItem } from "../../../../src/staging/client-go/dynamic/interface.js";
 import type { UserInfo } from "../../../../src/staging/server/authentication/user.js";
 import { AsyncQueue } from "../../../../src/util/async/async-queue.js";
 import type { Clock } from "../../../../src/util/clock.js";

@@ -4,13 +4,14 @@ import { authorizedClient } from "../../../../src/cluster/apiserver/auth/authori
 import { createRegistry } from "../../../../src/cluster/apiserver/registry/generic/create-registry.js";
 import { createLocalClient } from "../../../../src/cluster/apiserver/registry/generic/local-client.js";
 import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/rest/definition.js";
-import type { LocalClient, Registry, ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
+import type { Registry, ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import { resourcesFor } from "../../../../src/cluster/apiserver/registry/table.js";
 import { MemoryStorage } from "../../../../src/cluster/apiserver/storage/memory.js";
 import { writeInitialObjects } from "../../../../src/cluster/control-plane/initial-objects.js";
 import { startControllers } from "../../../../src/cluster/controllers/create-controllers.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
-import type { AdmissionPlugin } from "../../../../src/staging/server/contracts.js";
+import type { LocalClient } from "../../../../src/staging/client-go/dynamic/interface.js";
+import type { AdmissionPlugin } from "../../../../src/staging/server/admission/interfaces.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { Turns } from "../../../../src/util/async/turns.js";

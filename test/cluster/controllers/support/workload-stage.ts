@@ -1,12 +1,13 @@
 import { bindingHandler } from "../../../../src/cluster/apiserver/registry/core/pods/binding.js";
 import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/rest/definition.js";
-import type { LocalClient, ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
+import type { ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import { createBinder } from "../../../../src/cluster/control-plane/binder.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import type { PodObject } from "../../../../src/staging/apimachinery/api/objects.js";
 import { decodeRequestBody } from "../../../../src/staging/apimachinery/scheme/request.js";
 import { rfc3339 } from "../../../../src/staging/apimachinery/time.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../../src/staging/server/contracts.js";
+import type { LocalClient } from "../../../../src/staging/client-go/dynamic/interface.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../../src/staging/server/admission/interfaces.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { Turns } from "../../../../src/util/async/turns.js";
 import { SeededRandom } from "../../../support/fake-clock.js";

@@ -2,7 +2,11 @@ import type { V1LimitRange, V1PersistentVolumeClaim, V1Pod } from "@kubernetes/c
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { admissionForbidden } from "../../../../staging/server/admission/errors.js";
-import type { AdmissionAttributes, AdmissionPlugin, AdmissionSubject } from "../../../../staging/server/contracts.js";
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  AdmissionSubject,
+} from "../../../../staging/server/admission/interfaces.js";
 import type { Registry } from "../../registry/rest/registry.js";
 import { isNewPod } from "../attributes.js";
 import { claimProblems, podProblems } from "./constraints.js";

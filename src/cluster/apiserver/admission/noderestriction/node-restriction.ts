@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AuthenticationV1TokenRequest, V1Node, V1PersistentVolumeClaim, V1Pod } from "@kubernetes/client-node";
 import type { KubeObject, OwnerReference } from "../../../../staging/apimachinery/api/meta.js";
+import { FROM_CACHE } from "../../../../staging/apimachinery/api/options.js";
 import {
   isMirrorPod,
   MIRROR_POD_ANNOTATION,
@@ -10,9 +11,9 @@ import { notFound, StatusError } from "../../../../staging/apimachinery/errors.j
 import { goQuote } from "../../../../staging/apimachinery/scheme/go-text.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { admissionForbidden, admittedName } from "../../../../staging/server/admission/errors.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../../staging/server/contracts.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../../staging/server/admission/interfaces.js";
 import { nodeNameOf } from "../../auth/authorization/node-identity.js";
-import { FROM_CACHE, type Registry } from "../../registry/rest/registry.js";
+import type { Registry } from "../../registry/rest/registry.js";
 import { forbiddenLabelChanges } from "./node-labels.js";
 
 const NODE_LEASE_NAMESPACE = "kube-node-lease";

@@ -1,5 +1,5 @@
 import { admissionForbidden } from "../../../../staging/server/admission/errors.js";
-import type { AdmissionAttributes } from "../../../../staging/server/contracts.js";
+import type { AdmissionAttributes } from "../../../../staging/server/admission/interfaces.js";
 import { type Evaluator, matchesQuota, type ResourceQuota } from "../../../../staging/server/quota/evaluator.js";
 import {
   type Amounts,

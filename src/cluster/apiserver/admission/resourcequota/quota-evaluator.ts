@@ -1,7 +1,7 @@
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
 import { admittedName } from "../../../../staging/server/admission/errors.js";
+import type { AdmissionAttributes } from "../../../../staging/server/admission/interfaces.js";
 import type { UserInfo } from "../../../../staging/server/authentication/user.js";
-import type { AdmissionAttributes } from "../../../../staging/server/contracts.js";
 import type { Evaluator, ResourceQuota } from "../../../../staging/server/quota/evaluator.js";
 import { sameAmounts } from "../../../../staging/server/quota/resources.js";
 import { currentScope, runInScope, type Scope } from "../../../../trace/scope.js";

@@ -1,5 +1,9 @@
 import { qualifiedResource } from "../../../../staging/apimachinery/errors.js";
-import type { AdmissionAttributes, AdmissionPlugin, AdmissionSubject } from "../../../../staging/server/contracts.js";
+import type {
+  AdmissionAttributes,
+  AdmissionPlugin,
+  AdmissionSubject,
+} from "../../../../staging/server/admission/interfaces.js";
 import { Evaluators, IGNORED_RESOURCES } from "../../../../staging/server/quota/evaluators.js";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Clock } from "../../../../util/clock.js";

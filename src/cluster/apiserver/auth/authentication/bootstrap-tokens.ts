@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { FROM_CACHE } from "../../../../staging/apimachinery/api/options.js";
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
 import {
   expirationMs,
@@ -12,7 +13,7 @@ import {
 import { TOKEN_PATTERN } from "../../../../staging/cluster-bootstrap/token.js";
 import { asAuthenticated } from "../../../../staging/server/authentication/user.js";
 import type { Clock } from "../../../../util/clock.js";
-import { FROM_CACHE, type Registry } from "../../registry/rest/registry.js";
+import type { Registry } from "../../registry/rest/registry.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 
 const BOOTSTRAP_GROUP = "system:bootstrappers";

@@ -1,7 +1,11 @@
+import type {
+  AuthenticationResult,
+  Authenticator,
+  Credentials,
+} from "../../../../staging/server/authentication/authenticator.js";
 import { bearerToken } from "../../../../staging/server/authentication/bearer-token.js";
 import type { ClientCertificateAuthenticator } from "../../../../staging/server/authentication/client-certificates.js";
 import { ANONYMOUS, type UserInfo } from "../../../../staging/server/authentication/user.js";
-import type { AuthenticationResult, Authenticator, Credentials } from "../../../../staging/server/contracts.js";
 import type { TokenAuthenticator } from "./token-authenticator.js";
 
 const INVALID_BEARER_TOKEN = "invalid bearer token";

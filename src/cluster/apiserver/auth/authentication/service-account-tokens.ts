@@ -1,5 +1,6 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { FROM_CACHE } from "../../../../staging/apimachinery/api/options.js";
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
 import { goQuote, goQuoteList } from "../../../../staging/apimachinery/scheme/go-text.js";
 import { rfc3339 } from "../../../../staging/apimachinery/time.js";
@@ -8,7 +9,7 @@ import { asAuthenticated } from "../../../../staging/server/authentication/user.
 import type { Clock } from "../../../../util/clock.js";
 import type { Random } from "../../../../util/random.js";
 import { factFor } from "../../../../util/release/facts.js";
-import { FROM_CACHE, type Registry } from "../../registry/rest/registry.js";
+import type { Registry } from "../../registry/rest/registry.js";
 import { type Jwt, jwtSignatureProblem, makeSigningKey, parseJwt, type SigningKey, signJwt } from "./jwt.js";
 import { commonAudiences, type TokenAuthenticator, type TokenResult } from "./token-authenticator.js";
 

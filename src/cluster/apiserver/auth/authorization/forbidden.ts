@@ -1,6 +1,6 @@
 import { forbidden, type StatusError, statusError } from "../../../../staging/apimachinery/errors.js";
 import { goQuote } from "../../../../staging/apimachinery/scheme/go-text.js";
-import type { AuthorizationAttributes } from "../../../../staging/server/contracts.js";
+import type { AuthorizationAttributes } from "../../../../staging/server/authorization/authorizer.js";
 
 /**
  * The 403 for a request that no authorizer allowed, with the API server's message.

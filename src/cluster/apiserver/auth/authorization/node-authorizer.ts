@@ -4,7 +4,7 @@ import type {
   AuthorizationAttributes,
   AuthorizationDecision,
   Authorizer,
-} from "../../../../staging/server/contracts.js";
+} from "../../../../staging/server/authorization/authorizer.js";
 import type { NodeGraph, ReachableKind } from "./node-graph.js";
 import { nodeNameOf } from "./node-identity.js";
 import type { PolicyRule } from "./rbac-types.js";

@@ -1,9 +1,10 @@
 import type { V1PersistentVolume, V1Pod, V1VolumeAttachment } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { FROM_CACHE } from "../../../../staging/apimachinery/api/options.js";
 import { isMirrorPod, podReferences } from "../../../../staging/apimachinery/corev1/pod-references.js";
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { FROM_CACHE, type Registry } from "../../registry/rest/registry.js";
+import type { Registry } from "../../registry/rest/registry.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
 
 /** The kinds of objects that pods refer to by name. */

@@ -8,7 +8,7 @@ import type {
   Authorizer,
   NonResourceRule,
   ResourceRule,
-} from "../../../../staging/server/contracts.js";
+} from "../../../../staging/server/authorization/authorizer.js";
 import { ObjectView, type ObjectViewDeps } from "../object-view.js";
 import {
   type PolicyRule,

@@ -4,7 +4,7 @@ import type {
   AuthorizationCause,
   AuthorizationDecision,
   Authorizer,
-} from "../../../../staging/server/contracts.js";
+} from "../../../../staging/server/authorization/authorizer.js";
 
 /** Members have all rights; no other authorizer is called for them. */
 export const PRIVILEGED_GROUP = "system:masters";

@@ -1,10 +1,11 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import type { Scale } from "../../../../staging/apimachinery/api/objects.js";
 import { methodNotAllowed, StatusError } from "../../../../staging/apimachinery/errors.js";
 import { applyPatch, type PatchType } from "../../../../staging/apimachinery/patch/patch.js";
 import type { ResourceDefinition } from "../../registry/rest/definition.js";
 import { checkName } from "../../registry/rest/object-meta.js";
 import type { Transform } from "../../registry/rest/registry.js";
-import { SCALE_KIND, type Scale, scaleNotFound, scaleOf, withScale } from "../../registry/rest/scale.js";
+import { SCALE_KIND, scaleNotFound, scaleOf, withScale } from "../../registry/rest/scale.js";
 import { decodeInto } from "../decode.js";
 import type { Exchange } from "../exchange.js";
 import { negotiate } from "../media-types.js";

@@ -1,7 +1,7 @@
 import type { KubeObject, Status } from "../../../../staging/apimachinery/api/meta.js";
+import type { DeleteOptions } from "../../../../staging/apimachinery/api/options.js";
 import type { ResourceDefinition } from "../../registry/rest/definition.js";
 import { checkName } from "../../registry/rest/object-meta.js";
-import type { DeleteOptions } from "../../registry/rest/registry.js";
 import { decodeDeleteBody, decodeInto } from "../decode.js";
 import type { Exchange } from "../exchange.js";
 import { negotiate } from "../media-types.js";

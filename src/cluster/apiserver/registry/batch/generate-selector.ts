@@ -2,9 +2,6 @@ import type { V1Job } from "@kubernetes/client-node";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { factFor } from "../../../../util/release/facts.js";
 
-/** The annotation of jobs whose pods are counted with finalizers, and the finalizer itself. */
-export const JOB_TRACKING = "batch.kubernetes.io/job-tracking";
-
 const CONTROLLER_UID = "controller-uid";
 const JOB_NAME = "job-name";
 const PREFIX = "batch.kubernetes.io/";

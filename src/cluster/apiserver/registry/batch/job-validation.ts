@@ -1,4 +1,5 @@
 import type { V1Job, V1JobSpec, V1JobTemplateSpec } from "@kubernetes/client-node";
+import { JOB_TRACKING } from "../../../../staging/apimachinery/api/job.js";
 import { isDns1123Label } from "../../../../staging/apimachinery/api/names.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { matchesSelector } from "../../../../staging/apimachinery/selector.js";
@@ -17,7 +18,7 @@ import {
   required,
 } from "../rest/field-errors.js";
 import { goLabelSelector, goLabels, validateLabelSelector } from "../rest/label-selector-validation.js";
-import { type GeneratedLabels, JOB_TRACKING } from "./generate-selector.js";
+import type { GeneratedLabels } from "./generate-selector.js";
 import { validatePodFailurePolicy } from "./pod-failure-policy.js";
 
 /** Mirrors pkg/apis/batch/validation/validation.go, in its order. */

@@ -1,4 +1,5 @@
 import type { V1Job } from "@kubernetes/client-node";
+import { JOB_TRACKING } from "../../../../staging/apimachinery/api/job.js";
 import { humanDuration } from "../../../../staging/apimachinery/duration.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { factFor } from "../../../../util/release/facts.js";
@@ -15,7 +16,7 @@ import {
 import type { Strategy, StrategyContext, TableDefinition } from "../rest/definition.js";
 import { row, statusOf } from "../rest/rows.js";
 import { specAndStatus } from "../rest/stored.js";
-import { generatedLabels, generateSelector, JOB_TRACKING } from "./generate-selector.js";
+import { generatedLabels, generateSelector } from "./generate-selector.js";
 import { validateJob, validateJobStatus, validateJobUpdate } from "./job-validation.js";
 
 type JobObject = Wire<V1Job>;

@@ -2,7 +2,7 @@ import type { V1Pod, V1TokenRequestSpec } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import { badRequest, conflict, type FieldError, invalid } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import type { AdmissionPlugin } from "../../../../staging/server/contracts.js";
+import type { AdmissionPlugin } from "../../../../staging/server/admission/interfaces.js";
 import type { Clock } from "../../../../util/clock.js";
 import type { ActionHandler, ActionRequest } from "../rest/action.js";
 import { admitAction } from "../rest/action-admission.js";

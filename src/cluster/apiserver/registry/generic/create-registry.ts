@@ -1,8 +1,9 @@
 import assert from "node:assert";
+import { storeName } from "../../../../staging/apimachinery/api/resource.js";
 import { notFound } from "../../../../staging/apimachinery/errors.js";
 import { defined } from "../../../../util/defined.js";
 import { isAtLeast } from "../../../../util/release/facts.js";
-import { type ResourceDefinition, storeName } from "../rest/definition.js";
+import type { ResourceDefinition } from "../rest/definition.js";
 import type { Registry, RequestContext, ResourceStore } from "../rest/registry.js";
 import { admissionReporter } from "../rest/stages.js";
 import { createObject } from "./create.js";

@@ -1,9 +1,10 @@
 import type { KubeList, KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import type { DeleteOptions, ListOptions } from "../../../../staging/apimachinery/api/options.js";
 import { conflict, notFound, StatusError } from "../../../../staging/apimachinery/errors.js";
 import { sameJson } from "../../../../staging/apimachinery/same-json.js";
 import type { StoredEntry } from "../../storage/storage.js";
 import { type DeletionPlan, planDeletion } from "../rest/deletion-plan.js";
-import type { DeleteOptions, ListOptions, RequestContext } from "../rest/registry.js";
+import type { RequestContext } from "../rest/registry.js";
 import { changesBetween, readStage, reportDryRun, type Stage } from "../rest/stages.js";
 import { type Attempted, attemptWrite } from "./attempts.js";
 import { listObjects } from "./list.js";

@@ -1,7 +1,7 @@
+import type { ListOptions, WatchOptions } from "../../../../staging/apimachinery/api/options.js";
 import { type FieldError, invalid } from "../../../../staging/apimachinery/errors.js";
 import { factFor, isAtLeast } from "../../../../util/release/facts.js";
 import { forbidden, notSupported } from "../rest/field-errors.js";
-import type { ListOptions, WatchOptions } from "../rest/registry.js";
 
 /** Mirrors k8s.io/apimachinery/pkg/apis/meta/internalversion/validation/validation.go (ValidateListOptions). */
 

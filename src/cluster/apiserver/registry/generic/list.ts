@@ -1,8 +1,8 @@
 import type { KubeList, KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import type { ListOptions } from "../../../../staging/apimachinery/api/options.js";
 import { badRequest, StatusError, statusError } from "../../../../staging/apimachinery/errors.js";
 import { defined } from "../../../../util/defined.js";
 import { CompactedError, type ListRange, type StoredEntry } from "../../storage/storage.js";
-import type { ListOptions } from "../rest/registry.js";
 import { type ContinuePoint, decodeContinue, encodeContinue } from "./continue-token.js";
 import { validateListOptions } from "./list-options.js";
 import { parseResourceVersion, waitForRevision } from "./resource-versions.js";

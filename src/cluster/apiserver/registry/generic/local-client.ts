@@ -1,18 +1,14 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import type { Scale } from "../../../../staging/apimachinery/api/objects.js";
+import { FROM_CACHE } from "../../../../staging/apimachinery/api/options.js";
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
 import { applyMergePatch } from "../../../../staging/apimachinery/patch/merge-patch.js";
 import { applyStrategicMergePatch } from "../../../../staging/apimachinery/patch/strategic-merge-patch.js";
+import type { LocalClient, WatchItem } from "../../../../staging/client-go/dynamic/interface.js";
 import type { UserInfo } from "../../../../staging/server/authentication/user.js";
 import { defined } from "../../../../util/defined.js";
-import {
-  FROM_CACHE,
-  type LocalClient,
-  type Registry,
-  type RequestContext,
-  type ResourceStore,
-  type WatchItem,
-} from "../rest/registry.js";
-import { type Scale, scaleNotFound, scaleOf, withScale } from "../rest/scale.js";
+import type { Registry, RequestContext, ResourceStore } from "../rest/registry.js";
+import { scaleNotFound, scaleOf, withScale } from "../rest/scale.js";
 
 /** the subresource that has a kind of its own */
 const SCALE = "scale";

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
-import type { AdmissionPlugin } from "../../../../staging/server/contracts.js";
+import type { AdmissionPlugin } from "../../../../staging/server/admission/interfaces.js";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Clock } from "../../../../util/clock.js";
 import { defined } from "../../../../util/defined.js";

@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
 import type { WatchEvent } from "../../../../staging/apimachinery/api/meta.js";
+import type { WatchOptions } from "../../../../staging/apimachinery/api/options.js";
 import { statusError } from "../../../../staging/apimachinery/errors.js";
 import { onAbort } from "../../../../util/async/abort.js";
 import { AsyncQueue } from "../../../../util/async/async-queue.js";
 import { CompactedError, SlowWatcherError, type StoredEntry } from "../../storage/storage.js";
-import type { WatchOptions } from "../rest/registry.js";
 import { validateWatchOptions } from "./list-options.js";
 import { parseResourceVersion } from "./resource-versions.js";
 import type { Selection } from "./selection.js";

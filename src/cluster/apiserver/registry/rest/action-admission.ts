@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
-import type { AdmissionPlugin } from "../../../../staging/server/contracts.js";
+import type { AdmissionPlugin } from "../../../../staging/server/admission/interfaces.js";
 import type { ActionRequest } from "./action.js";
 import { AdmissionChains } from "./admission-chain.js";
 

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../../staging/server/contracts.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../../staging/server/admission/interfaces.js";
 import type { ResourceDefinition } from "./definition.js";
 import type { RequestContext } from "./registry.js";
 import { ADMISSION_FILE, changesBetween } from "./stages.js";

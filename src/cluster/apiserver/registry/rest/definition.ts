@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
-import { type FieldError, qualifiedResource } from "../../../../staging/apimachinery/errors.js";
+import type { ApiResource } from "../../../../staging/apimachinery/api/resource.js";
+import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import type { UserInfo } from "../../../../staging/server/authentication/user.js";
 import type { HookDeps, StoreHooks } from "./store-hooks.js";
 
@@ -7,27 +8,7 @@ import type { HookDeps, StoreHooks } from "./store-hooks.js";
  * One row of the resource table: everything about a kind that the generic store, discovery, tables and validators need.
  * A new kind is a new row; no other part of the API server knows kinds by name.
  */
-export interface ResourceDefinition {
-  /** "" for the core group */
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  /** the plural: `certificatesigningrequests` */
-  readonly resource: string;
-  readonly singular: string;
-  readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
-  readonly namespaced: boolean;
-  /** as discovery lists them, in upstream's order */
-  readonly verbs: readonly string[];
-  /** upstream's storageVersionHash, as discovery shows it */
-  readonly storageVersionHash?: string;
-  /** served, but never stored: reviews */
-  readonly virtual?: boolean;
-  /** virtual, but read as if it were stored: each read computes the objects (metrics) */
-  readonly computed?: boolean;
-  /** name of the type in the schema table, for example `Pod` */
-  readonly schema: string;
+export interface ResourceDefinition extends ApiResource {
   readonly subresources?: readonly SubresourceDefinition[];
   readonly strategy: Strategy;
   /** columns and cells for `as=Table`; absent: Name and Created At */
@@ -54,15 +35,6 @@ export interface StoredAs {
   readonly resource: string;
   toStored(object: KubeObject): KubeObject;
   fromStored(stored: KubeObject): KubeObject;
-}
-
-/**
- * The row's name in `Registry.store`: `pods`, `leases.coordination.k8s.io`. Another version of a resource has its version in
- * the name: `horizontalpodautoscalers.v1.autoscaling`.
- */
-export function storeName({ group, version, resource, storedAs }: ResourceDefinition): string {
-  const name = qualifiedResource({ group, resource });
-  return storedAs?.resource === name ? `${resource}.${version}.${group}` : name;
 }
 
 export interface SubresourceDefinition {

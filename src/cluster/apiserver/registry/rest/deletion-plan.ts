@@ -1,9 +1,9 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import type { DeleteOptions } from "../../../../staging/apimachinery/api/options.js";
 import { conflict, invalid } from "../../../../staging/apimachinery/errors.js";
 import type { ResourceDefinition, StrategyContext } from "./definition.js";
 import { invalidValue, notSupported } from "./field-errors.js";
 import { timestamp, withMeta } from "./object-meta.js";
-import type { DeleteOptions } from "./registry.js";
 import { FINALIZER_FOREGROUND, FINALIZER_ORPHAN } from "./validate-meta.js";
 
 /** What a DELETE does to an object in its current state. */

@@ -1,5 +1,6 @@
-import type { V1Deployment, V1ReplicationController, V1Scale } from "@kubernetes/client-node";
+import type { V1Deployment, V1ReplicationController } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import type { Scale } from "../../../../staging/apimachinery/api/objects.js";
 import { invalid, notFound } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { formatLabelSelector, formatLabels, NONE } from "./cells.js";
@@ -11,8 +12,6 @@ import { invalidValue } from "./field-errors.js";
  * Mirrors pkg/registry/apps/deployment/storage/storage.go (scaleFromDeployment, scaleUpdatedObjectInfo), also for the other
  * workloads.
  */
-
-export type Scale = Wire<V1Scale>;
 
 /** Any kind with a scale; a replication controller differs in its selector. */
 type Workload = Wire<V1Deployment>;

@@ -1,4 +1,4 @@
-import type { ResourceDefinition } from "../../registry/rest/definition.js";
+import type { ApiResource } from "../../../../staging/apimachinery/api/resource.js";
 import { resourceKeys } from "../keys.js";
 import type { KindOfKey } from "./codec.js";
 
@@ -9,8 +9,8 @@ export interface KeySpace {
 }
 
 /** By the first two parts of a key, or the first three (`/registry/services/specs/`). */
-export function keySpace(definitions: readonly ResourceDefinition[]): KeySpace {
-  const byPrefix = new Map<string, ResourceDefinition>();
+export function keySpace(definitions: readonly ApiResource[]): KeySpace {
+  const byPrefix = new Map<string, ApiResource>();
   for (const definition of definitions) {
     const isStored = definition.virtual !== true && definition.storedAs === undefined;
     if (isStored) byPrefix.set(resourceKeys(definition).resourcePrefix, definition);

@@ -1,5 +1,6 @@
 import type { V1Endpoints } from "@kubernetes/client-node";
 import { keyOf, splitKey } from "../../../../staging/apimachinery/api/object-key.js";
+import type { Service } from "../../../../staging/apimachinery/api/objects.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import type { SharedReflector } from "../../../../staging/client-go/informers/shared-reflector.js";
@@ -8,7 +9,6 @@ import { referenceTo } from "../../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../../staging/client-go/workqueue.js";
 import { defined } from "../../../../util/defined.js";
 import { messageOf } from "../../../../util/errors.js";
-import type { Service } from "../../../apiserver/registry/core/services/service.js";
 import type { Controller } from "../../controller.js";
 import { isNamespaceTerminating } from "../../support/pod-control.js";
 import type { SharedDeps } from "../../support/shared-deps.js";

@@ -1,8 +1,7 @@
 import { isIPv6 } from "node:net";
-import { nameOf, type PodObject } from "../../../../staging/apimachinery/api/objects.js";
+import { nameOf, type PodObject, type Service } from "../../../../staging/apimachinery/api/objects.js";
 import { findPort, isPodReady } from "../../../../staging/apimachinery/api/pod.js";
 import { defined } from "../../../../util/defined.js";
-import type { Service } from "../../../apiserver/registry/core/services/service.js";
 import { podIpsOf, shouldPodBeInEndpoints, shouldSetHostname } from "../util/service-selector-cache.js";
 import { type EndpointAddress, type EndpointPort, type EndpointSubset, repackSubsets } from "./repack-subsets.js";
 

@@ -1,12 +1,11 @@
 import type { NodeObject } from "../../../../staging/apimachinery/api/node.js";
 import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
-import { isTerminating, nameOf, type PodObject } from "../../../../staging/apimachinery/api/objects.js";
+import { isTerminating, nameOf, type PodObject, type Service } from "../../../../staging/apimachinery/api/objects.js";
 import type { SharedReflector } from "../../../../staging/client-go/informers/shared-reflector.js";
 import type { EventRecorder } from "../../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../../staging/client-go/workqueue.js";
 import { messageOf } from "../../../../util/errors.js";
-import type { Service } from "../../../apiserver/registry/core/services/service.js";
 import type { Controller } from "../../controller.js";
 import type { SharedDeps } from "../../support/shared-deps.js";
 import { changesOf, runSyncLoop } from "../../support/sync-loop.js";

@@ -1,7 +1,6 @@
 import type { NodeObject } from "../../../../staging/apimachinery/api/node.js";
 import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
-import { nameOf, type PodObject } from "../../../../staging/apimachinery/api/objects.js";
-import type { Service } from "../../../apiserver/registry/core/services/service.js";
+import { nameOf, type PodObject, type Service } from "../../../../staging/apimachinery/api/objects.js";
 import { shouldPodBeInEndpoints } from "../util/service-selector-cache.js";
 import {
   type Endpoint,

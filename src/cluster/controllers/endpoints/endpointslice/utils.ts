@@ -1,10 +1,9 @@
 import { isIPv6 } from "node:net";
 import type { NodeObject } from "../../../../staging/apimachinery/api/node.js";
-import { isTerminating, nameOf, type PodObject } from "../../../../staging/apimachinery/api/objects.js";
+import { isTerminating, nameOf, type PodObject, type Service } from "../../../../staging/apimachinery/api/objects.js";
 import { findPort, isPodReady } from "../../../../staging/apimachinery/api/pod.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import { defined } from "../../../../util/defined.js";
-import type { Service } from "../../../apiserver/registry/core/services/service.js";
 import { newControllerRef } from "../../support/controller-ref.js";
 import { podIpsOf, shouldSetHostname } from "../util/service-selector-cache.js";
 import {

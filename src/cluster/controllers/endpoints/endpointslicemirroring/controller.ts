@@ -1,10 +1,9 @@
 import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
-import { isTerminating } from "../../../../staging/apimachinery/api/objects.js";
+import { isTerminating, type Service } from "../../../../staging/apimachinery/api/objects.js";
 import type { SharedReflector } from "../../../../staging/client-go/informers/shared-reflector.js";
 import type { EventRecorder } from "../../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../../staging/client-go/workqueue.js";
-import type { Service } from "../../../apiserver/registry/core/services/service.js";
 import type { Controller } from "../../controller.js";
 import type { SharedDeps } from "../../support/shared-deps.js";
 import { changesOf, runSyncLoop } from "../../support/sync-loop.js";

@@ -1,8 +1,7 @@
 import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
-import type { PodObject } from "../../../../staging/apimachinery/api/objects.js";
+import type { PodObject, Service } from "../../../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal, isPodReady } from "../../../../staging/apimachinery/api/pod.js";
 import { sameJson } from "../../../../staging/apimachinery/same-json.js";
-import type { Service } from "../../../apiserver/registry/core/services/service.js";
 
 type Selector = Readonly<Record<string, string>>;
 

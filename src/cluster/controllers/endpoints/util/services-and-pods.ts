@@ -1,8 +1,7 @@
 import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
-import type { PodObject } from "../../../../staging/apimachinery/api/objects.js";
+import type { PodObject, Service } from "../../../../staging/apimachinery/api/objects.js";
 import type { SharedReflector } from "../../../../staging/client-go/informers/shared-reflector.js";
 import type { WorkQueue } from "../../../../staging/client-go/workqueue.js";
-import type { Service } from "../../../apiserver/registry/core/services/service.js";
 import type { SharedDeps } from "../../support/shared-deps.js";
 import { type ChangeSource, changesOf } from "../../support/sync-loop.js";
 import { ServiceSelectorCache, selects } from "./service-selector-cache.js";

@@ -1,9 +1,9 @@
 import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
 import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
+import type { LocalClient } from "../../../../staging/client-go/dynamic/interface.js";
 import type { Upstream } from "../../../../trace/events.js";
 import type { Trace } from "../../../../trace/trace.js";
 import { messageOf } from "../../../../util/errors.js";
-import type { LocalClient } from "../../../apiserver/registry/rest/registry.js";
 import { isNamespaceTerminating } from "../../support/pod-control.js";
 import { decide } from "../../support/sync-loop.js";
 import type { EndpointSliceTracker } from "./slice-tracker.js";

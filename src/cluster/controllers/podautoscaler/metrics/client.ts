@@ -1,9 +1,10 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import type { ApiResource } from "../../../../staging/apimachinery/api/resource.js";
+import { storeName } from "../../../../staging/apimachinery/api/resource.js";
 import { StatusError } from "../../../../staging/apimachinery/errors.js";
 import { milliValue } from "../../../../staging/apimachinery/quantity.js";
 import { parseGoDuration } from "../../../../staging/apimachinery/time.js";
-import { type ResourceDefinition, storeName } from "../../../apiserver/registry/rest/definition.js";
-import type { LocalClient } from "../../../apiserver/registry/rest/registry.js";
+import type { LocalClient } from "../../../../staging/client-go/dynamic/interface.js";
 
 /** A metric cannot be read, or has no usable values. The autoscaler's conditions and events show the message. */
 export class MetricsError extends Error {}
@@ -49,7 +50,7 @@ export class ResourceMetricsClient {
   /** @param definitions the resources that are served */
   constructor(
     readonly client: Pick<LocalClient, "list">,
-    readonly definitions: readonly ResourceDefinition[],
+    readonly definitions: readonly ApiResource[],
   ) {}
 
   /** Mirrors GetResourceMetric. @throws MetricsError */

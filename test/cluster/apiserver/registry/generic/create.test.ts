@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { KubeObject } from "../../../../../src/staging/apimachinery/api/meta.js";
 import { forbidden } from "../../../../../src/staging/apimachinery/errors.js";
-import type { AdmissionAttributes, AdmissionPlugin } from "../../../../../src/staging/server/contracts.js";
+import type { AdmissionAttributes, AdmissionPlugin } from "../../../../../src/staging/server/admission/interfaces.js";
 import { configMap, contextOf, openLab, pod, refusal } from "../rows.js";
 
 test("create sets the server's fields, in Go's order of fields", async () => {

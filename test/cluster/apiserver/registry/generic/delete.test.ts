@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { DeleteOptions } from "../../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { KubeObject, ObjectMeta } from "../../../../../src/staging/apimachinery/api/meta.js";
-import type { AdmissionPlugin } from "../../../../../src/staging/server/contracts.js";
+import type { DeleteOptions } from "../../../../../src/staging/apimachinery/api/options.js";
+import type { AdmissionPlugin } from "../../../../../src/staging/server/admission/interfaces.js";
 import { configMap, contextOf, fieldsOf, type Lab, openLab, pod, refusal } from "../rows.js";
 
 /** type, resourceVersion, grace period in seconds, deletionTimestamp of each pod event so far */

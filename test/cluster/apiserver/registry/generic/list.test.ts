@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { ListOptions, ResourceStore } from "../../../../../src/cluster/apiserver/registry/rest/registry.js";
+import type { ResourceStore } from "../../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { KubeList } from "../../../../../src/staging/apimachinery/api/meta.js";
+import type { ListOptions } from "../../../../../src/staging/apimachinery/api/options.js";
 import { configMap, contextOf, openLab, refusal } from "../rows.js";
 
 async function openWith(count: number) {

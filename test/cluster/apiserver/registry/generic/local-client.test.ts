@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { createLocalClient } from "../../../../../src/cluster/apiserver/registry/generic/local-client.js";
-import type { WatchItem } from "../../../../../src/cluster/apiserver/registry/rest/registry.js";
+import type { WatchItem } from "../../../../../src/staging/client-go/dynamic/interface.js";
 import { forEachChange } from "../../../../../src/staging/client-go/informers/for-each-change.js";
 import { SharedReflectors } from "../../../../../src/staging/client-go/informers/shared-reflector.js";
 import { currentScope } from "../../../../../src/trace/scope.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "vitest";
-import type { DeleteOptions, ListOptions } from "../../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { KubeObject } from "../../../../../src/staging/apimachinery/api/meta.js";
+import type { DeleteOptions, ListOptions } from "../../../../../src/staging/apimachinery/api/options.js";
 import { contextOf, type Lab, openLab, pod, refusal } from "../rows.js";
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { WatchOptions } from "../../../../../src/cluster/apiserver/registry/rest/registry.js";
 import type { KubeObject, WatchEvent } from "../../../../../src/staging/apimachinery/api/meta.js";
+import type { WatchOptions } from "../../../../../src/staging/apimachinery/api/options.js";
 import { settle } from "../../../../support/fake-clock.js";
 import { configMap, contextOf, fieldsOf, type LabOptions, openLab, pod, refusal } from "../rows.js";
 

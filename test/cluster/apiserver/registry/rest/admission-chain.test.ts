@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { AdmissionChains } from "../../../../../src/cluster/apiserver/registry/rest/admission-chain.js";
 import type { KubeObject } from "../../../../../src/staging/apimachinery/api/meta.js";
-import type { AdmissionPlugin, AdmissionSubject } from "../../../../../src/staging/server/contracts.js";
+import type { AdmissionPlugin, AdmissionSubject } from "../../../../../src/staging/server/admission/interfaces.js";
 import { configMap, contextOf, openLab } from "../rows.js";
 
 const SERVICES = { group: "", version: "v1", resource: "services", kind: "Service" };

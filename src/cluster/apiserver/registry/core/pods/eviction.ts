@@ -1,5 +1,6 @@
 import type { V1Eviction } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../../staging/apimachinery/api/meta.js";
+import type { DeleteOptions } from "../../../../../staging/apimachinery/api/options.js";
 import { isPodPhaseTerminal, withDisruptionTarget } from "../../../../../staging/apimachinery/api/pod.js";
 import { badRequest, internalError, StatusError } from "../../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../../staging/apimachinery/wire.js";
@@ -9,7 +10,6 @@ import { defined } from "../../../../../util/defined.js";
 import { factFor } from "../../../../../util/release/facts.js";
 import type { ActionHandler, ActionRequest } from "../../rest/action.js";
 import { checkPreconditions } from "../../rest/deletion-plan.js";
-import type { DeleteOptions } from "../../rest/registry.js";
 import { CREATED } from "./binding.js";
 import { API_SERVER, budgetOf, checkAndDecrement, isUnguarded, type Pod, stillProcessed } from "./disruption-budget.js";
 

@@ -1,3 +1,4 @@
+import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
 import { internalError, invalid, type StatusError } from "../../../../../staging/apimachinery/errors.js";
 import type { Random } from "../../../../../util/random.js";
 import { invalidValue } from "../../rest/field-errors.js";
@@ -12,7 +13,6 @@ import {
   needsHealthCheck,
   needsNodePort,
   nodePortsOf,
-  type Service,
   type ServiceDraft,
 } from "./service.js";
 

@@ -1,8 +1,9 @@
 import { isIPv6 } from "node:net";
 import { isValidIp } from "../../../../../staging/apimachinery/api/names.js";
+import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../../staging/apimachinery/errors.js";
 import { duplicate, invalidValue, notSupported, required } from "../../rest/field-errors.js";
-import { CLUSTER_IP_NONE, goStrings, isHeadless, type Service } from "./service.js";
+import { CLUSTER_IP_NONE, goStrings, isHeadless } from "./service.js";
 
 const IPS = "spec.clusterIPs";
 const FAMILIES = ["IPv4", "IPv6"];

@@ -1,9 +1,9 @@
 import type { V1ServicePort } from "@kubernetes/client-node";
+import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../../../staging/apimachinery/wire.js";
 import { AGE_COLUMN, ageOf, column, formatLabels, NAME_COLUMN, nameOf, orNone } from "../../rest/cells.js";
 import type { ResourceDefinition } from "../../rest/definition.js";
 import { action, row, statusOf } from "../../rest/rows.js";
-import type { Service } from "./service.js";
 import { ServiceStorage } from "./storage.js";
 import { serviceStrategy } from "./strategy.js";
 import { validateServiceStatus } from "./validation.js";

@@ -1,8 +1,9 @@
 import { isIPv6 } from "node:net";
+import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../../staging/apimachinery/errors.js";
 import { invalidValue } from "../../rest/field-errors.js";
 import { validateClusterIps } from "./cluster-ip-validation.js";
-import { CLUSTER_IP_NONE, goStrings, type Service, type ServiceDraft, sameList } from "./service.js";
+import { CLUSTER_IP_NONE, goStrings, type ServiceDraft, sameList } from "./service.js";
 
 /** The cluster's families. */
 const FAMILY = "IPv4";

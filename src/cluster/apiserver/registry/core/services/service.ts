@@ -1,11 +1,9 @@
-import type { V1Service, V1ServiceSpec } from "@kubernetes/client-node";
+import type { V1ServiceSpec } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../../staging/apimachinery/api/meta.js";
-import type { Wire } from "../../../../../staging/apimachinery/wire.js";
+import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
 import { type GoText, goValue } from "../../rest/field-errors.js";
 
 /** What the parts of this folder need to know about a service. */
-
-export type Service = Wire<V1Service>;
 
 /** A service whose spec is being prepared. Lists are complete: never null. */
 export interface ServiceDraft extends KubeObject {

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
+import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../../staging/apimachinery/errors.js";
 import { forbidden, goValue, invalidValue } from "../../rest/field-errors.js";
-import type { Service } from "./service.js";
 
 const ANNOTATION = "service.beta.kubernetes.io/load-balancer-source-ranges";
 

@@ -1,5 +1,6 @@
 import type { KubeObject } from "../../../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../../../staging/apimachinery/api/object-key.js";
+import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
 import { resourceKeys } from "../../../storage/keys.js";
 import type { Begun, HookDeps, HookRequest, StoreHooks } from "../../rest/store-hooks.js";
 import { Allocators, type Transaction } from "./alloc.js";
@@ -10,7 +11,6 @@ import {
   needsHealthCheck,
   needsNodePort,
   nodePortsOf,
-  type Service,
   type ServiceDraft,
   sameList,
 } from "./service.js";

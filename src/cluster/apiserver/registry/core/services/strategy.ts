@@ -1,4 +1,5 @@
 import { isDns1035Label } from "../../../../../staging/apimachinery/api/names.js";
+import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
 import type { Draft } from "../../../../../util/draft.js";
 import type { Strategy } from "../../rest/definition.js";
 import { specAndStatus } from "../../rest/stored.js";
@@ -8,7 +9,6 @@ import {
   needsHealthCheck,
   needsNodePort,
   nodePortsOf,
-  type Service,
   sameList,
 } from "./service.js";
 import { validateService, validateServiceUpdate } from "./validation.js";

@@ -8,6 +8,7 @@ import {
   isValidIp,
   nonSpecialIp,
 } from "../../../../../staging/apimachinery/api/names.js";
+import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../../staging/apimachinery/errors.js";
 import { isSet } from "../../../../../util/records.js";
 import {
@@ -21,7 +22,7 @@ import {
 } from "../../rest/field-errors.js";
 import { validateLabels } from "../../rest/validate-meta.js";
 import { validateClusterIps, validateClusterIpsUpdate, validateIpFamiliesUpdate } from "./cluster-ip-validation.js";
-import { isExternallyAccessible, isHeadless, needsHealthCheck, type Service } from "./service.js";
+import { isExternallyAccessible, isHeadless, needsHealthCheck } from "./service.js";
 import { validateSourceRanges } from "./source-ranges.js";
 
 type ServicePort = NonNullable<NonNullable<NonNullable<Service["spec"]>["ports"]>[number]>;
