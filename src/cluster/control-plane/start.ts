@@ -196,7 +196,7 @@ async function createParts(
     serviceAccountKeyType: keyTypeOf(options),
     ...defined({ serviceAccountKeyPem }),
   });
-  admission.push(...createAdmission({ registry, auth: auth.admission, clock, random, trace }));
+  admission.push(...createAdmission({ registry, auth, clock, random, trace }));
   await auth.ready();
   return { storage, registry, auth, admission, connections, metrics };
 }

@@ -2,11 +2,14 @@ import type { AdmissionPlugin } from "../../../staging/server/admission/interfac
 import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
-import type { AuthAdmission } from "../auth/create-auth.js";
+import type { Auth } from "../auth/create-auth.js";
 import type { Registry } from "../registry/rest/registry.js";
+import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.js";
 import { LimitRanger } from "./limitranger/limit-ranger.js";
 import { NamespaceLifecycle } from "./namespace-lifecycle.js";
+import { NodeRestriction } from "./noderestriction/node-restriction.js";
 import { Priority } from "./priority.js";
+import { rbacEscalationCheck } from "./rbac-escalation.js";
 import { ResourceQuota } from "./resourcequota/resource-quota.js";
 import { RuntimeClass } from "./runtime-class.js";
 import { ServiceAccount } from "./service-account.js";
@@ -17,8 +20,7 @@ export interface AdmissionDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
-  /** the plugins that depend on permissions and identities */
-  readonly auth: AuthAdmission;
+  readonly auth: Pick<Auth, "authorizer" | "rbac">;
 }
 
 /**
@@ -29,18 +31,18 @@ export interface AdmissionDeps {
  */
 export function createAdmission({ registry, clock, random, trace, auth }: AdmissionDeps): AdmissionPlugin[] {
   return [
-    auth.rbacEscalation,
+    rbacEscalationCheck(auth),
     new NamespaceLifecycle(registry),
     new LimitRanger(registry),
     new ServiceAccount({ registry, clock, random }),
-    auth.nodeRestriction,
+    new NodeRestriction(registry),
     taintNodesByCondition,
     new Priority(registry),
     defaultTolerationSeconds,
     new RuntimeClass(registry),
-    auth.certificateApproval,
-    auth.certificateSigning,
-    auth.certificateSubjectRestriction,
+    certificateApproval(auth.authorizer),
+    certificateSigning(auth.authorizer),
+    certificateSubjectRestriction(),
     new ResourceQuota({ registry, clock, trace }),
   ];
 }

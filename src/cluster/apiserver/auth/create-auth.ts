@@ -1,14 +1,10 @@
 import type { CertificateAuthority } from "../../../staging/pki/issue.js";
-import type { AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
 import type { Authenticator } from "../../../staging/server/authentication/authenticator.js";
 import { ClientCertificateAuthenticator } from "../../../staging/server/authentication/client-certificates.js";
 import type { Authorizer } from "../../../staging/server/authorization/authorizer.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
 import { factFor, OLDEST_RELEASE } from "../../../util/release/facts.js";
-import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "../admission/certificates.js";
-import { NodeRestriction } from "../admission/noderestriction/node-restriction.js";
-import { rbacEscalationCheck } from "../admission/rbac-escalation.js";
 import type { ActionHandlers } from "../registry/rest/action.js";
 import type { Registry } from "../registry/rest/registry.js";
 import { BootstrapTokenAuthenticator } from "./authentication/bootstrap-tokens.js";
@@ -45,12 +41,13 @@ export interface AuthOptions {
   readonly serviceAccountKeyType?: "ec" | "rsa";
 }
 
-/** Authentication, authorization and the admission plugins that enforce permissions. */
+/** Authentication and authorization. */
 export interface Auth {
   readonly authenticator: Authenticator;
   /** system:masters, then Node, then RBAC */
   readonly authorizer: Authorizer;
-  readonly admission: AuthAdmission;
+  /** the roles behind it, for admission */
+  readonly rbac: RbacAuthorizer;
   /** TokenReview, the access reviews, SelfSubjectRulesReview, SelfSubjectReview */
   readonly handlers: ActionHandlers;
   /** the objects that authorization reads */
@@ -62,18 +59,7 @@ export interface Auth {
   close(): Promise<void>;
 }
 
-/** Admission plugins by name, because upstream's order puts others between them. */
-export interface AuthAdmission {
-  /** before all others, because upstream checks it around the storage */
-  readonly rbacEscalation: AdmissionPlugin;
-  /** after ServiceAccount, before Priority */
-  readonly nodeRestriction: AdmissionPlugin;
-  readonly certificateApproval: AdmissionPlugin;
-  readonly certificateSigning: AdmissionPlugin;
-  readonly certificateSubjectRestriction: AdmissionPlugin;
-}
-
-/** Builds authentication, authorization and admission plugins. Reads nothing before `ready` or the first request. */
+/** Builds authentication and authorization. Reads nothing before `ready` or the first request. */
 export function createAuth(deps: AuthDeps, options: AuthOptions = {}): Auth {
   const { registry, ca, clock, random, kubeVersion = OLDEST_RELEASE } = deps;
   const issuer = options.issuer ?? DEFAULT_ISSUER;
@@ -106,13 +92,7 @@ export function createAuth(deps: AuthDeps, options: AuthOptions = {}): Auth {
   return {
     authenticator,
     authorizer,
-    admission: {
-      rbacEscalation: rbacEscalationCheck({ authorizer, rbac }),
-      nodeRestriction: new NodeRestriction(registry),
-      certificateApproval: certificateApproval(authorizer),
-      certificateSigning: certificateSigning(authorizer),
-      certificateSubjectRestriction: certificateSubjectRestriction(),
-    },
+    rbac,
     handlers: reviewHandlers(authenticator, authorizer),
     tokens,
     views,

@@ -208,15 +208,20 @@ for (const name of ["default", "kube-system", "kube-public"]) {
 
 test("the plugins run in upstream's order", async () => {
   const lab = await openTableLab();
-  const names = lab.admission.map(({ name }) => name).filter((name) => name !== "none");
+  const names = lab.admission.map(({ name }) => name);
   assert.deepEqual(names, [
+    "RBACEscalation",
     "NamespaceLifecycle",
     "LimitRanger",
     "ServiceAccount",
+    "NodeRestriction",
     "TaintNodesByCondition",
     "Priority",
     "DefaultTolerationSeconds",
     "RuntimeClass",
+    "CertificateApproval",
+    "CertificateSigning",
+    "CertificateSubjectRestriction",
     "ResourceQuota",
   ]);
 });

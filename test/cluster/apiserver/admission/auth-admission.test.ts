@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import {
+  certificateApproval,
+  certificateSigning,
+  certificateSubjectRestriction,
+} from "../../../../src/cluster/apiserver/admission/certificates.js";
 import { forbiddenLabelChanges } from "../../../../src/cluster/apiserver/admission/noderestriction/node-labels.js";
+import { NodeRestriction } from "../../../../src/cluster/apiserver/admission/noderestriction/node-restriction.js";
 import { binding, role } from "../../../../src/cluster/apiserver/auth/policy/notation.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { StatusError } from "../../../../src/staging/apimachinery/errors.js";
@@ -63,7 +69,7 @@ async function run(plugin: AdmissionPlugin, request: Partial<AdmissionAttributes
 describe("NodeRestriction, beyond the recording", () => {
   const n1 = user("system:node:n1", "system:nodes");
   const check = (request: Partial<AdmissionAttributes>) =>
-    run(lab.auth.admission.nodeRestriction, { user: n1, ...request });
+    run(new NodeRestriction(lab.registry), { user: n1, ...request });
   const pod = (spec: object, metadata: object = {}): KubeObject => ({
     apiVersion: "v1",
     kind: "Pod",
@@ -233,25 +239,27 @@ describe("certificate signing requests", () => {
   ] as const;
   for (const [who, signer, want] of approvals) {
     test(`${who} approves for ${signer}: ${want.slice(0, 30)}`, async () => {
-      const { certificateApproval } = lab.auth.admission;
-      assert.equal(await run(certificateApproval, update(who, "approval", signer, approved)), want);
+      assert.equal(
+        await run(certificateApproval(lab.auth.authorizer), update(who, "approval", signer, approved)),
+        want,
+      );
     });
   }
 
   test("the stored signer counts, not the one in the request", async () => {
     const request = update("approver", "approval", "example.com/s", approved);
     const swapped = { ...request, oldObject: csr("example.com/other") };
-    assert.match(await run(lab.auth.admission.certificateApproval, swapped), /^403 .*example.com\/other/);
+    assert.match(await run(certificateApproval(lab.auth.authorizer), swapped), /^403 .*example.com\/other/);
   });
 
   test("setting a certificate or conditions requires the permission to sign, other updates do not", async () => {
-    const { certificateSigning } = lab.auth.admission;
+    const plugin = certificateSigning(lab.auth.authorizer);
     const signed = { certificate: "QQ==" };
     const why = '403 user not permitted to sign requests with signerName "example.com/s"';
-    assert.equal(await run(certificateSigning, update("domain", "status", "example.com/s", signed)), "admitted");
-    assert.equal(await run(certificateSigning, update("approver", "status", "example.com/s", signed)), why);
-    assert.equal(await run(certificateSigning, update("jane", "status", "example.com/s", approved)), why);
-    assert.equal(await run(certificateSigning, update("jane", "status", "example.com/s", {})), "admitted");
+    assert.equal(await run(plugin, update("domain", "status", "example.com/s", signed)), "admitted");
+    assert.equal(await run(plugin, update("approver", "status", "example.com/s", signed)), why);
+    assert.equal(await run(plugin, update("jane", "status", "example.com/s", approved)), why);
+    assert.equal(await run(plugin, update("jane", "status", "example.com/s", {})), "admitted");
   });
 
   test("no client certificate for system:masters", async () => {
@@ -259,7 +267,7 @@ describe("certificate signing requests", () => {
     const pem = (organization: string[]) =>
       Buffer.from(createCertificateRequest(key, { subject: { commonName: "x", organization } })).toString("base64");
     const create = (signer: string, request: string) =>
-      run(lab.auth.admission.certificateSubjectRestriction, {
+      run(certificateSubjectRestriction(), {
         ...target,
         user: user("root", "system:masters"),
         object: csr(signer, {}, request),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "vitest";
+import { rbacEscalationCheck } from "../../../../src/cluster/apiserver/admission/rbac-escalation.js";
 import { binding, role } from "../../../../src/cluster/apiserver/auth/policy/notation.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import { StatusError } from "../../../../src/staging/apimachinery/errors.js";
@@ -27,7 +28,7 @@ afterEach(async () => {
 /** @returns `403 <message>`, or "admitted" */
 async function write(who: UserInfo, object: KubeObject, oldObject?: KubeObject): Promise<string> {
   try {
-    await lab.auth.admission.rbacEscalation.admit?.({
+    await rbacEscalationCheck(lab.auth).admit?.({
       user: who,
       operation: oldObject === undefined ? "CREATE" : "UPDATE",
       group: GROUP,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { NodeRestriction } from "../../../../src/cluster/apiserver/admission/noderestriction/node-restriction.js";
 import { forbiddenRequest } from "../../../../src/cluster/apiserver/auth/authorization/forbidden.js";
 import {
   type RequestInfo,
@@ -150,7 +151,7 @@ class Replay {
       oldObject: isView ? oldObject : undefined,
       dryRun: false,
     };
-    await this.lab.auth.admission.nodeRestriction.admit?.(attributes);
+    await new NodeRestriction(this.lab.registry).admit(attributes);
   }
 
   #stored(info: RequestInfo): KubeObject | undefined {

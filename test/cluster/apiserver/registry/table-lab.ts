@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { createAdmission } from "../../../../src/cluster/apiserver/admission/create-admission.js";
+import { RbacAuthorizer } from "../../../../src/cluster/apiserver/auth/authorization/rbac.js";
+import { UnionAuthorizer } from "../../../../src/cluster/apiserver/auth/authorization/union.js";
 import { createRegistry } from "../../../../src/cluster/apiserver/registry/generic/create-registry.js";
 import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/rest/definition.js";
 import type { Registry, RequestContext } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
@@ -39,8 +41,6 @@ export interface WriteOptions {
   readonly dryRun?: boolean;
 }
 
-const NO_PLUGIN: AdmissionPlugin = { name: "none" };
-
 export async function openTableLab(given?: Trace, kubeVersion = "1.25"): Promise<TableLab> {
   const clock = new FakeClock();
   const trace = given ?? new Trace(clock);
@@ -67,13 +67,8 @@ export async function openTableLab(given?: Trace, kubeVersion = "1.25"): Promise
     const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
     await registry.store("serviceaccounts").create(contextOf(), namespace, account);
   }
-  const auth = {
-    rbacEscalation: NO_PLUGIN,
-    nodeRestriction: NO_PLUGIN,
-    certificateApproval: NO_PLUGIN,
-    certificateSigning: NO_PLUGIN,
-    certificateSubjectRestriction: NO_PLUGIN,
-  };
+  const rbac = new RbacAuthorizer({ registry: () => registry, clock });
+  const auth = { rbac, authorizer: new UnionAuthorizer([rbac]) };
   admission.push(...createAdmission({ registry, clock, random, trace, auth }));
 
   const definition = (resource: string, group?: string): ResourceDefinition => {

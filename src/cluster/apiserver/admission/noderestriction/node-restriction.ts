@@ -27,7 +27,7 @@ const NODE_LEASE_NAMESPACE = "kube-node-lease";
 export class NodeRestriction implements AdmissionPlugin {
   readonly name = "NodeRestriction";
 
-  constructor(readonly registry: () => Registry) {}
+  constructor(readonly registry: Pick<Registry, "store">) {}
 
   admit(attributes: AdmissionAttributes): KubeObject | undefined | Promise<KubeObject | undefined> {
     const nodeName = nodeNameOf(attributes.user);
@@ -142,7 +142,7 @@ export class NodeRestriction implements AdmissionPlugin {
   /** @throws StatusError that names the resource in the singular, like upstream's listers */
   async #get(resource: "pods" | "nodes", namespace: string | undefined, name: string): Promise<KubeObject> {
     try {
-      return await this.registry().store(resource).get(namespace, name, FROM_CACHE);
+      return await this.registry.store(resource).get(namespace, name, FROM_CACHE);
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) {
         throw notFound({ group: "", resource: resource.slice(0, -1) }, name);
