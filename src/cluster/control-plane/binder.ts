@@ -4,9 +4,7 @@ import { type AuthorizedDeps, authorizeLocally } from "../apiserver/auth/authori
 import { reportRequest } from "../apiserver/auth/report-request.js";
 import type { ActionHandler } from "../apiserver/registry/rest/action.js";
 import type { Registry } from "../apiserver/registry/rest/registry.js";
-
-/** Binds a pod to a node through the API server. @throws StatusError */
-export type Binder = (pod: KubeObject, nodeName: string) => Promise<void>;
+import type { Binder } from "../scheduler/framework.js";
 
 /** The scheduler's binder: the handler of `POST pods/binding`, so the same rules apply as over HTTPS. */
 export interface BinderDeps extends AuthorizedDeps {

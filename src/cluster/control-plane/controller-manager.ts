@@ -9,8 +9,8 @@ import { bindingHandler } from "../apiserver/registry/core/pods/binding.js";
 import { createLocalClient } from "../apiserver/registry/generic/local-client.js";
 import type { Registry } from "../apiserver/registry/rest/registry.js";
 import type { Storage } from "../apiserver/storage/storage.js";
-import { type RunningControllers, startControllers } from "../controllers/create-controllers.js";
 import { createBinder } from "./binder.js";
+import { type RunningControllers, startControllers } from "./components.js";
 import type { ControlPlaneOptions } from "./control-plane.js";
 
 /** in `withoutControllers`: start no controller */

@@ -8,16 +8,16 @@ import type { Actor } from "../../trace/events.js";
 import { quieterTrace } from "../../trace/view.js";
 import { untilAborted } from "../../util/async/concurrency.js";
 import { messageOf } from "../../util/errors.js";
+import { CONTROLLER_MANAGER } from "../controllers/create-controllers.js";
+import { ControllerRecorder } from "../controllers/support/event-recorder.js";
 import {
-  CONTROLLER_MANAGER,
   type Component,
-  type ControllersDeps,
-  type ControllersOptions,
+  type ComponentsDeps,
+  type ComponentsOptions,
   KUBE_SCHEDULER,
   type RunningControllers,
   startControllers,
-} from "../controllers/create-controllers.js";
-import { ControllerRecorder } from "../controllers/support/event-recorder.js";
+} from "./components.js";
 
 const LEASES = "leases.coordination.k8s.io";
 const NAMESPACE = "kube-system";
@@ -61,9 +61,9 @@ const CANDIDATES: readonly Candidate[] = [
  * Differs: the controllers release their lease at the end, as only the scheduler does upstream: here they have ended before.
  */
 export function startElectedControllers(
-  deps: ControllersDeps,
+  deps: ComponentsDeps,
   identity: string,
-  options: ControllersOptions = {},
+  options: ComponentsOptions = {},
 ): RunningControllers {
   const stop = new AbortController();
   const candidates = CANDIDATES.filter(({ component }) => options.without?.includes(component) !== true);
@@ -91,10 +91,10 @@ class ElectedComponent {
   #running: RunningControllers | undefined;
 
   constructor(
-    readonly deps: ControllersDeps,
+    readonly deps: ComponentsDeps,
     readonly candidate: Candidate,
     identity: string,
-    readonly options: ControllersOptions,
+    readonly options: ComponentsOptions,
   ) {
     const { lease, user, actor, source } = candidate;
     const { clock, random, trace, kubeVersion } = deps;

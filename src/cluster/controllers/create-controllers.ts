@@ -2,14 +2,11 @@ import assert from "node:assert/strict";
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { ApiResource } from "../../staging/apimachinery/api/resource.js";
 import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
-import { SharedReflectors, sharingReflectors } from "../../staging/client-go/informers/shared-reflector.js";
+import { type SharedReflectors, sharingReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import type { UserInfo } from "../../staging/server/authentication/user.js";
-import type { HealthCheck } from "../../staging/server/healthz.js";
 import type { Trace } from "../../trace/trace.js";
 import { traceOfController } from "../../trace/view.js";
 import { isRecord } from "../../util/records.js";
-import type { Binder } from "../control-plane/binder.js";
-import { Scheduler } from "../scheduler/scheduler.js";
 import { BootstrapSigner } from "./bootstrap/bootstrap-signer.js";
 import { TokenCleaner } from "./bootstrap/token-cleaner.js";
 import { createCsrApprovingController } from "./certificates/approving.js";
@@ -26,7 +23,6 @@ import { NodeLifecycleController } from "./node/nodelifecycle/node-lifecycle.js"
 import { TaintEvictionController } from "./node/tainteviction/taint-eviction.js";
 import { TtlController } from "./node/ttl.js";
 import { PodGcController } from "./podgc.js";
-import { runControllers } from "./run-controllers.js";
 import { ServiceAccountsController } from "./serviceaccount.js";
 import { ControllerRecorder } from "./support/event-recorder.js";
 import type { SharedDeps } from "./support/shared-deps.js";
@@ -40,32 +36,13 @@ export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
   clientFor(user: UserInfo, trace?: Trace): LocalClient;
   /** the table of resources: `registry.definitions` */
   readonly definitions: readonly ApiResource[];
-  /** Creates the scheduler's binder. Without it no scheduler is started. */
-  binderFor?(user: UserInfo): Binder;
 }
 
-/** What upstream runs as processes of their own. */
-export type Component = "controller-manager" | "scheduler";
-
 export interface ControllersOptions {
-  /** the controllers of this component alone; default: of both */
-  readonly component?: Component;
-  /** names of controllers to leave out */
-  readonly without?: readonly string[];
   /** the range that is divided among the nodes; default 10.244.0.0/16, the usual value with kubeadm */
   readonly clusterCidr?: string;
   /** ms; default one year */
   readonly clusterSigningDurationMs?: number;
-}
-
-/** The running controllers, and those that wait for the first object of their kind or for their leadership. */
-export interface RunningControllers {
-  readonly names: readonly string[];
-  /** why a controller that waits for its restart failed, by name */
-  readonly failures: ReadonlyMap<string, string>;
-  /** Stops them all and waits for their end. Safe to call twice. */
-  close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** @param clientFor for what another component does upstream */
@@ -223,14 +200,14 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
   },
 ];
 
-/** Creates all controllers, with upstream's names. They share one reflector per resource. */
+/** Creates all controllers, with upstream's names. @param reflectors one per resource for all of them */
 export function createControllers(
   deps: ControllersDeps,
+  reflectors: SharedReflectors,
   options: ControllersOptions = {},
-): { readonly controllers: readonly Controller[]; readonly reflectors: SharedReflectors } {
+): readonly Controller[] {
   const manager = deps.clientFor(CONTROLLER_MANAGER);
-  const reflectors = new SharedReflectors(manager, deps.trace);
-  const controllers = CONTROLLERS.map((row) => {
+  return CONTROLLERS.map((row) => {
     const { name, account } = row;
     const trace = traceOfController(deps.trace, name);
     const client = sharingReflectors(deps.clientFor(serviceAccount(account), trace), reflectors);
@@ -245,53 +222,6 @@ export function createControllers(
     const load = async () => create(await row.load());
     return new FirstUseController(name, { ...own, client: manager }, row.startsWith, load, row.isUse);
   });
-  const all = [...controllers, ...createScheduler(deps, reflectors)];
-  const isWanted = ({ name }: Controller) =>
-    options.without?.includes(name) !== true && (options.component ?? componentOf(name)) === componentOf(name);
-  return { controllers: all.filter(isWanted), reflectors };
-}
-
-function componentOf(controller: string): Component {
-  return controller === "scheduler" ? "scheduler" : "controller-manager";
-}
-
-/** Upstream runs the scheduler as a separate process; here it starts and stops with the controllers. */
-function createScheduler(deps: ControllersDeps, reflectors: SharedReflectors): readonly Controller[] {
-  if (deps.binderFor === undefined) return [];
-  const client = sharingReflectors(deps.clientFor(KUBE_SCHEDULER), reflectors);
-  return [new Scheduler({ ...deps, client, reflectors, bind: deps.binderFor(KUBE_SCHEDULER) })];
-}
-
-/** Creates and starts the controllers. Returns at once. */
-export function startControllers(deps: ControllersDeps, options: ControllersOptions = {}): RunningControllers {
-  const { controllers, reflectors } = createControllers(deps, options);
-  const stop = new AbortController();
-  const failures = new Map<string, string>();
-  const running = runControllers(controllers, deps, stop.signal, failures);
-  const close = async () => {
-    stop.abort();
-    await Promise.all([running, reflectors.close()]);
-  };
-  return { names: controllers.map(({ name }) => name), failures, close, [Symbol.asyncDispose]: close };
-}
-
-/**
- * The health of the two components that upstream runs as processes of their own.
- * @param running undefined while no controllers run
- */
-export function controllerChecks(
-  running: () => Pick<RunningControllers, "names" | "failures"> | undefined,
-): readonly HealthCheck[] {
-  const check = (name: Component): HealthCheck => ({
-    name,
-    check() {
-      const { names = [], failures = new Map<string, string>() } = running() ?? {};
-      if (!names.some((controller) => componentOf(controller) === name)) throw new Error("not running");
-      const failed = [...failures].filter(([controller]) => componentOf(controller) === name);
-      if (failed.length > 0) throw new Error(failed.map(([controller, why]) => `${controller}: ${why}`).join("; "));
-    },
-  });
-  return [check("controller-manager"), check("scheduler")];
 }
 
 /** Whom the API server takes the controller manager for. */
@@ -299,9 +229,6 @@ export const CONTROLLER_MANAGER: UserInfo = {
   username: "system:kube-controller-manager",
   groups: ["system:authenticated"],
 };
-
-/** Whom the API server takes the scheduler for. */
-export const KUBE_SCHEDULER: UserInfo = { username: "system:kube-scheduler", groups: ["system:authenticated"] };
 
 /** Upstream the API server gives events a lease of etcd, so no role allows their deletion. */
 const API_SERVER: UserInfo = { username: "system:apiserver", groups: ["system:masters"] };

@@ -1,4 +1,8 @@
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { NodeInfo, PodInfo } from "./node-info.js";
+
+/** Binds a pod to a node through the API server. @throws StatusError */
+export type Binder = (pod: KubeObject, nodeName: string) => Promise<void>;
 
 /**
  * Why a plugin rejects a node. `Unschedulable`: removing pods from the node could help; `UnschedulableAndUnresolvable`:

@@ -3,16 +3,17 @@ import { isDeepStrictEqual } from "node:util";
 import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf } from "../../staging/apimachinery/api/objects.js";
 import { concurrently } from "../../staging/apimachinery/wait.js";
+import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import { forEachChange } from "../../staging/client-go/informers/for-each-change.js";
-import type { SharedReflector } from "../../staging/client-go/informers/shared-reflector.js";
+import type { SharedReflector, SharedReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import { runInScope } from "../../trace/scope.js";
+import type { Trace } from "../../trace/trace.js";
+import type { Clock } from "../../util/clock.js";
+import type { Random } from "../../util/random.js";
 import { factFor } from "../../util/release/facts.js";
-import type { Binder } from "../control-plane/binder.js";
-import type { Controller } from "../controllers/controller.js";
-import type { SharedDeps } from "../controllers/support/shared-deps.js";
 import { SchedulerCache } from "./cache.js";
 import { SeriesRecorder } from "./event-recorder.js";
-import type { ClusterEvent } from "./framework.js";
+import type { Binder, ClusterEvent } from "./framework.js";
 import { type ClusterLookups, clusterLookups } from "./lookups.js";
 import { isWorthTrying, nodeChanges } from "./node-changes.js";
 import { type PodInfo, podInfo, withPod } from "./node-info.js";
@@ -23,8 +24,14 @@ import { defaultProfile, type Profile } from "./profile.js";
 import { SchedulingQueue } from "./queue.js";
 import { DEFAULT_SCHEDULER, SchedulingCycle } from "./schedule-one.js";
 
-export interface SchedulerDeps
-  extends Pick<SharedDeps, "client" | "clock" | "random" | "trace" | "kubeVersion" | "reflectors"> {
+export interface SchedulerDeps {
+  readonly client: LocalClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly trace: Trace;
+  /** `1.25` */
+  readonly kubeVersion: string;
+  readonly reflectors: SharedReflectors;
   readonly bind: Binder;
 }
 
@@ -35,7 +42,7 @@ export interface SchedulerDeps
  * Differs: see `defaultProfile` for the plugins that are left out. Runs in the process of the controllers, but as a
  * separate user, system:kube-scheduler.
  */
-export class Scheduler implements Controller {
+export class Scheduler {
   readonly name = "scheduler";
 
   constructor(readonly deps: SchedulerDeps) {}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { controllerChecks } from "../../../src/cluster/control-plane/components.js";
 import type { Controller } from "../../../src/cluster/controllers/controller.js";
-import { controllerChecks } from "../../../src/cluster/controllers/create-controllers.js";
 import { CidrSet } from "../../../src/cluster/controllers/node/nodeipam.js";
 import { RateLimitedQueue } from "../../../src/cluster/controllers/node/nodelifecycle/rate-limited-queue.js";
 import { evictionRate, zoneState } from "../../../src/cluster/controllers/node/nodelifecycle/zones.js";

@@ -5,9 +5,10 @@ import { createRegistry } from "../../../src/cluster/apiserver/registry/generic/
 import { createLocalClient } from "../../../src/cluster/apiserver/registry/generic/local-client.js";
 import { resourcesFor } from "../../../src/cluster/apiserver/registry/table.js";
 import { MemoryStorage } from "../../../src/cluster/apiserver/storage/memory.js";
-import { type Binder, createBinder } from "../../../src/cluster/control-plane/binder.js";
+import { createBinder } from "../../../src/cluster/control-plane/binder.js";
 import { writeInitialObjects } from "../../../src/cluster/control-plane/initial-objects.js";
 import { runControllers } from "../../../src/cluster/controllers/run-controllers.js";
+import type { Binder } from "../../../src/cluster/scheduler/framework.js";
 import type { SchedulableNode, SchedulablePod } from "../../../src/cluster/scheduler/objects.js";
 import { Scheduler } from "../../../src/cluster/scheduler/scheduler.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";

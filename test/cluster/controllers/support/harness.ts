@@ -1,6 +1,11 @@
 import type { ResourceDefinition } from "../../../../src/cluster/apiserver/registry/rest/definition.js";
-import { createControllers } from "../../../../src/cluster/controllers/create-controllers.js";
+import {
+  CONTROLLER_MANAGER,
+  type ControllersDeps,
+  createControllers,
+} from "../../../../src/cluster/controllers/create-controllers.js";
 import { runControllers } from "../../../../src/cluster/controllers/run-controllers.js";
+import { SharedReflectors } from "../../../../src/staging/client-go/informers/shared-reflector.js";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { Trace } from "../../../../src/trace/trace.js";
 import { FakeClock, FakeRandom } from "../../../support/fake-clock.js";
@@ -46,7 +51,8 @@ export async function startOnFakes(
   const trace = new Trace(clock);
   const facts: TraceEvent[] = [];
   trace.addSink({ write: (event) => facts.push(event) });
-  const made = createControllers({
+  const reflectors = new SharedReflectors(cluster.client(CONTROLLER_MANAGER), trace);
+  const deps: ControllersDeps = {
     clientFor: (user) => cluster.client(user),
     clock,
     random: new FakeRandom(),
@@ -59,9 +65,9 @@ export async function startOnFakes(
     },
     serverUrl: "https://127.0.0.1:6443",
     definitions: DEFINITIONS,
-  });
+  };
   const stop = new AbortController();
-  const controllers = made.controllers.filter(({ name }) => names.includes(name));
+  const controllers = createControllers(deps, reflectors).filter(({ name }) => names.includes(name));
   const running = runControllers(controllers, { clock, trace }, stop.signal);
   await clock.advance(0);
   return {
@@ -70,7 +76,7 @@ export async function startOnFakes(
     facts,
     async stop() {
       stop.abort();
-      await Promise.all([running, made.reflectors.close()]);
+      await Promise.all([running, reflectors.close()]);
     },
   };
 }

@@ -7,8 +7,8 @@ import type { ResourceDefinition } from "../../../../src/cluster/apiserver/regis
 import type { Registry, ResourceStore } from "../../../../src/cluster/apiserver/registry/rest/registry.js";
 import { resourcesFor } from "../../../../src/cluster/apiserver/registry/table.js";
 import { MemoryStorage } from "../../../../src/cluster/apiserver/storage/memory.js";
+import { startControllers } from "../../../../src/cluster/control-plane/components.js";
 import { writeInitialObjects } from "../../../../src/cluster/control-plane/initial-objects.js";
-import { startControllers } from "../../../../src/cluster/controllers/create-controllers.js";
 import type { KubeObject } from "../../../../src/staging/apimachinery/api/meta.js";
 import type { LocalClient } from "../../../../src/staging/client-go/dynamic/interface.js";
 import type { AdmissionPlugin } from "../../../../src/staging/server/admission/interfaces.js";
