@@ -10,7 +10,7 @@ import {
 } from "../controllers/create-controllers.js";
 import { runControllers } from "../controllers/run-controllers.js";
 import type { Binder } from "../scheduler/framework.js";
-import { Scheduler } from "../scheduler/scheduler.js";
+import { createScheduler } from "../scheduler/scheduler.js";
 
 /** The dependencies of the controllers and the scheduler. */
 export interface ComponentsDeps extends ControllersDeps {
@@ -43,7 +43,7 @@ export function startControllers(deps: ComponentsDeps, options: ComponentsOption
   const reflectors = new SharedReflectors(deps.clientFor(CONTROLLER_MANAGER), deps.trace);
   const isWanted = ({ name }: Controller) =>
     options.without?.includes(name) !== true && (options.component ?? componentOf(name)) === componentOf(name);
-  const all = [...createControllers(deps, reflectors, options), ...createScheduler(deps, reflectors)];
+  const all = [...createControllers(deps, reflectors, options), ...schedulerOf(deps, reflectors)];
   const controllers = all.filter(isWanted);
   const stop = new AbortController();
   const failures = new Map<string, string>();
@@ -79,10 +79,10 @@ function componentOf(controller: string): Component {
 }
 
 /** Upstream runs the scheduler as a separate process; here it starts and stops with the controllers. */
-function createScheduler(deps: ComponentsDeps, reflectors: SharedReflectors): readonly Controller[] {
+function schedulerOf(deps: ComponentsDeps, reflectors: SharedReflectors): readonly Controller[] {
   if (deps.binderFor === undefined) return [];
   const client = sharingReflectors(deps.clientFor(KUBE_SCHEDULER), reflectors);
-  return [new Scheduler({ ...deps, client, reflectors, bind: deps.binderFor(KUBE_SCHEDULER) })];
+  return [createScheduler({ ...deps, client, reflectors, bind: deps.binderFor(KUBE_SCHEDULER) })];
 }
 
 /** Whom the API server takes the scheduler for. */

@@ -7,23 +7,23 @@ import type { UserInfo } from "../../staging/server/authentication/user.js";
 import type { Trace } from "../../trace/trace.js";
 import { traceOfController } from "../../trace/view.js";
 import { isRecord } from "../../util/records.js";
-import { BootstrapSigner } from "./bootstrap/bootstrap-signer.js";
-import { TokenCleaner } from "./bootstrap/token-cleaner.js";
+import { createBootstrapSigner } from "./bootstrap/bootstrap-signer.js";
+import { createTokenCleaner } from "./bootstrap/token-cleaner.js";
 import { createCsrApprovingController } from "./certificates/approving.js";
 import { createCsrCleanerController } from "./certificates/cleaner.js";
-import { RootCaCertPublisher } from "./certificates/root-ca-publisher.js";
+import { createRootCaCertPublisher } from "./certificates/root-ca-publisher.js";
 import { createCsrSigningController } from "./certificates/signing.js";
 import type { Controller, ControllerDeps } from "./controller.js";
-import { EventTtlController } from "./event-ttl.js";
-import { FirstUseController } from "./first-use.js";
-import { GarbageCollector } from "./garbagecollector/garbage-collector.js";
-import { NamespaceController } from "./namespace/namespace.js";
-import { NodeIpamController } from "./node/nodeipam.js";
-import { NodeLifecycleController } from "./node/nodelifecycle/node-lifecycle.js";
-import { TaintEvictionController } from "./node/tainteviction/taint-eviction.js";
-import { TtlController } from "./node/ttl.js";
-import { PodGcController } from "./podgc.js";
-import { ServiceAccountsController } from "./serviceaccount.js";
+import { createEventTtlController } from "./event-ttl.js";
+import { createFirstUseController, type FirstUse } from "./first-use.js";
+import { createGarbageCollector } from "./garbagecollector/garbage-collector.js";
+import { createNamespaceController } from "./namespace/namespace.js";
+import { createNodeIpamController } from "./node/nodeipam.js";
+import { createNodeLifecycleController } from "./node/nodelifecycle/node-lifecycle.js";
+import { createTaintEvictionController } from "./node/tainteviction/taint-eviction.js";
+import { createTtlController } from "./node/ttl.js";
+import { createPodGcController } from "./podgc.js";
+import { createServiceAccountsController } from "./serviceaccount.js";
 import { ControllerRecorder } from "./support/event-recorder.js";
 import type { SharedDeps } from "./support/shared-deps.js";
 
@@ -56,11 +56,7 @@ interface Row {
 }
 
 /** A controller whose kinds many clusters never use. */
-interface FirstUseRow extends Omit<Row, "make"> {
-  /** `deployments.apps`: the first object of one of these resources starts the controller */
-  readonly startsWith: readonly string[];
-  /** Reports whether an object of them needs the controller. Every cluster has a service that does not. Default: all do. */
-  readonly isUse?: (object: KubeObject) => boolean;
+interface FirstUseRow extends Omit<Row, "make">, Omit<FirstUse, "load"> {
   /** Imports the module, which is not loaded before. */
   readonly load: () => Promise<Make>;
 }
@@ -73,16 +69,16 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
   {
     name: "serviceaccount",
     account: "service-account-controller",
-    make: (deps) => new ServiceAccountsController(deps),
+    make: createServiceAccountsController,
   },
-  { name: "root-ca-cert-publisher", account: "root-ca-cert-publisher", make: (deps) => new RootCaCertPublisher(deps) },
+  { name: "root-ca-cert-publisher", account: "root-ca-cert-publisher", make: createRootCaCertPublisher },
   {
     name: "bootstrapsigner",
     account: "bootstrap-signer",
-    make: (deps, _options, clientFor) => new BootstrapSigner(deps, clientFor(KUBEADM)),
+    make: (deps, _options, clientFor) => createBootstrapSigner(deps, clientFor(KUBEADM)),
   },
-  { name: "tokencleaner", account: "token-cleaner", make: (deps) => new TokenCleaner(deps) },
-  { name: "csrapproving", account: "certificate-controller", make: (deps) => createCsrApprovingController(deps) },
+  { name: "tokencleaner", account: "token-cleaner", make: createTokenCleaner },
+  { name: "csrapproving", account: "certificate-controller", make: createCsrApprovingController },
   {
     name: "csrsigning",
     account: "certificate-controller",
@@ -92,18 +88,18 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
         clusterSigningDurationMs === undefined ? {} : { signingDurationMs: clusterSigningDurationMs },
       ),
   },
-  { name: "csrcleaner", account: "certificate-controller", make: (deps) => createCsrCleanerController(deps) },
-  { name: "nodelifecycle", account: "node-controller", make: (deps) => new NodeLifecycleController(deps) },
-  { name: "taint-eviction-controller", account: "node-controller", make: (deps) => new TaintEvictionController(deps) },
+  { name: "csrcleaner", account: "certificate-controller", make: createCsrCleanerController },
+  { name: "nodelifecycle", account: "node-controller", make: createNodeLifecycleController },
+  { name: "taint-eviction-controller", account: "node-controller", make: createTaintEvictionController },
   {
     name: "nodeipam",
     account: "node-controller",
-    make: (deps, { clusterCidr }) => new NodeIpamController(deps, clusterCidr ?? "10.244.0.0/16"),
+    make: (deps, { clusterCidr }) => createNodeIpamController(deps, clusterCidr ?? "10.244.0.0/16"),
   },
-  { name: "ttl", account: "ttl-controller", make: (deps) => new TtlController(deps) },
-  { name: "podgc", account: "pod-garbage-collector", make: (deps) => new PodGcController(deps) },
-  { name: "garbagecollector", account: "generic-garbage-collector", make: (deps) => new GarbageCollector(deps) },
-  { name: "namespace", account: "namespace-controller", make: (deps) => new NamespaceController(deps) },
+  { name: "ttl", account: "ttl-controller", make: createTtlController },
+  { name: "podgc", account: "pod-garbage-collector", make: createPodGcController },
+  { name: "garbagecollector", account: "generic-garbage-collector", make: createGarbageCollector },
+  { name: "namespace", account: "namespace-controller", make: createNamespaceController },
   {
     name: "endpoint",
     account: "endpoint-controller",
@@ -196,7 +192,7 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
   {
     name: "event-ttl",
     account: "event-ttl",
-    make: (deps, _options, clientFor) => new EventTtlController({ ...deps, client: clientFor(API_SERVER) }),
+    make: (deps, _options, clientFor) => createEventTtlController({ ...deps, client: clientFor(API_SERVER) }),
   },
 ];
 
@@ -220,7 +216,7 @@ export function createControllers(
     };
     if ("make" in row) return create(row.make);
     const load = async () => create(await row.load());
-    return new FirstUseController(name, { ...own, client: manager }, row.startsWith, load, row.isUse);
+    return createFirstUseController({ ...own, client: manager }, { ...row, load });
   });
 }
 

@@ -6,53 +6,50 @@ import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { Controller } from "./controller.js";
 import { asController, retryReporter, type SharedDeps } from "./support/shared-deps.js";
 
+const NAME = "event-ttl";
+
 /**
  * Deletes events an hour after their last change.
  *
  * Differs: upstream stores events under an etcd lease of `--event-ttl` (staging/src/k8s.io/apiserver/pkg/storage/etcd3/
  * store.go, ttlOpts), and etcd deletes them; the store in memory has no leases. On etcd this controller does not run.
  */
-export class EventTtlController implements Controller {
-  readonly name = "event-ttl";
-  readonly #deps: SharedDeps;
+export function createEventTtlController(deps: SharedDeps): Controller {
+  return { name: NAME, run: (signal) => run(deps, signal) };
+}
 
-  constructor(deps: SharedDeps) {
-    this.#deps = deps;
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { client, clock, kubeVersion, reflectors, trace } = this.#deps;
-    const events = reflectors.of("events");
-    const ttlMs = factFor("eventTtl", kubeVersion);
-    const queue = new WorkQueue(clock);
-    const watch = async (stop: AbortSignal) => {
-      await forEachChange(trace, events.changes(stop), (item) => {
-        if (item.type === "initDone") return;
-        const key = keyOf(item.object);
-        queue.cancel(key);
-        if (item.type === "deleted") return;
-        const changedMs = item.type === "applied" ? clock.now() : Date.parse(lastChange(item.object));
-        queue.addAfter(key, (Number.isNaN(changedMs) ? clock.now() : changedMs) + ttlMs - clock.now());
-      });
-    };
-    const expire = async (key: string) => {
-      const { namespace, name } = splitKey(key);
-      const constants = constantsFor(kubeVersion, "eventTtl");
-      const cause = asController(
-        trace,
-        {
-          kind: "decision",
-          what: `delete event ${key}`,
-          why: "its time to live has passed since its last change",
-          constants,
-        },
-        3,
-      );
-      await trace.because(cause, () => client.delete("events", namespace, name));
-    };
-    const report = retryReporter(this.#deps, this.name);
-    await concurrently(signal, watch, (stop) => queue.run(expire, report, stop));
-  }
+async function run(deps: SharedDeps, signal: AbortSignal): Promise<void> {
+  const { client, clock, kubeVersion, reflectors, trace } = deps;
+  const events = reflectors.of("events");
+  const ttlMs = factFor("eventTtl", kubeVersion);
+  const queue = new WorkQueue(clock);
+  const watch = async (stop: AbortSignal) => {
+    await forEachChange(trace, events.changes(stop), (item) => {
+      if (item.type === "initDone") return;
+      const key = keyOf(item.object);
+      queue.cancel(key);
+      if (item.type === "deleted") return;
+      const changedMs = item.type === "applied" ? clock.now() : Date.parse(lastChange(item.object));
+      queue.addAfter(key, (Number.isNaN(changedMs) ? clock.now() : changedMs) + ttlMs - clock.now());
+    });
+  };
+  const expire = async (key: string) => {
+    const { namespace, name } = splitKey(key);
+    const constants = constantsFor(kubeVersion, "eventTtl");
+    const cause = asController(
+      trace,
+      {
+        kind: "decision",
+        what: `delete event ${key}`,
+        why: "its time to live has passed since its last change",
+        constants,
+      },
+      3,
+    );
+    await trace.because(cause, () => client.delete("events", namespace, name));
+  };
+  const report = retryReporter(deps, NAME);
+  await concurrently(signal, watch, (stop) => queue.run(expire, report, stop));
 }
 
 function lastChange(event: { readonly [field: string]: unknown }): string {

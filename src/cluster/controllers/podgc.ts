@@ -18,18 +18,8 @@ const TAINT_OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
  *
  * Mirrors pkg/controller/podgc/gc_controller.go.
  */
-export class PodGcController implements Controller {
-  readonly name = "podgc";
-  readonly #deps: SharedDeps;
-
-  constructor(deps: SharedDeps) {
-    this.#deps = deps;
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    const run = new PodGcRun(this.#deps);
-    return concurrently(signal, (stop) => run.run(stop));
-  }
+export function createPodGcController(deps: SharedDeps): Controller {
+  return { name: "podgc", run: (signal) => concurrently(signal, (stop) => new PodGcRun(deps).run(stop)) };
 }
 
 class PodGcRun {

@@ -42,15 +42,12 @@ export interface SchedulerDeps {
  * Differs: see `defaultProfile` for the plugins that are left out. Runs in the process of the controllers, but as a
  * separate user, system:kube-scheduler.
  */
-export class Scheduler {
-  readonly name = "scheduler";
-
-  constructor(readonly deps: SchedulerDeps) {}
-
-  async run(signal: AbortSignal): Promise<void> {
-    const lookups = await clusterLookups(this.deps.reflectors, signal);
-    await new SchedulerRun(this.deps, lookups).run(signal);
-  }
+export function createScheduler(deps: SchedulerDeps) {
+  const run = async (signal: AbortSignal): Promise<void> => {
+    const lookups = await clusterLookups(deps.reflectors, signal);
+    await new SchedulerRun(deps, lookups).run(signal);
+  };
+  return { name: "scheduler", run };
 }
 
 const NEW_ONES = { onlyNew: true, receiver: "scheduler" } as const;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FirstUseController } from "../../../src/cluster/controllers/first-use.js";
+import { createFirstUseController } from "../../../src/cluster/controllers/first-use.js";
 import { runControllers } from "../../../src/cluster/controllers/run-controllers.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { Trace } from "../../../src/trace/trace.js";
@@ -38,7 +38,7 @@ async function waiting({ startsWith, existing = [], failures = 0 }: Options) {
   const deps = { client: cluster.client(), trace, definitions: DEFINITIONS };
   const stop = new AbortController();
   const waitingFailures = new Map<string, string>();
-  const late = new FirstUseController("late", deps, startsWith, load);
+  const late = createFirstUseController(deps, { name: "late", startsWith, load });
   const running = runControllers([late], { clock, trace }, stop.signal, waitingFailures);
   await clock.advance(0);
   return {

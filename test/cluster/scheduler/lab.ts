@@ -10,7 +10,7 @@ import { writeInitialObjects } from "../../../src/cluster/control-plane/initial-
 import { runControllers } from "../../../src/cluster/controllers/run-controllers.js";
 import type { Binder } from "../../../src/cluster/scheduler/framework.js";
 import type { SchedulableNode, SchedulablePod } from "../../../src/cluster/scheduler/objects.js";
-import { Scheduler } from "../../../src/cluster/scheduler/scheduler.js";
+import { createScheduler } from "../../../src/cluster/scheduler/scheduler.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
 import type { LocalClient } from "../../../src/staging/client-go/dynamic/interface.js";
 import { SharedReflectors, sharingReflectors } from "../../../src/staging/client-go/informers/shared-reflector.js";
@@ -75,7 +75,7 @@ export class Lab implements AsyncDisposable {
     };
     const admin = createLocalClient(registry, SYSTEM_APISERVER);
     await options.prepare?.(admin);
-    const scheduler = new Scheduler({ client, clock, random, trace, kubeVersion, reflectors, bind });
+    const scheduler = createScheduler({ client, clock, random, trace, kubeVersion, reflectors, bind });
     const stop = new AbortController();
     const running = runControllers([scheduler], { clock, trace }, stop.signal);
     await clock.advance(0);

@@ -9,8 +9,9 @@ import type { Controller } from "../controller.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken, signingToken } from "./tokens.js";
 
+const NAME = "bootstrapsigner";
 const NAMESPACE = "kube-public";
-const NAME = "cluster-info";
+const CONFIG_MAP = "cluster-info";
 const KUBECONFIG = "kubeconfig";
 const SIGNATURE_PREFIX = "jws-kubeconfig-";
 
@@ -25,43 +26,42 @@ type Sign = (data: Readonly<Record<string, string>>) => Record<string, string>;
  * Differs: also creates the config map, as `kubeadm init` does upstream
  * (cmd/kubeadm/app/phases/bootstraptoken/clusterinfo/clusterinfo.go, CreateBootstrapConfigMapIfNotExists), and keeps the address of
  * its server up to date.
+ * @param kubeadm creates the config map: the controller's role only allows to update it
  */
-export class BootstrapSigner implements Controller {
-  readonly name = "bootstrapsigner";
-  readonly #deps: SharedDeps;
+export function createBootstrapSigner(deps: SharedDeps, kubeadm: Pick<LocalClient, "create">): Controller {
+  return { name: NAME, run: (signal) => new SignerRun(deps, kubeadm).run(signal) };
+}
 
-  /** @param kubeadm creates the config map: the controller's role only allows to update it */
+class SignerRun {
   constructor(
-    deps: SharedDeps,
+    readonly deps: SharedDeps,
     readonly kubeadm: Pick<LocalClient, "create">,
-  ) {
-    this.#deps = deps;
-  }
+  ) {}
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, reflectors } = this.#deps;
+    const { clock, reflectors } = this.deps;
     const secrets = reflectors.of<SecretObject>("secrets");
     const configMaps = reflectors.of<ConfigMapObject>("configmaps");
     const queue = new WorkQueue(clock);
     const watchSecrets = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, secrets.changes(stop), (item) => {
-        if (item.type === "initDone" || isBootstrapToken(item.object)) queue.add(NAME);
+      await forEachChange(this.deps.trace, secrets.changes(stop), (item) => {
+        if (item.type === "initDone" || isBootstrapToken(item.object)) queue.add(CONFIG_MAP);
       });
     };
     const watchConfigMap = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, configMaps.changes(stop), (item) => {
+      await forEachChange(this.deps.trace, configMaps.changes(stop), (item) => {
         if (item.type === "initDone") return;
         const { namespace, name } = item.object.metadata;
-        if (namespace === NAMESPACE && name === NAME && item.type !== "init") queue.add(NAME);
+        if (namespace === NAMESPACE && name === CONFIG_MAP && item.type !== "init") queue.add(CONFIG_MAP);
       });
     };
     const watchNamespace = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, reflectors.of("namespaces").changes(stop), (item) => {
+      await forEachChange(this.deps.trace, reflectors.of("namespaces").changes(stop), (item) => {
         if (item.type === "initDone" || item.type === "deleted") return;
-        if (item.object.metadata.name === NAMESPACE) queue.add(NAME);
+        if (item.object.metadata.name === NAMESPACE) queue.add(CONFIG_MAP);
       });
     };
-    const report = retryReporter(this.#deps, this.name);
+    const report = retryReporter(this.deps, NAME);
     await concurrently(signal, watchSecrets, watchConfigMap, watchNamespace, async (stop) => {
       await Promise.all([secrets.synced(stop), configMaps.synced(stop)]);
       await queue.run(() => this.#signConfigMap(secrets, configMaps), report, stop);
@@ -73,14 +73,14 @@ export class BootstrapSigner implements Controller {
     secrets: SharedReflector<SecretObject>,
     configMaps: SharedReflector<ConfigMapObject>,
   ): Promise<void> {
-    const { clock, reflectors, trace, serverUrl, ca } = this.#deps;
+    const { clock, reflectors, trace, serverUrl, ca } = this.deps;
     const tokens = secrets
       .list()
       .filter(isBootstrapToken)
       .flatMap((secret) => signingToken(secret, clock.now()) ?? []);
     const signed = (data: Readonly<Record<string, string>>) =>
       withSignatures(withServer(data, serverUrl, ca.certificatePem), tokens);
-    const known = configMaps.get(NAMESPACE, NAME);
+    const known = configMaps.get(NAMESPACE, CONFIG_MAP);
     if (known === undefined) {
       const namespace = reflectors.of("namespaces").byKey(NAMESPACE);
       if (namespace === undefined || isTerminating(namespace)) return;
@@ -92,8 +92,8 @@ export class BootstrapSigner implements Controller {
         kind: "decision",
         what:
           names.length === 0
-            ? `write ${NAMESPACE}/${NAME} unsigned`
-            : `sign ${NAMESPACE}/${NAME} with ${names.join(", ")}`,
+            ? `write ${NAMESPACE}/${CONFIG_MAP} unsigned`
+            : `sign ${NAMESPACE}/${CONFIG_MAP} with ${names.join(", ")}`,
         why:
           names.length === 0 ? "no secret has usage-bootstrap-signing" : "their secrets have usage-bootstrap-signing",
         upstream: { file: "pkg/controller/bootstrap/bootstrapsigner.go", func: "signConfigMap" },
@@ -104,7 +104,7 @@ export class BootstrapSigner implements Controller {
   }
 
   async #update(signed: Sign): Promise<void> {
-    await this.#deps.client.modify<ConfigMapObject>("configmaps", NAMESPACE, NAME, (current) => {
+    await this.deps.client.modify<ConfigMapObject>("configmaps", NAMESPACE, CONFIG_MAP, (current) => {
       const data = signed(current.data ?? {});
       return sameData(data, current.data ?? {}) ? current : { ...current, data };
     });
@@ -112,11 +112,11 @@ export class BootstrapSigner implements Controller {
 
   /** If another client was faster, the queue tries again with its config map. */
   async #create(signed: Sign): Promise<void> {
-    const { serverUrl, ca } = this.#deps;
+    const { serverUrl, ca } = this.deps;
     await this.kubeadm.create("configmaps", NAMESPACE, {
       apiVersion: "v1",
       kind: "ConfigMap",
-      metadata: { name: NAME, namespace: NAMESPACE },
+      metadata: { name: CONFIG_MAP, namespace: NAMESPACE },
       data: signed({ [KUBECONFIG]: clusterInfoKubeconfig(serverUrl, ca.certificatePem) }),
     });
   }

@@ -9,23 +9,24 @@ import type { Controller } from "../controller.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { isBootstrapToken } from "./tokens.js";
 
+const NAME = "tokencleaner";
+
 /**
  * Deletes each bootstrap token at its expiration, without polling.
  * Mirrors pkg/controller/bootstrap/tokencleaner.go.
  */
-export class TokenCleaner implements Controller {
-  readonly name = "tokencleaner";
-  readonly #deps: SharedDeps;
+export function createTokenCleaner(deps: SharedDeps): Controller {
+  return { name: NAME, run: (signal) => new TokenCleanerRun(deps).run(signal) };
+}
 
-  constructor(deps: SharedDeps) {
-    this.#deps = deps;
-  }
+class TokenCleanerRun {
+  constructor(readonly deps: SharedDeps) {}
 
   async run(signal: AbortSignal): Promise<void> {
-    const secrets = this.#deps.reflectors.of<SecretObject>("secrets");
-    const queue = new WorkQueue(this.#deps.clock);
+    const secrets = this.deps.reflectors.of<SecretObject>("secrets");
+    const queue = new WorkQueue(this.deps.clock);
     const watch = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, secrets.changes(stop), (item) => {
+      await forEachChange(this.deps.trace, secrets.changes(stop), (item) => {
         if (item.type === "initDone" || !isBootstrapToken(item.object)) return;
         if (item.type === "deleted") queue.cancel(keyOf(item.object));
         else queue.add(keyOf(item.object));
@@ -35,12 +36,12 @@ export class TokenCleaner implements Controller {
       const secret = secrets.byKey(key);
       if (secret !== undefined) await this.#evalSecret(secret, queue);
     };
-    const report = retryReporter(this.#deps, this.name);
+    const report = retryReporter(this.deps, NAME);
     await concurrently(signal, watch, (stop) => queue.run(evaluate, report, stop));
   }
 
   async #evalSecret(secret: SecretObject, queue: WorkQueue): Promise<void> {
-    const { client, clock, trace } = this.#deps;
+    const { client, clock, trace } = this.deps;
     const endMs = expirationMs(secret);
     if (endMs === undefined) return;
     if (endMs > clock.now()) {

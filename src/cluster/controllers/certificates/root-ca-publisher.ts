@@ -6,7 +6,8 @@ import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import { retryReporter, type SharedDeps } from "../support/shared-deps.js";
 
-const NAME = "kube-root-ca.crt";
+const NAME = "root-ca-cert-publisher";
+const CONFIG_MAP = "kube-root-ca.crt";
 const ANNOTATIONS = {
   "kubernetes.io/description":
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.",
@@ -16,27 +17,26 @@ const ANNOTATIONS = {
  * Writes the CA certificate into every namespace, so that pods can verify the API server.
  * Mirrors pkg/controller/certificates/rootcacertpublisher/publisher.go.
  */
-export class RootCaCertPublisher implements Controller {
-  readonly name = "root-ca-cert-publisher";
-  readonly #deps: SharedDeps;
+export function createRootCaCertPublisher(deps: SharedDeps): Controller {
+  return { name: NAME, run: (signal) => new PublisherRun(deps).run(signal) };
+}
 
-  constructor(deps: SharedDeps) {
-    this.#deps = deps;
-  }
+class PublisherRun {
+  constructor(readonly deps: SharedDeps) {}
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, reflectors } = this.#deps;
+    const { clock, reflectors } = this.deps;
     const namespaces = reflectors.of("namespaces");
     const configMaps = reflectors.of<ConfigMapObject>("configmaps");
     const queue = new WorkQueue(clock);
     const watchNamespaces = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, namespaces.changes(stop), (item) => {
+      await forEachChange(this.deps.trace, namespaces.changes(stop), (item) => {
         if (item.type !== "initDone" && item.type !== "deleted") queue.add(nameOf(item.object));
       });
     };
     const watchConfigMaps = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, configMaps.changes(stop), (item) => {
-        if (item.type === "initDone" || item.type === "init" || nameOf(item.object) !== NAME) return;
+      await forEachChange(this.deps.trace, configMaps.changes(stop), (item) => {
+        if (item.type === "initDone" || item.type === "init" || nameOf(item.object) !== CONFIG_MAP) return;
         const { namespace } = item.object.metadata;
         if (namespace !== undefined) queue.add(namespace);
       });
@@ -44,9 +44,9 @@ export class RootCaCertPublisher implements Controller {
     const publish = async (name: string) => {
       const namespace = namespaces.byKey(name);
       if (namespace === undefined || isTerminating(namespace)) return;
-      await this.#syncNamespace(name, configMaps.get(name, NAME));
+      await this.#syncNamespace(name, configMaps.get(name, CONFIG_MAP));
     };
-    const report = retryReporter(this.#deps, this.name);
+    const report = retryReporter(this.deps, NAME);
     await concurrently(signal, watchNamespaces, watchConfigMaps, async (stop) => {
       await configMaps.synced(stop);
       await queue.run(publish, report, stop);
@@ -54,9 +54,9 @@ export class RootCaCertPublisher implements Controller {
   }
 
   async #syncNamespace(namespace: string, current: ConfigMapObject | undefined): Promise<void> {
-    const { client, ca } = this.#deps;
+    const { client, ca } = this.deps;
     const data = { "ca.crt": ca.certificatePem };
-    const metadata = { name: NAME, namespace, annotations: ANNOTATIONS };
+    const metadata = { name: CONFIG_MAP, namespace, annotations: ANNOTATIONS };
     const wanted: KubeObject = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
     if (current === undefined) {
       await client.create("configmaps", namespace, wanted).catch((error: unknown) => {
@@ -67,7 +67,7 @@ export class RootCaCertPublisher implements Controller {
       return;
     }
     if (isPublished(current, data)) return;
-    await client.modify<ConfigMapObject>("configmaps", namespace, NAME, (object) =>
+    await client.modify<ConfigMapObject>("configmaps", namespace, CONFIG_MAP, (object) =>
       isPublished(object, data)
         ? object
         : {

@@ -17,11 +17,15 @@ import { cleanupFinishedJobs } from "./cleanup.js";
 import { CronJobSync } from "./sync-cronjob.js";
 import { CRON_JOBS, type CronJobObject, msToNextSchedule } from "./utils.js";
 
+const NAME = "cronjob";
 const FILE = "pkg/controller/cronjob/cronjob_controllerv2.go";
 
 /** Creates jobs at the times of a schedule. Mirrors pkg/controller/cronjob/cronjob_controllerv2.go (ControllerV2). */
-class CronJobController implements Controller {
-  readonly name = "cronjob";
+export function createCronJobController(deps: SharedDeps): Controller {
+  return { name: NAME, run: (signal) => new CronJobRun(deps).run(signal) };
+}
+
+class CronJobRun {
   readonly #cronJobs: SharedReflector<CronJobObject>;
   readonly #jobs: SharedReflector<JobObject>;
   readonly #queue: WorkQueue;
@@ -54,7 +58,7 @@ class CronJobController implements Controller {
     });
     const { trace } = this.deps;
     const sync = (key: string) => this.#syncKey(key);
-    return runSyncLoop({ name: this.name, trace, queue: this.#queue, sources: [cronJobs, jobs], sync }, signal);
+    return runSyncLoop({ name: NAME, trace, queue: this.#queue, sources: [cronJobs, jobs], sync }, signal);
   }
 
   #enqueueOwner(job: JobObject): void {
@@ -154,9 +158,4 @@ function scheduleOf({ spec }: CronJobObject) {
   const isOwn = schedule.includes("TZ") || typeof timeZone !== "string" || !isTimeZone(timeZone);
   if (parsed.outcome === "invalid" || isOwn || parsed.schedule.type === "every") return parsed;
   return { ...parsed, schedule: { ...parsed.schedule, timeZone } };
-}
-
-/** Mirrors NewControllerV2. */
-export function createCronJobController(deps: SharedDeps): Controller {
-  return new CronJobController(deps);
 }

@@ -13,6 +13,7 @@ import { apiVersionOf, deletableResources, resourceKey } from "../support/deleta
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, ownersOf } from "./graph.js";
 
+const NAME = "garbagecollector";
 const STRATEGIC_MERGE = "application/strategic-merge-patch+json";
 const MERGE = "application/merge-patch+json";
 const FILE = "pkg/controller/garbagecollector/garbagecollector.go";
@@ -23,19 +24,9 @@ const FILE = "pkg/controller/garbagecollector/garbagecollector.go";
  *
  * Mirrors pkg/controller/garbagecollector/garbagecollector.go, graph_builder.go, patch.go and operations.go.
  */
-export class GarbageCollector implements Controller {
-  readonly name = "garbagecollector";
-  readonly #deps: SharedDeps;
-  readonly #recorder: EventRecorder;
-
-  constructor(deps: SharedDeps) {
-    this.#deps = deps;
-    this.#recorder = deps.recorderFor("garbage-collector-controller");
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    return new CollectorRun(this.#deps, this.#recorder).run(signal);
-  }
+export function createGarbageCollector(deps: SharedDeps): Controller {
+  const recorder = deps.recorderFor("garbage-collector-controller");
+  return { name: NAME, run: (signal) => new CollectorRun(deps, recorder).run(signal) };
 }
 
 interface ClassifiedOwners {
@@ -65,7 +56,7 @@ class CollectorRun {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const report = retryReporter(this.#deps, "garbagecollector");
+    const report = retryReporter(this.#deps, NAME);
     await concurrently(
       signal,
       ...this.#rows.map((row) => (stop: AbortSignal) => this.#watch(row, stop)),

@@ -13,19 +13,14 @@ import { BACKOFF_CONSTANTS, JOB_BACKOFF } from "./backoff-utils.js";
 import { JobSync, PodsFailed } from "./sync-job.js";
 import { hasTrackingFinalizer, isJobFinished, JOBS, type JobObject, withoutTrackingFinalizer } from "./utils.js";
 
+const NAME = "job";
 const FILE = "pkg/controller/job/job_controller.go";
 /** Changes of pods are collected for this long. */
 const POD_UPDATE_BATCH_PERIOD_MS = 1_000;
 
 /** Runs pods until enough of them succeeded. Mirrors pkg/controller/job/job_controller.go (Controller). */
-class JobController implements Controller {
-  readonly name = "job";
-
-  constructor(readonly deps: SharedDeps) {}
-
-  run(signal: AbortSignal): Promise<void> {
-    return new JobRun(this.deps).run(signal);
-  }
+export function createJobController(deps: SharedDeps): Controller {
+  return { name: NAME, run: (signal) => new JobRun(deps).run(signal) };
 }
 
 class JobRun {
@@ -56,12 +51,12 @@ class JobRun {
       deleted: (pod) => this.#deletePod(pod, true),
     });
     const { trace } = this.deps;
-    const report = retryReporter(this.deps, "job");
+    const report = retryReporter(this.deps, NAME);
     const onError = (key: string, error: unknown) =>
       error instanceof PodsFailed ? this.#reportBackoff(key, error) : report(key, error);
     const sync = (key: string) => this.#sync.sync(key);
     const orphans = { queue: this.#orphanQueue, sync: (key: string) => this.#syncOrphanPod(key) };
-    const loop = { name: "job", trace, queue: this.#queue, sources: [jobs, pods], sync, onError, others: [orphans] };
+    const loop = { name: NAME, trace, queue: this.#queue, sources: [jobs, pods], sync, onError, others: [orphans] };
     return runSyncLoop(loop, signal);
   }
 
@@ -193,9 +188,4 @@ class JobRun {
       client.modify<PodObject>("pods", namespace, nameOf(pod), withoutTrackingFinalizer),
     );
   }
-}
-
-/** Mirrors NewController. */
-export function createJobController(deps: SharedDeps): Controller {
-  return new JobController(deps);
 }

@@ -13,6 +13,7 @@ import { deletableResources, resourceKey } from "../support/deletable.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type NamespaceCondition, updateConditions } from "./conditions.js";
 
+const NAME = "namespace";
 const FILE = "pkg/controller/namespace/deletion/namespaced_resources_deleter.go";
 const FINALIZER = "kubernetes";
 
@@ -34,28 +35,27 @@ interface OrphanedObjects {
  * Empties namespaces that are being deleted, reports in their conditions what blocks them, and removes their finalizer
  * at the end. Mirrors pkg/controller/namespace (namespace_controller.go, deletion/namespaced_resources_deleter.go).
  */
-export class NamespaceController implements Controller {
-  readonly name = "namespace";
-  readonly #deps: SharedDeps;
+export function createNamespaceController(deps: SharedDeps): Controller {
+  return { name: NAME, run: (signal) => new NamespaceRun(deps).run(signal) };
+}
 
-  constructor(deps: SharedDeps) {
-    this.#deps = deps;
-  }
+class NamespaceRun {
+  constructor(readonly deps: SharedDeps) {}
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, kubeVersion, reflectors } = this.#deps;
+    const { clock, kubeVersion, reflectors } = this.deps;
     const namespaces = reflectors.of<NamespaceObject>("namespaces");
     const queue = new WorkQueue(clock);
     const delayMs = factFor("namespaceDeletionGracePeriod", kubeVersion);
     const watch = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, namespaces.changes(stop), (item) => {
+      await forEachChange(this.deps.trace, namespaces.changes(stop), (item) => {
         if (item.type === "initDone" || item.type === "deleted" || !isTerminating(item.object)) return;
         // Other API servers can still admit new objects for a moment.
         queue.addAfter(nameOf(item.object), delayMs);
       });
     };
     const sync = (name: string) => this.#sync(namespaces, name, queue);
-    const report = retryReporter(this.#deps, this.name);
+    const report = retryReporter(this.deps, NAME);
     await concurrently(signal, watch, (stop) => queue.run(sync, report, stop));
   }
 
@@ -76,7 +76,7 @@ export class NamespaceController implements Controller {
   }
 
   async #deleteAllContent(namespace: NamespaceObject): Promise<OrphanedObjects> {
-    const { definitions, kubeVersion, trace } = this.#deps;
+    const { definitions, kubeVersion, trace } = this.deps;
     const left: OrphanedObjects = { remaining: new Map(), finalizers: new Map(), errors: [], estimateSeconds: 0 };
     const rows = deletableResources(definitions).filter(({ namespaced }) => namespaced);
     const isOrdered = factFor("orderedNamespaceDeletion", kubeVersion);
@@ -98,7 +98,7 @@ export class NamespaceController implements Controller {
 
   /** Mirrors deleteAllContentForGroupVersionResource. */
   async #deleteContentOf(row: ApiResource, namespace: NamespaceObject, left: OrphanedObjects): Promise<void> {
-    const { client } = this.#deps;
+    const { client } = this.deps;
     const resource = resourceKey(row);
     const name = nameOf(namespace);
     try {
@@ -117,7 +117,7 @@ export class NamespaceController implements Controller {
         left.finalizers.set(finalizer, (left.finalizers.get(finalizer) ?? 0) + 1);
       }
       const isExplained = podsEstimate > 0 || finalizerCount > 0;
-      const estimate = podsEstimate > 0 ? podsEstimate : factFor("finalizerEstimateSeconds", this.#deps.kubeVersion);
+      const estimate = podsEstimate > 0 ? podsEstimate : factFor("finalizerEstimateSeconds", this.deps.kubeVersion);
       if (!isExplained) left.errors.push(unexpected(name, row));
       left.estimateSeconds = Math.max(left.estimateSeconds, estimate);
     } catch (error) {
@@ -132,12 +132,12 @@ export class NamespaceController implements Controller {
       if (isPodPhaseTerminal(status?.phase)) continue;
       estimate = Math.max(estimate, spec?.terminationGracePeriodSeconds ?? 0);
     }
-    const sinceMs = this.#deps.clock.now() - Date.parse(namespace.metadata.deletionTimestamp ?? "");
+    const sinceMs = this.deps.clock.now() - Date.parse(namespace.metadata.deletionTimestamp ?? "");
     return sinceMs / 1000 >= estimate ? 0 : estimate;
   }
 
   async #writeConditions(name: string, left: OrphanedObjects): Promise<void> {
-    const { client, clock } = this.#deps;
+    const { client, clock } = this.deps;
     await client.modify<NamespaceObject>(
       "namespaces",
       undefined,
@@ -153,7 +153,7 @@ export class NamespaceController implements Controller {
 
   /** Removes the finalizer; the API server deletes the namespace with its last one. */
   async #finalize(name: string): Promise<void> {
-    const { client, trace } = this.#deps;
+    const { client, trace } = this.deps;
     const upstream = { file: FILE, func: "finalizeNamespace" };
     asController(trace, { kind: "decision", what: `let namespace ${name} go`, why: "nothing is left in it", upstream });
     await client.modify<NamespaceObject>(

@@ -8,6 +8,7 @@ import { factFor } from "../../../util/release/facts.js";
 import type { Controller } from "../controller.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 
+const NAME = "nodeipam";
 const FILE = "pkg/controller/nodeipam/ipam/range_allocator.go";
 
 /**
@@ -75,25 +76,25 @@ function addressNumber(address: string): number {
  * Allocates a range of pod addresses to each node. Mirrors pkg/controller/nodeipam/ipam/range_allocator.go.
  * Differs: IPv4 only.
  */
-export class NodeIpamController implements Controller {
-  readonly name = "nodeipam";
-  readonly #deps: SharedDeps;
-  readonly #clusterCidr: string;
-  readonly #recorder: EventRecorder;
+export function createNodeIpamController(deps: SharedDeps, clusterCidr: string): Controller {
+  const recorder = deps.recorderFor("cidrAllocator");
+  return { name: NAME, run: (signal) => new NodeIpamRun(deps, clusterCidr, recorder).run(signal) };
+}
 
-  constructor(deps: SharedDeps, clusterCidr: string) {
-    this.#deps = deps;
-    this.#clusterCidr = clusterCidr;
-    this.#recorder = deps.recorderFor("cidrAllocator");
-  }
+class NodeIpamRun {
+  constructor(
+    readonly deps: SharedDeps,
+    readonly clusterCidr: string,
+    readonly recorder: EventRecorder,
+  ) {}
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, kubeVersion, reflectors } = this.#deps;
+    const { clock, kubeVersion, reflectors } = this.deps;
     const nodes = reflectors.of<NodeObject>("nodes");
-    const cidrs = new CidrSet(this.#clusterCidr, factFor("nodeCidrMaskSize", kubeVersion));
+    const cidrs = new CidrSet(this.clusterCidr, factFor("nodeCidrMaskSize", kubeVersion));
     const queue = new WorkQueue(clock);
     const watch = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, nodes.changes(stop), (item) => {
+      await forEachChange(this.deps.trace, nodes.changes(stop), (item) => {
         if (item.type === "initDone") return;
         const owned = item.object.spec?.podCIDRs ?? [];
         if (item.type === "deleted") for (const cidr of owned) cidrs.release(cidr);
@@ -105,27 +106,27 @@ export class NodeIpamController implements Controller {
       // Ranges of existing nodes must be marked as used before the first allocation.
       await nodes.synced(stop);
       const allocate = (name: string) => this.#allocate(nodes.byKey(name), cidrs);
-      await queue.run(allocate, retryReporter(this.#deps, this.name), stop);
+      await queue.run(allocate, retryReporter(this.deps, NAME), stop);
     });
   }
 
   /** Mirrors AllocateOrOccupyCIDR and updateCIDRsAllocation. */
   async #allocate(node: NodeObject | undefined, cidrs: CidrSet): Promise<void> {
     if (node === undefined || (node.spec?.podCIDRs ?? []).length > 0) return;
-    const { client, trace } = this.#deps;
+    const { client, trace } = this.deps;
     const name = nameOf(node);
     const podCIDR = cidrs.allocate();
     if (podCIDR === undefined) {
       const about = { apiVersion: "v1", kind: "Node", name };
-      this.#recorder.event(about, "Normal", "CIDRNotAvailable", `Node ${name} status is now: CIDRNotAvailable`);
-      throw new Error(`no range of ${this.#clusterCidr} is left`);
+      this.recorder.event(about, "Normal", "CIDRNotAvailable", `Node ${name} status is now: CIDRNotAvailable`);
+      throw new Error(`no range of ${this.clusterCidr} is left`);
     }
     const cause = asController(
       trace,
       {
         kind: "decision",
         what: `node ${name}: pods get addresses from ${podCIDR}`,
-        why: `the next free range of ${this.#clusterCidr}`,
+        why: `the next free range of ${this.clusterCidr}`,
         upstream: { file: FILE, func: "updateCIDRsAllocation" },
       },
       2,

@@ -6,6 +6,7 @@ import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import type { Controller } from "../controller.js";
 import { retryReporter, type SharedDeps } from "../support/shared-deps.js";
 
+const NAME = "ttl";
 const TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl";
 
 /** Sizes overlap, so that a cluster at a boundary does not flap. Mirrors ttlBoundaries. */
@@ -29,40 +30,35 @@ export function boundaryStep(step: number, nodeCount: number): number {
  * Sets an annotation on nodes: how long kubelets can cache secrets and config maps. The larger the cluster, the longer.
  * Mirrors pkg/controller/ttl/ttl_controller.go.
  */
-export class TtlController implements Controller {
-  readonly name = "ttl";
-  readonly #deps: SharedDeps;
+export function createTtlController(deps: SharedDeps): Controller {
+  return { name: NAME, run: (signal) => run(deps, signal) };
+}
 
-  constructor(deps: SharedDeps) {
-    this.#deps = deps;
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { client, clock, reflectors } = this.#deps;
-    const nodes = reflectors.of<NodeObject>("nodes");
-    const queue = new WorkQueue(clock);
-    let nodeCount = 0;
-    let step = 0;
-    const watch = async (stop: AbortSignal) => {
-      await forEachChange(this.#deps.trace, nodes.changes(stop), (item) => {
-        if (item.type === "initDone") return;
-        if (item.type === "deleted") nodeCount--;
-        else if (item.type === "init" || item.previous === undefined) nodeCount++;
-        step = boundaryStep(step, nodeCount);
-        if (item.type !== "deleted") queue.add(nameOf(item.object));
-      });
-    };
-    const annotate = async (name: string) => {
-      const ttl = String(BOUNDARIES[step]?.ttlSeconds ?? 0);
-      const node = nodes.byKey(name);
-      if (node === undefined || node.metadata.annotations?.[TTL_ANNOTATION] === ttl) return;
-      await client.modify("nodes", undefined, name, (current) => {
-        if (current.metadata.annotations?.[TTL_ANNOTATION] === ttl) return current;
-        const annotations = { ...current.metadata.annotations, [TTL_ANNOTATION]: ttl };
-        return { ...current, metadata: { ...current.metadata, annotations } };
-      });
-    };
-    const report = retryReporter(this.#deps, this.name);
-    await concurrently(signal, watch, (stop) => queue.run(annotate, report, stop));
-  }
+async function run(deps: SharedDeps, signal: AbortSignal): Promise<void> {
+  const { client, clock, reflectors } = deps;
+  const nodes = reflectors.of<NodeObject>("nodes");
+  const queue = new WorkQueue(clock);
+  let nodeCount = 0;
+  let step = 0;
+  const watch = async (stop: AbortSignal) => {
+    await forEachChange(deps.trace, nodes.changes(stop), (item) => {
+      if (item.type === "initDone") return;
+      if (item.type === "deleted") nodeCount--;
+      else if (item.type === "init" || item.previous === undefined) nodeCount++;
+      step = boundaryStep(step, nodeCount);
+      if (item.type !== "deleted") queue.add(nameOf(item.object));
+    });
+  };
+  const annotate = async (name: string) => {
+    const ttl = String(BOUNDARIES[step]?.ttlSeconds ?? 0);
+    const node = nodes.byKey(name);
+    if (node === undefined || node.metadata.annotations?.[TTL_ANNOTATION] === ttl) return;
+    await client.modify("nodes", undefined, name, (current) => {
+      if (current.metadata.annotations?.[TTL_ANNOTATION] === ttl) return current;
+      const annotations = { ...current.metadata.annotations, [TTL_ANNOTATION]: ttl };
+      return { ...current, metadata: { ...current.metadata, annotations } };
+    });
+  };
+  const report = retryReporter(deps, NAME);
+  await concurrently(signal, watch, (stop) => queue.run(annotate, report, stop));
 }

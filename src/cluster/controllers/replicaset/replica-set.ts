@@ -24,23 +24,23 @@ const CHOICE = { file: FILE, func: "getPodsToDelete" };
 /** No more pods are created or deleted at once; the rest follows when they were seen. */
 const BURST_REPLICAS = 500;
 
+/** Mirrors pkg/controller/replicaset/replica_set.go (NewReplicaSetController). */
+export function createReplicaSetController(deps: SharedDeps): Controller {
+  return replicaSetController(deps, {
+    kind: "ReplicaSet",
+    resource: "replicasets.apps",
+    controllerName: "replicaset",
+    component: "replicaset-controller",
+    selectorOf: ({ spec }) => spec?.selector,
+  });
+}
+
 /**
  * Keeps as many pods as a ReplicaSet (or a ReplicationController) wants.
  * Mirrors pkg/controller/replicaset/replica_set.go (ReplicaSetController).
  */
-export class ReplicaSetController implements Controller {
-  readonly name: string;
-
-  constructor(
-    readonly deps: SharedDeps,
-    readonly kind: ReplicaSetKind,
-  ) {
-    this.name = kind.controllerName;
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    return new ReplicaSetRun(this.deps, this.kind).run(signal);
-  }
+export function replicaSetController(deps: SharedDeps, kind: ReplicaSetKind): Controller {
+  return { name: kind.controllerName, run: (signal) => new ReplicaSetRun(deps, kind).run(signal) };
 }
 
 class ReplicaSetRun {
@@ -263,15 +263,4 @@ class ReplicaSetRun {
     const isRelated = (pod: KubeObject) => selectors.some((selector) => matchesSelector(selector, pod.metadata.labels));
     return this.#pods.list().filter((pod) => pod.metadata.namespace === namespace && isRelated(pod));
   }
-}
-
-/** Mirrors NewReplicaSetController. */
-export function createReplicaSetController(deps: SharedDeps): Controller {
-  return new ReplicaSetController(deps, {
-    kind: "ReplicaSet",
-    resource: "replicasets.apps",
-    controllerName: "replicaset",
-    component: "replicaset-controller",
-    selectorOf: ({ spec }) => spec?.selector,
-  });
 }

@@ -1,13 +1,13 @@
 import type { Controller } from "../controller.js";
 import type { SharedDeps } from "../support/shared-deps.js";
-import { ReplicaSetController } from "./replica-set.js";
+import { replicaSetController } from "./replica-set.js";
 
 /**
  * A ReplicationController is a ReplicaSet with a plain map as its selector.
  * Mirrors pkg/controller/replication/replication_controller.go (NewReplicationManager) and conversion.go.
  */
 export function createReplicationController(deps: SharedDeps): Controller {
-  return new ReplicaSetController(deps, {
+  return replicaSetController(deps, {
     kind: "ReplicationController",
     resource: "replicationcontrollers",
     controllerName: "replicationcontroller",

@@ -14,6 +14,7 @@ import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
 import { QuotaMonitor } from "./quota-monitor.js";
 
+const NAME = "resourcequota";
 const FILE = "pkg/controller/resourcequota/resource_quota_controller.go";
 /** `--resource-quota-sync-period` */
 const RESYNC_PERIOD_MS = 5 * 60_000;
@@ -25,14 +26,8 @@ const RESYNC_PERIOD_MS = 5 * 60_000;
  * Mirrors pkg/controller/resourcequota/resource_quota_controller.go (Controller).
  * Differs: one queue; upstream has a second one for quotas whose usage is not known yet.
  */
-class ResourceQuotaController implements Controller {
-  readonly name = "resourcequota";
-
-  constructor(readonly deps: SharedDeps) {}
-
-  run(signal: AbortSignal): Promise<void> {
-    return new ResourceQuotaRun(this.deps).run(signal);
-  }
+export function createResourceQuotaController(deps: SharedDeps): Controller {
+  return { name: NAME, run: (signal) => new ResourceQuotaRun(deps).run(signal) };
 }
 
 class ResourceQuotaRun {
@@ -66,7 +61,7 @@ class ResourceQuotaRun {
       (stop) => this.#monitor.run(stop),
       (stop) => {
         const sync = (key: string) => this.#sync(key, stop);
-        const loop = { name: "resourcequota", trace, queue: this.#queue, sources: [quotas], sync };
+        const loop = { name: NAME, trace, queue: this.#queue, sources: [quotas], sync };
         return runSyncLoop(loop, stop);
       },
       async (stop) => {
@@ -149,9 +144,4 @@ function changesIn(before: Amounts, used: Amounts, hard: Amounts): string {
       return `${name} ${old === now ? now : `${old} -> ${now}`} of ${hard[name]}`;
     });
   return lines.length === 0 ? "it limits nothing" : lines.join(", ");
-}
-
-/** Mirrors NewController. */
-export function createResourceQuotaController(deps: SharedDeps): Controller {
-  return new ResourceQuotaController(deps);
 }

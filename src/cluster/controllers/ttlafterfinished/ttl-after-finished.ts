@@ -8,14 +8,18 @@ import { finishedCondition, JOBS, type JobObject } from "../job/utils.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
 
+const NAME = "ttl-after-finished";
 const FILE = "pkg/controller/ttlafterfinished/ttlafterfinished_controller.go";
 
 /**
  * Deletes finished jobs, with their pods, when spec.ttlSecondsAfterFinished has passed.
  * Mirrors pkg/controller/ttlafterfinished/ttlafterfinished_controller.go.
  */
-class TtlAfterFinishedController implements Controller {
-  readonly name = "ttl-after-finished";
+export function createTtlAfterFinishedController(deps: SharedDeps): Controller {
+  return { name: NAME, run: (signal) => new TtlAfterFinishedRun(deps).run(signal) };
+}
+
+class TtlAfterFinishedRun {
   readonly #jobs: SharedReflector<JobObject>;
   readonly #queue: WorkQueue;
 
@@ -31,7 +35,7 @@ class TtlAfterFinishedController implements Controller {
     const jobs = changesOf(this.#jobs, { added: enqueue, updated: (_previous, job) => enqueue(job) });
     const { trace } = this.deps;
     const sync = (key: string) => this.#processJob(key);
-    return runSyncLoop({ name: this.name, trace, queue: this.#queue, sources: [jobs], sync }, signal);
+    return runSyncLoop({ name: NAME, trace, queue: this.#queue, sources: [jobs], sync }, signal);
   }
 
   async #processJob(key: string): Promise<void> {
@@ -80,9 +84,4 @@ function whyExpired(job: JobObject): string {
   const { type, lastTransitionTime } = finishedCondition(job) ?? {};
   const expiry = rfc3339(expiryMs(job) ?? 0);
   return `it was ${type} at ${lastTransitionTime}, ttlSecondsAfterFinished ${seconds}: until ${expiry}`;
-}
-
-/** Mirrors New. */
-export function createTtlAfterFinishedController(deps: SharedDeps): Controller {
-  return new TtlAfterFinishedController(deps);
 }

@@ -20,6 +20,7 @@ import { markPodsNotReady } from "./pods-not-ready.js";
 import { TAINT_NOT_READY, TAINT_UNREACHABLE } from "./taints.js";
 import { zoneKey } from "./zones.js";
 
+const NAME = "nodelifecycle";
 /** Excludes a node when the controller checks a zone for a disruption. */
 const EXCLUDE_DISRUPTION = "node.kubernetes.io/exclude-disruption";
 
@@ -30,19 +31,9 @@ const EXCLUDE_DISRUPTION = "node.kubernetes.io/exclude-disruption";
  * Mirrors pkg/controller/nodelifecycle/node_lifecycle_controller.go (monitorNodeHealth and its workers). Differs:
  * checks the nodes one after another, so that every run prints the same trace.
  */
-export class NodeLifecycleController implements Controller {
-  readonly name = "nodelifecycle";
-  readonly #deps: SharedDeps;
-  readonly #recorder: EventRecorder;
-
-  constructor(deps: SharedDeps) {
-    this.#deps = deps;
-    this.#recorder = deps.recorderFor("node-controller");
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    return new LifecycleRun(this.#deps, this.#recorder).run(signal);
-  }
+export function createNodeLifecycleController(deps: SharedDeps): Controller {
+  const recorder = deps.recorderFor("node-controller");
+  return { name: NAME, run: (signal) => new LifecycleRun(deps, recorder).run(signal) };
 }
 
 /** The state of one run of the controller; a restart creates a new one. */
@@ -74,7 +65,7 @@ class LifecycleRun {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const report = retryReporter(this.#deps, "nodelifecycle");
+    const report = retryReporter(this.#deps, NAME);
     const monitorMs = factFor("nodeMonitorPeriod", this.#deps.kubeVersion);
     await concurrently(
       signal,

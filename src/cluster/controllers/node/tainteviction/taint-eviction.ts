@@ -26,19 +26,9 @@ const DELETE_RETRY_MS = 10;
  * Mirrors pkg/controller/nodelifecycle/scheduler/taint_manager.go (v1.25; pkg/controller/tainteviction since v1.29).
  * Differs: a separate controller in every release; upstream ran it inside nodelifecycle until v1.28.
  */
-export class TaintEvictionController implements Controller {
-  readonly name = "taint-eviction-controller";
-  readonly #deps: SharedDeps;
-  readonly #recorder: EventRecorder;
-
-  constructor(deps: SharedDeps) {
-    this.#deps = deps;
-    this.#recorder = deps.recorderFor(factFor("taintEvictionComponent", deps.kubeVersion));
-  }
-
-  run(signal: AbortSignal): Promise<void> {
-    return new EvictionRun(this.#deps, this.#recorder).run(signal);
-  }
+export function createTaintEvictionController(deps: SharedDeps): Controller {
+  const recorder = deps.recorderFor(factFor("taintEvictionComponent", deps.kubeVersion));
+  return { name: "taint-eviction-controller", run: (signal) => new EvictionRun(deps, recorder).run(signal) };
 }
 
 class EvictionRun {
