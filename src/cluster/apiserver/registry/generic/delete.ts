@@ -6,10 +6,10 @@ import type { StoredEntry } from "../../storage/storage.js";
 import { type DeletionPlan, planDeletion } from "../rest/deletion-plan.js";
 import type { RequestContext } from "../rest/registry.js";
 import { changesBetween, readStage, reportDryRun, type Stage } from "../rest/stages.js";
-import { type Attempted, attemptWrite } from "./attempts.js";
+import { type Attempted, compareAndPut, guaranteedUpdate } from "./guaranteed-update.js";
 import { listObjects } from "./list.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
-import { deleteEntry, updateEntry } from "./write-entry.js";
+import { deleteEntry } from "./write-entry.js";
 
 const CONDITIONAL_DELETE = {
   file: "staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go",
@@ -31,7 +31,7 @@ export async function deleteObject(
   options: DeleteOptions = {},
 ): Promise<DeleteOutcome> {
   const key = core.keys.key(namespace, name);
-  const deleted = await attemptWrite(core, context, key, async (entry, why) => {
+  const deleted = await guaranteedUpdate(core, context, key, async (entry, why) => {
     context.report?.(readStage(key, entry, why, CONDITIONAL_DELETE));
     if (entry === undefined) throw notFound(core.definition, name);
     return tryDelete(core, context, namespace, entry, options);
@@ -65,7 +65,7 @@ async function tryDelete(
     reportDryRun(context.report, entry.key);
     return { object: plan.object, gone: plan.thenRemove };
   }
-  const marked = sameJson(plan.object, current) ? entry : await updateEntry(core, context, entry, plan.object);
+  const marked = sameJson(plan.object, current) ? entry : await compareAndPut(core, context, entry, plan.object);
   if (marked === undefined) return undefined;
   if (plan.thenRemove) await removeMarked(core, context, marked);
   return { object: core.read(marked), gone: plan.thenRemove, isUnchanged: marked === entry && !plan.thenRemove };

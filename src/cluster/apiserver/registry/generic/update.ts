@@ -9,15 +9,18 @@ import type { RequestContext, Transform, UpdateOptions } from "../rest/registry.
 import { changesBetween, readStage, reportDryRun, reportValidation } from "../rest/stages.js";
 import { reportBegun, whileBegun } from "../rest/store-hooks.js";
 import { validateMeta, validateMetaUpdate } from "../rest/validate-meta.js";
-import { type Attempted, attemptWrite } from "./attempts.js";
 import { beforeCreate, beginCreate } from "./create.js";
+import {
+  type Attempted,
+  checkUid,
+  compareAndPut,
+  GUARANTEED_UPDATE,
+  guaranteedUpdate,
+  reportUnchanged,
+} from "./guaranteed-update.js";
 import { type StoreCore, strategyContext } from "./store-core.js";
-import { createEntry, deleteEntry, updateEntry } from "./write-entry.js";
+import { createEntry, deleteEntry } from "./write-entry.js";
 
-const GUARANTEED_UPDATE = {
-  file: "staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go",
-  func: "GuaranteedUpdate",
-};
 const UPSTREAM = { file: "staging/src/k8s.io/apiserver/pkg/registry/rest/update.go", func: "BeforeUpdate" };
 const VALIDATE = { ...UPSTREAM, func: "strategy.ValidateUpdate" };
 const OPTIMISTIC_LOCK = "the object has been modified; please apply your changes to the latest version and try again";
@@ -36,10 +39,9 @@ export interface UpdateOutcome extends Attempted {
 }
 
 /**
- * Read, transform, admit, validate, compare-and-swap; again after a conflict.
+ * Transform, admit, validate, compare-and-put, as often as `guaranteedUpdate` asks for it.
  *
- * Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go (Store.Update) and
- * pkg/storage/etcd3/store.go (GuaranteedUpdate).
+ * Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go (Store.Update).
  */
 export async function updateObject(
   core: StoreCore,
@@ -49,7 +51,7 @@ export async function updateObject(
   options: UpdateOptions = {},
 ): Promise<UpdateOutcome> {
   const key = core.keys.key(target.namespace, target.name);
-  const updated = await attemptWrite(core, context, key, async (entry, why) => {
+  const updated = await guaranteedUpdate(core, context, key, async (entry, why) => {
     context.report?.(readStage(key, entry, why, GUARANTEED_UPDATE));
     checkUid(core, key, target.name, options.uid, entry);
     return entry === undefined
@@ -58,15 +60,6 @@ export async function updateObject(
   });
   if (updated === undefined) throw conflict(core.definition, target.name, OPTIMISTIC_LOCK);
   return updated;
-}
-
-/** Mirrors storage.Preconditions.Check, including its message with the storage's key. */
-function checkUid(core: StoreCore, key: string, name: string, uid = "", entry: StoredEntry | undefined): void {
-  const actual = entry?.object.metadata.uid ?? "";
-  if (uid === "" || uid === actual) return;
-  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${actual}`;
-  const text = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
-  throw conflict(core.definition, name, text);
 }
 
 /** @returns undefined if the object exists by now */
@@ -126,24 +119,17 @@ async function updateExisting(
       const isGone = dryRun || (await deleteEntry(core, context, entry)) !== undefined;
       return isGone ? { object, created: false } : undefined;
     }
-    if (sameJson(object, old)) return unchanged(context, entry, old);
+    if (sameJson(object, old)) {
+      reportUnchanged(context, entry);
+      return { object: old, created: false, isUnchanged: true };
+    }
     if (dryRun) {
       reportDryRun(context.report, entry.key);
       return { object, created: false };
     }
-    const written = await updateEntry(core, context, entry, object);
+    const written = await compareAndPut(core, context, entry, object);
     return written === undefined ? undefined : { object: core.read(written), created: false };
   });
-}
-
-/** A write that changes nothing does not reach the storage: the version stays, and no watch has an event. */
-function unchanged({ report }: RequestContext, { key, modRevision }: StoredEntry, object: KubeObject): UpdateOutcome {
-  report?.({
-    what: `write nothing at ${key}`,
-    why: `the object is the same: its resourceVersion stays ${modRevision}`,
-    upstream: GUARANTEED_UPDATE,
-  });
-  return { object, created: false, isUnchanged: true };
 }
 
 /** The resourceVersion must be the current one. Some kinds can omit it. */

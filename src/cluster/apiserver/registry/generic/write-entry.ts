@@ -12,7 +12,6 @@ const SECRETS = "secrets";
 const ETCD3 = "staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go";
 /** Functions of that file. */
 const CREATE = "Create";
-const UPDATE = "GuaranteedUpdate";
 const DELETE = "conditionalDelete";
 const FILE = "staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go";
 
@@ -25,20 +24,7 @@ export async function createEntry(
 ): Promise<StoredEntry | undefined> {
   const created = await core.storage.create(key, core.toStored(object), core.writing);
   context.report?.(transactionStage(core, CREATE, { key, expectedRevision: 0, write: "put" }, created));
-  return report(core, "Create", created);
-}
-
-/** @returns undefined if `entry` is no longer the current one */
-export async function updateEntry(
-  core: StoreCore,
-  context: RequestContext,
-  entry: StoredEntry,
-  object: KubeObject,
-): Promise<StoredEntry | undefined> {
-  const { key, modRevision } = entry;
-  const updated = await core.storage.update(key, core.toStored(object), modRevision, core.writing);
-  context.report?.(transactionStage(core, UPDATE, { key, expectedRevision: modRevision, write: "put" }, updated));
-  return report(core, "Update", updated, entry);
+  return reportWrite(core, "Create", created);
 }
 
 /** @returns the last object with the version of its deletion; undefined if `entry` is no longer the current one */
@@ -50,13 +36,13 @@ export async function deleteEntry(
   const { key, modRevision } = entry;
   const outcome = await core.storage.delete(key, modRevision);
   context.report?.(transactionStage(core, DELETE, { key, expectedRevision: modRevision, write: "delete" }, outcome));
-  const deleted = report(core, "Delete", outcome, entry);
+  const deleted = reportWrite(core, "Delete", outcome, entry);
   if (deleted !== undefined) await core.hooks?.afterDelete(core.read(deleted));
   return deleted;
 }
 
 /** The condition of a write, what it does in either case, and which case it was. */
-function transactionStage(
+export function transactionStage(
   { storage }: StoreCore,
   func: string,
   write: ConditionalWrite,
@@ -75,7 +61,7 @@ function transactionStage(
  * Reports a write, if a trace keeps causes. The fact has the version that watch events name as their cause. The values of a
  * Secret are masked from then on, because a later request may have them in its URL.
  */
-function report(
+export function reportWrite(
   { trace, definition }: StoreCore,
   func: "Create" | "Update" | "Delete",
   written: StoredEntry | undefined,
