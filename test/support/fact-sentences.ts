@@ -100,7 +100,7 @@ export class FactSentences {
         return inARow(
           node["quasis"].flatMap(({ value }: Syntax, i: number) => {
             const inner = node["expressions"][i];
-            return [[[value.cooked]], ...(inner === undefined ? [] : [this.#inner(inner, file)])];
+            return [[[value.cooked]], ...(inner === undefined ? [] : [this.#inner(inner, file, depth + 1)])];
           }),
         );
       default:
@@ -110,17 +110,17 @@ export class FactSentences {
   }
 
   /** What stands in `${...}`: its alternatives if they are texts, else a value, which is followed by itself. */
-  #inner(node: Syntax, file: SourceFile): Part[][] {
+  #inner(node: Syntax, file: SourceFile, depth: number): Part[][] {
     if (["ConditionalExpression", "TemplateLiteral", "Literal", "ParenthesizedExpression"].includes(node.type)) {
-      return this.#alternatives(node, file, 0);
+      return this.#alternatives(node, file, depth);
     }
     const choice = node.type === "Identifier" ? declarationOf(node, file)?.["init"] : undefined;
     if (choice?.type === "ConditionalExpression") {
-      const parts = this.#alternatives(choice, file, 0);
+      const parts = this.#alternatives(choice, file, depth);
       // `${ending}` with `, and more` or nothing
       if (parts.some(([first]) => first === "" || /^[ ,;:(]/.test(first ?? ""))) return parts;
     }
-    this.#follow(node, file, 1);
+    this.#follow(node, file, depth);
     return [[undefined]];
   }
 
