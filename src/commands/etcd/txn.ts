@@ -7,6 +7,7 @@ import { RANGE, TXN } from "../../cluster/apiserver/storage/etcd/rpcs.js";
 import { resourceKeys } from "../../cluster/apiserver/storage/keys.js";
 import { readObjects } from "../../lab/kubectl/files.js";
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { groupVersion } from "../../staging/apimachinery/api/resource.js";
 import { jsonDiff } from "../../staging/apimachinery/patch/json-diff.js";
 import { redactBody } from "../../trace/redaction/redact-body.js";
 import { SystemClock } from "../../util/clock.js";
@@ -108,7 +109,7 @@ async function wantedOf(context: CliContext, word: string | undefined, options: 
 function placed(object: KubeObject, file: string): Wanted {
   const { apiVersion, kind, metadata } = object;
   const isOf = ({ group, version, ...row }: ResourceDefinition) =>
-    row.kind === kind && (group === "" ? version : `${group}/${version}`) === apiVersion;
+    row.kind === kind && groupVersion({ group, version }) === apiVersion;
   const row = RESOURCES.find((one) => isOf(one) && one.virtual !== true && one.storedAs === undefined);
   if (row === undefined) {
     throw new LabError("BAD_FILE", `${file} has a ${kind} of ${apiVersion}, which has no place in etcd here`, HINT);

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { groupVersion } from "../../../staging/apimachinery/api/resource.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { collectionPath, objectPath } from "../../../staging/client-go/rest/paths.js";
 import type { UserInfo } from "../../../staging/server/authentication/user.js";
@@ -84,7 +85,7 @@ const IN_PROCESS = "in this process";
 
 function pathOf(registry: ReportDeps["registry"], request: LocalWrite): string {
   const { group, version, resource } = registry.store(request.resource).definition;
-  const apiVersion = group === "" ? version : `${group}/${version}`;
+  const apiVersion = groupVersion({ group, version });
   const ref = { apiVersion, resource, ...defined({ namespace: request.namespace }) };
   return request.name === undefined ? collectionPath(ref) : objectPath(ref, request.name, request.subresource);
 }

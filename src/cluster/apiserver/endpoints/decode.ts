@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { groupVersion } from "../../../staging/apimachinery/api/resource.js";
 import { statusError } from "../../../staging/apimachinery/errors.js";
 import { decodeDeleteOptions, decodeRequestBody } from "../../../staging/apimachinery/scheme/request.js";
 import type { DecodedBody, FieldValidation, KindRef } from "../../../staging/apimachinery/scheme/schema.js";
@@ -8,7 +9,6 @@ import { isRecord } from "../../../util/records.js";
 import { changesBetween, type ReportStage } from "../registry/rest/stages.js";
 import type { Exchange } from "./exchange.js";
 import { JSON_TYPE, OBJECT_TYPES, PROTOBUF_TYPE, YAML_TYPE } from "./media-types.js";
-import { groupVersionName } from "./routes.js";
 
 const CODEC = {
   file: "staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go",
@@ -62,7 +62,7 @@ function reportDecoding({ request }: Exchange, report: ReportStage, { bytes, kin
   const { group, version, resource = "" } = kind;
   const what = `decode ${bytes.length} bytes of ${mediaTypeOf(request.headers["content-type"])}`;
   const problems = warnings.length === 0 ? "" : `: ${warnings.join(", ")}`;
-  report({ what, why: `a ${kind.kind} of ${groupVersionName(group, version)}${problems}`, upstream: CODEC });
+  report({ what, why: `a ${kind.kind} of ${groupVersion({ group, version })}${problems}`, upstream: CODEC });
   const changes = changesBetween({ group, version, resource }, sent, decoded).filter(isDefault);
   if (changes.length > 0)
     report({ what: `default ${kind.kind}`, why: "the body did not set this", changes, upstream: DEFAULTER });
@@ -97,7 +97,7 @@ export async function decodeDeleteBody({ request }: Exchange, bytes: Buffer, api
 function withKind(object: KubeObject, { group, version, kind }: KindRef): KubeObject {
   if (object.kind !== undefined && object.apiVersion !== undefined) return object;
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
-  return { kind, apiVersion: groupVersionName(group, version), ...rest };
+  return { kind, apiVersion: groupVersion({ group, version }), ...rest };
 }
 
 async function decodeBody(

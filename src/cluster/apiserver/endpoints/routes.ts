@@ -1,4 +1,4 @@
-import { storeName } from "../../../staging/apimachinery/api/resource.js";
+import { groupVersion, storeName } from "../../../staging/apimachinery/api/resource.js";
 import { methodNotAllowed, resourceNotServed } from "../../../staging/apimachinery/errors.js";
 import { compareText } from "../../../util/text/compare-text.js";
 import type { ResourceDefinition, SubresourceDefinition } from "../registry/rest/definition.js";
@@ -62,7 +62,7 @@ export class Routes {
   constructor(registry: Pick<Registry, "definitions">) {
     const tables = new Map<string, Map<string, Route>>();
     for (const definition of registry.definitions) {
-      const key = groupVersionName(definition.group, definition.version);
+      const key = groupVersion(definition);
       const routes = tables.get(key) ?? new Map<string, Route>();
       routes.set(definition.resource, routeOf(definition));
       tables.set(key, routes);
@@ -72,7 +72,7 @@ export class Routes {
   }
 
   groupVersion(group: string, version: string): GroupVersion | undefined {
-    return this.#groupVersions.get(groupVersionName(group, version));
+    return this.#groupVersions.get(groupVersion({ group, version }));
   }
 
   all(): GroupVersion[] {
@@ -103,10 +103,6 @@ export class Routes {
     const group = /^\/apis\/([^/]+)/.exec(path)?.[1];
     return group !== undefined && this.groups.has(group);
   }
-}
-
-export function groupVersionName(group: string, version: string): string {
-  return group === "" ? version : `${group}/${version}`;
 }
 
 function routeOf(definition: ResourceDefinition): Route {

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import { groupVersion } from "../../../staging/apimachinery/api/resource.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Exchange } from "../endpoints/exchange.js";
 import { commonHeaders, writeBody } from "../endpoints/responsewriters/answer.js";
-import { groupVersionName, type Routes } from "../endpoints/routes.js";
+import type { Routes } from "../endpoints/routes.js";
 
 /** Builds the documents. */
 export interface OpenApiSource {
@@ -56,7 +57,7 @@ export class OpenApi {
   async #index(exchange: Exchange): Promise<void> {
     const paths: Record<string, { serverRelativeURL: string }> = {};
     for (const { group, version } of this.routes.all()) {
-      const name = group === "" ? `api/${version}` : `apis/${groupVersionName(group, version)}`;
+      const name = group === "" ? `api/${version}` : `apis/${groupVersion({ group, version })}`;
       const { hash } = await this.#load(group, version, name);
       paths[name] = { serverRelativeURL: `${INDEX_PATH}/${name}?hash=${hash}` };
     }

@@ -1,7 +1,8 @@
 import type { KubeObject, OwnerReference } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf } from "../../../staging/apimachinery/api/objects.js";
-import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
+import { type ApiResource, groupVersion } from "../../../staging/apimachinery/api/resource.js";
+import { qualifiedResource } from "../../../staging/apimachinery/errors.js";
 import { concurrently } from "../../../staging/apimachinery/wait.js";
 import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
@@ -9,7 +10,7 @@ import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { remember } from "../../../util/collections/lru.js";
 import { defined } from "../../../util/defined.js";
 import type { Controller } from "../controller.js";
-import { apiVersionOf, deletableResources, resourceKey } from "../support/deletable.js";
+import { deletableResources } from "../support/deletable.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, ownersOf } from "./graph.js";
 
@@ -62,7 +63,7 @@ class CollectorRun {
       ...this.#rows.map((row) => (stop: AbortSignal) => this.#watch(row, stop)),
       async (stop) => {
         const { reflectors } = this.#deps;
-        await Promise.all(this.#rows.map((row) => reflectors.of(resourceKey(row)).synced(stop)));
+        await Promise.all(this.#rows.map((row) => reflectors.of(qualifiedResource(row)).synced(stop)));
         await this.#toDelete.run((uid) => this.#attemptToDelete(uid), report, stop);
       },
       (stop) => this.#toOrphan.run((uid) => this.#attemptToOrphan(uid), report, stop),
@@ -71,7 +72,7 @@ class CollectorRun {
 
   /** Mirrors processGraphChanges. */
   async #watch(row: ApiResource, signal: AbortSignal): Promise<void> {
-    const reflector = this.#deps.reflectors.of(resourceKey(row));
+    const reflector = this.#deps.reflectors.of(qualifiedResource(row));
     await reflector.synced(signal);
     const changes = reflector.changes(signal, { onlyNew: true });
     for (const object of reflector.list()) this.#learn({ row, object });
@@ -126,7 +127,7 @@ class CollectorRun {
     const node = this.#graph.get(uid);
     if (node === undefined || (isTerminating(node.object) && !isDeletingDependents(node))) return;
     const { client } = this.#deps;
-    const latest = await client.get(resourceKey(node.row), node.object.metadata.namespace, nameOf(node.object));
+    const latest = await client.get(qualifiedResource(node.row), node.object.metadata.namespace, nameOf(node.object));
     if (latest === undefined || latest.metadata.uid !== uid) return;
     if (isDeletingDependents(node)) {
       await this.#processDeletingDependents(uid, node);
@@ -171,8 +172,7 @@ class CollectorRun {
       if (ownerNamespace === undefined || ownerNamespace === namespace) return known;
     }
     const row = this.#rows.find(
-      ({ kind, group, version }) =>
-        kind === owner.kind && apiVersionOf({ group, version } as ApiResource) === owner.apiVersion,
+      ({ kind, group, version }) => kind === owner.kind && groupVersion({ group, version }) === owner.apiVersion,
     );
     if (row === undefined) return "unknown";
     if (row.namespaced && namespace === undefined) {
@@ -190,7 +190,7 @@ class CollectorRun {
       },
     });
     if (this.#absentOwners.has(key)) return "absent";
-    const object = await this.#deps.client.get(resourceKey(row), where, name);
+    const object = await this.#deps.client.get(qualifiedResource(row), where, name);
     if (object?.metadata.uid === uid) return { row, object };
     remember(this.#absentOwners, key, true);
     return "absent";
@@ -199,7 +199,7 @@ class CollectorRun {
   /** Mirrors reportInvalidNamespaceOwnerRef. */
   #reportInvalidNamespace({ row, object }: GraphNode, owner: OwnerReference): void {
     const about = {
-      apiVersion: apiVersionOf(row),
+      apiVersion: groupVersion(row),
       kind: row.kind,
       name: nameOf(object),
       ...(object.metadata.uid === undefined ? {} : { uid: object.metadata.uid }),
@@ -259,7 +259,7 @@ class CollectorRun {
   async #patchOwners({ row, object }: GraphNode, ownerReferences: readonly object[]): Promise<void> {
     const { namespace, uid } = object.metadata;
     const body = { metadata: { uid, ownerReferences } };
-    await this.#deps.client.patch(resourceKey(row), namespace, nameOf(object), STRATEGIC_MERGE, body);
+    await this.#deps.client.patch(qualifiedResource(row), namespace, nameOf(object), STRATEGIC_MERGE, body);
   }
 
   /**
@@ -269,12 +269,12 @@ class CollectorRun {
   async #removeFinalizer({ row, object }: GraphNode, finalizer: string): Promise<void> {
     const { client } = this.#deps;
     const { namespace, uid } = object.metadata;
-    const latest = await client.get(resourceKey(row), namespace, nameOf(object));
+    const latest = await client.get(qualifiedResource(row), namespace, nameOf(object));
     const { finalizers: before = [], resourceVersion } = latest?.metadata ?? {};
     if (latest?.metadata.uid !== uid || !before.includes(finalizer)) return;
     const left = before.filter((one) => one !== finalizer);
     const body = { metadata: { resourceVersion, finalizers: left.length === 0 ? null : left } };
-    await client.patch(resourceKey(row), namespace, nameOf(object), MERGE, body);
+    await client.patch(qualifiedResource(row), namespace, nameOf(object), MERGE, body);
   }
 
   async #delete({ row, object }: GraphNode, propagationPolicy: string, why: string): Promise<void> {
@@ -288,12 +288,12 @@ class CollectorRun {
     });
     const preconditions = uid === undefined ? {} : { preconditions: { uid } };
     const options = { propagationPolicy, ...preconditions };
-    await trace.because(cause, () => client.delete(resourceKey(row), namespace, nameOf(object), options));
+    await trace.because(cause, () => client.delete(qualifiedResource(row), namespace, nameOf(object), options));
   }
 }
 
 function absentOwnerKey({ row, object }: GraphNode): string {
-  return `${resourceKey(row)} ${keyOf(object)} ${object.metadata.uid}`;
+  return `${qualifiedResource(row)} ${keyOf(object)} ${object.metadata.uid}`;
 }
 
 /** The policy that the object's own finalizers request; otherwise Background. */

@@ -2,6 +2,7 @@ import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal } from "../../../staging/apimachinery/api/pod.js";
 import type { ApiResource } from "../../../staging/apimachinery/api/resource.js";
+import { qualifiedResource } from "../../../staging/apimachinery/errors.js";
 import { concurrently } from "../../../staging/apimachinery/wait.js";
 import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
 import type { SharedReflector } from "../../../staging/client-go/informers/shared-reflector.js";
@@ -9,7 +10,7 @@ import { WorkQueue } from "../../../staging/client-go/workqueue.js";
 import { messageOf } from "../../../util/errors.js";
 import { constantsFor, factFor } from "../../../util/release/facts.js";
 import type { Controller } from "../controller.js";
-import { deletableResources, resourceKey } from "../support/deletable.js";
+import { deletableResources } from "../support/deletable.js";
 import { asController, retryReporter, type SharedDeps } from "../support/shared-deps.js";
 import { type NamespaceCondition, updateConditions } from "./conditions.js";
 
@@ -99,7 +100,7 @@ class NamespaceRun {
   /** Mirrors deleteAllContentForGroupVersionResource. */
   async #deleteContentOf(row: ApiResource, namespace: NamespaceObject, left: OrphanedObjects): Promise<void> {
     const { client } = this.deps;
-    const resource = resourceKey(row);
+    const resource = qualifiedResource(row);
     const name = nameOf(namespace);
     try {
       const objects = await client.list(resource, name);

@@ -84,7 +84,7 @@ export function podFromTemplate(owner: KubeObject, { metadata, spec }: PodTempla
     kind: "Pod",
     metadata: {
       ...defined({ labels, annotations, finalizers, namespace }),
-      generateName: podsPrefix(nameOf(owner)),
+      generateName: namePrefix(nameOf(owner)),
       ownerReferences: [newControllerRef(owner)],
     },
     ...defined({ spec }),
@@ -102,8 +102,8 @@ function onNode(pod: PodObject, nodeName: string): PodObject {
   return pod.spec === undefined ? pod : { ...pod, spec: { ...pod.spec, nodeName } };
 }
 
-/** The dash is only for looks: without it the name of a workload may be longer. Mirrors getPodsPrefix. */
-function podsPrefix(name: string): string {
+/** The dash is only for looks: without it the name of an owner can be longer. Mirrors getPodsPrefix and getEndpointSlicePrefix. */
+export function namePrefix(name: string): string {
   const prefix = `${name}-`;
   // The name that follows the dash is generated later.
   return isDns1123Subdomain(`${prefix}a`).length === 0 ? prefix : name;

@@ -35,3 +35,8 @@ export function storeName({ group, version, resource, storedAs }: ApiResource): 
   const name = qualifiedResource({ group, resource });
   return storedAs?.resource === name ? `${resource}.${version}.${group}` : name;
 }
+
+/** `v1`, `apps/v1`. Mirrors GroupVersion.String in k8s.io/apimachinery/pkg/runtime/schema/group_version.go. */
+export function groupVersion({ group, version }: Pick<ApiResource, "group" | "version">): string {
+  return group === "" ? version : `${group}/${version}`;
+}

@@ -1,3 +1,4 @@
+import { groupVersion } from "../api/resource.js";
 import { badRequest, internalError, type StatusError } from "../errors.js";
 import { typeNames, typeSchema } from "./catalogue.js";
 import type { KindRef } from "./schema.js";
@@ -60,10 +61,6 @@ export function checkMetaKind(actual: GroupVersionKind, expected: string): Statu
   return internalError(
     `no kind "${actual.kind}" is registered for version "${groupVersion(actual)}" in scheme "${META_SCHEME}"`,
   );
-}
-
-function groupVersion({ group, version }: { readonly group: string; readonly version: string }): string {
-  return group === "" ? version : `${group}/${version}`;
 }
 
 /** The API group of a Go package of types: `io.k8s.api.rbac.v1` is `rbac.authorization.k8s.io`. */

@@ -1,5 +1,6 @@
+import { groupVersion } from "../../../../staging/apimachinery/api/resource.js";
 import type { ResourceDefinition, SubresourceDefinition } from "../../registry/rest/definition.js";
-import { type GroupVersion, groupVersionName, type Routes } from "../routes.js";
+import type { GroupVersion, Routes } from "../routes.js";
 
 /** The contents of /api, /apis and the resource lists. Mirrors k8s.io/apiserver/pkg/endpoints/discovery. */
 export class Discovery {
@@ -39,14 +40,14 @@ export class Discovery {
       kind: "APIResourceList",
       // The core group's list has no apiVersion: it is older than that convention.
       ...(group === "" ? {} : { apiVersion: "v1" }),
-      groupVersion: groupVersionName(group, version),
+      groupVersion: groupVersion({ group, version }),
       resources: this.#resources(found),
     };
   }
 
   #group(name: string) {
     const versions = (this.routes.groups.get(name) ?? []).map((version) => ({
-      groupVersion: groupVersionName(name, version),
+      groupVersion: groupVersion({ group: name, version }),
       version,
     }));
     return { name, versions, preferredVersion: versions[0] };

@@ -1,5 +1,6 @@
 import type { KubeObject, Status } from "../../../../staging/apimachinery/api/meta.js";
 import type { DeleteOptions } from "../../../../staging/apimachinery/api/options.js";
+import { groupVersion } from "../../../../staging/apimachinery/api/resource.js";
 import type { ResourceDefinition } from "../../registry/rest/definition.js";
 import { checkName } from "../../registry/rest/object-meta.js";
 import { decodeDeleteBody, decodeInto } from "../decode.js";
@@ -9,7 +10,7 @@ import { check, dryRunProblems, integer, listOptions, writeOptions } from "../op
 import { readBody } from "../read-body.js";
 import { isTrue } from "../request-info.js";
 import { writeValue } from "../responsewriters/answer.js";
-import { groupVersionName, type Target } from "../routes.js";
+import type { Target } from "../routes.js";
 import type { HandlerDeps } from "./deps.js";
 
 /** Mirrors k8s.io/apiserver/pkg/endpoints/handlers/create.go (createHandler). */
@@ -93,7 +94,7 @@ async function deleteOptions(
       ...(query.has("orphanDependents") ? { orphanDependents: isTrue(query, "orphanDependents") } : {}),
     };
   }
-  return bodyOptions(await decodeDeleteBody(exchange, bytes, groupVersionName(group, version)));
+  return bodyOptions(await decodeDeleteBody(exchange, bytes, groupVersion({ group, version })));
 }
 
 function bodyOptions(body: KubeObject): DeleteOptions & { readonly dryRun: boolean } {

@@ -9,6 +9,7 @@ import type {
   V1StatefulSet,
 } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
@@ -21,7 +22,6 @@ import {
   formatLabels,
   NAME_COLUMN,
   NONE,
-  nameOf,
 } from "../rest/cells.js";
 import type { ResourceDefinition, Strategy, TableDefinition } from "../rest/definition.js";
 import { row, SCALE, statusOf } from "../rest/rows.js";

@@ -1,9 +1,10 @@
 import type { V2HorizontalPodAutoscaler, V2MetricSpec, V2MetricStatus } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { hpaFromV1, hpaToV1 } from "../../../../staging/apimachinery/autoscalingv1/conversion.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf, UNKNOWN } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, UNKNOWN } from "../rest/cells.js";
 import type { ResourceDefinition, Strategy, TableDefinition } from "../rest/definition.js";
 import { row, statusOf } from "../rest/rows.js";
 import { specAndStatus } from "../rest/stored.js";

@@ -1,4 +1,5 @@
 import type { V1CronJob } from "@kubernetes/client-node";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { parseStandard } from "../../../../staging/cron/parse.js";
@@ -13,7 +14,6 @@ import {
   formatLabelSelector,
   NAME_COLUMN,
   NONE,
-  nameOf,
   since,
 } from "../rest/cells.js";
 import type { Strategy, StrategyContext, TableDefinition } from "../rest/definition.js";

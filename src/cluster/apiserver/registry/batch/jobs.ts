@@ -1,18 +1,10 @@
 import type { V1Job } from "@kubernetes/client-node";
 import { JOB_TRACKING } from "../../../../staging/apimachinery/api/job.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { humanDuration } from "../../../../staging/apimachinery/duration.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { factFor } from "../../../../util/release/facts.js";
-import {
-  AGE_COLUMN,
-  ageOf,
-  column,
-  containerCells,
-  formatLabelSelector,
-  NAME_COLUMN,
-  nameOf,
-  timeMs,
-} from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, containerCells, formatLabelSelector, NAME_COLUMN, timeMs } from "../rest/cells.js";
 import type { Strategy, StrategyContext, TableDefinition } from "../rest/definition.js";
 import { row, statusOf } from "../rest/rows.js";
 import { specAndStatus } from "../rest/stored.js";

@@ -1,11 +1,12 @@
 import type { V1CertificateSigningRequest, V1CertificateSigningRequestCondition } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import { isPathSegmentName } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { humanDuration } from "../../../../staging/apimachinery/duration.js";
 import { rfc3339 } from "../../../../staging/apimachinery/time.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { defined } from "../../../../util/defined.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE } from "../rest/cells.js";
 import type { Strategy, StrategyContext } from "../rest/definition.js";
 import { row, statusOf } from "../rest/rows.js";
 import { validateCsr, validateCsrUpdate } from "./csr-validation.js";

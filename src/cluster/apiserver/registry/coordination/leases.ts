@@ -1,7 +1,8 @@
 import type { V1Lease } from "@kubernetes/client-node";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from "../rest/cells.js";
 import type { Strategy } from "../rest/definition.js";
 import { invalidValue } from "../rest/field-errors.js";
 import { row } from "../rest/rows.js";

@@ -1,9 +1,10 @@
 import type { V1ConfigMap, V1Secret } from "@kubernetes/client-node";
 import { isConfigMapKey } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN } from "../rest/cells.js";
 import type { Strategy } from "../rest/definition.js";
 import { addErrors, forbidden, invalidValue, required } from "../rest/field-errors.js";
 import { row } from "../rest/rows.js";

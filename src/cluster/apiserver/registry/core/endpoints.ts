@@ -1,7 +1,8 @@
 import type { V1EndpointSlice, V1Endpoints } from "@kubernetes/client-node";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE } from "../rest/cells.js";
 import type { Strategy } from "../rest/definition.js";
 import { withMeta } from "../rest/object-meta.js";
 import { row } from "../rest/rows.js";

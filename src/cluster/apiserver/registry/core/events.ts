@@ -1,7 +1,8 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import { isPathSegmentName } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { factFor } from "../../../../util/release/facts.js";
-import { column, NAME_COLUMN, nameOf, since, timeMs } from "../rest/cells.js";
+import { column, NAME_COLUMN, since, timeMs } from "../rest/cells.js";
 import type { Strategy, TableDefinition } from "../rest/definition.js";
 import { row } from "../rest/rows.js";
 import { asCoreEvent, type CoreEvent, fromCoreEvent, toCoreEvent } from "./events-conversion.js";

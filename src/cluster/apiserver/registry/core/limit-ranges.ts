@@ -1,10 +1,11 @@
 import type { V1LimitRange, V1LimitRangeItem } from "@kubernetes/client-node";
 import { isQualifiedName } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { isOvercommitAllowed } from "../../../../staging/apimachinery/corev1/resource-names.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { compareQuantities, nanoValue, type ResourceList } from "../../../../staging/apimachinery/quantity.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { column, NAME_COLUMN, nameOf } from "../rest/cells.js";
+import { column, NAME_COLUMN } from "../rest/cells.js";
 import { duplicate, forbidden, invalidValue, required } from "../rest/field-errors.js";
 import { row } from "../rest/rows.js";
 import { validateContainerResourceName, validateResourceName } from "./resource-list-validation.js";

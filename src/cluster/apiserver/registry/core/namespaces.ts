@@ -1,8 +1,9 @@
 import type { V1Namespace } from "@kubernetes/client-node";
 import { isDns1123Label, isQualifiedName } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from "../rest/cells.js";
 import type { Strategy } from "../rest/definition.js";
 import { invalidValue } from "../rest/field-errors.js";
 import { row, statusOf } from "../rest/rows.js";

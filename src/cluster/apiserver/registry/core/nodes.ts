@@ -1,9 +1,10 @@
 import type { V1Node, V1Taint } from "@kubernetes/client-node";
 import { isLabelValue, isQualifiedName } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf, UNKNOWN } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, UNKNOWN } from "../rest/cells.js";
 import type { Strategy } from "../rest/definition.js";
 import { duplicate, forbidden, goValue, invalidValue, notSupported, required } from "../rest/field-errors.js";
 import { action, row, statusOf } from "../rest/rows.js";

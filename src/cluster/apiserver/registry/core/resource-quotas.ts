@@ -1,4 +1,5 @@
 import type { V1ResourceQuota, V1ResourceQuotaSpec, V1ScopeSelector } from "@kubernetes/client-node";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import {
   isScopeValidForResource,
   isStandardQuotaResource,
@@ -7,7 +8,7 @@ import {
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import type { ResourceList } from "../../../../staging/apimachinery/quantity.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from "../rest/cells.js";
 import { type GoText, goValue, IMMUTABLE, invalidValue, required } from "../rest/field-errors.js";
 import { row, statusOf } from "../rest/rows.js";
 import { specAndStatus } from "../rest/stored.js";

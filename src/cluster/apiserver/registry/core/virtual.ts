@@ -1,6 +1,7 @@
 import type { V1ComponentStatus } from "@kubernetes/client-node";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { column, NAME_COLUMN, nameOf } from "../rest/cells.js";
+import { column, NAME_COLUMN } from "../rest/cells.js";
 import type { ResourceDefinition } from "../rest/definition.js";
 import { virtualRow } from "../rest/rows.js";
 

@@ -1,5 +1,6 @@
 import type { KubeList, KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import type { ListOptions } from "../../../../staging/apimachinery/api/options.js";
+import { groupVersion } from "../../../../staging/apimachinery/api/resource.js";
 import { badRequest, StatusError, statusError } from "../../../../staging/apimachinery/errors.js";
 import { defined } from "../../../../util/defined.js";
 import { CompactedError, type ListRange, type StoredEntry } from "../../storage/storage.js";
@@ -175,7 +176,7 @@ function listOf({ definition }: StoreCore, { prefix, selection }: Query, chunk: 
   const { items, revision, lastKey, remaining } = chunk;
   return {
     kind: `${kind}List`,
-    apiVersion: group === "" ? version : `${group}/${version}`,
+    apiVersion: groupVersion({ group, version }),
     metadata: {
       resourceVersion: String(revision),
       ...(lastKey === undefined ? {} : { continue: encodeContinue(prefix, { afterKey: lastKey, revision }) }),

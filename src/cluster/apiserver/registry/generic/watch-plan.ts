@@ -1,4 +1,5 @@
 import type { KubeObject, WatchEvent, WatchEventType } from "../../../../staging/apimachinery/api/meta.js";
+import { groupVersion } from "../../../../staging/apimachinery/api/resource.js";
 import type { StorageEvent } from "../../storage/storage.js";
 import { withMeta } from "../rest/object-meta.js";
 import type { Selection } from "./selection.js";
@@ -43,7 +44,7 @@ export function bookmark(core: StoreCore, revision: number, endsInitialEvents = 
   const { group, version, kind } = core.definition;
   const empty = core.emptyObject?.(core.definition) ?? {
     kind,
-    apiVersion: group === "" ? version : `${group}/${version}`,
+    apiVersion: groupVersion({ group, version }),
     metadata: {},
   };
   const annotations = endsInitialEvents ? { annotations: { "k8s.io/initial-events-end": "true" } } : {};

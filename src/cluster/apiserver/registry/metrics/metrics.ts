@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { sumQuantities } from "../../../../staging/apimachinery/quantity.js";
-import { column, nameOf } from "../rest/cells.js";
+import { column } from "../rest/cells.js";
 import type { ResourceDefinition, TableDefinition } from "../rest/definition.js";
 import { virtualRow } from "../rest/rows.js";
 

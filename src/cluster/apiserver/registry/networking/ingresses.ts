@@ -1,11 +1,12 @@
 import { isIP } from "node:net";
 import type { V1Ingress, V1IngressClass, V1IngressRule, V1IngressTLS } from "@kubernetes/client-node";
 import { isDns1123Subdomain, isWildcardDns1123Subdomain } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE } from "../rest/cells.js";
 import type { ResourceDefinition, Strategy } from "../rest/definition.js";
 import { goValue, IMMUTABLE, invalidValue, required, tooLong } from "../rest/field-errors.js";
 import { row, statusOf } from "../rest/rows.js";

@@ -6,10 +6,11 @@ import type {
   V1NetworkPolicySpec,
 } from "@kubernetes/client-node";
 import { isPortName, isPortNumber } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
-import { AGE_COLUMN, ageOf, column, formatLabelSelector, NAME_COLUMN, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, formatLabelSelector, NAME_COLUMN } from "../rest/cells.js";
 import type { Strategy } from "../rest/definition.js";
 import { forbidden, goValue, invalidValue, notSupported, required } from "../rest/field-errors.js";
 import { validateLabelSelector } from "../rest/label-selector-validation.js";

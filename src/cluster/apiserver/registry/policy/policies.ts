@@ -1,11 +1,12 @@
 import type { V1PodDisruptionBudget, V1PriorityClass, V1RuntimeClass } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import { isDns1123Label } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { isSet } from "../../../../util/records.js";
 import { factFor } from "../../../../util/release/facts.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from "../rest/cells.js";
 import type { Strategy } from "../rest/definition.js";
 import { forbidden, invalidValue, notSupported, required } from "../rest/field-errors.js";
 import { row, statusOf } from "../rest/rows.js";

@@ -6,10 +6,11 @@ import type {
   V1RoleBinding,
 } from "@kubernetes/client-node";
 import { isDns1123Subdomain, isPathSegmentName } from "../../../../staging/apimachinery/api/names.js";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, nameOf } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN } from "../rest/cells.js";
 import type { Strategy } from "../rest/definition.js";
 import { goValue, invalidValue, notSupported, required } from "../rest/field-errors.js";
 import { row } from "../rest/rows.js";

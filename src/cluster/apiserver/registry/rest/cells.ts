@@ -30,10 +30,6 @@ export const NAME_COLUMN = column("Name", "The object's name, unique among its k
 
 export const AGE_COLUMN = column("Age", "How long ago the server created the object.");
 
-export function nameOf(object: KubeObject): string {
-  return object.metadata.name ?? "";
-}
-
 export function ageOf(object: KubeObject, nowMs: number): string {
   return since(object.metadata.creationTimestamp, nowMs);
 }

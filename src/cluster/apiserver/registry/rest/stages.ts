@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { groupVersion } from "../../../../staging/apimachinery/api/resource.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { jsonDiff } from "../../../../staging/apimachinery/patch/json-diff.js";
 import { collectionPath } from "../../../../staging/client-go/rest/paths.js";
@@ -51,7 +52,7 @@ export function changesBetween(
   before: unknown,
   after: unknown,
 ): readonly Change[] {
-  const apiVersion = group === "" ? version : `${group}/${version}`;
+  const apiVersion = groupVersion({ group, version });
   return redactBody(jsonDiff(before, after), collectionPath({ apiVersion, resource })) as readonly Change[];
 }
 

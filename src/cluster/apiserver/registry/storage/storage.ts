@@ -7,8 +7,9 @@ import type {
   V1StorageClass,
   V1VolumeAttachment,
 } from "@kubernetes/client-node";
+import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, nameOf, UNKNOWN } from "../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, UNKNOWN } from "../rest/cells.js";
 import type { ResourceDefinition } from "../rest/definition.js";
 import { row, statusOf } from "../rest/rows.js";
 import { PLAIN, specAndStatus } from "../rest/stored.js";

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { groupVersion } from "../../../../staging/apimachinery/api/resource.js";
 import { decodeWalking } from "../../../../staging/apimachinery/scheme/decode.js";
 import type { KindRef } from "../../../../staging/apimachinery/scheme/schema.js";
 import { messageOf } from "../../../../util/errors.js";
@@ -47,7 +48,7 @@ export class StorageCodec {
     if (expected === undefined) return fields;
     const { group, version, kind, schema } = expected;
     if (fields["kind"] !== kind) throw new UndecodableError(key, `it is a ${fields["kind"]}, not a ${kind}`);
-    const apiVersion = group === "" ? version : `${group}/${version}`;
+    const apiVersion = groupVersion({ group, version });
     const stored = String(fields["apiVersion"]);
     const other = storedVersion(stored, kind);
     if (other === undefined && stored !== apiVersion) {

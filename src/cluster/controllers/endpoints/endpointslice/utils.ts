@@ -5,15 +5,9 @@ import { findPort, isPodReady } from "../../../../staging/apimachinery/api/pod.j
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import { defined } from "../../../../util/defined.js";
 import { newControllerRef } from "../../support/controller-ref.js";
+import { namePrefix } from "../../support/pod-control.js";
 import { podIpsOf, shouldSetHostname } from "../util/service-selector-cache.js";
-import {
-  type Endpoint,
-  type EndpointPort,
-  type EndpointSlice,
-  MANAGED_BY,
-  SERVICE_NAME,
-  slicePrefix,
-} from "../util/slices.js";
+import { type Endpoint, type EndpointPort, type EndpointSlice, MANAGED_BY, SERVICE_NAME } from "../util/slices.js";
 
 /** Mirrors pkg/controller/endpointslice/utils.go. */
 
@@ -68,7 +62,7 @@ export function newEndpointSlice(
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
     metadata: {
-      generateName: slicePrefix(nameOf(service)),
+      generateName: namePrefix(nameOf(service)),
       ...defined({ namespace }),
       labels: sliceLabels(service),
       ownerReferences: [newControllerRef({ ...service, apiVersion: "v1", kind: "Service" })],

@@ -4,6 +4,7 @@ import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { defined } from "../../../../util/defined.js";
 import { newControllerRef } from "../../support/controller-ref.js";
+import { namePrefix } from "../../support/pod-control.js";
 import {
   type Endpoint,
   type EndpointPort,
@@ -15,7 +16,6 @@ import {
   recycle,
   SERVICE_NAME,
   type SliceChanges,
-  slicePrefix,
 } from "../util/slices.js";
 import { LAST_CHANGE_TRIGGER_TIME } from "../util/trigger-time-tracker.js";
 
@@ -174,7 +174,7 @@ function newSlice(
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
     metadata: {
-      ...(old === undefined ? { generateName: slicePrefix(nameOf(endpoints)) } : { name: nameOf(old) }),
+      ...(old === undefined ? { generateName: namePrefix(nameOf(endpoints)) } : { name: nameOf(old) }),
       ...defined({ namespace }),
       labels: labelsOf(endpoints),
       ...(Object.keys(annotations).length === 0 ? {} : { annotations }),

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { V1EndpointSlice } from "@kubernetes/client-node";
-import { isDns1123Subdomain } from "../../../../staging/apimachinery/api/names.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 
@@ -78,13 +77,6 @@ export function equalBeyondHash(a: Endpoint, b: Endpoint): boolean {
     return [`${ready} ${serving} ${terminating}`, nodeName, zone, kind, namespace, name, uid, deprecatedTopology];
   };
   return semanticallyEqual(rest(a), rest(b));
-}
-
-/** The dash is only for looks: without it the name of a service may be longer. Mirrors getEndpointSlicePrefix. */
-export function slicePrefix(name: string): string {
-  const prefix = `${name}-`;
-  // The name that follows the dash is generated later.
-  return isDns1123Subdomain(`${prefix}a`).length === 0 ? prefix : name;
 }
 
 /** `namespace/name` of the service, or of the Endpoints, that a slice belongs to. */

@@ -1,4 +1,5 @@
 import type { V1Pod } from "@kubernetes/client-node";
+import { nameOf } from "../../../../../staging/apimachinery/api/objects.js";
 import type {
   V1ContainerState,
   V1ContainerStateTerminated,
@@ -8,7 +9,7 @@ import type {
 import { humanDuration } from "../../../../../staging/apimachinery/duration.js";
 import type { Wire } from "../../../../../staging/apimachinery/wire.js";
 import { isSet } from "../../../../../util/records.js";
-import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, nameOf, orNone, timeMs } from "../../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, NAME_COLUMN, NONE, orNone, timeMs } from "../../rest/cells.js";
 import type { TableDefinition, TableRowCondition } from "../../rest/definition.js";
 import { isGated } from "./scheduling-gates.js";
 

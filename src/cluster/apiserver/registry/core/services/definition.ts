@@ -1,7 +1,7 @@
 import type { V1ServicePort } from "@kubernetes/client-node";
-import type { Service } from "../../../../../staging/apimachinery/api/objects.js";
+import { nameOf, type Service } from "../../../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../../../staging/apimachinery/wire.js";
-import { AGE_COLUMN, ageOf, column, formatLabels, NAME_COLUMN, nameOf, orNone } from "../../rest/cells.js";
+import { AGE_COLUMN, ageOf, column, formatLabels, NAME_COLUMN, orNone } from "../../rest/cells.js";
 import type { ResourceDefinition } from "../../rest/definition.js";
 import { action, row, statusOf } from "../../rest/rows.js";
 import { ServiceStorage } from "./storage.js";
