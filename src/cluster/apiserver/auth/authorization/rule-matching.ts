@@ -1,5 +1,5 @@
 import { goQuoteList } from "../../../../staging/apimachinery/scheme/go-text.js";
-import type { AuthorizationAttributes } from "../../../../staging/server/contracts.js";
+import type { AuthorizationAttributes } from "../../../../staging/server/authorization/authorizer.js";
 import { withoutEnding } from "../../../../util/text/linear-text.js";
 import type { PolicyRule } from "./rbac-types.js";
 
