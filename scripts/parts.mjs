@@ -4,14 +4,13 @@ import { resolve } from "node:path";
 const PARTS = {
   start: ["src/cli.ts", "src/commands/main.ts", "src/trace/redaction/secrets.ts", "src/commands/cli/start-trace.ts"],
   learn: ["src/commands/learn/learn.ts", "src/commands/learn/menu/menu.ts", "src/commands/learn/menu/menu-prompt.ts"],
-  cluster: [
-    "src/testbed/target/target.ts",
-    "src/testbed/target/embedded-control-plane.ts",
-    "src/cluster/control-plane/start.ts",
-  ],
+  target: ["src/testbed/target/target.ts"],
+  // They start the runtime's process before they load a cluster.
+  streams: ["src/commands/streams/exec.ts", "src/commands/streams/attach.ts", "src/cluster/runtime/host/host.ts"],
+  cluster: ["src/testbed/target/embedded-control-plane.ts", "src/cluster/control-plane/start.ts"],
   join: ["src/commands/bootstrap/bootstrap.ts", "src/commands/lease/lease.ts"],
-  pods: ["src/testbed/fixtures/sample-node.ts", "src/cluster/runtime/start.ts"],
-  node: ["src/testbed/node/node.ts", "src/testbed/node/register.ts", "src/cluster/runtime/host/host.ts"],
+  pods: ["src/testbed/fixtures/sample-node.ts"],
+  node: ["src/testbed/node/node.ts", "src/testbed/node/register.ts"],
 };
 
 /**

@@ -14,21 +14,35 @@ export interface Loaded {
  * @param entries paths from the root of the checkout
  */
 export async function loadedBy(entries: readonly string[]): Promise<Loaded> {
-  const { bundleProgram } = (await import(BUNDLE)) as {
-    bundleProgram(input: readonly string[], version: string, processFolder: string): Promise<readonly OutputChunk[]>;
-  };
-  const chunks = new Map((await bundleProgram(entries, "0", ".")).map((chunk) => [chunk.fileName, chunk]));
+  const chunks = await bundle(entries);
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   const loaded = new Set<OutputChunk>();
   const visit = (chunk: OutputChunk | undefined) => {
     if (chunk === undefined || loaded.has(chunk)) return;
     loaded.add(chunk);
-    for (const name of chunk.imports) visit(chunks.get(name));
+    for (const name of chunk.imports) visit(byName.get(name));
   };
-  for (const chunk of chunks.values()) if (chunk.isEntry) visit(chunk);
-  const root = new URL("../../", import.meta.url).pathname;
+  for (const chunk of chunks) if (chunk.isEntry) visit(chunk);
   return {
-    inputs: new Set([...loaded].flatMap(({ moduleIds }) => moduleIds.map((id) => id.replace(root, "")))),
+    inputs: inputsOf([...loaded]),
     files: loaded.size,
     bytes: [...loaded].reduce((sum, { code }) => sum + Buffer.byteLength(code), 0),
   };
+}
+
+/** The source files in the bundle of the CLI, which some command loads. */
+export async function bundledInCli(): Promise<ReadonlySet<string>> {
+  return inputsOf(await bundle(["src/cli.ts"]));
+}
+
+async function bundle(entries: readonly string[]): Promise<readonly OutputChunk[]> {
+  const { bundleProgram } = (await import(BUNDLE)) as {
+    bundleProgram(input: readonly string[], version: string, processFolder: string): Promise<readonly OutputChunk[]>;
+  };
+  return bundleProgram(entries, "0", ".");
+}
+
+function inputsOf(chunks: readonly OutputChunk[]): ReadonlySet<string> {
+  const root = new URL("../../", import.meta.url).pathname;
+  return new Set(chunks.flatMap(({ moduleIds }) => moduleIds.map((id) => id.replace(root, ""))));
 }

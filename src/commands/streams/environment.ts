@@ -1,4 +1,4 @@
-import type { RunningRuntime } from "../../cluster/runtime/start.js";
+import type { HostedRuntime } from "../../cluster/runtime/host/host.js";
 import type { StreamClient } from "../../staging/client-go/transport/fallback.js";
 import type { ProgressReporter } from "../../testbed/context.js";
 import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
@@ -35,26 +35,26 @@ export async function openStreamEnvironment(
   readiness: Readiness = "started",
 ): Promise<StreamEnvironment> {
   let story: RequestTrace | undefined;
-  let runtime: RunningRuntime | undefined;
+  let hosting: Promise<HostedRuntime> | undefined;
   const opened = new Disposables();
   try {
     const isSimulated = pod.namespace === "default" && SAMPLE_PODS.has(pod.name);
-    const target = await context.openTarget(command, options, (trace, _clock) => {
+    const target = await context.openTarget(command, options, (trace, clock) => {
       story = new RequestTrace(trace);
+      // Its process starts while this one starts the control plane.
+      if (isSimulated) hosting = hostPodRuntime(story.trace, clock, opened);
       return story.trace;
     });
     opened.defer(() => target.close());
     const { clock, trace } = context.session({});
-    if (story !== undefined && isSimulated) {
-      runtime = await startPodRuntime(context, story.trace, clock);
-      opened.defer(async () => runtime?.close());
-      const node = await startSamplePod({ context, clock, story }, target, pod.name, readiness, runtime.endpoint);
+    if (story !== undefined && hosting !== undefined) {
+      const node = await startSamplePod({ context, clock, story }, target, pod.name, readiness, hosting);
       opened.defer(() => node.close());
     }
     const client = { config: target.admin, clock, random: context.random, trace, story };
     if (story === undefined) noteRemoteServers(trace, target);
     const kubeVersion = target.kind === "real" ? undefined : target.kubeVersion;
-    const isPodStarted = runtime !== undefined;
+    const isPodStarted = hosting !== undefined;
     const close = () => opened.close();
     return { client, unknownPodHint: unknownPodHint(target), kubeVersion, isPodStarted, [Symbol.asyncDispose]: close };
   } catch (error) {
@@ -63,13 +63,14 @@ export async function openStreamEnvironment(
   }
 }
 
-/**
- * Starts a runtime whose pulls take no time. It stays in this process: the cluster ends with this command, and has no
- * other pod that a container could disturb. A process of its own would take a tenth of a second longer.
- */
-async function startPodRuntime({ random }: CliContext, trace: Trace, clock: Clock): Promise<RunningRuntime> {
-  const { startRuntime } = await import("../../cluster/runtime/start.js");
-  return startRuntime({ clock, trace, random, traceLevel: 2, pullMs: 0 });
+/** Starts a runtime whose pulls take no time; `opened` closes it. @throws LabError as `hostRuntime` */
+function hostPodRuntime(trace: Trace, clock: Clock, opened: Disposables): Promise<HostedRuntime> {
+  const hosting = import("../../cluster/runtime/host/host.js").then(({ hostRuntime }) =>
+    hostRuntime({ clock, trace, traceLevel: 2, pullMs: 0 }),
+  );
+  const settled = hosting.catch(() => undefined);
+  opened.defer(async () => (await settled)?.close());
+  return hosting;
 }
 
 /** The servers of another process report their hops there. */
@@ -79,17 +80,17 @@ function noteRemoteServers(trace: Trace, { kind }: Target): void {
   trace.emit({ kind: "note", text }, { actor: "user" });
 }
 
-/** Loads the node on demand: a command on a running cluster needs neither kubelet nor runtime. */
+/** Loads the node on demand: a command on a running cluster needs no kubelet. */
 async function startSamplePod(
   session: SampleNodeSession & { readonly context: ProgressReporter },
   target: Target,
   podName: string,
   readiness: Readiness,
-  cri: string,
+  startingRuntime: Promise<HostedRuntime>,
 ): Promise<SampleNode> {
   using _line = session.context.progress(`starting a node, and the pod ${podName} on it`);
   const { startSampleNode } = await import("../../testbed/fixtures/sample-node.js");
-  return await startSampleNode(session, target, [podName], readiness, { cri, isSimulated: true });
+  return await startSampleNode(session, target, [podName], readiness, { startingRuntime });
 }
 
 function unknownPodHint({ kind, kubeconfigPath }: Target): string {

@@ -13,6 +13,8 @@ export interface NodeRuntimeOptions {
   readonly cri?: string;
   /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
   readonly machineRuntime?: HostedRuntime;
+  /** an embedded runtime that the caller has begun to start, and closes; the node joins meanwhile */
+  readonly startingRuntime?: Promise<HostedRuntime>;
   /** ms; default: two minutes */
   readonly runtimeRequestTimeoutMs?: number;
   /** ms that the embedded runtime needs to pull an image; default: its own */
@@ -46,8 +48,9 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
   const { clock, trace, signal } = deps;
   const opened = new Disposables();
   try {
-    const own = options.cri === undefined && options.machineRuntime === undefined;
-    const runtime = own ? await startEmbeddedRuntime(deps, options) : options.machineRuntime;
+    const given = options.machineRuntime ?? options.startingRuntime;
+    const own = options.cri === undefined && given === undefined;
+    const runtime = await (own ? startEmbeddedRuntime(deps, options) : given);
     if (own) opened.defer(async () => runtime?.close());
     const { kubeVersion, runtimeRequestTimeoutMs } = options;
     const settings = { kubeVersion, ...defined({ runtimeRequestTimeoutMs }) };
@@ -67,7 +70,7 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
 /** Its socket is in a folder of its own: paths of sockets are short. */
 async function startEmbeddedRuntime(
   { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
-  { pullMs, networkFolder, nodeAddress }: Omit<NodeRuntimeOptions, "cri" | "machineRuntime" | "kubeVersion">,
+  { pullMs, networkFolder, nodeAddress }: Pick<NodeRuntimeOptions, "pullMs" | "networkFolder" | "nodeAddress">,
 ): Promise<HostedRuntime> {
   const { hostRuntime } = await import("../../cluster/runtime/host/host.js");
   // The kubelet's facts are the story; the runtime's part in it is a detail.

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { loadedBy } from "../../support/loaded-by.js";
+import { bundledInCli, loadedBy } from "../../support/loaded-by.js";
 
-/** The modules that a cluster and a command over SPDY need. */
+/** The modules that a cluster, its runtime's process and a command over SPDY need. */
 const ENTRIES = [
   "src/commands/streams/exec.ts",
   "src/commands/streams/run-exec.ts",
@@ -14,13 +14,47 @@ const ENTRIES = [
   "src/staging/streaming/remote-command/accept.ts",
 ];
 const UNUSED =
-  /node_modules\/ws\/|^src\/streaming\/websocket\/(?!subprotocols)|^src\/testbed\/runtime-servers|^src\/commands\/exec\/run-serve/;
+  /node_modules\/ws\/|^src\/staging\/streaming\/websocket\/(?!subprotocols|separate-records)|^src\/testbed\/fixtures\/runtime-servers|^src\/commands\/streams\/run-serve/;
 
 test("a command over SPDY loads no WebSockets, and no servers of another command", async () => {
   const { inputs } = await loadedBy(ENTRIES);
   assert.ok(inputs.has("src/staging/streaming/remote-command/spdy-server.ts"));
   assert.deepEqual(
     [...inputs].filter((name) => UNUSED.test(name)),
+    [],
+  );
+});
+
+/** What is loaded before the runtime's process starts. */
+const FIRST = [
+  "src/commands/main.ts",
+  "src/commands/streams/exec.ts",
+  "src/commands/streams/attach.ts",
+  "src/testbed/target/target.ts",
+  "src/cluster/runtime/host/host.ts",
+];
+const CLUSTER = /^src\/(kubelet|cluster\/(apiserver|control-plane|controllers|scheduler))\/|node_modules\/@grpc\//;
+const MAX_FIRST_BYTES = 270_000;
+
+test("the runtime's process starts before the command loads a cluster", async () => {
+  const { inputs, bytes } = await loadedBy(FIRST);
+  assert.ok(inputs.has("src/cluster/runtime/host/runtime-process.ts"));
+  assert.deepEqual(
+    [...inputs].filter((name) => CLUSTER.test(name)),
+    [],
+  );
+  assert.ok(bytes < MAX_FIRST_BYTES, `${bytes} bytes of code`);
+});
+
+/** The runtime and the programs of its containers; commands know their names and signals. */
+const RUNTIME =
+  /^src\/cluster\/(runtime\/(start|calls|logs|stats|streaming)|shell\/(?!process\/signals))|node_modules\/(just-bash|undici)\//;
+
+test("no command runs containers in its own process", async () => {
+  const inputs = await bundledInCli();
+  assert.ok(inputs.has("src/cluster/runtime/host/runtime-process.ts"));
+  assert.deepEqual(
+    [...inputs].filter((name) => RUNTIME.test(name)),
     [],
   );
 });
