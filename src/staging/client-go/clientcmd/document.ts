@@ -1,5 +1,5 @@
 import { isAbsolute, join } from "node:path";
-import type { KubeConfig } from "@kubernetes/client-node";
+import type { Cluster, Context, User } from "@kubernetes/client-node";
 import { LabError } from "../../../util/errors.js";
 
 /** One element of a kubeconfig's three lists; `fields` is the value of `cluster`, `user` or `context`. */
@@ -16,46 +16,35 @@ export interface KubeconfigDocument {
   readonly contexts: readonly NamedEntry[];
 }
 
-/** A loaded kubeconfig: client-node's view, and the document for the fields that client-node leaves out. */
+/** A loaded kubeconfig: complete entries as client-node reads them, and the document for the fields that it leaves out. */
 export interface Kubeconfig {
-  readonly kubeConfig: KubeConfig;
+  readonly clusters: readonly Cluster[];
+  readonly users: readonly User[];
+  readonly contexts: readonly Context[];
   readonly document: KubeconfigDocument;
   /** of the file or files, for error messages */
   readonly path: string;
 }
 
 /**
- * Loads one kubeconfig into client-node's KubeConfig.
+ * Loads one kubeconfig. An incomplete entry is left out: it is an error only for the context that uses it.
  * @param folder that relative file names in it refer to
  * @throws LabError BAD_FILE for a text that is empty, not YAML, cut off, or not a kubeconfig
  */
 export async function readKubeconfig(text: string, path: string, folder: string): Promise<Kubeconfig> {
   const document = resolvePaths(await parseKubeconfig(text, path), folder);
-  // The rest of client-node is its generated API, which takes five times as long to load.
-  const [{ KubeConfig }, { newClusters, newContexts, newUsers }] = await Promise.all([
-    import("@kubernetes/client-node/dist/config.js"),
-    import("@kubernetes/client-node/dist/config_types.js"),
-  ]);
-  const kubeConfig = new KubeConfig();
-  // An incomplete entry is an error only for the context that uses it.
+  // The rest of client-node is its generated API and its KubeConfig, which brings proxies and OIDC.
+  const { newClusters, newContexts, newUsers } = await import("@kubernetes/client-node/dist/config_types.js");
+  const entries = (list: readonly NamedEntry[], key: string) =>
+    list.map(({ name, fields }) => ({ name, [key]: fields }));
   const options = { onInvalidEntry: "filter" } as const;
-  kubeConfig.loadFromOptions({
-    clusters: newClusters(
-      document.clusters.map(({ name, fields }) => ({ name, cluster: fields })),
-      options,
-    ),
-    users: newUsers(
-      document.users.map(({ name, fields }) => ({ name, user: fields })),
-      options,
-    ),
-    contexts: newContexts(
-      document.contexts.map(({ name, fields }) => ({ name, context: fields })),
-      options,
-    ),
-    currentContext: document.currentContext,
-  });
-  kubeConfig.makePathsAbsolute(folder);
-  return { kubeConfig, document, path };
+  return {
+    clusters: newClusters(entries(document.clusters, "cluster"), options),
+    users: newUsers(entries(document.users, "user"), options),
+    contexts: newContexts(entries(document.contexts, "context"), options),
+    document,
+    path,
+  };
 }
 
 /**
@@ -104,74 +93,91 @@ function namedEntries(list: unknown, key: string, path: string): NamedEntry[] {
 }
 
 /**
- * Makes the paths absolute that `KubeConfig.makePathsAbsolute` leaves out.
- * Mirrors k8s.io/client-go/tools/clientcmd/loader.go (GetAuthInfoFileReferences): a command without a slash is found by PATH.
+ * Makes the paths of files absolute.
+ * Mirrors k8s.io/client-go/tools/clientcmd/loader.go (GetClusterFileReferences, GetAuthInfoFileReferences): a command without a
+ * slash is found by PATH.
  */
 function resolvePaths(document: KubeconfigDocument, folder: string): KubeconfigDocument {
   const resolve = (file: string) => (isAbsolute(file) ? file : join(folder, file));
+  const resolveIn = (fields: NamedEntry["fields"], keys: readonly string[]) =>
+    Object.fromEntries(
+      Object.entries(fields).map(([key, value]) => {
+        const isFile = keys.includes(key) && typeof value === "string" && value !== "";
+        return [key, isFile ? resolve(value) : value];
+      }),
+    );
+  const clusters = document.clusters.map(({ name, fields }) => {
+    return { name, fields: resolveIn(fields, ["certificate-authority"]) };
+  });
   const users = document.users.map(({ name, fields }) => {
-    const { tokenFile, exec } = fields as { tokenFile?: unknown; exec?: { command?: unknown } | null };
+    const { exec } = fields as { exec?: { command?: unknown } | null };
     const command = exec?.command;
     return {
       name,
       fields: {
-        ...fields,
-        ...(typeof tokenFile === "string" && tokenFile !== "" ? { tokenFile: resolve(tokenFile) } : {}),
+        ...resolveIn(fields, ["client-certificate", "client-key", "tokenFile"]),
         ...(typeof command === "string" && command.includes("/")
           ? { exec: { ...exec, command: resolve(command) } }
           : {}),
       },
     };
   });
-  return { ...document, users };
+  return { ...document, clusters, users };
 }
 
 /**
  * Merges several kubeconfigs: the first definition of each name and of current-context wins.
  *
  * Mirrors k8s.io/client-go/tools/clientcmd/loader.go (ClientConfigLoadingRules.Load).
- * Differs: `KubeConfig.mergeConfig` refuses a name that it has already, so later definitions are removed first.
  */
-export function mergeKubeconfigs(first: Kubeconfig, ...others: readonly Kubeconfig[]): Kubeconfig {
-  const { kubeConfig } = first;
-  for (const { kubeConfig: next } of others) {
-    next.clusters = next.clusters.filter(({ name }) => kubeConfig.getCluster(name) === null);
-    next.users = next.users.filter(({ name }) => kubeConfig.getUser(name) === null);
-    next.contexts = next.contexts.filter(({ name }) => kubeConfig.getContextObject(name) === null);
-    kubeConfig.mergeConfig(next, kubeConfig.currentContext !== undefined);
-  }
-  const all = [first, ...others];
-  const document = {
-    currentContext: kubeConfig.currentContext,
-    clusters: all.flatMap((one) => one.document.clusters),
-    users: all.flatMap((one) => one.document.users),
-    contexts: all.flatMap((one) => one.document.contexts),
+export function mergeKubeconfigs(...all: readonly Kubeconfig[]): Kubeconfig {
+  const documents = all.map(({ document }) => document);
+  return {
+    clusters: all.flatMap((one) => one.clusters),
+    users: all.flatMap((one) => one.users),
+    contexts: all.flatMap((one) => one.contexts),
+    document: {
+      currentContext: documents.find(({ currentContext }) => currentContext !== undefined)?.currentContext,
+      clusters: documents.flatMap((one) => one.clusters),
+      users: documents.flatMap((one) => one.users),
+      contexts: documents.flatMap((one) => one.contexts),
+    },
+    path: all.map((one) => one.path).join(":"),
   };
-  return { kubeConfig, document, path: all.map((one) => one.path).join(":") };
+}
+
+/** A context with what it names. */
+export interface ChosenEntries {
+  readonly contextName: string;
+  readonly cluster: Cluster;
+  readonly user: User | undefined;
 }
 
 /**
- * Makes a context the current one.
- * @param contextName default: the kubeconfig's current-context
- * @returns its name
+ * Finds a context, its cluster and its user: the first entry of each name.
+ * @param wanted default: the kubeconfig's current-context
  * @throws LabError BAD_FILE when the context, its cluster or its user does not exist
  */
-export function chooseContext({ kubeConfig, document, path }: Kubeconfig, contextName?: string): string {
-  const name = contextName ?? kubeConfig.getCurrentContext();
-  const names = kubeConfig.contexts.map((one) => one.name).join(", ") || "none";
-  if (name === undefined) throw lacks(path, `has no current-context (contexts: ${names})`);
-  kubeConfig.setCurrentContext(name);
-  const context = kubeConfig.getContextObject(name);
-  if (context === null) throw lacks(path, `has no context "${name}" (it has: ${names})`);
-  if (kubeConfig.getCurrentCluster() === null) {
+export function chooseContext(
+  { clusters, users, contexts, document, path }: Kubeconfig,
+  wanted?: string,
+): ChosenEntries {
+  const contextName = wanted ?? document.currentContext;
+  const names = [...new Set(contexts.map((one) => one.name))].join(", ") || "none";
+  if (contextName === undefined) throw lacks(path, `has no current-context (contexts: ${names})`);
+  const context = contexts.find((one) => one.name === contextName);
+  if (context === undefined) throw lacks(path, `has no context "${contextName}" (it has: ${names})`);
+  const cluster = clusters.find((one) => one.name === context.cluster);
+  if (cluster === undefined) {
     const isIncomplete = document.clusters.some((one) => one.name === context.cluster);
     if (isIncomplete) throw damaged(path, `has no server in cluster "${context.cluster}"`);
-    throw lacks(path, `has no cluster "${context.cluster}", which "${name}" names`);
+    throw lacks(path, `has no cluster "${context.cluster}", which "${contextName}" names`);
   }
-  if (context.user !== undefined && kubeConfig.getCurrentUser() === null) {
-    throw lacks(path, `has no user "${context.user}", which "${name}" names`);
+  const user = users.find((one) => one.name === context.user);
+  if (context.user !== undefined && user === undefined) {
+    throw lacks(path, `has no user "${context.user}", which "${contextName}" names`);
   }
-  return name;
+  return { contextName, cluster, user };
 }
 
 /** The error for a name that a readable kubeconfig does not define. */

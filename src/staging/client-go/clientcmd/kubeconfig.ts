@@ -57,8 +57,7 @@ export async function loadRealKubeconfig(
       if (!isMissing(error)) throw error;
     }
   }
-  const [first, ...others] = found;
-  if (first !== undefined) return toConfig(mergeKubeconfigs(first, ...others), context);
+  if (found.length > 0) return toConfig(mergeKubeconfigs(...found), context);
   throw new LabError(
     "BAD_FILE",
     `there is no kubeconfig: ${paths.join(", ")} does not exist`,
@@ -102,11 +101,8 @@ function isMissing(error: unknown): boolean {
 }
 
 async function toConfig(kubeconfig: Kubeconfig, context: string | undefined): Promise<LoadedKubeconfig> {
-  const contextName = chooseContext(kubeconfig, context);
-  const { kubeConfig, document, path } = kubeconfig;
-  const cluster = kubeConfig.getCurrentCluster();
-  if (cluster === null) throw new TypeError("chooseContext has checked the cluster");
-  const user = kubeConfig.getCurrentUser() ?? undefined;
+  const { contextName, cluster, user } = chooseContext(kubeconfig, context);
+  const { document, path } = kubeconfig;
   const entryOf = (entries: readonly NamedEntry[], name: string | undefined) =>
     entries.find((one) => one.name === name);
   const userEntry = entryOf(document.users, user?.name);
