@@ -206,7 +206,7 @@ test("a bug ends with exit code 70 and a stack that names the source", () => {
   assert.equal(status, 70);
   assert.match(stderr, /kubelab has a bug: TypeError: broken on purpose/);
   assert.match(stderr, /\(src\/util\/clock\.ts:\d+:\d+\)/);
-  assert.match(stderr, /\(src\/testbed\/cluster\.ts:\d+:\d+\)/);
+  assert.match(stderr, /\(src\/testbed\/cluster\/cluster\.ts:\d+:\d+\)/);
   assert.doesNotMatch(stderr, /dist\//);
 });
 
