@@ -34,7 +34,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "unit",
-          setupFiles: ["test/support/facts-have-reasons.ts"],
+          setupFiles: [...WATCHED, "test/support/facts-have-reasons.ts"],
           include: ["test/**/*.test.ts"],
           exclude: [...SYSTEM, ...PROOF],
           // Files share their worker's modules. Loading src for each file would take most of the time.

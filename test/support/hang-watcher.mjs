@@ -3,17 +3,25 @@ import { Session } from "node:inspector";
 import { parentPort, workerData } from "node:worker_threads";
 
 // The thread of watch-for-hangs.ts: it sees the tests' thread from outside, as a debugger does.
-const { beats, file, blockedMs, fileMs } = workerData;
+const { beats, hangMs } = workerData;
 const CHECK_MS = 1_000;
 const SAMPLES = 5;
 const SAMPLE_MS = 300;
 
-const startMs = Date.now();
-let test = "";
+/** undefined between two files */
+let file;
+/** The names of tests that run, and how long they may, by id. */
+const running = new Map();
+let eventMs = Date.now();
 let beat = -1;
-let beatMs = startMs;
-parentPort.on("message", (name) => {
-  test = name;
+let beatMs = eventMs;
+parentPort.on("message", (event) => {
+  eventMs = Date.now();
+  if ("file" in event) {
+    file = event.file;
+    running.clear();
+  } else if ("ended" in event) running.delete(event.ended);
+  else running.set(event.begun, event);
 });
 const checking = setInterval(check, CHECK_MS);
 
@@ -21,14 +29,18 @@ function check() {
   const nowMs = Date.now();
   const next = Atomics.load(beats, 0);
   if (next !== beat) [beat, beatMs] = [next, nowMs];
-  if (nowMs - beatMs > blockedMs) end(`its event loop is blocked for ${blockedMs / 1_000} s`);
-  else if (nowMs - startMs > fileMs) end(`it has not ended after ${fileMs / 1_000} s`);
+  const quietMs = Math.max(hangMs, ...[...running.values()].map(({ limitMs }) => limitMs));
+  if (nowMs - beatMs > hangMs) end(`its event loop is blocked for ${hangMs / 1_000} s`);
+  else if (file !== undefined && nowMs - eventMs > quietMs) end(`no test began or ended for ${quietMs / 1_000} s`);
 }
 
 /** Prints a few times where the tests' thread is, then what it waits for, and ends the process. */
 function end(why) {
   clearInterval(checking);
-  say(`HANG ${file}${test === "" ? ", before its tests" : ` > ${test}`}: ${why}`);
+  const names = [...running.values()].map(({ name }) => name);
+  say(
+    `HANG ${file ?? "after the last test"}${names.length === 0 ? ", outside of tests" : ` > ${names.join(", ")}`}: ${why}`,
+  );
   const session = new Session();
   const urls = new Map();
   session.connectToMainThread();

@@ -1,24 +1,33 @@
 import { Worker } from "node:worker_threads";
-import { beforeEach, expect } from "vitest";
+import { afterAll, afterEach, beforeEach, expect } from "vitest";
 
-/** No test blocks the event loop for so long, on any machine. */
-const BLOCKED_MS = 5 * 60_000;
-/** No file takes so long. */
-const FILE_MS = 30 * 60_000;
+/** On any machine, no test blocks the event loop for so long, and a test begins or ends more often. */
+const HANG_MS = 5 * 60_000;
+/** A test with a longer time limit of its own ends soon after it. */
+const GRACE_MS = 30_000;
+const WATCHER = Symbol.for("kubelab.hang-watcher");
 
 /*
  * Ends a file's process that would never end, and prints where it is. Time limits of tests are timers, which do not run while the
- * event loop is blocked, and loading a file has no limit: the whole run would stand still without a word.
+ * event loop is blocked, and loading a file has no limit: the whole run would stand still without a word. Each process has one
+ * watching thread: the files of the unit tests share it.
  */
-const beats = new Int32Array(new SharedArrayBuffer(4));
-const watcher = new Worker(new URL("hang-watcher.mjs", import.meta.url), {
-  workerData: {
-    beats,
-    file: expect.getState().testPath,
-    blockedMs: Number(process.env["KUBELAB_TEST_BLOCKED_MS"] ?? BLOCKED_MS),
-    fileMs: Number(process.env["KUBELAB_TEST_FILE_MS"] ?? FILE_MS),
-  },
+const shared = globalThis as { [WATCHER]?: Worker };
+shared[WATCHER] ??= startWatcher();
+const watcher = shared[WATCHER];
+
+watcher.postMessage({ file: expect.getState().testPath });
+afterAll(() => watcher.postMessage({ file: undefined }));
+beforeEach(({ task }) => {
+  watcher.postMessage({ begun: task.id, name: task.fullTestName, limitMs: task.timeout + GRACE_MS });
 });
-watcher.unref();
-setInterval(() => Atomics.add(beats, 0, 1), 500).unref();
-beforeEach(({ task }) => watcher.postMessage(task.fullTestName));
+afterEach(({ task }) => watcher.postMessage({ ended: task.id }));
+
+function startWatcher(): Worker {
+  const beats = new Int32Array(new SharedArrayBuffer(4));
+  const hangMs = Number(process.env["KUBELAB_TEST_HANG_MS"] ?? HANG_MS);
+  const worker = new Worker(new URL("hang-watcher.mjs", import.meta.url), { workerData: { beats, hangMs } });
+  worker.unref();
+  setInterval(() => Atomics.add(beats, 0, 1), 500).unref();
+  return worker;
+}
