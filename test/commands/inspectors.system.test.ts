@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
+import { missingPath } from "../support/missing-path.js";
 import { runInProcess } from "../support/run-cli.js";
 
 const POD = {
@@ -80,9 +81,9 @@ const wrong: readonly [string, RegExp][] = [
   ["static-pod --http 127.0.0.1:1", /unknown option '--http'/],
   ["pod-manager --http 0.0.0.0:80", /--http.*\n?.*an address of this machine/],
   ["pod-manager --http 127.0.0.1:99999", /--http/],
-  ["pod-manager --kubeconfig /nowhere --speed 2", /--speed is for the embedded/],
+  [`pod-manager --kubeconfig ${missingPath()} --speed 2`, /--speed is for the embedded/],
   ["pod-worker --hold-cache=yes", /hold-cache/],
-  ["pod-worker --cri unix:///nowhere", /--yes/],
+  [`pod-worker --cri unix://${missingPath()}`, /--yes/],
   ["pod-worker --yes --cri http://x", /http:\/\/x/],
   ["node --handler x.mjs --handler-command true", /--handler and --handler-command contradict/],
   ["node --handler x.mjs --cri unix:///x", /--handler and --cri contradict/],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { COMMANDS } from "../../src/commands/command-table.js";
+import { missingPath } from "../support/missing-path.js";
 import { runInProcess } from "../support/run-cli.js";
 
 test("without arguments: the help, on stdout, exit 0", async () => {
@@ -40,7 +41,7 @@ const wrong = [
   [["token", "list", "--speed", "10", "--context", "x"], /--speed is for the embedded control plane/],
   [["token", "list", "--kube-version", "0.9"], /0\.9/],
   [["token", "list", "--trace", "x.pdf"], /x\.pdf: .*none of \.html, \.ndjson, \.mmd, \.otlp\.json, \.json/],
-  [["token", "list", "--trace", "/nonexistent/x.ndjson"], /cannot write the trace.*no such file or folder/],
+  [["token", "list", "--trace", missingPath("x.ndjson")], /cannot write the trace.*no such file or folder/],
   [["token", "list", "--cluster", "x", "--real"], /--cluster is for the embedded control plane/],
   [["token", "list", "-v", ""], /expected 0, 1, 2, 3 or 4/],
   [["token", "list", "--kubeconfig", ""], /expected a path: it is empty/],

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { afterAll, beforeAll, test } from "vitest";
 import { startContainerd, type TestContainerd } from "../support/containerd.js";
 import { ContainerdPod, SLEEPS } from "../support/containerd-pod.js";
+import { missingPath } from "../support/missing-path.js";
 import { suiteNeeding } from "../support/requirements.js";
 import { runInProcess } from "../support/run-cli.js";
 
@@ -75,7 +76,7 @@ suiteNeeding(["containerd", "busybox-static", "root"], "kubelab exec --cri befor
   });
 
   test("nothing listens at the endpoint", async () => {
-    const { code } = await runInProcess(["exec", "--cri", "unix:///nonexistent.sock", "main", "--", "ls"]);
+    const { code } = await runInProcess(["exec", "--cri", `unix://${missingPath("x.sock")}`, "main", "--", "ls"]);
     assert.equal(code, 3);
   });
 });

@@ -14,6 +14,7 @@ import { NamespaceMode } from "../../../src/staging/cri/messages/enums.js";
 import { PodSandboxConfig } from "../../../src/staging/cri/messages/sandbox.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
+import { missingPath } from "../../support/missing-path.js";
 import { recordingTrace } from "../../support/trace.js";
 
 export const never = new AbortController().signal;
@@ -37,7 +38,7 @@ export class RuntimeLab {
     const deps = { clock: this.clock, random: new SystemRandom(), trace: this.recorded.trace };
     this.runtime = createRuntime(
       { ...deps, images: ["agnhost", "busybox", "httpd", "nginx", "stress"], ...options },
-      "/nonexistent",
+      missingPath(),
     );
     this.core = this.runtime.core;
     this.containers = new Containers(this.core);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import { browserProgram } from "../../../src/commands/cli/browser.js";
+import { missingPath } from "../../support/missing-path.js";
 
 const PATH = mkdtempSync(join(tmpdir(), "kubelab-browser-"));
 for (const name of ["xdg-open", "open"]) writeFileSync(join(PATH, name), "", { mode: 0o755 });
@@ -13,7 +14,7 @@ const table: readonly (readonly [NodeJS.Platform, Readonly<Record<string, string
   ["linux", { PATH, WAYLAND_DISPLAY: "wayland-0" }, "xdg-open"],
   ["linux", { PATH }, undefined],
   ["linux", { PATH, DISPLAY: "" }, undefined],
-  ["linux", { PATH: "/nowhere", DISPLAY: ":0" }, undefined],
+  ["linux", { PATH: missingPath(), DISPLAY: ":0" }, undefined],
   ["darwin", { PATH }, "open"],
   ["darwin", { PATH, SSH_CONNECTION: "::1 1 ::1 22" }, undefined],
 ];

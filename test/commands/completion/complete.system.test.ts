@@ -4,12 +4,13 @@ import { test } from "vitest";
 import { COMMANDS } from "../../../src/commands/command-table.js";
 import { complete } from "../../../src/commands/completion/complete.js";
 import { SystemRandom } from "../../../src/util/random.js";
+import { missingPath } from "../../support/missing-path.js";
 import { runInProcess } from "../../support/run-cli.js";
 
 async function at(...words: string[]): Promise<string[]> {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const { signal } = new AbortController();
-  const env = { XDG_STATE_HOME: "/nonexistent", HOME: "/nonexistent" };
+  const env = { XDG_STATE_HOME: missingPath(), HOME: missingPath() };
   const answer = await complete(words, { env, cwd: "/", streams, random: new SystemRandom(), self: [], signal });
   return answer.split("\n").flatMap((line) => (line === "" ? [] : [line.split("\t")[0] ?? ""]));
 }

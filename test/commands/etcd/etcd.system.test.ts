@@ -9,6 +9,7 @@ import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
 import { encodeProtobuf } from "../../../src/staging/apimachinery/scheme/protobuf/envelope.js";
 import { type ClusterState, writeClusterState } from "../../../src/testbed/target/cluster-state.js";
 import { TestEtcd } from "../../support/etcd.js";
+import { missingPath } from "../../support/missing-path.js";
 import { suiteNeeding } from "../../support/requirements.js";
 import { runInProcess } from "../../support/run-cli.js";
 
@@ -200,6 +201,7 @@ test("no etcd: one that does not answer is named, exit 3; none at all, exit 2", 
 test("clusters on different etcds: one of them must be named; with its files", async () => {
   const env = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), "kubelab-etcd-states-")) };
   const common = { version: 1, pid: process.pid, url: "https://127.0.0.1:1", kubeVersion: "1.25", nodes: 0 } as const;
+  const missing = missingPath("ca.pem");
   const state = (name: string, more: Partial<ClusterState>) =>
     writeClusterState(env, { ...common, name, kubeconfig: "/k", speed: 1, ...more });
   await state("memory", {});
@@ -207,12 +209,12 @@ test("clusters on different etcds: one of them must be named; with its files", a
   const ended = (...args: string[]) => runInProcess(["etcd", "get", ...args], { env });
   // The only one that any of them has.
   expect((await ended()).stderr).toContain("etcd does not answer: http://127.0.0.1:1: ");
-  await state("two", { etcd: ["https://127.0.0.1:2"], etcdFiles: { caFile: "/no/ca" } });
+  await state("two", { etcd: ["https://127.0.0.1:2"], etcdFiles: { caFile: missing } });
   const table: readonly (readonly [args: readonly string[], code: number, said: string])[] = [
     [[], 2, "no etcd is named, and the running clusters use different ones"],
     [[], 2, "Running: memory, one, two. Name one with --cluster."],
     [["--cluster", "one"], 3, "etcd does not answer: http://127.0.0.1:1: "],
-    [["--cluster", "two"], 2, "cannot read /no/ca: no such file or folder"],
+    [["--cluster", "two"], 2, `cannot read ${missing}: no such file or folder`],
     [["--cluster", "memory"], 2, "no etcd is named, and cluster memory keeps its state elsewhere"],
     [["--cluster", "gone"], 2, "no cluster named gone is running"],
     [["--cluster", "one", "--etcd", "http://127.0.0.1:1"], 2, "--etcd and --cluster are two names for one etcd"],

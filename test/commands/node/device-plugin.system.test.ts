@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "vitest";
 import { CliProcess, newHome } from "../../support/cli-process.js";
+import { missingPath } from "../../support/missing-path.js";
 import { runInProcess } from "../../support/run-cli.js";
 
 test("device-plugin: registers with a node that runs, and ends with Ctrl-C", async () => {
@@ -23,7 +24,7 @@ test("device-plugin: registers with a node that runs, and ends with Ctrl-C", asy
 
 for (const [args, code, said] of [
   [[], 3, /no kubelet listens at \S+\/nodes\/node-1\/device-plugins\/kubelet\.sock/],
-  [["--root-dir", "/nonexistent"], 2, /cannot listen on \S+: its folder does not exist/],
+  [["--root-dir", missingPath()], 2, /cannot listen on \S+: its folder does not exist/],
   [["--root-dir", "/tmp", "--unhealthy", "gpu-7"], 2, /--unhealthy gpu-7: no such device/],
   [["--count", "0"], 2, /expected a number from 1 to 1000/],
 ] as const) {

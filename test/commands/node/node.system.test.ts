@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { missingPath } from "../../support/missing-path.js";
 import { runInProcess } from "../../support/run-cli.js";
 
 const folder = () => mkdtempSync(join(tmpdir(), "kubelab-node-"));
@@ -28,7 +29,11 @@ describe("invalid options: exit 2, with one sentence that names the option", () 
     ["a command", ["--handler-command", ""], /--handler-command is empty/],
     ["a boolean", ["--register-node=maybe"], /--register-node.*expected true or false/],
     ["a clock", ["--clock-offset=late"], /--clock-offset.*expected for example -10m or 2h30m/],
-    ["a configuration", ["--config", "/nowhere.yaml"], /failed to load kubelet config file.*no such file or directory/],
+    [
+      "a configuration",
+      ["--config", missingPath("config.yaml")],
+      /failed to load kubelet config file.*no such file or directory/,
+    ],
     ["an endpoint", ["--cri", "http://h"], /http:\/\/h/],
   ];
   for (const [what, flags, message] of table) {

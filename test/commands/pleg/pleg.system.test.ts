@@ -5,7 +5,10 @@ import { parseRelistPeriod } from "../../../src/commands/pleg/plan.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { SystemRandom } from "../../../src/util/random.js";
+import { missingPath } from "../../support/missing-path.js";
 import { runInProcess } from "../../support/run-cli.js";
+
+const MISSING = `unix://${missingPath("x.sock")}`;
 
 let runtime: RunningRuntime;
 beforeAll(async () => {
@@ -122,7 +125,7 @@ describe("wrong usage", () => {
     [["--mock", "--cri", "unix:///x.sock"], 2, "--mock is for the embedded runtime"],
     [["--speed", "2", "--cri", "unix:///x.sock"], 2, "--speed is for the embedded runtime"],
     [["--cri", "ftp://x"], 2, "is not the endpoint of a container runtime"],
-    [["--cri", "unix:///nowhere/at/all.sock"], 3, "unix:///nowhere/at/all.sock"],
+    [["--cri", MISSING], 3, MISSING],
     [["--relist-period", "1ms"], 2, "at least 10ms"],
     [["--http", "0.0.0.0:8080"], 2, "an address of this machine"],
     [["--duration", "soon"], 2, "expected a duration"],

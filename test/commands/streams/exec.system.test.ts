@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { clusterKubeconfig } from "../../../src/testbed/target/cluster-state.js";
 import { makeAuthority } from "../../support/https-server.js";
+import { missingPath } from "../../support/missing-path.js";
 import { runInProcess } from "../../support/run-cli.js";
 import { StreamCluster } from "../../support/stream-cluster.js";
 
@@ -398,7 +399,7 @@ test("a kubelet whose certificate is from another CA: Go's sentence and a hint",
 for (const flag of ["kubeconfig", "context", "real", "mock", "cluster", "yes", "container", "namespace"]) {
   test(`exec --cri with --${flag} is refused before the runtime is called`, async () => {
     const value = ["real", "mock", "yes"].includes(flag) ? [] : ["default"];
-    const argv = ["exec", "--cri", "unix:///nonexistent.sock", `--${flag}`, ...value, "main", "--", "ls"];
+    const argv = ["exec", "--cri", `unix://${missingPath("x.sock")}`, `--${flag}`, ...value, "main", "--", "ls"];
     const { code, stderr } = await runInProcess(argv);
     assert.match(flat(stderr), new RegExp(`--cri and --${flag} contradict each other Leave out one of them`));
     assert.equal(code, 2);

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { NodeObject } from "../../../src/staging/apimachinery/api/node.js";
-import { nodeCondition } from "../../../src/staging/apimachinery/api/node.js";
 import { collectionPath, NODES, objectPath } from "../../../src/staging/client-go/rest/paths.js";
 import { SystemClock } from "../../../src/util/clock.js";
+import { nodeCondition } from "../../src/staging/apimachinery/api/node.js";
 import { recordingTrace } from "../../support/trace.js";
 import { Lab, SPEED } from "../scenarios/lab.js";
 import { NODE_NAME } from "../scenarios/lab-node.js";
+import { missingPath } from "../support/missing-path.js";
+
+const STATIC_PODS = missingPath();
 
 const { signal } = new AbortController();
 
@@ -14,7 +17,7 @@ test("start-up: each part says when it starts, by which upstream function, and w
   const clock = new SystemClock(SPEED);
   const { trace, events } = recordingTrace(clock);
   const fields = { nodeStatusUpdateFrequency: "5s", nodeLeaseDurationSeconds: 20, imageGCHighThresholdPercent: 100 };
-  const lab = await Lab.start({ config: { ...fields, staticPodPath: "/nowhere" } }, { clock, trace });
+  const lab = await Lab.start({ config: { ...fields, staticPodPath: STATIC_PODS } }, { clock, trace });
   await lab.close();
   const started = events.flatMap((event) => {
     if (event.kind === "event") return event.reason === "Starting" ? [event.message] : [];
@@ -24,7 +27,7 @@ test("start-up: each part says when it starts, by which upstream function, and w
   });
   assert.deepEqual(started, [
     "NewMainKubelet: node lister starts watching its Node",
-    "NewMainKubelet: pod configuration starts reading pods from /nowhere every 20 s, the API server by a watch",
+    `NewMainKubelet: pod configuration starts reading pods from ${STATIC_PODS} every 20 s, the API server by a watch`,
     "NewMainKubelet: service lister starts watching Services",
     "NewMainKubelet: manager of secrets and config maps starts watching what pods name",
     "Starting kubelet.",

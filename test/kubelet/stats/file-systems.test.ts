@@ -7,6 +7,7 @@ import { getDirFsInfo } from "../../../src/kubelet/stats/fs-info.js";
 import { ImageFsInfoResponse } from "../../../src/staging/cri/messages/image.js";
 import { simulatedDisk } from "../../../src/testbed/node/simulated-disk.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
+import { missingPath } from "../../support/missing-path.js";
 
 const { signal } = new AbortController();
 const usage = (mountpoint: string, used: number) => ({
@@ -93,7 +94,7 @@ for (const [capacity, images, containers, availableBytes, inodesFree] of disks) 
     const imageService = {
       imageFsInfo: async () => ({ outcome: "ok", value: ImageFsInfoResponse.create(response) }) as const,
     };
-    const options = { capacityBytes: capacity, rootDir: "/nonexistent" };
+    const options = { capacityBytes: capacity, rootDir: missingPath() };
     const info = await simulatedDisk({ imageService, clock: new FakeClock() }, options)("/any", signal);
     expect(info).toMatchObject({ capacityBytes: capacity, availableBytes, inodes: 10, inodesFree });
   });

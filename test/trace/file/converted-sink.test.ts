@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { formatOf } from "../../../src/commands/cli/trace-file.js";
 import { ConvertedSink } from "../../../src/trace/file/converted-sink.js";
+import { missingPath } from "../../support/missing-path.js";
 import { note } from "../facts.js";
 
 const newFolder = () => mkdtempSync(join(tmpdir(), "kubelab-trace-"));
@@ -47,7 +48,7 @@ test("ConvertedSink: until the end the facts are in FILE.ndjson, which a killed 
 });
 
 test("ConvertedSink: a file that cannot be created is reported before anything else happens", () => {
-  assert.throws(() => new ConvertedSink("/nonexistent/t.mmd", async () => () => []), { code: "BAD_FILE" });
+  assert.throws(() => new ConvertedSink(missingPath("t.mmd"), async () => () => []), { code: "BAD_FILE" });
   const folder = newFolder();
   mkdirSync(join(folder, "t.mmd"));
   assert.throws(() => new ConvertedSink(join(folder, "t.mmd"), async () => () => []), { message: /it is a folder/ });

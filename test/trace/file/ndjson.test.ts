@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { NdjsonSink } from "../../../src/trace/file/ndjson.js";
+import { missingPath } from "../../support/missing-path.js";
 
 const note: TraceEvent = {
   seq: 1,
@@ -33,9 +34,10 @@ test("ndjson: one fact per line, readable by its owner only", async () => {
 });
 
 test("ndjson: a file that cannot be created is reported before anything else happens", () => {
-  assert.throws(() => new NdjsonSink("/nonexistent/t.ndjson"), {
+  const path = missingPath("t.ndjson");
+  assert.throws(() => new NdjsonSink(path), {
     code: "BAD_FILE",
-    message: "cannot write the trace to /nonexistent/t.ndjson: no such file or folder",
+    message: `cannot write the trace to ${path}: no such file or folder`,
   });
 });
 

@@ -6,6 +6,7 @@ import { test } from "vitest";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { NdjsonSink, TRACE_FORMAT } from "../../../src/trace/file/ndjson.js";
 import { readTrace } from "../../../src/trace/file/read-trace.js";
+import { missingPath } from "../../support/missing-path.js";
 import { fact, note, request, rpc, state, watch } from "../facts.js";
 
 const folder = mkdtempSync(join(tmpdir(), "kubelab-read-"));
@@ -114,7 +115,7 @@ test("readTrace: a kind that a newer kubelab may have is named as such", async (
 });
 
 test("readTrace: a missing file, a folder", async () => {
-  await assert.rejects(readTrace("/nonexistent/t.ndjson"), { code: "BAD_FILE", message: /no such file or folder/ });
+  await assert.rejects(readTrace(missingPath("t.ndjson")), { code: "BAD_FILE", message: /no such file or folder/ });
   await assert.rejects(readTrace(folder), { code: "BAD_FILE", message: /it is a folder/ });
 });
 

@@ -8,6 +8,7 @@ import { test } from "vitest";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { HtmlSink } from "../../../src/trace/ui/html-sink.js";
 import { untilTrue } from "../../support/fake-clock.js";
+import { missingPath } from "../../support/missing-path.js";
 
 const note: TraceEvent = {
   seq: 1,
@@ -64,9 +65,10 @@ test("html: facts are in the file while the run goes on", async () => {
 });
 
 test("html: a file that cannot be created is reported before anything else happens", () => {
-  assert.throws(() => new HtmlSink("/nonexistent/t.html"), {
+  const path = missingPath("t.html");
+  assert.throws(() => new HtmlSink(path), {
     code: "BAD_FILE",
-    message: "cannot write the trace to /nonexistent/t.html: no such file or folder",
+    message: `cannot write the trace to ${path}: no such file or folder`,
   });
 });
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, test } from "vitest";
 import { makeTemporaryFolder } from "../../../src/util/os/temporary-folder.js";
+import { missingPath } from "../../support/missing-path.js";
 
 const before = process.env["TMPDIR"];
 afterEach(() => {
@@ -34,10 +35,11 @@ test("folders of ended processes are removed, and no others", async () => {
 });
 
 test("a folder for temporary files that does not exist: one clear error", async () => {
-  process.env["TMPDIR"] = "/nonexistent";
+  const missing = missingPath();
+  process.env["TMPDIR"] = missing;
   await assert.rejects(makeTemporaryFolder("runtime"), {
     code: "BAD_FILE",
-    message: "cannot make a folder in /nonexistent: no such file or folder",
+    message: `cannot make a folder in ${missing}: no such file or folder`,
     hint: "Name another folder for temporary files with TMPDIR.",
   });
 });

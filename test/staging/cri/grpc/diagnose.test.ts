@@ -17,6 +17,7 @@ import { SystemClock } from "../../../../src/util/clock.js";
 import { LabError } from "../../../../src/util/errors.js";
 import { FakeClock, START_MS, untilTrue } from "../../../support/fake-clock.js";
 import { makeAuthority, makeLeaf } from "../../../support/https-server.js";
+import { missingPath } from "../../../support/missing-path.js";
 import { recordingTrace } from "../../../support/trace.js";
 import { openChannel, startRuntime, temporaryFolder, VERSION } from "../support.js";
 
@@ -52,7 +53,7 @@ const files: readonly (readonly [string, (path: string) => void, RegExp])[] = [
   ["nothing", () => {}, /does not exist: no container runtime has created this socket$/],
   ["a regular file", (path) => writeFileSync(path, ""), /is a regular file, not a socket$/],
   ["a folder", (path) => mkdirSync(path), /is a folder, not a socket$/],
-  ["a dangling symbolic link", (path) => symlinkSync("/nowhere/x", path), /is a dangling symbolic link$/],
+  ["a dangling symbolic link", (path) => symlinkSync(missingPath("x"), path), /is a dangling symbolic link$/],
 ];
 for (const [what, make, message] of files) {
   test(`endpoint failure: ${what} at the path`, async () => {

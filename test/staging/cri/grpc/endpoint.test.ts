@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { isLoopback, parseEndpoint } from "../../../../src/staging/cri/grpc/endpoint.js";
 import { LabError } from "../../../../src/util/errors.js";
+import { missingPath } from "../../../support/missing-path.js";
 import { openChannel } from "../support.js";
 
 const good = [
@@ -51,10 +52,11 @@ for (const [text, why] of bad) {
 }
 
 test("a plain path is taken with a warning, as upstream does", () => {
-  const { events } = openChannel("/nowhere/x.sock");
+  const path = missingPath("x.sock");
+  const { events } = openChannel(path);
   assert.deepEqual(
     events.map((event) => [event.kind, event.kind === "note" ? event.text : "", event.level]),
-    [["note", "endpoint /nowhere/x.sock: this form is deprecated, write unix:///nowhere/x.sock", 0]],
+    [["note", `endpoint ${path}: this form is deprecated, write unix://${path}`, 0]],
   );
 });
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { serveCri } from "../../../../src/staging/cri/server.js";
 import { LabError } from "../../../../src/util/errors.js";
+import { missingPath } from "../../../support/missing-path.js";
 import { startRuntime, temporaryFolder } from "../support.js";
 
 const handlers = { runtime: {}, image: {} };
@@ -46,7 +47,7 @@ test("a socket that another server has put in its place stays", async () => {
 const refused: readonly (readonly [string, (path: string) => void, RegExp])[] = [
   ["a regular file", (path) => writeFileSync(path, "precious"), /a file with that name exists and is not a socket/],
   ["a folder", (path) => mkdirSync(path), /not a socket/],
-  ["a link, even to a socket", (path) => symlinkSync("/nowhere", path), /not a socket/],
+  ["a link, even to a socket", (path) => symlinkSync(missingPath(), path), /not a socket/],
 ];
 for (const [what, make, why] of refused) {
   test(`${what} at the socket's path is left alone`, async () => {
@@ -69,7 +70,7 @@ test("a socket with another server behind it is left alone", async () => {
 });
 
 const bad = [
-  ["unix:///nowhere/at/all.sock", "BAD_FILE", /its folder does not exist/],
+  [`unix://${missingPath("all.sock")}`, "BAD_FILE", /its folder does not exist/],
   ["tcp://0.0.0.0:0", "USAGE", /would be reachable from other machines/],
   ["tcp://192.0.2.1:0", "USAGE", /would be reachable from other machines/],
 ] as const;

@@ -13,6 +13,7 @@ import { SystemClock } from "../../../../../src/util/clock.js";
 import { LabError } from "../../../../../src/util/errors.js";
 import { SystemRandom } from "../../../../../src/util/random.js";
 import { SMALL, TestEtcd } from "../../../../support/etcd.js";
+import { missingPath } from "../../../../support/missing-path.js";
 import { suiteNeeding } from "../../../../support/requirements.js";
 
 let made = 0;
@@ -38,6 +39,7 @@ async function failure(config: EtcdConfig): Promise<string> {
 }
 
 test("etcd that does not answer is named; a configuration that cannot work is refused", async () => {
+  const missing = missingPath("ca.pem");
   const refused = "No connection established: connect ECONNREFUSED 127.0.0.1:1";
   const table: [EtcdConfig, string][] = [
     [{ servers: ["http://127.0.0.1:1"] }, `CLUSTER_UNREACHABLE etcd does not answer: http://127.0.0.1:1: ${refused}`],
@@ -57,7 +59,7 @@ test("etcd that does not answer is named; a configuration that cannot work is re
       { servers: ["https://127.0.0.1:1"], certFile: "/cert" },
       "USAGE etcd's client certificate needs its key, and the key its certificate",
     ],
-    [{ servers: ["https://127.0.0.1:1"], caFile: "/no/ca" }, "BAD_FILE cannot read /no/ca: no such file or folder"],
+    [{ servers: ["https://127.0.0.1:1"], caFile: missing }, `BAD_FILE cannot read ${missing}: no such file or folder`],
   ];
   for (const [config, message] of table) expect(await failure(config)).toBe(message);
 });
