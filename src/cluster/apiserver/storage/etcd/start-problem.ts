@@ -16,6 +16,8 @@ const REFUSALS: ReadonlySet<GrpcCode> = new Set(["InvalidArgument", "PermissionD
 const NO_ISSUER = /unable to (?:verify|get .*issuer)|self.signed/i;
 const CLIENT_REFUSED = /alert (?:bad certificate|certificate|unknown ca|handshake failure)/i;
 const NO_TLS = /before secure TLS|wrong version number|SSL|TLS/i;
+/** A server that closes with bytes unread resets the connection: whether it had read all of the first ones is chance. */
+const RESET = /\b(?:ECONNRESET|EPIPE)$/;
 
 const USER_HINT =
   "A user of etcd is the common name of a client certificate: --etcd-certfile and --etcd-keyfile. Its role needs all keys.";
@@ -49,13 +51,14 @@ function kindsOf({ caFile, certFile }: EtcdConfig): readonly Kind[] {
       hint: "It must be valid now, and for the address that --etcd names.",
     },
     {
-      is: ({ server, details }) => server.startsWith("http:") && details.endsWith("Failed to connect"),
+      is: ({ server, details }) =>
+        server.startsWith("http:") && (details.endsWith("Failed to connect") || RESET.test(details)),
       code: notTrusted,
       what: "etcd ends the connection",
       hint: "If it serves TLS, name it with https://, and its CA with --etcd-cafile.",
     },
     {
-      is: ({ details }) => NO_TLS.test(details),
+      is: ({ details }) => NO_TLS.test(details) || RESET.test(details),
       code: notTrusted,
       what: "etcd does not answer with TLS",
       hint: "An etcd without TLS is http://.",

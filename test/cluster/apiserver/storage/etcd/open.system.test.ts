@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -63,6 +65,25 @@ test("etcd that does not answer is named; a configuration that cannot work is re
   ];
   for (const [config, message] of table) expect(await failure(config)).toBe(message);
 });
+
+/** How a server that speaks something else ends the connection, once it has read a part of the first bytes or all of them. */
+const HANG_UPS: readonly (readonly [how: string, hangUp: (socket: Socket) => unknown])[] = [
+  ["by an end", (socket) => socket.destroy()],
+  ["by a reset", (socket) => socket.resetAndDestroy()],
+];
+
+for (const [how, hangUp] of HANG_UPS) {
+  test(`a server that ends each connection ${how} does not speak what the address says`, async () => {
+    const server = createServer((socket) => socket.on("error", () => {}).once("data", () => hangUp(socket)));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const ends = "CLUSTER_NOT_TRUSTED etcd ends the connection: ";
+    expect(await failure({ servers: [`http://${address}`] })).toContain(ends);
+    const noTls = "CLUSTER_NOT_TRUSTED etcd does not answer with TLS: ";
+    expect(await failure({ servers: [`https://${address}`] })).toContain(noTls);
+    server.close();
+  });
+}
 
 suiteNeeding(["etcd"], "opening etcd", () => {
   test("the first control plane makes the cluster's identity, the next ones find it", async () => {
