@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { socketPathProblem } from "../../staging/cri/grpc/endpoint.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder } from "../../util/os/files.js";
 
@@ -14,7 +15,11 @@ export async function makeRoot(rootDir: string): Promise<void> {
   }
 }
 
-/** The path of the socket of the pods' network. */
+/** The path of the socket of the pods' network. @throws LabError USAGE if no socket can have it */
 export function networkSocketIn(rootDir: string): string {
-  return join(rootDir, "network.sock");
+  const path = join(rootDir, "network.sock");
+  const problem = socketPathProblem(path);
+  if (problem !== undefined)
+    throw new LabError("USAGE", `${problem}: ${path}`, "Name a shorter folder with --root-dir.");
+  return path;
 }

@@ -6,8 +6,8 @@ export type Endpoint =
   | { readonly kind: "unix"; readonly path: string; readonly url: string; readonly warning?: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly url: string };
 
-/** sockaddr_un holds 107 bytes and a zero byte. */
-const MAX_SOCKET_PATH = 107;
+/** What sockaddr_un holds before a zero byte: 107 bytes on Linux, 103 on macOS. */
+const MAX_SOCKET_PATH = process.platform === "darwin" ? 103 : 107;
 
 /**
  * Reads `unix:///run/x.sock`, `tcp://host:port`, or a plain path, which upstream still takes with a warning.

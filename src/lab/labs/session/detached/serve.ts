@@ -1,5 +1,8 @@
 import { join } from "node:path";
+import { socketPathProblem } from "../../../../staging/cri/grpc/endpoint.js";
 import { defined } from "../../../../util/defined.js";
+import { LabError } from "../../../../util/errors.js";
+import { makeTemporaryFolder, removeOwn } from "../../../../util/os/temporary-folder.js";
 import type { LabContext, LabOptions } from "../../environment/context.js";
 import { type LabSummary, wordFor } from "../../format/library.js";
 import { makeLearnFolder } from "../../progress/progress-store.js";
@@ -8,6 +11,8 @@ import { openSession } from "../open-session.js";
 import { writePicture } from "../picture.js";
 import { hostLab, type Speaker } from "./host.js";
 import { announceDetached, forgetDetached, type HostState } from "./state.js";
+
+const SOCKET = "session.sock";
 
 /** Serves a lab in this process until the learner leaves. `kubelab learn start --detach` runs it in a new process. */
 export async function serveLab(env: LabContext, lab: LabSummary, options: LabOptions): Promise<void> {
@@ -20,8 +25,7 @@ export async function serveLab(env: LabContext, lab: LabSummary, options: LabOpt
   };
   await using open = await openSession(env, lab, { ...options, onMessage: (message) => speaker.emit(message) });
   const { session, written } = open;
-  const folder = await makeLearnFolder(env.context.env);
-  const socket = join(folder, "session.sock");
+  const [socket, temporary] = await placeSocket(env);
   const { language } = env;
   const { speed, kubeVersion } = options;
   const state: HostState = {
@@ -45,5 +49,18 @@ export async function serveLab(env: LabContext, lab: LabSummary, options: LabOpt
     await serving;
   } finally {
     await forgetDetached(env, state);
+    if (temporary !== undefined) await removeOwn(temporary);
   }
+}
+
+/** In the state folder, or in a temporary one if its path would be too long for a socket. @throws LabError USAGE if that is, too */
+async function placeSocket(env: LabContext): Promise<readonly [socket: string, temporary: string | undefined]> {
+  const own = join(await makeLearnFolder(env.context.env), SOCKET);
+  if (socketPathProblem(own) === undefined) return [own, undefined];
+  const temporary = await makeTemporaryFolder("learn");
+  const socket = join(temporary, SOCKET);
+  const problem = socketPathProblem(socket);
+  if (problem === undefined) return [socket, temporary];
+  await removeOwn(temporary);
+  throw new LabError("USAGE", `${problem}: ${socket}`, "Name a shorter folder for temporary files with TMPDIR.");
 }
