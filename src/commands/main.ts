@@ -55,7 +55,7 @@ async function report(error: unknown, session: CliSession): Promise<number> {
   const { words } = session;
   const { stderr } = session.streams;
   const chalk = session.chalk("stderr");
-  // commander has written its own message, or the help that was asked for.
+  // commander has written its own message, or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   if (error instanceof LabError) {
     // Wrapped for a terminal only, because scripts search for the sentence.

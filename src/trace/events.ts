@@ -120,7 +120,10 @@ export interface StateFact {
   readonly version?: string;
 }
 
-/** A watch event arrived at a client. Its cause is the version of the object: whoever wrote that version caused the event. */
+/**
+ * A watch event arrived at a client. Its cause is the version of the object, and so the request that wrote that
+ * version.
+ */
 export interface WatchFact {
   readonly kind: "watch";
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
@@ -156,7 +159,7 @@ export interface TableFact {
   readonly omittedRows?: number;
 }
 
-/** A failure. The chapter may go on (a retry) or end. */
+/** A failure. The chapter may continue (a retry) or end. */
 export interface ErrorFact {
   readonly kind: "error";
   readonly message: string;
@@ -212,7 +215,7 @@ interface Stamp {
   readonly causedBy?: string;
   /** what began the chain, for a fact without a cause */
   readonly origin?: Origin;
-  /** for what happens again and again by itself: the interval, `10 s` */
+  /** for periodic facts: the interval, `10 s` */
   readonly every?: string;
   /** the lowest `-v` level that shows it: see `Verbosity` in trace.ts */
   readonly level: number;

@@ -4,8 +4,8 @@ import type { TraceEvent } from "./events.js";
 import type { TraceSink } from "./trace.js";
 
 /**
- * Passes the facts on with the times of another clock, so that those of a command with a clock of its own stand beside those of
- * the cluster that it belongs to.
+ * Passes facts on with the times of another clock, so that facts of a command with its own clock align with those of
+ * its cluster.
  * @param from the clock of the facts
  */
 export function onClock(sink: TraceSink, from: Clock, to: Clock): TraceSink {
@@ -18,7 +18,7 @@ export function onClock(sink: TraceSink, from: Clock, to: Clock): TraceSink {
   };
 }
 
-/** A fact has just happened: how long ago is all that must be converted. */
+/** A fact has just happened, so only its short age must be converted. */
 function movedTo(event: TraceEvent, from: Clock, to: Clock): TraceEvent {
   const ratio = (to.speed ?? 1) / (from.speed ?? 1);
   const atMs = Math.round(to.now() - (from.now() - event.atMs) * ratio);

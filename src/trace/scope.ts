@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
- * What begins a causal chain: the user's command, a timer, a client whose own facts are in no trace, the start of a server, or a
- * change that somebody else made.
+ * The origin of a causal chain: the user's command, a timer, a client without a trace, the start of a server, or a
+ * change from outside.
  */
 export type Origin = "command" | "timer" | "client" | "start" | "observed";
 
-/** Why the running code runs. Facts that it reports carry it. */
+/** The reason why code runs. Its facts carry it. */
 export interface Scope {
   readonly chapter?: string;
   /** the id of a fact, or an object version: see `versionOf` */
@@ -20,8 +20,8 @@ export interface Scope {
 const storage = new AsyncLocalStorage<Scope>();
 
 /**
- * The scope of the running code. A queue keeps it with each item, because the loop that takes the item out runs in the scope of
- * whoever started the loop. undefined as long as no trace keeps causes.
+ * The scope of the running code. A queue keeps it with each item, because the loop that takes the item out runs in the
+ * scope that started the loop. Undefined while no trace keeps causes.
  */
 export function currentScope(): Scope | undefined {
   return storage.getStore();
@@ -38,9 +38,9 @@ export function enterScope(scope: Scope): void {
 }
 
 /**
- * Names one version of an object, as both the response to a write and the watch event of that write show it. So a reader of
- * several traces finds which request caused which watch event, also with a server that traces nothing.
- * @returns undefined for what has no version, such as a Status
+ * Names one version of an object. The response to a write and its watch event show the same version, so a reader of
+ * several traces finds which request caused which watch event, even if the server traces nothing.
+ * @returns undefined for objects without a version, such as a Status
  */
 export function versionOf(object: unknown): string | undefined {
   const { uid, resourceVersion } =

@@ -30,7 +30,7 @@ export interface EmitOptions {
   /** instead of the cause that the scope names */
   readonly causedBy?: string;
   readonly instance?: string;
-  /** for what happens again and again by itself: the interval, `10 s` */
+  /** for periodic facts: the interval, `10 s` */
   readonly every?: string;
 }
 
@@ -42,7 +42,7 @@ export interface Cause {
   readonly pod?: string | undefined;
 }
 
-/** How much longer a text may be before it is masked. */
+/** The factor by which a text can be longer before it is masked. */
 const UNMASKED_TIMES = 4;
 
 /** The lowest level at which causes are followed across queues and servers: the terminal shows none below. */
@@ -97,7 +97,7 @@ export class Trace {
     return false;
   }
 
-  /** Whether any sink keeps what leads from one actor to the next. */
+  /** Whether any sink keeps causes that pass between actors. */
   get wantsCauses(): boolean {
     return this.wants(CAUSES_LEVEL);
   }
@@ -107,7 +107,7 @@ export class Trace {
     return currentScope()?.causedBy;
   }
 
-  /** The id of an event that is reported later: what it causes meanwhile can name it. */
+  /** The id of an event that is reported later, so that its effects can already name it. */
   newId(): string {
     return this.#prefix + (this.#nextId++ >>> 0).toString(16).padStart(8, "0");
   }
@@ -141,9 +141,9 @@ export class Trace {
     this.#write(this.#shown({ ...rest, seq: this.#nextSeq++ }));
   }
 
-  /** Without secrets, and with texts of a bounded length: clients choose the paths of requests. */
+  /** Masks secrets and bounds the length of texts, because clients choose the paths of requests. */
   #shown<T>(fact: T): T {
-    // A secret across the end is masked before the text is cut there.
+    // Mask first: a cut would leave the first half of a secret.
     return bounded(this.secrets.maskAll(bounded(fact, UNMASKED_TIMES)));
   }
 
@@ -168,15 +168,18 @@ export class Trace {
   }
 
   /**
-   * Runs `body` with a cause that came from elsewhere, or for a pod. If no sink keeps causes it only calls `body`, for the reason
-   * given at `detached`.
+   * Runs `body` with a given cause, or for a pod. If no sink keeps causes it only calls `body`, for the reason given at
+   * `detached`.
    */
   because<T>({ causedBy, pod }: Cause, body: () => T): T {
     if (!this.wantsCauses || (causedBy === undefined && pod === undefined)) return body();
     return this.#run(defined({ causedBy, pod }), body);
   }
 
-  /** Runs `body` as the beginning of a chain: nothing that was reported before caused it. As `because` if no sink keeps causes. */
+  /**
+   * Runs `body` as the beginning of a chain, without an earlier cause. If no sink keeps causes, it does what `because`
+   * does.
+   */
   origin<T>(origin: Origin, body: () => T): T {
     if (!this.wantsCauses) return body();
     const { chapter, pod } = currentScope() ?? {};
@@ -184,8 +187,8 @@ export class Trace {
   }
 
   /**
-   * Why the running code runs, to be spread into an item of a queue, whose reader goes on with `runInScope`. Without a sink that keeps
-   * causes it has no scope.
+   * Why the running code runs, to be spread into an item of a queue, whose reader continues with `runInScope`. Without
+   * a sink that keeps causes it has no scope.
    * @param change what the item names instead
    */
   keepScope({ causedBy, pod }: Pick<Scope, "causedBy" | "pod"> = {}): { readonly scope?: Scope } {

@@ -1,7 +1,7 @@
 import type { Ctx } from "./ctx.js";
 
 /**
- * Runs `round` now, and again one period after each end, until `signal` aborts. The later rounds begin chains of their own.
+ * Runs `round` now, and again one period after each end, until `signal` aborts. Each later round begins its own chain.
  *
  * Mirrors k8s.io/apimachinery/pkg/util/wait (Until). Differs: an error of a round ends it.
  * @throws the signal's reason, or what `round` throws

@@ -37,7 +37,7 @@ export class TraceView extends Trace {
   }
 
   override emit(fact: Fact, options: EmitOptions): TraceEvent {
-    // Without a sink nobody sees what the view changes.
+    // Without a sink, the view has no effect.
     if (!this.base.wants(0)) return this.base.emit(fact, options);
     const id = options.id ?? this.newId();
     const level = this.options.levelOf(fact, options.level ?? LEVELS[fact.kind], { ...options, id });

@@ -37,7 +37,7 @@ export class SystemRandom implements Random {
     // Copied, because the pool is reused.
     return Buffer.from(this.#store.subarray(at, at + count));
   }
-  /** @returns where the bytes begin in the store */
+  /** @returns the offset of the bytes in the pool */
   #take(count: number): number {
     if (this.#used + count > this.#store.length) {
       this.#store = randomBytes(STORE_BYTES);

@@ -16,8 +16,8 @@ interface StackMap {
 const PLACE = /(file:\/\/[^\s()]+?):(\d+):(\d+)/g;
 
 /**
- * The stack of an error with places of the source (`src/util/clock.ts:91:15`) in place of those of the minified bundle. The maps
- * are read here and never at a start, which they would slow down.
+ * The stack of an error with places of the source (`src/util/clock.ts:91:15`) in place of those of the minified bundle.
+ * The maps are read only here, because they would slow down the start.
  * @returns the same stack if there are no maps: a program that runs from its source
  */
 export async function withSources(stack: string): Promise<string> {

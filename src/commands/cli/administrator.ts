@@ -8,7 +8,7 @@ import type { CliContext } from "./context.js";
 export interface AdministratorCommand {
   readonly command: string;
   readonly chapter: string;
-  /** asked before writing to a real cluster; undefined for commands that only read */
+  /** the question before writing to a real cluster; undefined for commands that only read */
   readonly question?: ((target: Target) => string) | undefined;
 }
 

@@ -23,7 +23,7 @@ export function chalkFor(stream: "stdout" | "stderr", question: ColourQuestion):
   return new Chalk({ level: seen === false ? 1 : seen.level });
 }
 
-/** Makes links (OSC 8) for a terminal that shows them; another terminal gets the text alone. */
+/** Makes links (OSC 8) for a terminal that shows them; other terminals get only the text. */
 export function linker(
   stream: { readonly isTTY?: boolean },
   hasColour: boolean,

@@ -39,7 +39,7 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   hasStarted(): void;
   /**
    * Starts or finds the cluster. Prints the header line that names it.
-   * @param traceFor where a control plane that is started here reports; default: the command's own trace
+   * @param traceFor the trace of a control plane that is started here; default: the command's own
    */
   openTarget(
     command: string,
@@ -58,7 +58,7 @@ export interface CommandResult {
   readonly json: unknown;
   /** the text has sentences, which are wrapped for a terminal; default: text to paste or to parse, which stays as it is */
   readonly isProse?: boolean;
-  /** of a text that is wrapped or not English: its lines in English and as shown, none of them broken */
+  /** for a text that is wrapped or not English: its unwrapped lines, in English and as shown */
   readonly lines?: UnbrokenLines;
 }
 

@@ -32,7 +32,7 @@ export function isOnlyGlobal(argv: readonly string[]): boolean {
   );
 }
 
-/** Gives the flags before the command to it and to the commands it is part of, unless the flag stands after it as well. */
+/** Passes the flags before the command to it and its parents, unless the flag is repeated after it. */
 export function handDown(program: Command, action: Command): void {
   const { lang, color } = program.opts<GlobalOptions>();
   const given = { ...(lang === undefined ? {} : { lang }), ...(color ? {} : { color }) };
@@ -44,7 +44,7 @@ export function handDown(program: Command, action: Command): void {
   }
 }
 
-/** The flags of a command with those that it inherits; what stands nearer to it counts. */
+/** The flags of a command with the inherited ones; the nearest one counts. */
 export function optionsOf<T>(program: Command, action: Command): T {
   return Object.assign({}, program.opts(), ...between(program, action).map((command) => command.opts())) as T;
 }

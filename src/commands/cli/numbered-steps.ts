@@ -4,7 +4,7 @@ import { wrap } from "../../trace/terminal/text.js";
 /** One step of a chain, in words. */
 export interface NumberedStep {
   readonly number: number;
-  /** the number of the step that caused it; 0: its cause is no step of the list */
+  /** the number of the step that caused it; 0: the cause is not a step of the list */
   readonly because?: number;
   /** since the first step */
   readonly atMs: number;
@@ -14,7 +14,7 @@ export interface NumberedStep {
   readonly more: readonly string[];
 }
 
-/** A text has this much room, also beside long names. */
+/** The least width of the text column, also next to long names. */
 const MIN_WIDTH = 30;
 const MAX_ACTOR_WIDTH = 24;
 

@@ -68,7 +68,7 @@ export function addPlainOptions(command: Command): Command {
 
 const KEPT_IN_ETCD = "keep the cluster in this etcd, and continue the one that it has: http://…[,…] (default: memory)";
 
-/** Adds the flags that say which etcd has the cluster. */
+/** Adds the flags that name the cluster's etcd. */
 export function addEtcdOptions(command: Command, description = KEPT_IN_ETCD): Command {
   return command
     .option("--etcd <urls>", description)

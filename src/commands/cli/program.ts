@@ -7,10 +7,10 @@ import type { OutputOptions } from "./options.js";
 import type { CliSession } from "./session.js";
 import { columnsOf } from "./width.js";
 
-/** Columns beside the flags of a help: with fewer, commander leaves the breaking of lines to the terminal. */
+/** The least width of a help's descriptions; with less, commander does not wrap. */
 const MIN_WIDTH_TO_WRAP = 20;
 
-/** Loads the one command that the line names; the others are only listed. */
+/** Loads only the command that the line names; the others are only listed. */
 export async function buildProgram(argv: readonly string[], version: string, session: CliSession): Promise<Command> {
   const { stdout, stderr } = session.streams;
   const program = new Command("kubelab")
@@ -31,7 +31,7 @@ export async function buildProgram(argv: readonly string[], version: string, ses
       session.useOutput(output);
       const { duration } = action.opts<{ readonly duration?: number }>();
       if (duration !== undefined) session.limitStart(duration);
-      // What a command does outside its chapter, such as opening its target, is the user's command as well.
+      // Facts outside the chapter, such as opening the target, also belong to the user's command.
       if (keepsCauses(output)) enterScope({ origin: "command" });
       return session.load();
     });

@@ -25,7 +25,9 @@ export interface ProgressOptions {
 
 type TextWidth = typeof import("../../util/text/text-width.js");
 
-/** Owns the last line of stderr, or the last lines: a spinner, with trace lines above it. Of several progress lines it shows the newest. */
+/**
+ * Owns the last lines of stderr: a spinner, with trace lines above it. It shows the newest of several progress lines.
+ */
 export class ProgressLine {
   #spinner: Ora | undefined;
   #widths: TextWidth | undefined;
@@ -72,7 +74,7 @@ export class ProgressLine {
     };
   }
 
-  /** Shows a text behind the newest line, instead of the last such text. */
+  /** Shows a text after the newest line, in place of the former one. */
   showAside(text: string): void {
     this.#aside = text;
     this.#refresh();
@@ -95,7 +97,7 @@ export class ProgressLine {
   /** Shows the newest line, also again after `clear`. */
   async show(): Promise<void> {
     if (!this.options.enabled || this.#lines.length === 0) return;
-    // Loaded on demand: most commands end without a wait.
+    // Loaded on demand, because most commands never wait.
     const [{ default: ora }, widths] = await Promise.all([import("ora"), import("../../util/text/text-width.js")]);
     if (this.#lines.length === 0 || this.#spinner !== undefined) return;
     this.#widths = widths;

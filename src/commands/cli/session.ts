@@ -20,7 +20,7 @@ import { ProgressLine } from "./progress.js";
 import type { RunningTrace } from "./start-trace.js";
 import { columnsOf } from "./width.js";
 
-/** A busy machine takes seconds to start a command that is to run for one. */
+/** A busy machine can take seconds to start a command with a --duration of one. */
 const MIN_START_LIMIT_MS = 10_000;
 
 /** The CliContext of one run of the CLI. */
@@ -65,7 +65,7 @@ export class CliSession implements CliContext {
     this.onLines = edge.onLines;
   }
 
-  /** Aborts on Ctrl-C, and when the start has taken too long. */
+  /** Aborts on Ctrl-C and when the start takes too long. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -101,7 +101,7 @@ export class CliSession implements CliContext {
   async load(): Promise<void> {
     this.#tracing = await import("./start-trace.js");
     const { ui, lang } = this.#output;
-    // What a pipe or a file gets is searched by programs.
+    // Programs search the text of a pipe or a file.
     const own = this.streams.stderr.isTTY === true ? languageOf(this.env) : "en";
     const isOpen = this.#say === undefined;
     if (lang !== undefined || isOpen) this.#say = (await sentencesIn(lang ?? own))?.say;
@@ -117,7 +117,7 @@ export class CliSession implements CliContext {
     return this.#ui;
   }
 
-  /** Once the command uses the page: a wrong combination of flags is reported before. */
+  /** Runs when the command first uses the page, so that wrong flags are reported before. */
   #announcePage(): void {
     if (this.#ui === undefined || this.#isPageAnnounced) return;
     this.#isPageAnnounced = true;
@@ -130,7 +130,7 @@ export class CliSession implements CliContext {
     this.#words = words;
   }
 
-  /** also receive what the command reports by its clock; who runs it in a cluster has the cluster's */
+  /** also receive the command's facts, by its clock; a caller inside a cluster passes the cluster's */
   sinksOn(clock: Clock): readonly TraceSink[] {
     const page = this.#ui;
     const shown = page === undefined || this.#say === undefined ? page : translatedSink(page, this.#say);

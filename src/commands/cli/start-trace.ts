@@ -21,7 +21,7 @@ const DEFAULT_VERBOSITY = 1;
 export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams" | "onLines"> {
   readonly secrets: Secrets;
   readonly clusterClock: Clock | undefined;
-  /** also get what the run reports, by its clock */
+  /** also get the run's facts, by its clock */
   sinksOn(clock: Clock): readonly TraceSink[];
   readonly output: OutputOptions;
   /** the sentences of facts in the user's language; undefined: English */
@@ -64,7 +64,10 @@ function clockAt(speed: number, reading: ClockReading | undefined): Clock {
   return clock;
 }
 
-/** Without -v, a terminal shows the calm form; a pipe or a file gets what `-v 1` shows, but not thousands of lines alike. */
+/**
+ * Without -v, a terminal shows the calm form; a pipe or a file gets the facts of `-v 1`, without thousands of similar
+ * lines.
+ */
 function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Level, startMs: number): TraceSink {
   const { stderr } = session.streams;
   const options = {

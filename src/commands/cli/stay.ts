@@ -9,7 +9,7 @@ export type Loop = (signal: AbortSignal) => Promise<void>;
 interface StayOptions {
   readonly clock: Clock;
   readonly durationMs?: number | undefined;
-  /** what runs, for the end of a terminal; default: a loop shows its own line */
+  /** the text for a terminal's last line; default: a loop shows its own line */
   readonly status?: ProgressText | undefined;
 }
 

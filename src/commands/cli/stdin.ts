@@ -4,7 +4,7 @@ import type { CliContext } from "./context.js";
 /** The argument that means standard input. */
 export const STDIN = "-";
 
-/** What comes at standard input, until its end: nothing the second time. @throws the signal's reason */
+/** Reads standard input to its end; the second time it is empty. @throws the signal's reason */
 export async function* stdinChunks({ streams, signal }: CliContext): AsyncGenerator<Uint8Array> {
   const { stdin } = streams;
   if ((stdin as NodeJS.ReadableStream & { readableEnded?: boolean }).readableEnded === true) return;

@@ -4,7 +4,7 @@ import type { ProcessStreams } from "../../testbed/context.js";
 
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
-/** A lone Esc is reported after this time, in which the rest of an escape sequence may still come. */
+/** A lone Esc is reported after this time, because the rest of an escape sequence may follow. */
 const ESCAPE_TIMEOUT_MS = 50;
 
 /** Whether stdin is a terminal that sends each key at once. */
@@ -51,8 +51,8 @@ export async function readKeys(
 
 /**
  * Runs `body` while keys are read, so that they do not appear on the screen. `q` and the end of the input stop the reading.
- * @param press what a key means; default: nothing
- * @param body gets a signal that Ctrl-C aborts as well
+ * @param press handles a key; default: ignores it
+ * @param body gets a signal that Ctrl-C also aborts
  */
 export async function withKeys<T>(
   streams: ProcessStreams,

@@ -10,12 +10,12 @@ import { TRACE_ENDINGS, TRACE_FORMATS } from "./trace-endings.js";
 
 interface TraceFormat {
   /**
-   * For facts as they happen.
+   * Opens the file for facts as they happen.
    * @param say the reader's language, for the formats that people read; the others stay English
    * @throws LabError BAD_FILE if the file cannot be opened
    */
   open(path: string, say?: Say): TraceSink;
-  /** For facts that are all known. @throws LabError BAD_FILE */
+  /** Writes the file from all facts at once. @throws LabError BAD_FILE */
   write(path: string, graph: TraceGraph, say?: Say): Promise<void>;
 }
 

@@ -62,7 +62,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     .action(({ name }: { name?: string }) => printStatus(context, name));
 }
 
-/** @throws LabError FAILED when it does not run; TIMED_OUT when it does not end */
+/** @throws LabError FAILED if it does not run; TIMED_OUT if it does not end */
 async function bringDown(context: CliContext, name: string): Promise<void> {
   const state = await requireRunning(context, name, "There is nothing to end.");
   const { isKilled } = await stopCluster(context, state);
@@ -75,7 +75,7 @@ async function bringDown(context: CliContext, name: string): Promise<void> {
   context.print({ text: `cluster ${name} is down`, json: { name, running: false } });
 }
 
-/** @throws LabError FAILED when it does not run: scripts look at the exit code */
+/** @throws LabError FAILED if it does not run, because scripts read the exit code */
 async function printStatus(context: CliContext, given: string | undefined): Promise<void> {
   const name = given ?? (await clusterToJoin(context.env)) ?? DEFAULT_CLUSTER;
   const state = await requireRunning(context, name, `Start it: ${upCommand(name)}`);

@@ -63,7 +63,7 @@ function countNodes({ nodes, simulated }: ClusterState): string {
   return nodes === 0 ? "no nodes" : counted(nodes, `${kind}node`);
 }
 
-/** What a running cluster is compared with. */
+/** The options that a running cluster is compared with. */
 export type ComparableOptions = ClusterOptions & { readonly trace?: string; readonly ui?: number | true };
 
 /** Prints a cluster that runs already. @throws LabError USAGE when it differs from the options */

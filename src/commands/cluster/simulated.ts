@@ -15,9 +15,9 @@ export const MAX_SIMULATED_NODES = 5_000;
 
 /**
  * Reads the stages of simulated nodes.
- * @param nodes 0 with `disk`: those that the cluster has
+ * @param nodes 0 with `disk`: the cluster's existing ones
  * @returns undefined without --simulated
- * @throws LabError USAGE for flags that do not go together; BAD_FILE for a file that has no stages
+ * @throws LabError USAGE for contradicting flags; BAD_FILE for a file without stages
  */
 export async function simulatedNodes({
   simulated,

@@ -32,7 +32,7 @@ export interface UpOptions
 }
 
 const READY_TIMEOUT_S = 20;
-/** What each node adds: a process for its runtime, and its join. */
+/** The time that each node adds: a process for its runtime, and its join. */
 const READY_TIMEOUT_PER_NODE_S = 2;
 /** Some requests. */
 const READY_TIMEOUT_PER_SIMULATED_NODE_S = 0.05;
@@ -40,8 +40,8 @@ const READY_TIMEOUT_PER_SIMULATED_NODE_S = 0.05;
 const ELECTION_TIMEOUT_S = 20;
 
 /**
- * Runs a cluster until Ctrl-C, or in the background. A cluster of the same name that runs already is only printed.
- * @throws LabError USAGE for an unknown release, labels of a node that is not there, or a port that is taken; FAILED when it does not start
+ * Runs a cluster until Ctrl-C, or in the background. A running cluster of the same name is only printed.
+ * @throws LabError USAGE for an unknown release, labels of a missing node, or a busy port; FAILED if it does not start
  */
 export async function bringUp(context: CliContext, given: UpOptions): Promise<void> {
   checkNodeLabels(given);
@@ -58,7 +58,7 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
     if (context.ui !== undefined) shown = showCluster(context, context.ui, session.clock, state);
     line.update(`cluster ${options.name} runs; Ctrl-C ends it`);
   };
-  // What a cluster does from here on are servers' facts, not the user's.
+  // From here on, the cluster's facts belong to its servers, not to the user.
   const onProgress = (text: string) => line.update(`starting cluster ${options.name}: ${text}`);
   await session.trace.origin("start", () => runCluster({ context, ...session, onProgress }, options, isReady));
   await shown;
@@ -100,7 +100,7 @@ async function showCluster(
   });
 }
 
-/** @throws LabError USAGE for an unknown release, or flags of a place that is not named; BAD_FILE for stages */
+/** @throws LabError USAGE for an unknown release, or flags without their storage; BAD_FILE for stages */
 async function clusterOptions({ etcd, simulated, stages, ...given }: UpOptions): Promise<ComparableOptions> {
   const places = { ...given, ...defined({ etcd }) };
   const disk = dataConfig(places);
@@ -167,7 +167,9 @@ async function bringUpDetached(context: CliContext, given: UpOptions, options: C
   throw new LabError("FAILED", `cluster ${name} ended as soon as it was ready`, "Start it again.");
 }
 
-/** Failures of the cluster's process that are those of this command: a usage error, an etcd that does not answer or that refuses. */
+/**
+ * Failures of the cluster's process that become this command's: a usage error, an etcd that does not answer or refuses.
+ */
 const HANDED_ON = ["USAGE", "CLUSTER_UNREACHABLE", "FORBIDDEN"] as const;
 
 /** @param exitCode of the cluster's process */

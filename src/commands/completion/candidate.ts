@@ -5,7 +5,7 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** What a shell offers: words, or names of files or folders. */
+/** The candidates that a shell offers: words, or names of files or folders. */
 export type Completion = readonly Candidate[] | "files" | "folders";
 
 /** Words without a description. */

@@ -29,7 +29,7 @@ async function labs(): Promise<Candidate[]> {
   return (await openLibrary()).summaries.map(({ id, title }) => ({ value: id, about: title.en }));
 }
 
-/** Topics of one word: a shell would break the others. */
+/** Topics of one word, because a shell would split the others. */
 async function topics(): Promise<Candidate[]> {
   const { openTopics } = await import("../explain/open-topics.js");
   const names = (await openTopics("en")).flatMap(({ topics }) =>

@@ -14,7 +14,7 @@ import {
   runInspect,
 } from "./run.js";
 
-/** `kubelab csr create | inspect | approve | deny | fetch`: how to get a certificate, step by step. */
+/** `kubelab csr create | inspect | approve | deny | fetch`: gets a certificate step by step. */
 export function addCsrCommand(csr: Command, context: CliContext): void {
   csr.description(
     "Gets a certificate step by step and prints how openssl and kubectl do each: key, PKCS#10, base64, object, approval, certificate.",

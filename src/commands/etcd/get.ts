@@ -16,7 +16,7 @@ export interface GetOptions {
 type Shown = ShownKey & Partial<ShownValue>;
 
 /**
- * Prints the keys of a prefix, and what their values stand for.
+ * Prints the keys of a prefix and their decoded values.
  * @throws LabError as `openEtcd`; FAILED for a revision that etcd does not have
  */
 export async function runGet(context: CliContext, prefix: string, options: GetOptions & WhichEtcd): Promise<void> {

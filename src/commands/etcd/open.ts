@@ -86,7 +86,7 @@ export function keyFrom(text: string): string {
   return text.startsWith("/") ? text : ROOT + text;
 }
 
-/** What etcd refused, for its user. @throws LabError */
+/** Reports etcd's refusal to the user. @throws LabError */
 export async function answered<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

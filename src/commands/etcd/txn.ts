@@ -35,8 +35,8 @@ interface Wanted {
 const HINT = "For example: kubelab etcd txn -f configmap.yaml, or kubelab etcd txn KEY --delete.";
 
 /**
- * Shows the transaction with which kube-apiserver writes a key: a compare with its mod_revision, and both branches. With --write it
- * runs.
+ * Shows the transaction with which kube-apiserver writes a key: a compare with its mod_revision, and both branches.
+ * Runs it with --write.
  * @throws LabError USAGE, BAD_FILE; as `openEtcd`
  */
 export async function runTxn(
@@ -120,7 +120,10 @@ function placed(object: KubeObject, file: string): Wanted {
   return { key: resourceKeys(row).key(namespace, name), object: { ...object, metadata: placedMeta } };
 }
 
-/** What an API server adds to an object, or keeps of the current one. Mirrors FillObjectMetaSystemFields and BeforeUpdate. */
+/**
+ * The fields that an API server adds to an object, or keeps from the current one. Mirrors FillObjectMetaSystemFields
+ * and BeforeUpdate.
+ */
 function withServerFields(
   { random }: CliContext,
   { codec }: OpenedEtcd,
@@ -138,7 +141,7 @@ function withServerFields(
   return { ...object, metadata, ...(object["status"] === undefined ? defined({ status }) : {}) };
 }
 
-/** What the put would change in the current object, or all that a new one has. */
+/** The changes of the put to the current object; all fields of a new one. */
 function changeLines(
   { codec }: OpenedEtcd,
   object: KubeObject | undefined,

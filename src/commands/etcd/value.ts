@@ -10,7 +10,7 @@ import { wrap } from "../../trace/terminal/text.js";
 import { defined } from "../../util/defined.js";
 import { counted } from "../../util/text/counted.js";
 
-/** A key of etcd with what its value stands for. */
+/** A key of etcd with its decoded value. */
 export interface ShownKey {
   readonly key: string;
   readonly createRevision: number;
@@ -21,7 +21,7 @@ export interface ShownKey {
   readonly lease?: string;
 }
 
-/** A value without its secrets, unless they are asked for. */
+/** Masks the secrets of a value, unless the user wants them. */
 export interface ShownValue {
   /** `JSON`, `protobuf`, `text`, `encrypted by aescbc`, `binary` */
   readonly format: string;
@@ -98,7 +98,7 @@ export function patchLines(changes: readonly Change[]): string[] {
   return changes.map(({ op, path, value }) => `${op} ${path}${value === undefined ? "" : ` ${JSON.stringify(value)}`}`);
 }
 
-/** One line per key, which stands last because it is the longest; in a narrow terminal it is broken below itself. */
+/** One line per key. The key is last because it is the longest part; a narrow terminal wraps it in its own column. */
 export function keyTable(keys: readonly ShownKey[], columns: number): string[] {
   const numbers = keys.map(({ createRevision, modRevision, version }) =>
     [createRevision, modRevision, version].map(String),

@@ -24,8 +24,8 @@ const LINK = /\{([^{}]*)\}/g;
 const JOINED_WIDE = /(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])/g;
 
 /**
- * Reads the files of `topics/`. Finds all mistakes of the single files; then, if there are none, names that two topics
- * have and links that lead nowhere.
+ * Reads the files of `topics/`. Finds all mistakes of single files first. If there are none, finds names of two topics
+ * and dead links.
  * @param options.labs the ids of all labs; default: not checked
  * @throws the file system's error for the folder itself
  */

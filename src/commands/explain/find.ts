@@ -2,11 +2,11 @@ import { LabError } from "../../util/errors.js";
 import { nearest } from "../../util/text/nearest.js";
 import type { Topic } from "./topic.js";
 
-/** Names that are part of a message count from this length on: `exec` or `Job` occur in many. */
+/** The least length of a name inside a message: shorter ones such as `exec` or `Job` occur in many messages. */
 const SHORTEST_IN_MESSAGE = 5;
-/** A word of a name with more words than this is no name of it: `seen` occurs in "pleg was last seen active". */
+/** A single word does not find a name with more words than this: `seen` occurs in "pleg was last seen active". */
 const MOST_WORDS_OF_NAME = 2;
-/** Reasons that are words of ordinary sentences: a message has such a reason only where it stands as a value. */
+/** Reasons that are ordinary words: a message has such a reason only where it is a value. */
 const ORDINARY = new Set(
   "Approved Available Complete Completed Conflict Created Denied Error Expired Failed Healthy Invalid Killing Progressing Pulled Pulling Ready Resumed Scheduled Started Starting Suspended Terminated".split(
     " ",
@@ -18,7 +18,7 @@ const HINT = "List them: kubelab explain";
 /**
  * The topic of a word, of the beginning of one, of a part of a message, or of a message that quotes one. A whole
  * phrase wins over a word in it. Capitals matter only for a reason that is an ordinary word in a message. Pure.
- * @throws LabError USAGE for none, with the most similar one, and for the beginning of several
+ * @throws LabError USAGE if there is none, with the most similar one, or if several begin so
  */
 export function findTopic(topics: readonly Topic[], asked: string): Topic {
   const wanted = plain(asked);
@@ -37,7 +37,7 @@ export function findTopic(topics: readonly Topic[], asked: string): Topic {
     );
   if (found !== undefined) return found.topic;
   const names = rows.map(({ name }) => name);
-  // A number that is nearly another one has another meaning.
+  // A number is never similar: a near number has another meaning.
   const like = /^\d/.test(wanted) ? undefined : nearest(names, asked);
   const shown = `there is no topic ${JSON.stringify(asked)}`;
   throw new LabError("USAGE", like === undefined ? shown : `${shown}: did you mean ${like}?`, HINT);
@@ -61,7 +61,10 @@ function longest(rows: readonly Row[]): Row | undefined {
   return [...rows].sort((a, b) => b.name.length - a.name.length)[0];
 }
 
-/** Whether a name begins so; a sentence, with whole words: `attempt` is not "Attempting to reclaim". */
+/**
+ * Whether a name begins with the text. For a sentence, the words must be whole: `attempt` is not "Attempting to
+ * reclaim".
+ */
 function begins(name: string, wanted: string): boolean {
   return wanted !== "" && name.startsWith(wanted) && (!name.includes(" ") || hasWords(name, wanted));
 }
@@ -80,7 +83,7 @@ function isPartOf(name: string, wanted: string): boolean {
   return words === 1 ? name.includes(wanted) : words <= MOST_WORDS_OF_NAME && hasWords(name, wanted);
 }
 
-/** Whether a text has another one, between other characters than letters and digits. */
+/** Whether a text contains another one that is not inside a word. */
 function hasWords(text: string, wanted: string): boolean {
   const around = ` ${text} `;
   for (let at = around.indexOf(wanted); at > 0; at = around.indexOf(wanted, at + 1)) {

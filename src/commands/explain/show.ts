@@ -51,7 +51,7 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
   const indented = (text: string) => wrap(text, width - 2).map((line) => `  ${line}`);
   const constants = facts.map((fact) => ({ ...constantFor(fact, kubeVersion), ...historyOf(fact, kubeVersion) }));
   const rows = constants.map((one) => [one.name, one.value, sinceText(one, words)]);
-  // A table that is too wide has become sentences.
+  // A table that is too wide was printed as sentences.
   const table = tableLines({ columns: words.columns, rows }, width - 2).flatMap((line) =>
     line.length > width - 2 ? indented(line) : [`  ${line}`],
   );
@@ -61,7 +61,7 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
     ...indented(text),
     ...(rows.length === 0 ? [] : ["", words.decidedBy(kubeVersion), ...table]),
     "",
-    // Without a lab, kubectl takes the cluster of the learner's own.
+    // Without a lab, kubectl uses the learner's own cluster.
     see.some((command) => command.startsWith("kubectl ")) ? words.seeOn : words.see,
     ...see.map((command) => `  ${command}`),
     "",
@@ -72,9 +72,9 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
   return { text: lines.join("\n"), json: { name, also, text, kubeVersion, constants, see, upstream, labs } };
 }
 
-/** `v1.25 or before (50 s from v1.32)`: who asks about one release learns what others have. */
+/** `v1.25 or before (50 s from v1.32)`: the answer for one release also shows the others. */
 function sinceText({ since, before, next }: FactHistory, words: (typeof WORDS)[Language]): string {
-  // The oldest release of the table of facts: what it has may be older.
+  // The oldest release in the table of facts; its values may be older.
   const first = since === `v${OLDEST_RELEASE}` ? `${since}${words.orBefore}` : since;
   const others = [
     ...(before === undefined ? [] : [words.before(before)]),

@@ -62,7 +62,7 @@ function oneOf<Name extends string>(names: readonly string[], what: string) {
   return z.custom<Name>(isKnown, { error: ({ input }) => unknownName(what, names, String(input)) });
 }
 
-/** What is wrong with a name, and which one was probably meant. Pure. */
+/** The problem with a name, and the probable name. Pure. */
 export function unknownName(what: string, names: readonly string[], name: string): string {
   const like = nearest(names, name);
   return `there is no ${what} ${name}${like === undefined ? "" : `: did you mean ${like}?`}`;

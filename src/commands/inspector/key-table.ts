@@ -14,9 +14,9 @@ export interface InspectorKey {
   readonly label: string;
   /** for the line of keys: `mirror` */
   readonly short: string;
-  /** whether there is now something that it acts on; default: always */
+  /** whether the action has a target now; default: always */
   isPossible?(): boolean;
-  /** @returns what was done, as a sentence; undefined when the action has reported it @throws LabError */
+  /** @returns a sentence about what was done; undefined if the action has reported it @throws LabError */
   run(signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -28,12 +28,14 @@ export interface KeyDeps {
   readonly status?: (() => StatusTable) | undefined;
 }
 
-/** The keys of an inspector, for its terminal and for its live page: pressed at both, they take effect one after the other. */
+/**
+ * The keys of an inspector, for its terminal and its live page. Keys pressed at both take effect one after the other.
+ */
 export class InspectorKeys {
   readonly #turns = new Mutex();
   readonly #scope: Scope | undefined;
 
-  /** Made in the scope that the facts of keys get: a request of the page has none. */
+  /** Created in the scope for the facts of keys, because a request of the page has no scope. */
   constructor(
     readonly keys: readonly InspectorKey[],
     readonly trace: Trace,
@@ -96,8 +98,8 @@ export function withStatus(status: (() => StatusTable) | undefined, columns: num
 }
 
 /**
- * All keys in one line: with their actions if there is room, else the letters alone, else how to see them. Pure.
- * @param head what the keys act on; left out if there is no room
+ * All keys in one line: with their actions if there is room, else only the letters, else a hint how to list them. Pure.
+ * @param head the target of the keys; left out if there is no room
  */
 export function keyLine(keys: readonly Pick<InspectorKey, "key" | "short">[], columns: number, head = ""): string {
   const actions = [...keys.map(({ key, short }) => `${key} ${short}`), "q quit"].join("  ");

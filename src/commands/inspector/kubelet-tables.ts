@@ -27,7 +27,7 @@ export async function kubeletTables({ parts, runtime }: ShownKubelet): Promise<S
 }
 
 /**
- * Each pod worker, what it does, and the update that waits for it. Pure.
+ * Each pod worker with its work and its waiting update. Pure.
  * @param isHeld whether the pod's worker waits until a learner releases it
  */
 export function podWorkers(

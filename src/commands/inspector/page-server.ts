@@ -9,7 +9,7 @@ export interface HttpAddress {
   readonly port: number;
 }
 
-/** A page that is opened late gets this much: without --ui, little is kept. */
+/** The history for a page that is opened late. Without --ui, little is kept. */
 const KEPT_FACTS = { maxLines: 1_000, maxSize: 1024 * 1024 };
 /** steps, decisions, states: what a terminal shows by default */
 const LEVEL = 1;

@@ -5,8 +5,8 @@ import type { StatusTable } from "./status-table.js";
 const ID_LENGTH = 10;
 
 /**
- * What the runtime has beside what PLEG knows of it. Pure.
- * @param targets undefined for a runtime that is not ours: only PLEG's side is known
+ * The runtime's state next to PLEG's records. Pure.
+ * @param targets undefined for a foreign runtime, of which only PLEG's records are known
  */
 export function plegRecords(known: readonly KnownPod[], targets: readonly LabTarget[] | undefined): StatusTable {
   const unseen = new Map(targets?.map((target) => [target.id, target]));

@@ -37,7 +37,7 @@ import { inspectorTrace, type LevelInInspector } from "./trace.js";
 export interface OpenInspector {
   readonly context: CliContext;
   readonly clock: Clock;
-  /** of the inspector itself; what it reports of the kubelet names its node */
+  /** the inspector's own trace; facts of the kubelet name its node */
   readonly trace: Trace;
   readonly nodeName: string;
   readonly parts: Kubelet;
@@ -63,7 +63,7 @@ export interface InspectorPlan {
     window: LiveWindow,
   ) => readonly ((signal: AbortSignal) => Promise<void>)[];
   readonly keys: (inspector: OpenInspector) => readonly InspectorKey[];
-  /** what a terminal shows above the keys, and a live page first */
+  /** the table above a terminal's keys, and the first one of a live page */
   readonly status: (inspector: OpenInspector) => StatusTable;
   readonly result: (inspector: OpenInspector) => CommandResult;
 }
@@ -150,7 +150,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
   }
 }
 
-/** A window's own table may be one of a kubelet's. */
+/** A window's own table can be one of the kubelet's tables. */
 function withoutDoubles(tables: readonly StatusTable[]): StatusTable[] {
   const titles = tables.map(({ title }) => title);
   return tables.filter(({ title }, i) => titles.indexOf(title) === i);

@@ -4,7 +4,7 @@ import { printable } from "../../trace/terminal/text.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { StateTable } from "../../trace/ui/live-protocol.js";
 
-/** What an inspector shows all the time above its keys and on its live page, and a key shows whole. */
+/** The table that an inspector always shows above its keys and on its live page. A key shows it whole. */
 export type StatusTable = StateTable;
 
 /** The newest rows fit; at 24 lines the trace keeps two thirds. */
@@ -12,7 +12,7 @@ const MAX_ROWS = 6;
 /** The spinner and the space after it stand before the first line. */
 const MARGIN = "  ";
 
-/** The table for the bottom of a terminal, of at most eight lines; nothing as long as there are no rows. Pure. */
+/** The table for the bottom of a terminal, of at most eight lines; empty without rows. Pure. */
 export function statusLines({ columns, rows }: StatusTable, width: number): string[] {
   if (rows.length === 0) return [];
   const shown = rows.slice(0, MAX_ROWS).map((row) => row.map(printable));

@@ -5,7 +5,7 @@ import { TraceView } from "../../trace/view.js";
 /** The -v level that shows a fact in an inspector; undefined: not this inspector's topic, shown from -v 2. */
 export type LevelInInspector = (fact: Fact, level: Level) => Level | undefined;
 
-/** For facts that are not the inspector's topic. */
+/** The level of facts outside the inspector's topic. */
 const OTHER = 2;
 
 /**

@@ -1,6 +1,6 @@
 import type { TraceEvent, Upstream } from "../../trace/events.js";
 
-/** Notes of the sync loop: each is something that came from one of its channels. */
+/** Notes of the sync loop, each about a message from one of its channels. */
 export const CHANNEL = /^SyncLoop (?:([A-Z]+) source=|\((PLEG)\): event for pod|\((probe)\) )/;
 
 const SYNC_LOOP = { file: "pkg/kubelet/kubelet.go", func: "syncLoopIteration" };
@@ -21,14 +21,14 @@ const CRI: Readonly<Record<string, string>> = {
   RuntimeService: "pkg/kubelet/cri/remote/remote_runtime.go",
   ImageService: "pkg/kubelet/cri/remote/remote_image.go",
 };
-/** What the runtime's states are called in its API. */
+/** The names of the runtime's states in its API. */
 const RUNTIME_STATES: Readonly<Record<string, string>> = {
   sandbox: "PodSandboxState",
   container: "ContainerState",
   image: "PullImage",
 };
 
-/** What the functions of the kubelet are for. */
+/** The purposes of the kubelet's functions. */
 const FUNCTIONS: Readonly<Record<string, string>> = {
   UpdatePod: "Each pod has a worker of its own, which handles the pod's updates one after the other.",
   syncPod: "The worker brings the pod to what its spec asks for: volumes, images, sandbox, containers.",
@@ -59,7 +59,7 @@ const CHANNELS: Readonly<Record<string, string>> = {
   probe: "The channel of the probes has a new result: the pod's worker is to act on it.",
 };
 
-/** Why the step happened, or what it is for, in one sentence. */
+/** The reason or purpose of a step, in one sentence. */
 export function whyOf(event: TraceEvent): string | undefined {
   switch (event.kind) {
     case "decision":

@@ -64,7 +64,7 @@ export function availableDeployment({ namespace, name }: JourneyManifest): Goal 
   };
 }
 
-/** The last pod of a Deployment is gone: they go after the Deployment itself. */
+/** The last pod of a Deployment is gone: pods disappear after the Deployment itself. */
 export function gonePods({ namespace }: JourneyManifest, deployment: KubeObject): Goal {
   const labels = Object.entries((deployment as Deployment).spec?.selector?.matchLabels ?? {});
   const left = new Set<string | undefined>();

@@ -16,7 +16,10 @@ export interface JourneyManifest {
 }
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
-/** Of what can be named without a file. Not all commands that take a word need a Pod or a Deployment in a file. */
+/**
+ * The hint for a word. It does not require a Pod or a Deployment in a file, because some commands accept other kinds
+ * there.
+ */
 const WORD_HINT = "Write pod/NAME or deployment/NAME, or name a manifest: -f pod.yaml.";
 const HINT = "Write pod/NAME or deployment/NAME, or name a manifest of one Pod or Deployment: -f pod.yaml.";
 const KINDS: Readonly<Record<string, JourneyManifest["kind"]>> = {
@@ -29,7 +32,7 @@ const KINDS: Readonly<Record<string, JourneyManifest["kind"]>> = {
 };
 const API_VERSIONS = { Pod: "v1", Deployment: "apps/v1" } as const;
 
-/** @param word `pod/web`, `deployment/web` @throws LabError USAGE for another kind, or a word that is no name */
+/** @param word `pod/web`, `deployment/web` @throws LabError USAGE for another kind, or a word that is not a name */
 export function manifestFromWord(word: string): JourneyManifest {
   const [kindWord = "", name = "", ...rest] = word.split("/");
   const kind = Object.hasOwn(KINDS, kindWord) ? KINDS[kindWord] : undefined;

@@ -22,7 +22,7 @@ interface ResultOptions {
   readonly target: Target;
   readonly explains: boolean;
   readonly columns: number;
-  /** of what stands around the steps; default: English */
+  /** the language of the text around the steps; default: English */
   readonly say?: Say | undefined;
   /** false: ASCII only */
   readonly unicode: boolean;

@@ -9,7 +9,7 @@ import { CHANNEL, upstreamOf, whyOf } from "./explain.js";
 export interface JourneyStep {
   /** 1, 2, 3, ... in the order in which the steps began */
   readonly number: number;
-  /** the number of the step that caused it; 0: its cause is no step of the journey */
+  /** the number of the step that caused it; 0: the cause is not a step of the journey */
   readonly because: number;
   /** since the first step */
   readonly atMs: number;
@@ -62,7 +62,7 @@ export function journeySteps(
 /** Their decisions are steps of a pod's life, also where a command shows them only at a higher level. */
 const DECIDERS: ReadonlySet<Actor> = new Set(["controller", "scheduler"]);
 
-/** Reads, and what each request goes through on its way into the API server, would hide the rest. */
+/** Reads and the API server's own stages would hide the rest. */
 function isTold(event: TraceEvent): boolean {
   switch (event.kind) {
     case "request":
@@ -86,7 +86,7 @@ function isTold(event: TraceEvent): boolean {
   }
 }
 
-/** When a fact began, and how many causes lie before it. */
+/** When a fact began, and the number of causes before it. */
 interface Place {
   readonly atMs: number;
   readonly depth: number;

@@ -69,7 +69,7 @@ function environmentIn(
     },
     notice: (line) => {
       const { stderr } = context.streams;
-      // A pipe gets the sentence whole, because scripts search for it.
+      // A pipe gets the whole sentence, because scripts search for it.
       context.notice(stderr.isTTY === true ? wrap(line, columnsOf(stderr)).join("\n") : line);
     },
     print: (stream, text) => {

@@ -25,12 +25,12 @@ export interface LearnFlags {
   readonly random?: boolean;
 }
 
-/** The flags without those that name a cluster of the learner's own. */
+/** The flags without those that name the learner's own cluster. */
 export function embeddedOnly({ real: _real, ...flags }: LearnFlags): Omit<LearnFlags, "real"> {
   return flags;
 }
 
-/** @returns undefined: none of the flags names a cluster of the learner's own */
+/** @returns undefined if no flag names the learner's own cluster */
 export function realTarget({ kubeconfig, context, real, yes }: LearnFlags): RealTarget | undefined {
   if (kubeconfig === undefined && context === undefined && real !== true) return undefined;
   return {

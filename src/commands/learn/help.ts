@@ -27,7 +27,7 @@ function programOf(command: Command): Command {
   return command.parent === null ? command : programOf(command.parent);
 }
 
-/** The help texts of `kubelab learn`: in the language of the environment until `--lang` is read, then in that one. */
+/** The help texts of `kubelab learn`, in the language of `--lang` once it is read, before that in the environment's. */
 export class LearnHelp {
   readonly #texts: ((say: Say) => void)[] = [];
 
@@ -40,7 +40,7 @@ export class LearnHelp {
     return command;
   }
 
-  /** The command that the others are part of: what commander says by itself is said in the learner's language there. */
+  /** The parent command, which translates commander's own messages. */
   root(command: Command, key: MessageKey, ...examples: readonly string[]): void {
     command
       .configureHelp({

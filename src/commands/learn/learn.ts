@@ -39,7 +39,8 @@ export function addLearnCommand(learn: Command, context: CliContext): void {
   addPlayCommands(room);
   addStepCommands(room);
   addProgressCommands(room);
-  // A word that names no subcommand gets an error with the nearest name: commander's check of arguments would come first.
+  // Excess arguments are allowed, because an unknown subcommand must get an error with the nearest name, before
+  // commander's check.
   learn.allowExcessArguments();
 }
 
@@ -67,21 +68,21 @@ function addLearnOptions({ context, learn, help }: LearnRoom): void {
   const portOf = (text: string) => (/^\d{1,5}$/.test(text) && Number(text) <= MAX_PORT ? Number(text) : undefined);
   help.option(learn, "--ui [port]", "helpUi", parsed(portOf, "badPort"));
   help.option(learn, "--no-color", "helpNoColor");
-  // commander parses options before it prints help, wherever they stand in the line.
+  // commander parses options before it prints help, wherever they are in the line.
   for (const command of [learn.parent, learn]) {
     command?.on("option:lang", () => help.speak(sayIn(command.opts<LearnFlags>().lang ?? languageOf(context.env))));
   }
 }
 
 /**
- * Wraps the action of a subcommand: opens learn mode in the learner's language, and words errors in it.
+ * Wraps the action of a subcommand: opens learn mode and translates its errors to the learner's language.
  * @param plays whether the action starts a lab: only then are --speed and --seed allowed
  */
 function open({ context, learn }: LearnRoom, run: Run, plays = false): (...args: unknown[]) => Promise<void> {
   return async (...args) => {
     const word = typeof args[0] === "string" ? args[0] : "";
     const own = args.find((one): one is Partial<LearnFlags> => typeof one === "object" && one !== null);
-    // The parent takes its options wherever they stand in the line.
+    // The parent takes its options wherever they are in the line.
     const flags: LearnFlags = { ...own, ...learn.opts<LearnFlags>() };
     const env = await openLearn(context, flags);
     context.useWords(edgeWords(env.say));

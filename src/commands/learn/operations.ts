@@ -16,7 +16,7 @@ import { resumeLines } from "./play/resume.js";
 import { playableNext, showResult } from "./play.js";
 import { labOfShell, labRunning, nameLabInBackground, nameTaken, requireLabOfShell } from "./taken-lab.js";
 
-/** The detached lab, and the environment in the language of `--lang`, else in the one that it was started in. */
+/** The detached lab, and the environment in the language of `--lang`, else in the lab's. */
 interface Detached {
   readonly env: LearnContext;
   readonly state: HostState;
@@ -53,7 +53,7 @@ async function askIfRunning({ env, state }: Detached, operation: LabOperation): 
   }
 }
 
-/** Starts a lab whose process was killed again, and shows its present step. @throws LabError FAILED */
+/** Restarts a lab whose process was killed, and shows its current step. @throws LabError FAILED */
 async function resume(here: LearnContext, { env, state: { lab, speed, kubeVersion } }: Detached): Promise<void> {
   env.notice(env.say("takenUp", { id: lab }));
   const found = await findLabOrFolder(env, lab);
@@ -62,7 +62,10 @@ async function resume(here: LearnContext, { env, state: { lab, speed, kubeVersio
   await startDetachedLab(found.env, found.lab, defined({ speed, kubeVersion }), () => status(here));
 }
 
-/** Does the present step, and shows the one after it; of a lab that was killed, the present one. @throws LabError FAILED when it is not done */
+/**
+ * Does the current step and shows the next one. If the lab was killed, shows the current one. @throws LabError FAILED
+ * if the step is not done
+ */
 export async function next(here: LearnContext, choice: string): Promise<void> {
   const lab = await openDetached(here);
   const { say } = lab.env;
@@ -93,9 +96,9 @@ async function goOn(lab: Detached, step: string | null): Promise<void> {
 }
 
 /**
- * Asks whether the present step is done, and does nothing else.
+ * Checks whether the current step is done, and does nothing else.
  * @param waits as long as the step allows; else it looks once
- * @throws LabError FAILED when it is not
+ * @throws LabError FAILED if it is not
  */
 export async function check(here: LearnContext, waits: boolean): Promise<void> {
   const lab = await openDetached(here);
@@ -103,7 +106,7 @@ export async function check(here: LearnContext, waits: boolean): Promise<void> {
   const { ok, type, mayTakeMs } = await ask(lab, { op: "ask", waits });
   if (ok === false) {
     const mayTake = waits || mayTakeMs === 0 ? [] : [say("mayTake", { seconds: Math.ceil(mayTakeMs / 1000) })];
-    // What a command has to do is not done before it has run.
+    // A step with a command is not done before the command has run.
     const hint = type === "do" ? "kubelab learn next" : [...mayTake, say("nextHint")].join("\n");
     throw new LocalizedError("FAILED", say("checkFailed"), hint);
   }
@@ -118,7 +121,7 @@ export async function hint(here: LearnContext): Promise<void> {
   lab.env.context.streams.stdout.write(`${lab.env.say(ok === false ? "noMoreHints" : "noHints")}\n`);
 }
 
-/** @throws LabError USAGE for a step that has nothing to solve; FAILED when the solution did not do it */
+/** @throws LabError USAGE if the step has nothing to solve; FAILED if the solution did not work */
 export async function solution(here: LearnContext): Promise<void> {
   const lab = await openDetached(here);
   const { say } = lab.env;
@@ -129,9 +132,9 @@ export async function solution(here: LearnContext): Promise<void> {
 }
 
 /**
- * Shows the present step of the lab in whose shell this is, else of the lab in the background, else of the newest that
- * waits at the prompt of another terminal.
- * @param given id or number of the lab; "": that one
+ * Shows the current step of the lab in whose shell this is, else of the lab in the background, else of the newest one
+ * that waits at another terminal's prompt.
+ * @param given id or number of the lab; "": the lab described above
  * @throws LabError FAILED if no such lab runs
  */
 export async function status(here: LearnContext, given = ""): Promise<void> {
@@ -144,7 +147,7 @@ export async function status(here: LearnContext, given = ""): Promise<void> {
   const found = word === "" ? (running.find(isOfBackground) ?? running[0]) : chosen();
   if (found === undefined || isOfBackground(found)) {
     if (found !== undefined && word === "") nameTaken(here, running, found, "status");
-    // A lab whose process was killed is still the one in the background.
+    // A lab whose process was killed still counts as the one in the background.
     const state = await requireDetached(here);
     await ask({ env: here.inLanguageOfLab(state.language), state }, { op: "present" });
     return;
@@ -172,7 +175,7 @@ export async function speed(here: LearnContext, word: string): Promise<void> {
   context.streams.stdout.write(`${say("speedNow", { factor })}\n`);
 }
 
-/** Ends the lab under way; its progress is kept. @throws LabError FAILED when there is none */
+/** Ends the running lab; its progress is kept. @throws LabError FAILED if there is none */
 export async function stop(here: LearnContext): Promise<void> {
   const { env, state } = await openDetached(here);
   await endDetached(env);
@@ -181,8 +184,8 @@ export async function stop(here: LearnContext): Promise<void> {
 
 /**
  * Forgets one lab, or all; a lab that runs in the background ends.
- * @param target take away what killed labs have left on this cluster instead: progress stays
- * @param yes forget all without asking
+ * @param target removes the leftovers of killed labs from this cluster instead; progress stays
+ * @param yes forgets all without asking
  * @throws LabError BAD_FILE for a file of a newer version; DECLINED; USAGE without a terminal and without `yes`; see
  * `removeOrphanedObjects`
  */
@@ -206,9 +209,9 @@ export async function reset(
   for (const lines of await leftElsewhere(env.context.env, env.say)) env.context.streams.stderr.write(`${lines}\n`);
 }
 
-/** What was learned in weeks is not forgotten for a word that was left out. */
+/** A forgotten argument must not erase the progress of weeks. */
 async function confirmResetAll({ context, say, store }: LearnContext, yes: boolean): Promise<void> {
-  // A file of a newer version is not ours to empty: this throws. A broken one is put aside.
+  // Throws for a file of a newer version, which must not be emptied. A broken file is put aside.
   const count = Object.keys((await store.load()).labs).length;
   if (count === 0) return;
   const question = say("confirmResetAll", { count });

@@ -9,7 +9,7 @@ import { pointsInWords, resultLines } from "./play/result-text.js";
 import { nextLab } from "./standing.js";
 import { requireNotPlayed } from "./taken-lab.js";
 
-/** Where the learner goes: to the menu, out, or nowhere, because the last lab is not finished. */
+/** Where the learner goes next: to the menu, out, or nowhere, because the last lab is not finished. */
 export type Way = "menu" | "quit" | "left";
 
 /**
@@ -29,7 +29,7 @@ export async function playLabs(
     if (options.exam === undefined && !(await isWanted(env, last))) return { way: "left", last };
     if (!(await runLab(env, last, last === first ? options : others))) return { way: "left", last };
     await showResult(env, last, "stderr");
-    // The next lab may not be playable on a cluster of the learner's own.
+    // The next lab may not work on the learner's own cluster.
     const next = options.real === undefined ? await playableNext(env, last) : undefined;
     const way = await askWhere(env, next);
     if (way !== "next" || next === undefined) return { way: way === "next" ? "quit" : way, last };
@@ -50,7 +50,7 @@ export async function playableNext(env: LearnContext, last?: LabSummary): Promis
   return playableIn(env, await env.store.load(), last);
 }
 
-/** As `playableNext`, for progress that is loaded. */
+/** As `playableNext`, for loaded progress. */
 export function playableIn(
   { library, context }: LearnContext,
   progress: Progress,

@@ -7,7 +7,7 @@ import { textWidth, wrap } from "../../util/text/text-width.js";
 import { examInWords } from "./play/exam.js";
 import { standingIn, standingInWords } from "./standing.js";
 
-/** The result that counts: the best of the runs that were finished, else that of the present run. */
+/** The result that counts: the best finished run, else the current run. */
 function countedResult(lab: LabSummary, progress: Progress): LabResult | undefined {
   const found = progressIn(lab, progress);
   return found && (found.best ?? resultOf(lab, found));
@@ -68,7 +68,7 @@ function examLine(lab: LabSummary, { labs }: Progress, say: Say): string[] {
   return exam === undefined ? [] : [`${lab.id}: ${examInWords(exam, say)}`];
 }
 
-/** What a teacher collects: one entry a lab. */
+/** The report for a teacher: one entry per lab. */
 export function jsonReport(labs: readonly LabSummary[], progress: Progress): unknown {
   return {
     version: 1,
@@ -100,7 +100,9 @@ export function jsonReport(labs: readonly LabSummary[], progress: Progress): unk
   };
 }
 
-/** As JUnit's XML: a lab is a suite, a step a test case; what is not done is skipped, and a wrong prediction a failure. */
+/**
+ * As JUnit's XML: a lab is a suite, a step a test case; an open step is skipped, and a wrong prediction is a failure.
+ */
 export function junitReport(labs: readonly LabSummary[], progress: Progress): string {
   const suites = labs.map((lab) => {
     const run = progressIn(lab, progress);

@@ -14,7 +14,7 @@ const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Opens a shell in the folder of a running lab, with its cluster and programs: a second terminal in one command.
- * What kubelab itself says there is in the lab's language, unless `--lang` chose one.
+ * kubelab's own messages there are in the lab's language, unless `--lang` chose one.
  * @param given id or number of the lab; "": the lab in whose shell this is, else the one that was started last
  * @throws LabError FAILED if no such lab runs, or if the shell cannot be started
  */
@@ -44,7 +44,10 @@ export async function openShell(here: LearnContext, given: string): Promise<void
   }
 }
 
-/** Reports the end of the lab in its shell: the cluster and `kubelab` itself are gone, and only programs of the learner go on. */
+/**
+ * Reports the end of the lab in its shell: the cluster and `kubelab` are gone, and only the learner's programs
+ * continue.
+ */
 async function noticeEnd(env: LearnContext, lab: string, folder: string, signal: AbortSignal): Promise<void> {
   const { context, notice, say, wall } = env;
   try {

@@ -11,7 +11,7 @@ export interface LabStanding {
   readonly done: number;
 }
 
-/** How far a learner is, if what was done is of the lab as it is now. A lab that was finished once stays done. */
+/** The learner's progress, if it belongs to the lab's current version. A finished lab stays done. */
 export function standingIn(lab: LabSummary, progress: Progress): LabStanding {
   const found = progressIn(lab, progress);
   if (found === undefined) return { state: "not-begun", done: 0 };
@@ -41,7 +41,7 @@ export function nextLab(
   return next;
 }
 
-/** The minutes that the steps left take, if all take equally long. Pure. @param done the number of steps done */
+/** The minutes for the remaining steps, if all take equally long. Pure. @param done the number of steps done */
 export function minutesLeft({ minutes, steps }: LabSummary, done: number): number {
   return Math.ceil((minutes * (steps.length - done)) / Math.max(1, steps.length));
 }

@@ -49,7 +49,7 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
   if (flags.detach === true || !canAsk(env)) {
     const { startDetachedLab } = await import("../../lab/labs/session/detached/process.js");
     const { status } = await import("./operations.js");
-    // A state folder that cannot be made is reported before a file in it that cannot be read.
+    // An error of the state folder is reported before an error of a file in it.
     await makeLearnFolder(env.context.env);
     for (const line of resumeLines(lab, await env.store.of(lab), kubeVersion, env.say)) env.notice(line);
     await startDetachedLab(env, lab, flags, () => status(env));
@@ -62,7 +62,7 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
   await (await import("./menu/menu.js")).runMenu(env, forMenu, (await playableNext(env, last))?.id);
 }
 
-/** @throws LabError USAGE for a lab that needs the embedded cluster */
+/** @throws LabError USAGE if the lab needs the embedded cluster */
 async function mayBeReal({ library, say, language }: LearnContext, id: string): Promise<Lab> {
   const lab = await library.load(id);
   if (lab === undefined) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
@@ -71,9 +71,9 @@ async function mayBeReal({ library, say, language }: LearnContext, id: string): 
 }
 
 /**
- * Starts an incident: the one that is named, or with `--random` one that is not done yet, without saying which before.
+ * Starts the named incident, or with `--random` one that is not done yet, without naming it first.
  * @param word id or number of an incident; "": none
- * @throws LabError USAGE for neither and for both, and for a lab that is no incident
+ * @throws LabError USAGE for neither or both, and for a lab that is not an incident
  */
 export async function startIncident(env: LearnContext, flags: LearnFlags, word: string): Promise<void> {
   const { library, store, say, context } = env;

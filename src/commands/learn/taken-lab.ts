@@ -5,7 +5,7 @@ import { type RunningLab, runningLabs } from "../../lab/labs/session/running.js"
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import type { LearnContext } from "./context.js";
 
-/** The environment variable by which a command in the shell of a lab knows that lab. */
+/** The environment variable that names the lab to commands in its shell. */
 export const LAB_OF_SHELL = "KUBELAB_LAB";
 
 /** The id of the lab in whose shell the command was typed; "" elsewhere. */
@@ -34,7 +34,7 @@ export function nameTaken(
   if (others.length > 0) notice(say("labTaken", { id: taken.lab, others: ids(others), command }));
 }
 
-/** The same for a command that only the lab in the background can do: the others wait at the prompts of their terminals. */
+/** The same for a command that only a background lab can run; the others wait at their terminals' prompts. */
 export async function nameLabInBackground(
   { context, notice, say }: LearnContext,
   { lab, pid }: HostState,
@@ -67,7 +67,7 @@ export async function requireLabOfShell(env: LearnContext): Promise<void> {
   const own = labOfShell(env);
   if (own === "") return;
   const [running, state] = [await runningLabs(env.context.env), await detachedLab(env)];
-  // A lab whose process was killed no longer runs, and is still the one in the background.
+  // A lab whose process was killed no longer runs, but still counts as the one in the background.
   if (state?.lab === own || running.some(({ lab, pid }) => lab === own && pid === state?.pid)) return;
   const { lab: id } = labRunning(env, running, own);
   throw new LocalizedError("FAILED", env.say("atOtherPrompt", { id }), env.say("atOtherPromptHint"));

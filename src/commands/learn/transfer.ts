@@ -10,8 +10,8 @@ import { readFileAtMost } from "../../util/os/read-at-most.js";
 import type { LearnContext } from "./context.js";
 
 /**
- * Writes the progress to a file of its own. Nothing that is there is lost, and no folder is made: a name may be mistyped.
- * @param force replace a file that is there
+ * Writes the progress to a new file. It overwrites nothing and creates no folder, because a name may be mistyped.
+ * @param force replaces an existing file
  * @throws LabError BAD_FILE
  */
 export async function exportProgress(
@@ -30,7 +30,7 @@ export async function exportProgress(
   context.streams.stdout.write(`${say("transferred", { file, count: Object.keys(progress.labs).length })}\n`);
 }
 
-/** @returns whether a file is there @throws the file system's error for a path that no file can be written to */
+/** @returns whether the file exists @throws the file system's error if no file can be written there */
 async function lookAt(path: string): Promise<boolean> {
   await access(dirname(path), constants.W_OK);
   const there = await stat(path).catch(() => undefined);
@@ -38,7 +38,7 @@ async function lookAt(path: string): Promise<boolean> {
   return there !== undefined;
 }
 
-/** Of each lab the progress that is further stays. @throws LabError BAD_FILE: nothing is changed then */
+/** Keeps the further progress of each lab. @throws LabError BAD_FILE and changes nothing */
 export async function importProgress({ store, context, say }: LearnContext, file: string): Promise<void> {
   let text: string;
   try {

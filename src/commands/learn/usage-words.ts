@@ -1,6 +1,6 @@
 import type { MessageKey, Say } from "../../util/i18n/catalogue.js";
 
-/** What commander says of a command line that it cannot take, and the catalogue's sentence with the parts of it. */
+/** commander's usage errors, and the catalogue's sentences for them. */
 const SENTENCES: readonly (readonly [pattern: RegExp, key: MessageKey, names: readonly string[]])[] = [
   [/^error: unknown command '(.+)'/, "usageUnknownCommand", ["what"]],
   [/^error: unknown option '(.+)'/, "usageUnknownOption", ["what"]],
@@ -11,7 +11,7 @@ const SENTENCES: readonly (readonly [pattern: RegExp, key: MessageKey, names: re
 ];
 const NEAREST = /\(Did you mean (?:one of )?([^()]+)\?\)/;
 
-/** The same in the learner's language; a sentence that is not known stays as it is. */
+/** The message in the learner's language; an unknown sentence stays English. */
 export function usageInWords(text: string, say: Say): string {
   for (const [pattern, key, names] of SENTENCES) {
     const match = pattern.exec(text);

@@ -21,7 +21,7 @@ export function defaultsResult(kubeVersion: string): CommandResult {
 }
 
 /**
- * What a file changes of a release's defaults, and what of it has no effect.
+ * The defaults that a file changes, and its fields without effect.
  * @throws LabError BAD_FILE, with all that is wrong
  */
 export async function fileResult(path: string, kubeVersion: string): Promise<CommandResult> {

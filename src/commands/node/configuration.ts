@@ -22,7 +22,8 @@ export interface NodeConfiguration {
 const PORTS = ["port", "readOnlyPort", "healthzPort"] as const satisfies readonly ConfigField[];
 
 /**
- * The configuration of `kubelab node`: flags over the file over what kubelab writes for its nodes over upstream's defaults.
+ * The configuration of `kubelab node`. Flags override the file, which overrides kubelab's own values, which override
+ * upstream's defaults.
  * @throws LabError BAD_FILE, with all that is wrong
  */
 export async function readConfiguration(
@@ -68,7 +69,10 @@ interface Sources {
 const FILE_HINT =
   'A threshold in a file: `evictionHard: {memory.available: 500Mi, nodefs.available: "10%"}`; a grace period: `memory.available: 1m30s`.';
 
-/** Upstream finds these out when it makes the kubelet; here, before the node joins. @throws LabError USAGE, BAD_FILE */
+/**
+ * Upstream checks these when it creates the kubelet; kubelab checks them before the node joins. @throws LabError USAGE,
+ * BAD_FILE
+ */
 export async function checkThresholds(
   config: KubeletConfiguration,
   kubeVersion: string,
@@ -114,7 +118,7 @@ function fieldsOfFlags(cwd: string, options: NodeCommandOptions): KubeletConfigu
   return { ...fields, ...evictionFields(options) };
 }
 
-/** Reports what the file says that this kubelet does not know, or does not act on. */
+/** Reports fields of the file that this kubelet does not know or ignores. */
 export async function reportFile({ file }: NodeConfiguration, trace: Trace): Promise<void> {
   if (file === undefined) return;
   const { path, named, warning } = file;

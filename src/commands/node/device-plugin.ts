@@ -26,7 +26,7 @@ interface DevicePluginCommandOptions {
 
 const MAX_COUNT = 1_000;
 
-/** `kubelab device-plugin`: a plugin with made-up devices, for a node that runs. */
+/** `kubelab device-plugin`: a plugin with made-up devices, for a running node. */
 export function addDevicePluginCommand(command: Command, context: CliContext): void {
   command.description(
     "Runs a device plugin for a node of this machine: registers a resource, lists its devices, and answers when the kubelet gives some to a container. The devices are made up: /dev/gpu-0 is /dev/null.",

@@ -6,8 +6,8 @@ import { onAbort } from "../../util/async/abort.js";
 import type { CliContext } from "../cli/context.js";
 
 /**
- * How long a node lives after Ctrl-C or SIGTERM: with a shutdownGracePeriod until its pods have ended, otherwise no longer. A signal
- * during the start ends the start.
+ * Handles Ctrl-C and SIGTERM of a node: with a shutdownGracePeriod it runs until its pods have ended, otherwise it ends
+ * at once. A signal during the start ends the start.
  */
 export class NodeLife implements Disposable {
   readonly #end = new AbortController();
@@ -25,7 +25,7 @@ export class NodeLife implements Disposable {
     });
   }
 
-  /** Of the node: its signal aborts when the node is to end. */
+  /** Aborts when the node must end. */
   get context(): NodeContext {
     const { cli } = this;
     return {

@@ -201,7 +201,7 @@ function machineClock(clock: Clock, offsetMs = 0): Clock {
 }
 
 /**
- * Only for a cluster of kubelab: the pods of a real one's other nodes cannot be reached from here.
+ * Only for a cluster of kubelab: pods on other nodes of a real cluster cannot be reached from here.
  * @param target undefined: a real cluster, or one without an administrator who gives kube-proxy an identity
  */
 function startProxy(

@@ -18,10 +18,9 @@ export interface PageDeps {
 /**
  * Serves `pleg --http`: the live page of its window, and the same for scripts.
  *
- *   GET  /state   what PLEG knows beside what the runtime has, as JSON
- *   POST /actions/ID?target=CONTAINER   does it
+ * GET /state PLEG's records and the runtime's state, as JSON POST /actions/ID?target=CONTAINER does it
  *
- * @throws LabError USAGE where it cannot listen
+ * @throws LabError USAGE if it cannot listen
  */
 export async function servePlegPage(deps: PageDeps, window: LiveWindow, address: HttpAddress): Promise<LiveServer> {
   const { pleg, runtime, lab } = deps;

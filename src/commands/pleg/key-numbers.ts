@@ -29,7 +29,7 @@ export class KeyNumbers<T extends Numbered> {
     });
   }
 
-  /** @returns undefined when there were more things than digits */
+  /** @returns undefined if there are more things than digits */
   digitOf(id: string): string | undefined {
     for (const [digit, thing] of this.#thingOf) if (thing.id === id) return digit;
     return undefined;

@@ -14,7 +14,7 @@ import type { StatusTable } from "../inspector/status-table.js";
 import { KeyNumbers } from "./key-numbers.js";
 
 const ID_LENGTH = 10;
-/** What a terminal sends, and what a button of the page does. */
+/** The input of a terminal, and the action of a page's button. */
 const NEXT: ReadonlySet<string> = new Set(["\t", "Tab"]);
 const FOLLOW_MS = 250;
 
@@ -44,13 +44,13 @@ export async function serveKeys(
   await allUntilOneEnds(signal, [follow, (inner) => readKeys(deps.stdin, press, inner)]);
 }
 
-/** What the runtime has, and what PLEG knows of it; nothing without a PLEG. */
+/** The runtime's state and PLEG's records; empty without a PLEG. */
 async function comparison(pleg: Pleg | undefined, lab: LabRuntime): Promise<StatusTable> {
   return pleg === undefined ? NO_TABLE : plegRecords(pleg.knownPods(), await lab.targets());
 }
 const NO_TABLE: StatusTable = { title: "", columns: [], rows: [] };
 
-/** The keys of a runtime, for the terminal and for the live page: pressed at both, they take effect one after the other. */
+/** The keys of a runtime, for the terminal and the live page. Keys pressed at both take effect one after the other. */
 export class LabKeys {
   readonly #numbers = new KeyNumbers<LabTarget>();
   readonly #turns = new Mutex();
@@ -61,7 +61,7 @@ export class LabKeys {
   /** the targets whose digits were shown */
   #told: ReadonlySet<string> = new Set();
 
-  /** Made in the scope that the facts of keys get: a request of the page has none. */
+  /** Created in the scope for the facts of keys, because a request of the page has no scope. */
   constructor(
     readonly lab: LabRuntime,
     readonly trace: Trace,
@@ -73,7 +73,7 @@ export class LabKeys {
     this.#targets = await this.lab.targets();
   }
 
-  /** The selection, and the keys of actions on it. */
+  /** The selection and its actions' keys. */
   line(columns: number): string {
     const chosen = this.#chosen();
     const head = chosen === undefined ? "" : `${chosen.name}: `;
@@ -81,7 +81,7 @@ export class LabKeys {
     return keyLine(keys, columns, head);
   }
 
-  /** What can be selected, and what can be done to the selection. */
+  /** The things to select, and the actions on the selection. */
   get buttons(): LiveKey[] {
     this.#numbers.assign(this.#targets);
     const chosen = this.#chosen();
@@ -157,7 +157,7 @@ export class LabKeys {
     this.#haveTold();
   }
 
-  /** The learner knows the digits of all that there is now. */
+  /** The learner has now seen all digits. */
   #haveTold(): void {
     this.#told = new Set(this.#targets.map(({ id }) => id));
   }

@@ -18,7 +18,7 @@ import { checkOptions, type PlegCommandOptions, parseRelistPeriod } from "./plan
 import { summaryResult, versionResult } from "./result.js";
 import { plegWindow } from "./window.js";
 
-/** `kubelab pleg`: how the kubelet finds out what happened to its containers. */
+/** `kubelab pleg`: how the kubelet learns what happened to its containers. */
 export function addPlegCommand(command: Command, context: CliContext): void {
   command.description(
     "The kubelet's Pod Lifecycle Event Generator: lists the containers of a runtime again and again, compares the lists, and reports what happened. Without --cri it starts an embedded runtime with two sample pods.",

@@ -69,7 +69,7 @@ export async function pageState(pleg: Pleg, runtime: string, lab: LabRuntime | u
   };
 }
 
-/** What the lab's runtime has and no relist has seen yet. */
+/** The parts of the lab's runtime that no relist has seen yet. */
 function unseen(targets: readonly LabTarget[]): PagePod[] {
   if (targets.length === 0) return [];
   const entries = targets.map(({ id, kind, pod, name, state }) => ({

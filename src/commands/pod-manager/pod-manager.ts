@@ -12,7 +12,7 @@ import {
   showsPodManager,
 } from "./inspector.js";
 
-/** `kubelab pod-manager`: the pods that a kubelet should have, and which mirror pod belongs to which static pod. */
+/** `kubelab pod-manager`: the pods that a kubelet should run, and the mirror pod of each static pod. */
 export function addPodManagerCommand(command: Command, context: CliContext): void {
   command.description(
     "Runs a kubelet and serves what its pod manager knows: regular, static and mirror pods, and the translation of their UIDs. GET /pods returns the list as JSON; the page updates itself.",

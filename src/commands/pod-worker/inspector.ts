@@ -25,7 +25,7 @@ const TABLE_PERIOD_MS = 500;
 /** Selects facts about workers, their updates and their waits. */
 export function showsPodWorkers(fact: Fact, level: Level): Level | undefined {
   const isOfWorkers = fileOf(fact) === "pkg/kubelet/pod_workers.go";
-  // Merged updates and the next sync are this inspector's topic.
+  // Merged updates and the next sync belong to this inspector.
   if (isOfWorkers) return level === 2 ? 1 : level;
   if (
     fact.kind === "note" &&
@@ -160,7 +160,7 @@ export class WorkerInspector {
     reportStatus(inspector.trace, "kubelet", this.status(inspector), level);
   }
 
-  /** Each worker, what it does, and the update that waits for it. */
+  /** Each worker with its work and its waiting update. */
   status({ parts }: OpenInspector): StatusTable {
     return podWorkers(parts.podWorkers.views(), (podUid) => this.#isHeld(podUid));
   }

@@ -9,7 +9,7 @@ interface PodWorkerOptions extends InspectorOptions {
   readonly holdCache?: boolean;
 }
 
-/** `kubelab pod-worker`: one worker per pod, what it does, what waits for it, and what it waits for. */
+/** `kubelab pod-worker`: one worker per pod: its work, its queue, and its next sync. */
 export function addPodWorkerCommand(command: Command, context: CliContext): void {
   command.description(
     "Runs a kubelet and shows its pod workers: which state each pod is in, which updates are merged while a worker is busy, what a worker waits for. With --hold-cache each worker waits before GetNewerThan until you release it: by a key, or by POST /setcache?id=UID.",

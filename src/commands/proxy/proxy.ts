@@ -13,7 +13,7 @@ interface RulesOptions {
   readonly cluster?: string;
 }
 
-/** `kubelab proxy rules`: what kube-proxy has written to the nodes of a running cluster. */
+/** `kubelab proxy rules`: the rules that kube-proxy has written to the nodes of a running cluster. */
 export function addProxyCommand(proxy: Command, context: CliContext): void {
   proxy.description(
     "Each embedded node has a kube-proxy: it watches Services and EndpointSlices, and writes the rules by which connections to a Service reach a pod.",

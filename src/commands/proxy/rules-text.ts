@@ -4,7 +4,7 @@ import { alignedLines } from "../../trace/terminal/table.js";
 
 const HEAD = ["SERVICE", "PACKETS TO", "FROM", "VERDICT", "ENDPOINTS"];
 
-/** The rules of each node as a table. An endpoint per line: each is as likely as the others. */
+/** The rules of each node as a table. Each endpoint has a line; all are equally likely. */
 export function rulesText(nodes: readonly NodeRules[]): string {
   return nodes.map(({ node, rules }) => [`${node}:`, ...tableOf(rules)].join("\n")).join("\n\n");
 }

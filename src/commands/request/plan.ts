@@ -95,7 +95,7 @@ async function bodyOf(context: Reading, verb: string, word: string | undefined, 
   return manifestFromWord(word).body;
 }
 
-/** @throws LabError BAD_FILE for what names no kind */
+/** @throws LabError BAD_FILE if the file names no kind */
 function checked(object: KubeObject | undefined, file: string): KubeObject {
   if (typeof object?.kind === "string" && typeof object.apiVersion === "string") return object;
   throw new LabError("BAD_FILE", `the object in ${file} has no kind or no apiVersion`, HINT);
@@ -150,7 +150,7 @@ const RESOURCE_PATH =
 
 /**
  * Finds the collection in which a write shows as a watch event, by discovery.
- * @returns undefined for a path that is no resource, and for what cannot be watched, such as a review
+ * @returns undefined if the path is not a resource or cannot be watched, such as a review
  */
 export async function watchedCollection(
   client: KubeClient,
@@ -170,7 +170,7 @@ interface Discovered {
   readonly resources?: readonly { readonly name: string; readonly verbs: readonly string[] }[];
 }
 
-/** Creates an object that is to be there before the request. @param what `pod/web`, or a file */
+/** Creates an object that must exist before the request. @param what `pod/web`, or a file */
 export async function createBefore(
   client: KubeClient,
   context: Reading,

@@ -6,7 +6,7 @@ import type { RequestOptions } from "./run.js";
 
 const MAX_WATCHERS = 100;
 
-/** `kubelab request`: one request and all stages of its way through the API server. */
+/** `kubelab request`: one request and all its stages in the API server. */
 export function addRequestCommand(command: Command, context: CliContext): void {
   command
     .description(

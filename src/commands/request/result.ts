@@ -6,18 +6,18 @@ import type { CommandResult } from "../cli/context.js";
 import { numberedLines, widthBelow } from "../cli/numbered-steps.js";
 import type { WayStep } from "./way.js";
 
-/** A value that needs more is cut; --json has all of it. */
+/** Longer values are cut; --json has them whole. */
 const MAX_LINES = 2;
 
 interface Style {
   readonly columns: number;
-  /** of what stands around the steps; default: English */
+  /** the language of the text around the steps; default: English */
   readonly say?: Say | undefined;
   /** false: ASCII only */
   readonly unicode: boolean;
 }
 
-/** The stages of a request as numbered steps, with what each changed one below the other. */
+/** The stages of a request as numbered steps, with the changes of each below it. */
 export function requestResult(
   fact: RequestFact,
   message: string | undefined,

@@ -43,7 +43,7 @@ const EVENT_PATIENCE_MS = 2_000;
 const REFUSED_EXIT_CODE = 4;
 
 /**
- * Starts a control plane, sends one request, and prints its way.
+ * Starts a control plane, sends one request, and prints its stages.
  * @throws LabError USAGE, BAD_FILE for a request that cannot be made; as `startControlPlane`; REFUSED when an object of --with is
  */
 export async function runRequest(context: CliContext, asked: Asked, options: RequestOptions): Promise<void> {
@@ -61,18 +61,18 @@ export async function runRequest(context: CliContext, asked: Asked, options: Req
   await followRequest(context, { controlPlane, clock, trace, story, facts }, plan, options);
 }
 
-/** A control plane in this process, and what it reports. */
+/** A control plane in this process, and its facts. */
 export interface FollowedControlPlane {
   readonly controlPlane: ControlPlane;
   readonly clock: Clock;
   readonly trace: Trace;
   /** of the control plane */
   readonly story: RequestTrace;
-  /** what `trace` reports at level 3; emptied before the request */
+  /** the facts of `trace` at level 3; emptied before the request */
   readonly facts: TraceEvent[];
 }
 
-/** Sends the request, and prints its way. @throws LabError as `runRequest` */
+/** Sends the request, and prints its stages. @throws LabError as `runRequest` */
 export async function followRequest(
   context: CliContext,
   { controlPlane, clock, trace, story, facts }: FollowedControlPlane,
@@ -146,7 +146,7 @@ async function readAll(events: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of events);
 }
 
-/** Waits on the wall clock. @returns also when it has taken too long */
+/** Waits on the wall clock. @returns also after a timeout */
 async function until(isDone: () => boolean, signal: AbortSignal): Promise<void> {
   const clock = new SystemClock();
   const endMs = clock.now() + EVENT_PATIENCE_MS;

@@ -4,7 +4,7 @@ import { translated } from "../../trace/translated.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
 
-/** One stage of a request's way through the API server. */
+/** One stage of a request in the API server. */
 export interface WayStep {
   readonly number: number;
   /** since the client sent the request */
@@ -29,8 +29,8 @@ const PARTS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * What the API server reported of a request, and of the watch event of the version that it stored, in order. A request that was
- * not answered has the stages that were reached.
+ * The API server's facts about a request and about the watch event of the stored version, in order. An unanswered
+ * request has the stages that it reached.
  * @param say the language of the texts; default: English
  */
 export function wayOf(facts: readonly TraceEvent[], request: TraceEvent, say?: Say): readonly WayStep[] {
@@ -48,7 +48,7 @@ export function wayOf(facts: readonly TraceEvent[], request: TraceEvent, say?: S
     .map(({ atMs, ...stage }, i) => ({ number: i + 1, atMs: Math.max(0, atMs - beganMs), ...stage }));
 }
 
-/** Whether a step says which watches got an event. */
+/** Whether a step names the watches that got an event. */
 export function isDispatch({ upstream }: Pick<WayStep, "upstream">): boolean {
   return upstream?.func === "dispatchEvent";
 }

@@ -12,7 +12,10 @@ const RULES = [
 /** Columns before what an image does. */
 const INDENT = 12;
 
-/** The images of the embedded registry: name and tags, and below them what each does and its other names, which stay whole to be copied. */
+/**
+ * The images of the embedded registry: name and tags, then what each does and its other names, which are not wrapped so
+ * that they can be copied.
+ */
 export function listImages(width: number): CommandResult {
   const images = REGISTRY_IMAGES.flatMap((image) => {
     const name = wrap(`${shortName(image.repositories[0])}: ${image.tags.join(", ")}`, width - INDENT);

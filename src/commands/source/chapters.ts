@@ -6,7 +6,7 @@ import type { CommandResult } from "../cli/context.js";
 export type Sources = Readonly<Record<string, string>>;
 
 const CHAPTERS = "src/kubelet/";
-/** The file of Kubernetes in the first sentence of a docstring about it. */
+/** The upstream file that a docstring's first sentence cites. */
 const UPSTREAM = /\bMirrors\b[^.]*?((?:pkg|cmd|staging|plugin|k8s\.io|github\.com)\/[\w./-]+\.go)/g;
 const MOST_CANDIDATES = 10;
 
@@ -31,8 +31,8 @@ export function chapterList(sources: Sources): CommandResult {
 }
 
 /**
- * The source that a name means: one file as it is, several with a line before each. Pure.
- * @throws LabError USAGE for a name that means nothing, or several things
+ * The source with a name: one file unchanged, several with a heading line before each. Pure.
+ * @throws LabError USAGE for an unknown or ambiguous name
  */
 export function sourceResult(sources: Sources, name: string): CommandResult {
   const files = filesOf(sources, name);
@@ -79,7 +79,7 @@ function withFolders(path: string): readonly string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
 }
 
-/** Whether the last parts of a path are these, with or without the extension. */
+/** Whether a path ends with these parts, with or without the extension. */
 function ends(path: string, word: string): boolean {
   return [path, path.replace(/\.(go|tsx?)$/, "")].some((one) => one === word || one.endsWith(`/${word}`));
 }

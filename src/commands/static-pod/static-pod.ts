@@ -5,7 +5,7 @@ import { addInspectorOptions, type InspectorOptions } from "../inspector/options
 import { runInspector } from "../inspector/run.js";
 import { showsStaticPods, staticPodKeys, staticPodResult, staticPodStatus } from "./inspector.js";
 
-/** `kubelab static-pod`: a file becomes a static pod, which gets a mirror pod, which shows its status. */
+/** `kubelab static-pod`: a file becomes a static pod, and its mirror pod shows the status. */
 export function addStaticPodCommand(command: Command, context: CliContext): void {
   command.description(
     "Runs a kubelet with a folder of manifests and shows what becomes of them: static pods, their mirror pods in the API, their status. Without --manifest-dir the folder is a temporary one with one manifest in it, and keys write, change, break and remove more.",

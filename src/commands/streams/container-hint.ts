@@ -3,7 +3,7 @@ import { LabError } from "../../util/errors.js";
 
 /**
  * Sends a request about a container. If the server refuses it and the pod's status explains why, the error has a hint.
- * @param ask gets the hint too, for failures that it reports itself
+ * @param ask also gets the hint, for failures that it reports itself
  * @param container empty: the API server finds the only one
  * @param isKnownToRun the container has started, but the pod's status may be older
  */

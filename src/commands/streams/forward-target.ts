@@ -26,7 +26,7 @@ const KINDS: readonly TargetKind[] = [
   { kind: "Job", resource: "jobs", apiVersion: "batch/v1", shortName: "job" },
 ];
 
-/** What ports are forwarded to: a pod, or one of the pods of something else. */
+/** The target of forwarded ports: a pod, or one of a workload's or Service's pods. */
 export type ForwardTarget =
   | { readonly type: "pod"; readonly name: PodName }
   | { readonly type: "owner"; readonly kind: TargetKind; readonly name: PodName };
@@ -52,7 +52,7 @@ export interface FoundPod {
 }
 
 /**
- * Finds the pod to which connections go: of several, one that is ready, for as long as possible.
+ * Finds the pod for the connections: of several, the one that has been ready the longest.
  * Mirrors attachablePodForObject and GetFirstPod in k8s.io/kubectl/pkg/polymorphichelpers.
  * Differs: does not wait for a first pod.
  * @throws LabError REFUSED if the object is unknown; FAILED if it has no pod

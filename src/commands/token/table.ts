@@ -4,8 +4,8 @@ import { alignedLines } from "../../trace/terminal/table.js";
 const MAX_WIDTH = 80;
 
 /**
- * Tokens for people: a line each, and below it its groups, whose names are long. No line is wider than 80 columns: what
- * does not fit ends in `…`, and `--json` has the whole.
+ * Tokens for people: a line each, and below it its groups, whose names are long. No line is wider than 80 columns:
+ * longer texts end in `…`, and `--json` has them whole.
  */
 export function tokenTable(tokens: readonly TokenSummary[]): string {
   const rows = [["ID", "TTL", "USAGES", "DESCRIPTION"], ...tokens.map(cellsOf)];

@@ -16,7 +16,7 @@ interface Run {
   readonly style: LineStyle;
 }
 
-/** `kubelab trace diff`: what happened in one run and not in the other, or differently. */
+/** `kubelab trace diff`: what differs between two runs. */
 export async function runDiff(context: CliContext, nameA: string, nameB: string, isAll: boolean): Promise<void> {
   const load = async (name: string): Promise<Run> => {
     const graph = await loadTraces(context, [name]);
@@ -79,7 +79,7 @@ function summary({ name, graph, style }: Run): string {
   return `${name}: ${graph.events.length} facts in ${((lastMs - style.zeroMs) / 1000).toFixed(3)} s`;
 }
 
-/** Names what each moved fact of an actor came after in both runs. */
+/** Names the predecessor of each moved fact in both runs. */
 function movedLines(pairs: readonly Pair[], moved: readonly Pair[], words: (event: TraceEvent) => string): string[] {
   const before = (side: "a" | "b") => {
     const last = new Map<string, TraceEvent>();

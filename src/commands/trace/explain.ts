@@ -9,7 +9,7 @@ import { actorOf, beginningOf, factDetails, signedText } from "./fact-lines.js";
 import { type Found, findFact } from "./find-fact.js";
 import { loadTraces } from "./load.js";
 
-/** `kubelab trace explain`: why something happened, from what began it. */
+/** `kubelab trace explain`: why something happened, from the first cause on. */
 export async function runExplain(
   context: CliContext,
   paths: readonly string[],

@@ -17,7 +17,7 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
   observed: "a change that somebody else made",
 };
 
-/** What began the chain of a fact without a known cause. */
+/** The origin of a fact without a known cause. */
 export function beginningOf(graph: TraceGraph, root: TraceEvent): string {
   if (graph.hasUnobservedCause(root)) {
     const what = root.causedBy?.includes("@") === true ? "whoever wrote the object version" : "the fact";

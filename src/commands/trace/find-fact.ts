@@ -3,7 +3,7 @@ import { nameOf } from "../../trace/formats/name.js";
 import type { TraceGraph } from "../../trace/graph/graph.js";
 import { LabError } from "../../util/errors.js";
 
-/** The fact that was asked for, and how many others matched. */
+/** The requested fact, and the number of other matches. */
 export interface Found {
   readonly event: TraceEvent;
   readonly matches: number;

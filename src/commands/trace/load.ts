@@ -8,7 +8,7 @@ import { STDIN, stdinChunks } from "../cli/stdin.js";
 
 /**
  * The facts of several traces of one run as one graph. `-` is standard input.
- * @throws LabError FAILED for a file that is no trace, or has no facts; BAD_FILE
+ * @throws LabError FAILED if a file is not a trace or has no facts; BAD_FILE
  */
 export async function loadTraces(context: CliContext, paths: readonly string[]): Promise<TraceGraph> {
   const graph = new TraceGraph();

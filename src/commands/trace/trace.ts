@@ -9,7 +9,7 @@ interface ViewOptions {
   readonly page?: boolean;
 }
 
-/** `kubelab trace view | convert | explain | diff`: what to do with the file of --trace. */
+/** `kubelab trace view | convert | explain | diff`: works with the file of --trace. */
 export function addTraceCommand(trace: Command, context: CliContext): void {
   trace.description(
     "Reads traces that `--trace FILE.ndjson` wrote. Several files of one run, for example of `cluster up`, `node` and `exec` in three terminals, become one trace. `-` reads standard input.",

@@ -25,7 +25,7 @@ export interface FrameLine {
   readonly role: "title" | "fact" | "selected" | "detail" | "keys";
 }
 
-/** The causal trees of a trace, for a terminal: which facts are unfolded, which one is selected, and what a screen shows of it. Pure. */
+/** The causal trees of a trace, for a terminal: which facts are unfolded and selected, and the visible lines. Pure. */
 export class TreeBrowser {
   readonly #folded = new Set<TraceEvent>();
   #rows: readonly Walked[] = [];

@@ -101,7 +101,7 @@ const FIELDS: { readonly [Kind in Fact["kind"]]: Fields<Omit<FactOf<Kind>, "kind
 };
 
 /**
- * Checks a value from a file, so that whatever reads facts can rely on their types. Also runs in a browser.
+ * Checks a value from a file, so that readers of facts can rely on their types. Also runs in a browser.
  * @returns what is wrong with it; undefined for a fact
  */
 export function faultOf(value: unknown): string | undefined {

@@ -28,13 +28,13 @@ export interface TraceFile {
 
 /**
  * Reads the facts of a `.ndjson` trace, line by line.
- * @throws LabError BAD_FILE for a file that cannot be read; FAILED for what is no trace, naming the line
+ * @throws LabError BAD_FILE for a file that cannot be read; FAILED with the line's number if the file is not a trace
  */
 export async function readTrace(path: string, signal?: AbortSignal, maxBytes = MAX_TRACE_BYTES): Promise<TraceFile> {
   return await readFacts(path, chunksOfFile(path, signal, maxBytes));
 }
 
-/** The same of a stream. @param path its name, for messages */
+/** Reads the facts of a stream. @param path its name, for messages */
 export async function readTraceStream(path: string, source: AsyncIterable<Uint8Array>): Promise<TraceFile> {
   return await readFacts(path, atMost(source, MAX_TRACE_BYTES));
 }
@@ -88,7 +88,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line>
   if (begun.length > 0) yield { bytes: begun.bytes(), isWhole: false };
 }
 
-/** @returns undefined for what is not UTF-8 */
+/** @returns undefined if the bytes are not UTF-8 */
 function textOf(bytes: Buffer, number: number): string | undefined {
   if (!isUtf8(bytes)) return undefined;
   // Editors on Windows put a byte order mark in front.

@@ -6,7 +6,7 @@ const DEFAULT_CAPACITY = 20_000;
 /** Characters of one fact's bodies; those of a longer one are left out. */
 const MAX_BODY_LENGTH = 128 * 1024;
 
-/** Keeps the last facts in memory, with what leads from one actor to the next, and the bodies of the last requests. */
+/** Keeps the last facts in memory, with their causes across actors, and the bodies of the last requests. */
 export class RecentFacts implements TraceSink {
   readonly level: Level = 3;
   #events: TraceEvent[] = [];

@@ -18,7 +18,7 @@ interface Placed extends Slice {
 /** Chrome draws an arrow only between slices of its own category. */
 const CATEGORY = "kubelab";
 
-/** Slices of one thread must not overlap, so what an actor does at the same time is put on several. */
+/** Slices of one thread cannot overlap, so concurrent slices of an actor are put on several threads. */
 const MAX_LANES = 100;
 
 /**
@@ -64,7 +64,7 @@ function slicesOf(graph: TraceGraph): Slice[] {
   return slices.sort((a, b) => a.ts - b.ts);
 }
 
-/** Puts each slice on the first thread of its actor and instance where it lies inside or behind the slices that are there. */
+/** Puts each slice on the first thread of its actor and instance where it is inside or after the slices there. */
 function placeSlices(slices: readonly Slice[]): Placed[] {
   const threads = new Map<string, Lanes>();
   return slices.map((slice) => {
@@ -83,7 +83,7 @@ class Lanes {
 
   constructor(readonly firstTid: number) {}
 
-  /** For slices in the order of their begin. With too many at the same time, the last lane shows only where a slice begins. */
+  /** For slices in the order of their begin. If too many slices overlap, the last lane shows only their beginnings. */
   place(start: number, end: number): { readonly lane: number; readonly end: number } {
     const found = this.#lanes.findIndex((open) => {
       while (open.length > 0 && (open.at(-1) ?? 0) <= start) open.pop();

@@ -38,7 +38,7 @@ export function* mermaidDiagram(graph: TraceGraph): Generator<string> {
   yield `${participants.noteOverAll(text)}\n`;
 }
 
-/** The facts of the lowest levels, in order; of the level that does not fit whole, those about a pod first. */
+/** The facts of the lowest levels, in order; if a level does not fit completely, those about a pod come first. */
 function pick(events: readonly TraceEvent[], graph: TraceGraph): readonly TraceEvent[] {
   if (events.length <= ENOUGH_FACTS) return events;
   const rank = (event: TraceEvent) => Math.max(1, event.level) * 2 - (event.pod === undefined ? 0 : 1);
@@ -56,7 +56,7 @@ interface Line {
   readonly isFact: boolean;
 }
 
-/** An answer comes where its time comes, after what happened meanwhile. */
+/** An answer is drawn at its own time, after the facts in between. */
 function* linesOf(events: readonly TraceEvent[], participants: Participants): Generator<Line> {
   let waiting: Exchange[] = [];
   for (const event of events) {
@@ -87,7 +87,7 @@ class Participants {
     for (const event of events) {
       const server = serverOf(graph, event);
       if (server === undefined) continue;
-      // A server that reports nothing itself is known by its kind only.
+      // A server that reports no facts is known only by its kind.
       const isKnown = (column: string) => column === columnOf({ ...event, actor: server.actor });
       const ofKind = [...seen].flatMap(([column, actor]) => (actor === server.actor ? [column] : []));
       const known = server.instance === undefined ? (ofKind.find(isKnown) ?? ofKind[0]) : undefined;
@@ -138,7 +138,7 @@ function isOneOfMany({ actor, instance }: Place): boolean {
   return actor === "controller" && instance !== undefined;
 }
 
-/** Who answers: the actor whose facts the request caused, else the one that such a request goes to. */
+/** The actor that answers: the one whose facts the request caused, else the usual target of such a request. */
 function serverOf(graph: TraceGraph, event: TraceEvent): Place | undefined {
   if (event.kind === "watch") return { actor: "apiserver" };
   if (!isExchange(event)) return undefined;

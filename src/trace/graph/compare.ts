@@ -34,7 +34,7 @@ export interface Comparison {
   readonly times: readonly TimeDifference[];
 }
 
-/** Smaller differences are what two runs of the same command have. */
+/** Smaller differences are normal between two runs of the same command. */
 const MIN_DIFFERENCE_MS = 10;
 const MIN_FACTOR = 1.5;
 
@@ -99,7 +99,7 @@ function identifying(event: TraceEvent): readonly (string | undefined)[] {
   }
 }
 
-/** What a fact has to tell besides what happened. */
+/** The details of a fact in addition to its kind and text. */
 function reported(event: TraceEvent): Readonly<Record<string, string | number | undefined>> {
   const { instance, pod } = event;
   switch (event.kind) {

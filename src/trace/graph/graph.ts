@@ -57,7 +57,10 @@ export class TraceGraph {
     return causedBy === undefined ? undefined : (this.#byId.get(causedBy) ?? this.#writers.get(causedBy));
   }
 
-  /** Whether the fact names a cause that none of the traces has: the program that did it reports no facts, or its trace is missing. */
+  /**
+   * Whether the fact names a cause that is in none of the traces, because its program reports no facts or its trace is
+   * missing.
+   */
   hasUnobservedCause(event: TraceEvent): boolean {
     return event.causedBy !== undefined && this.causeOf(event) === undefined;
   }
@@ -71,17 +74,20 @@ export class TraceGraph {
     return [...byId, ...byVersion].sort(byStart);
   }
 
-  /** From the fact that began it all to this one. */
+  /** From the first fact of the chain to this one. */
   chainOf(event: TraceEvent): readonly TraceEvent[] {
     const chain = new Set<TraceEvent>();
-    // A damaged or hostile file can name a cause that the fact itself has caused.
+    // A damaged or hostile file can contain a cycle of causes.
     for (let at: TraceEvent | undefined = event; at !== undefined && !chain.has(at); at = this.causeOf(at)) {
       chain.add(at);
     }
     return [...chain].reverse();
   }
 
-  /** The first fact of each causal tree, by time. Every fact is in exactly one tree; of a circle, one fact counts as the first. */
+  /**
+   * The first fact of each causal tree, by time. Every fact is in exactly one tree; in a cycle, one fact counts as the
+   * first.
+   */
   roots(): readonly TraceEvent[] {
     this.#roots ??= this.#findRoots().sort(byStart);
     return this.#roots;

@@ -6,7 +6,7 @@ export interface RenamedNode {
   readonly b: string;
 }
 
-/** The nodes whose kubelets only one of the runs has, the first with the first. */
+/** Pairs the nodes whose kubelets only one of the runs has, in order. */
 export function renamedNodes(a: TraceGraph, b: TraceGraph): RenamedNode[] {
   const [inA, inB] = [nodesOf(a), nodesOf(b)];
   const others = [...inB].filter((name) => !inA.has(name));

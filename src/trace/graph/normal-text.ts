@@ -1,4 +1,4 @@
-/** What differs between any two runs of the same command, and what stands for it in a comparison. */
+/** Texts that differ between any two runs of the same command, and their placeholders in a comparison. */
 const GENERATED: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "UID"],
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g, "TIME"],

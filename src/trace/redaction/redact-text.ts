@@ -1,8 +1,9 @@
 import { isSecretName, SECRET_NAME_ENDING } from "./secret-fields.js";
 
 /**
- * Masks what can be recognised as a secret by its form: tokens, keys, credentials in headers, URLs and arguments. Clients choose the
- * texts, so the time is linear in their length: no pattern looks ahead or repeats over characters at which it can begin again.
+ * Masks secrets that their form reveals: tokens, keys, credentials in headers, URLs and arguments. Clients choose the
+ * texts, so the time is linear in their length: no pattern looks ahead or repeats over characters at which it can begin
+ * again.
  */
 
 export const MASK = "****";
@@ -88,8 +89,8 @@ function maskPrivateKeys(text: string): string {
 }
 
 /**
- * Masks the values behind `names`; one that is masked in part stays. Names inside one run of a value's characters share its end, so
- * that the run is read once.
+ * Masks the values behind `names`; a value that is partly masked stays. Names inside one run of a value's characters
+ * share its end, so that the run is read once.
  * @param minLength of a value
  */
 function maskValues(

@@ -21,7 +21,7 @@ export const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The fields of a Secret: what any other field has is hidden. */
+/** The fields of a Secret that stay readable; the values of all others are hidden. */
 export const FIELDS_OF_SECRETS: ReadonlySet<string> = new Set([
   "apiVersion",
   "kind",
@@ -32,7 +32,7 @@ export const FIELDS_OF_SECRETS: ReadonlySet<string> = new Set([
   "stringData",
 ]);
 
-/** Keys whose string values are secret in any object, besides those that are secret names (`isSecretName`). */
+/** Keys whose string values are secret in any object, in addition to secret names (`isSecretName`). */
 export const SECRET_KEYS: ReadonlySet<string> = new Set([
   "client-key-data",
   "clientKeyData",
@@ -50,7 +50,7 @@ export const SECRET_ENTRIES: Readonly<Record<string, readonly string[]>> = {
   "kubernetes.io/tls": ["tls.key"],
 };
 
-/** Entries that are masked in a Secret, but that also occur elsewhere with nothing secret about them. */
+/** Entries that are masked in a Secret, but are not secret elsewhere. */
 export const PUBLIC_ENTRIES: ReadonlySet<string> = new Set(["ca.crt", "tls.crt", "namespace", "username"]);
 
 /** The kind of the body of requests whose path ends like this; a patch does not contain it. */

@@ -7,7 +7,7 @@ import { PUBLIC_ENTRIES, SECRET_ENTRIES } from "./secret-fields.js";
 const MIN_LENGTH = 8;
 /** Plain words of less than this length, too. */
 const MIN_WORD_LENGTH = 16;
-/** Of a longer value, the beginning is recognised. */
+/** The number of characters by which a longer value is recognised. */
 const MAX_LENGTH = 4_096;
 /** Values beyond this number replace the oldest. */
 const MAX_VALUES = 2_000;
@@ -27,10 +27,10 @@ export class Secrets {
   readonly #values = new Map<string, readonly string[]>();
   /** the first characters of a form -> the forms that begin with them */
   readonly #byBeginning = new Map<string, Set<string>>();
-  /** by the first two characters: 1 if a form may begin with them. Most places of a text are passed by this alone. */
+  /** by the first two characters: 1 if a form may begin with them. This check alone passes most places of a text. */
   readonly #mayBegin = new Uint8Array(PAIRS);
 
-  /** Learns the secrets of a request or response. Other paths than those of Secrets and tokens cost nothing. */
+  /** Learns the secrets of a request or response. Paths other than those of Secrets and tokens are free. */
   learnBody(requestPath: string, body: unknown): void {
     if (secretKindOf(requestPath) === undefined) return;
     redactBody(body, requestPath, (value, key, object) => this.#learnField(value, key, object));
@@ -90,7 +90,7 @@ export class Secrets {
     }
   }
 
-  /** A text without what has the form of a secret, and without the values that were learned. */
+  /** Masks texts that have the form of a secret, and the values that were learned. */
   mask(text: string): string {
     return this.#maskLearned(redactText(text));
   }

@@ -23,7 +23,7 @@ export interface CalmOptions extends TerminalOptions {
   readonly home: string | undefined;
   /** Makes a text a link, if the terminal has links. */
   readonly link: (text: string, url: string) => string;
-  /** Shows what repeats, instead of a line each time. */
+  /** Shows repeats as one line with a count. */
   readonly onRepeat: (text: string) => void;
 }
 
@@ -42,8 +42,9 @@ interface Held {
 }
 
 /**
- * Shows a run on one screen: a line for each step, decision and change, without reasons; steps have the time, and the upstream
- * function beside them. What repeats by itself is counted, and so is what thousands of pods do alike. A summary ends it.
+ * Shows a run on one screen: a line for each step, decision and change, without reasons; steps have the time, and the
+ * upstream function beside them. Periodic facts, and facts that thousands of pods share, are counted. A summary follows
+ * at the end.
  */
 export class CalmSink implements TraceSink {
   readonly level: Level = 1;
@@ -77,7 +78,7 @@ export class CalmSink implements TraceSink {
     else this.#held = { event, depth, timer: this.clock.timer(HOLD_MS, () => this.flush()) };
   }
 
-  /** Writes a step that still waits for its answer: something else is about to be written. */
+  /** Writes the step that still waits for its answer, before another line is written. */
   flush(): void {
     const held = this.#take();
     if (held !== undefined) this.#write(held.event, held.depth);
@@ -179,7 +180,7 @@ export class CalmSink implements TraceSink {
   }
 }
 
-/** The Event objects of a normal course repeat what states and decisions tell. */
+/** Normal Event objects repeat what states and decisions show. */
 function isFolded(event: TraceEvent): boolean {
   return event.kind === "event" && event.type === "Normal";
 }

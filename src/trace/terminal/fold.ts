@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../util/clock.js";
 import type { TraceEvent } from "../events.js";
 
-/** So many facts of one form within the span are shown; more are counted, until a span has fewer. */
+/** The number of facts of one form that are shown within the span; further ones are counted until a span has fewer. */
 const MAX_SHOWN = 30;
 const SPAN_MS = 10_000;
 /** How often the counts are shown. */
@@ -26,12 +26,12 @@ interface Folded {
 }
 
 /**
- * Keeps a terminal usable when thousands of pods do the same: facts of one form, which differ in names and numbers only,
- * become one line with their count.
+ * Keeps a terminal usable when thousands of pods do the same: facts that differ only in names and numbers become one
+ * line with a count.
  */
 export class Fold {
   readonly #forms = new Map<string, Form>();
-  /** what is counted and not shown yet, by form */
+  /** counts that are not shown yet, by form */
   readonly #folded = new Map<string, Folded>();
   #timer: Timer | undefined;
   #lastMs = 0;

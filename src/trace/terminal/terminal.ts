@@ -89,7 +89,7 @@ export class TerminalSink implements TraceSink {
 
   /**
    * @param out.onShown also gets each event that is shown, and its depth
-   * @param folds whether facts of one form are counted when they are very many; default: each is shown
+   * @param folds whether many facts of one form are counted; default: each is shown
    */
   constructor(
     readonly options: TerminalOptions,

@@ -3,7 +3,7 @@ import type { Actor, TraceEvent } from "../events.js";
 import { asItIs, type TerminalOptions } from "./terminal.js";
 import { printable } from "./text.js";
 
-/** A run with fewer steps explains itself. */
+/** A run with fewer steps needs no summary. */
 const MIN_STEPS = 3;
 const MAX_CHANGES = 200;
 
@@ -31,7 +31,7 @@ export class TraceSummary {
   }
 
   /**
-   * @param repeats what repeated by itself, and how often
+   * @param repeats the periodic facts, with their counts
    * @param shorten long names
    * @returns no lines for a short run
    */
@@ -71,7 +71,7 @@ function words(counts: ReadonlyMap<Actor, number>): string[] {
   return [...counts].map(([actor, times]) => `${actor} ${times}`);
 }
 
-/** As many parts as fit on a line, and the number of the others. */
+/** The parts that fit on a line, and the number of the rest. */
 function asManyAsFit(parts: readonly string[], width: number, say: (text: string) => string): string {
   const clean = parts.map(printable);
   for (let kept = clean.length; kept > 0; kept--) {

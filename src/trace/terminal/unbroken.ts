@@ -1,7 +1,7 @@
 import type { TraceEvent } from "../events.js";
 import { plainText, renderEvent, type TerminalOptions } from "./terminal.js";
 
-/** Lines of an output that no width has broken, in English and in the language of its reader. */
+/** Lines of an output without wrapping, in English and in the reader's language. */
 export interface UnbrokenLines {
   readonly english: readonly string[];
   readonly shown: readonly string[];

@@ -37,7 +37,7 @@ export class FactHistory {
     this.#size -= this.#lines[this.#gone]?.length ?? 0;
     this.#lines[this.#gone] = "";
     this.#gone += 1;
-    // In one go, because each time moves all lines.
+    // Drops lines in batches, because each removal moves all lines.
     if (this.#gone < this.limits.maxLines && this.#gone < this.#lines.length) return;
     this.#lines = this.#lines.slice(this.#gone);
     this.#offset += this.#gone;

@@ -58,7 +58,7 @@ export function firstLines(text: string, maxChars: number): string {
   return text.slice(0, text.lastIndexOf("\n", maxChars - 1) + 1);
 }
 
-/** @returns no bodies for those that a killed run cut off */
+/** @returns no bodies if a killed run cut them off */
 export function parseBodies(json: string | undefined): Bodies {
   if (json === undefined) return {};
   try {

@@ -5,15 +5,15 @@ import type { LiveEvents } from "./live-protocol.js";
 /** A write has about this many characters. What a page has not read stays in the history, which is bounded. */
 const BATCH_SIZE = 64 * 1024;
 
-/** What all pages are sent besides facts: the last value of each, as a message. */
+/** The messages that every page gets in addition to facts: the last one of each type. */
 export interface LatestMessages {
   readonly state: string;
   readonly keys: string;
 }
 
 /**
- * An open page. It reads the history at its own pace: a page that is too slow misses facts, and is told how many. Of state and keys
- * it gets the last ones.
+ * An open page. It reads the history at its own pace: a page that is too slow misses facts and learns how many. Of
+ * state and keys it gets the latest.
  */
 export class LiveClient {
   /** position in the history */
@@ -31,7 +31,7 @@ export class LiveClient {
     response.on("drain", () => this.flush());
   }
 
-  /** Writes what there is, as long as the page takes it. */
+  /** Writes pending messages until the page's socket is full. */
   flush(): void {
     while (!this.response.writableNeedDrain && !this.response.writableEnded) {
       const text = this.#take();
@@ -44,7 +44,7 @@ export class LiveClient {
     const { lines, leftOut, next } = this.history.read(this.#next, BATCH_SIZE);
     this.#next = next;
     let text = leftOut === 0 ? "" : message("left-out", { count: leftOut });
-    // The browser names the id when it connects again.
+    // The browser sends the id when it reconnects.
     if (lines.length > 0) text += `id: ${next}\nevent: fact\n${lines.map((line) => `data: ${line}`).join("")}\n`;
     for (const name of ["state", "keys"] as const) {
       if (this.latest[name] === this.#sent[name]) continue;

@@ -10,7 +10,7 @@ import { EVENTS_PATH, KEYS_PATH } from "./live-protocol.js";
 const MAX_BODY_BYTES = 1024;
 
 const HEADERS = {
-  // The page's own policy says what it may run and load.
+  // The page's own policy limits what it can run and load.
   "content-security-policy": "frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -23,7 +23,7 @@ export interface LiveAnswer {
   readonly body: unknown;
 }
 
-/** What a command serves beside its live page, for scripts. */
+/** The paths that a command serves for scripts, in addition to its live page. */
 export interface LiveEndpoints {
   /** for `GET /state` */
   readonly state: () => unknown | Promise<unknown>;
@@ -138,7 +138,7 @@ export class LiveExchange {
     }
   }
 
-  /** @returns undefined for a body that is no `KeyPress` */
+  /** @returns undefined if the body is not a `KeyPress` */
   async #key(): Promise<string | undefined> {
     try {
       const body: unknown = JSON.parse(String(await readAtMost(this.request, MAX_BODY_BYTES)));
@@ -167,14 +167,14 @@ export class LiveExchange {
   }
 
   #send(status: number, type: string, text: string): void {
-    // What is left of a body is discarded, so that a client can finish sending one.
+    // The rest of a body is discarded, so that the client can finish sending it.
     this.request.resume();
     this.response.writeHead(status, { ...HEADERS, "content-type": type });
     this.response.end(this.request.method === "HEAD" ? "" : text);
   }
 }
 
-/** Takes the same time wherever two texts of one length differ. */
+/** Compares two texts of one length in constant time. */
 function isSame(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);

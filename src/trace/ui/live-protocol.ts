@@ -18,11 +18,11 @@ export interface LiveEvents {
   readonly fact: string;
   /** facts that this page does not get, because they are too old or it reads too slowly */
   readonly "left-out": { readonly count: number };
-  /** the whole state, each time it has changed */
+  /** the whole state, after each change */
   readonly state: LiveState;
-  /** the window's keys, each time they have changed */
+  /** the window's keys, after each change */
   readonly keys: readonly LiveKey[];
-  /** the command has ended: the page need not connect again */
+  /** the command has ended: the page does not reconnect */
   readonly end: Record<string, never>;
 }
 

@@ -12,11 +12,11 @@ import { LiveClient, message } from "./live-client.js";
 import { type LiveAccess, type LiveEndpoints, LiveExchange } from "./live-exchange.js";
 import type { LiveKey, StateTable } from "./live-protocol.js";
 
-/** What a command shows on its live page beside its facts, and what can be pressed there. */
+/** The tables that a command shows on its live page, and the keys that a reader can press there. */
 export interface LiveWindow {
   readonly tables: () => readonly StateTable[] | Promise<readonly StateTable[]>;
   readonly keys?: () => readonly LiveKey[];
-  /** what the terminal does for the same key; reports what it did, or why not, as a fact */
+  /** does what the terminal's key does; reports the result, or why it has none, as a fact */
   readonly press?: (key: string) => Promise<void>;
 }
 
@@ -27,13 +27,13 @@ export interface LiveServerOptions {
   readonly port: number;
   /** the wall clock: pages are updated in real time */
   readonly clock: Clock;
-  /** facts above it are not sent; default: all that tells what caused what */
+  /** facts above this level are not sent; default: those with causes */
   readonly level?: Level;
   /** a page that comes late gets this much */
   readonly history?: FactHistory;
-  /** for scripts, which know no token: the page then needs none either; default: only the page, with a token */
+  /** paths for scripts; they have no token, so the page needs none either. Default: only the page, with a token */
   readonly endpoints?: LiveEndpoints;
-  /** for the error about a port: how to name another one */
+  /** for the error about a busy port: the flag that sets another one */
   readonly hint?: string;
 }
 
@@ -42,7 +42,7 @@ const MAX_CLIENTS = 16;
 const MAX_CONNECTIONS = 64;
 /** The number of keys that can wait for the one before them. */
 const MAX_PRESSES = 16;
-/** Facts that come within this time are sent together. */
+/** Facts within this time are sent together. */
 const TICK_MS = 40;
 /** The rows of a table that a page shows. */
 const MAX_ROWS = 200;
@@ -51,8 +51,8 @@ const STATE_PERIOD_MS = 250;
 const TOKEN_BYTES = 16;
 
 /**
- * The live page of a command: serves it on this machine, under an address with a random token, and sends it the command's facts, tables
- * and keys.
+ * Serves the live page of a command on this machine, under an address with a random token, and sends it the command's
+ * facts, tables and keys.
  */
 export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
   readonly level: Level;
@@ -166,7 +166,7 @@ export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
       this.#latest.state = message("state", { tables: tables.map(bounded) });
       this.#latest.keys = message("keys", window?.keys?.() ?? []);
     } catch (error) {
-      // A runtime or a server that does not answer is no reason to end the command; the next time may succeed.
+      // A runtime or a server that does not answer does not end the command; the next attempt may succeed.
       const note = `cannot be read now: ${messageOf(error)}`;
       this.#latest.state = message("state", { tables: [{ title: "State", columns: [], rows: [], note }] });
     } finally {

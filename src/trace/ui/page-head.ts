@@ -4,13 +4,13 @@ import { PAGE_TAIL } from "./facts.js";
 /** Set in the bundled program: the file beside it that has the page's head. */
 declare const KUBELAB_PAGE_HEAD: string | undefined;
 
-/** What comes before the facts. Reading a file takes a fraction of the time that loading it as a module takes. */
+/** The part of the page before the facts. Reading it as a file is several times faster than loading it as a module. */
 export async function pageHead(): Promise<string> {
   if (typeof KUBELAB_PAGE_HEAD === "string") return readFile(new URL(KUBELAB_PAGE_HEAD, import.meta.url), "utf8");
   return (await import("./page.js")).PAGE_HEAD;
 }
 
-/** Where the page of a running command differs: it loads its facts from the server of the page. */
+/** The head of a running command's page, which loads its facts from its server. */
 const LIVE = [
   ['<html lang="en">', '<html lang="en" data-live>'],
   ["require-trusted-types-for 'script'", "require-trusted-types-for 'script'; connect-src 'self'; img-src data:"],

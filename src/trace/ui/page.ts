@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 import program from "./browser/main.tsx?bundle";
 import style from "./browser/page.css?bundle";
 
-/** Nothing is loaded, and only the page's own program runs. `<`, which the data cannot contain, begins the end of it. */
+/**
+ * The page loads nothing and runs only its own program. The data contains no `<`, which would end the script element.
+ */
 const POLICY = [
   "default-src 'none'",
   `script-src ${hashOf(program)}`,
@@ -12,7 +14,7 @@ const POLICY = [
   "require-trusted-types-for 'script'",
 ];
 
-/** What comes before the lines of `factLine`. The program begins while the browser reads them. */
+/** The part of the page before the lines of `factLine`. The program starts while the browser reads them. */
 export const PAGE_HEAD = `<!doctype html>
 <html lang="en">
 <head>

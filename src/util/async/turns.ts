@@ -4,8 +4,8 @@ import type { Clock } from "../clock.js";
 const TURN_MS = 5;
 
 /**
- * Lets sockets and timers of the process have their turn between pieces of work that wait for neither. All loops of a process that
- * share one object share its turns.
+ * Yields to the process's sockets and timers between pieces of work that wait for neither. Loops that share one object
+ * share its turns.
  */
 export class Turns {
   #startMs: number;
@@ -15,7 +15,7 @@ export class Turns {
     this.#startMs = clock.now();
   }
 
-  /** @returns undefined while the turn lasts, so that a short piece of work needs not wait */
+  /** @returns undefined while the turn lasts, so that a short piece of work does not wait */
   next(): Promise<void> | undefined {
     if (this.#next === undefined && this.clock.now() - this.#startMs < TURN_MS) return undefined;
     this.#next ??= new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** As many entries as client-go's event cache keeps. Mirrors maxLruCacheEntries. */
+/** The number of entries that client-go's event cache keeps. Mirrors maxLruCacheEntries. */
 const MAX_ENTRIES = 4096;
 
 /** Sets the key and makes it the newest entry; drops the oldest entry when there are too many. */

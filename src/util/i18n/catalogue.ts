@@ -17,8 +17,8 @@ const PLACE = new RegExp(`((?<=${WIDE}) )?\\{(\\w+)\\}( (?=${WIDE}))?`, "g");
 const [BEGINS_WIDE, ENDS_WIDE] = [new RegExp(`^${WIDE}`), new RegExp(`${WIDE}$`)];
 
 /**
- * The messages of learn mode in one language; `{name}` stands for the value of that name. The space between a value and a Chinese
- * character stays beside Latin text only.
+ * The messages of learn mode in one language; `{name}` stands for the value of that name. The space between a value and
+ * a Chinese character stays only if the value is Latin text.
  */
 export function sayIn(language: Language): Say {
   return (key, values = {}) =>

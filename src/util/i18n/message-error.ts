@@ -23,7 +23,7 @@ export class MessageError extends LabError {
 export class LocalizedError extends LabError {}
 
 /**
- * Translates a failure. Other rooms throw English errors: these become a general message for their code, with the
+ * Translates a failure. Errors of other wings are English: they become a general message for their code, with the
  * English text as a detail. Errors other than LabError stay unchanged.
  */
 export function localized(error: unknown, say: Say): unknown {

@@ -7,7 +7,7 @@ export type SentenceCatalogue = Readonly<Record<string, string>>;
 /** Translates what a fact says. */
 export type Say = (text: string) => string;
 
-/** An English sentence with values, and what says the same. */
+/** An English sentence with values, and its translation. */
 interface Form {
   /** the texts around the values */
   readonly literals: readonly string[];
@@ -16,7 +16,7 @@ interface Form {
 
 /** Longer texts are bodies or output, no sentences. */
 const MAX_LENGTH = 2_000;
-/** How deep a value can be a sentence with values itself. */
+/** How deep sentences nest: a value can be a sentence with values. */
 const MAX_DEPTH = 3;
 const VALUE = /\{\d+\}/;
 
@@ -52,7 +52,7 @@ export class Sentences {
     this.#forms.set(first, [...(this.#forms.get(first) ?? []), { literals, translation }]);
   }
 
-  /** The text in the other language, line by line; what the catalogue does not have stays. */
+  /** The text in the other language, line by line; lines that the catalogue does not have stay English. */
   readonly say: Say = (text) => {
     if (text.length > MAX_LENGTH) return text;
     const known =
@@ -90,7 +90,7 @@ export class Sentences {
     });
   }
 
-  /** Sentences in a row; undefined unless each of them is known. */
+  /** Consecutive sentences; undefined unless the catalogue has each of them. */
   #list(text: string, separator: string, other: string, depth: number): string | undefined {
     if (!text.includes(separator)) return undefined;
     const parts = text.split(separator).map((part) => this.#translate(part, depth + 1));
@@ -102,17 +102,17 @@ function lettersOf({ literals }: Form): number {
   return literals.join("").replace(/\W/g, "").length;
 }
 
-/** Below this, a form such as `{1} of {2}` is part of many sentences, also of other programs' ones. */
+/** Shorter forms such as `{1} of {2}` occur in many sentences, also of other programs. */
 const FEW_LETTERS = 6;
 
-/** Whether the text has a short form by intention: its values are single words then, but for one at the end. */
+/** Whether a short form fits a text on purpose: then all values but the last are single words. */
 function isLikely(form: Form, values: readonly string[]): boolean {
   if (form.literals[0] !== "" || lettersOf(form) >= FEW_LETTERS) return true;
   const inside = form.literals.at(-1) === "" ? values.slice(0, -1) : values;
   return !inside.some((value) => value.includes(" "));
 }
 
-/** The first word of a sentence; "" if nothing says where it ends. */
+/** The first word of a sentence; "" if its end is unclear. */
 function firstWord(text: string): string {
   const end = text.indexOf(" ");
   return end < 0 ? "" : text.slice(0, end);

@@ -17,8 +17,8 @@ export interface TlsServer {
 }
 
 /**
- * Node reads the option `session` once too often without this method, which its types leave out. Without it no session
- * is resumed.
+ * Node's types leave this method out. Without it Node reads the option `session` once too often, and no session is
+ * resumed.
  */
 interface Resuming extends TLSSocket {
   setSession?(session: Buffer): void;
@@ -95,7 +95,10 @@ interface Verifying extends TLSSocket {
   readonly _handle?: { verifyError?(): Error | null | undefined } | null;
 }
 
-/** A rejected connection has no certificate any more when its error is emitted. An accepted one is not asked: that costs time. */
+/**
+ * A rejected connection has no certificate any more when its error is emitted. An accepted one is not read, because
+ * that takes time.
+ */
 function keepRejectedCertificate(socket: Verifying): void {
   let certificate: DetailedPeerCertificate | undefined;
   socket.prependOnceListener("secure", () => {

@@ -65,8 +65,8 @@ async function writable(path: string, write: () => Promise<void>): Promise<void>
 }
 
 /**
- * Replaces a file by a temporary one that `write` fills. Several writers at once, also of other processes, do not disturb one
- * another: each has a temporary file of its own, and the last rename wins.
+ * Replaces a file by a temporary one that `write` fills. Concurrent writers, also of other processes, are safe: each
+ * has its own temporary file, and the last rename wins.
  * @throws the error of `write`; the file system's error
  */
 export function replaceFile(path: string, write: (temporary: string) => Promise<void>): Promise<void> {
@@ -76,7 +76,7 @@ export function replaceFile(path: string, write: (temporary: string) => Promise<
   });
 }
 
-/** The same for callers that cannot wait. The file has mode 0600. */
+/** The synchronous form. The file has mode 0600. */
 export function replaceFileSync(path: string, content: string): void {
   const temporary = temporaryOf(path);
   try {
@@ -122,7 +122,7 @@ export async function removeAbandoned(folder: string, targets: readonly string[]
   for (const name of await readdir(folder).catch(() => [])) {
     const [, target = "", pid] = TEMPORARY.exec(name) ?? [];
     if (!targets.includes(target) || inUse.has(join(folder, name))) continue;
-    // With our own number it is from a former process: in a container the next process gets the same number again.
+    // A file with our own PID is from an earlier process: in a container the next process gets the same PID.
     if (Number(pid) === process.pid || !(await isAlive(Number(pid)))) await rm(join(folder, name), { force: true });
   }
 }

@@ -3,7 +3,7 @@ import { LabError } from "../errors.js";
 import { describeFileError, readIfThere } from "./files.js";
 import { isSameProcess, markOf } from "./processes.js";
 
-/** A stale lock is removed, and another process may be faster to take its place. */
+/** Another process may take the lock between the removal of a stale one and our attempt. */
 const MAX_TRIES = 3;
 
 /** The result of taking a lock. `pid` is the process that holds it. */
@@ -37,7 +37,7 @@ export async function tryLock(path: string, hint: string): Promise<LockOutcome> 
 export async function lockHolder(path: string): Promise<number | undefined> {
   const [, digits, start = ""] = /^(\d+)(?: (\d*))?\n$/.exec((await readIfThere(path)) ?? "") ?? [];
   const pid = Number(digits);
-  // With our own number it is from a former process: in a container the next process gets the same number again.
+  // A lock with our own PID is from an earlier process: in a container the next process gets the same PID.
   if (digits === undefined || pid === process.pid || !(await isSameProcess(pid, start))) {
     return undefined;
   }

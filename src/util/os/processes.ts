@@ -14,19 +14,19 @@ export async function isAlive(pid: number): Promise<boolean> {
 }
 
 /**
- * Distinguishes a process from a later one with the same number: its start time in ticks since boot.
+ * Identifies a process beyond its PID, which is reused: its start time in ticks since boot.
  * @returns "" if it is gone, or on systems other than Linux
  */
 export async function markOf(pid: number): Promise<string> {
   return markIn(await readFile(statPath(pid), "utf8").catch(() => ""));
 }
 
-/** Whether a process runs and is the one that had this mark. */
+/** Whether a process runs and still has this mark. */
 export async function isSameProcess(pid: number, mark: string): Promise<boolean> {
   return (await isAlive(pid)) && (await markOf(pid)) === mark;
 }
 
-/** As `markOf`, for callers that cannot wait. */
+/** As `markOf`, but synchronous. */
 export function markOfNow(pid: number): string {
   try {
     return markIn(readFileSync(statPath(pid), "utf8"));
@@ -35,7 +35,7 @@ export function markOfNow(pid: number): string {
   }
 }
 
-/** Ends a process and its children, if they are in a process group with its number. */
+/** Ends a process, and its children if they are in its process group. */
 export function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");

@@ -2,7 +2,10 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { SystemClock } from "../clock.js";
 
-/** The most that a manifest, a kubeconfig or another file of a user may contain. Mirrors maxConfigLength in pkg/kubelet/config. */
+/**
+ * The largest size of a manifest, a kubeconfig or another file of a user. Mirrors maxConfigLength in
+ * pkg/kubelet/config.
+ */
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 /** Chunks below this size are copied together: an array of one-byte chunks costs 400 times its content. */
@@ -94,7 +97,7 @@ export async function* chunksOfFile(
   maxBytes = MAX_FILE_BYTES,
 ): AsyncGenerator<Uint8Array> {
   signal?.throwIfAborted();
-  // A blocking open or read would keep a thread, and with it the process, until a writer comes.
+  // A blocking open or read would hold a thread, and so the process, until a writer appears.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await file.stat();
@@ -106,7 +109,7 @@ export async function* chunksOfFile(
   }
 }
 
-/** The chunks of a stream. @throws an error with code EFBIG when they are more bytes */
+/** The chunks of a stream. @throws an error with code EFBIG when the stream has more bytes */
 export async function* atMost(source: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   let readBytes = 0;
   for await (const chunk of source) {

@@ -10,7 +10,7 @@ export type FactName = keyof typeof FACTS;
 /** The type of a fact's value: a number of ms for durations, a boolean for a feature gate, ... */
 export type FactValue<N extends FactName> = (typeof FACTS)[N]["values"][number]["value"];
 
-/** A fact as a trace quotes it: structurally a `Constant` of trace/events.ts, which this room cannot import. */
+/** A fact as a trace quotes it: structurally a `Constant` of trace/events.ts, which this wing cannot import. */
 export interface QuotedFact {
   readonly name: string;
   /** with its unit: `40 s` */

@@ -4,8 +4,8 @@ import { isAtLeast, minorOf } from "./facts.js";
 const THREE_MINORS_SINCE = "1.28";
 
 /**
- * Why a kubelet of one release cannot join a cluster of another: it may not be newer than the API server, and at most two
- * releases older, or three from v1.28. https://kubernetes.io/releases/version-skew-policy/#kubelet
+ * Why a kubelet of one release cannot join a cluster of another: it cannot be newer than the API server, and at most
+ * two releases older (three from v1.28). https://kubernetes.io/releases/version-skew-policy/#kubelet
  * @returns undefined if it can
  */
 export function skewProblem(kubeletVersion: string, clusterVersion: string): string | undefined {

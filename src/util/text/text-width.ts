@@ -29,7 +29,7 @@ export function fitted(text: string, width: number, mark = "…"): string {
 /**
  * Lines of at most `width` columns, at least 20. Latin text breaks at spaces, Chinese between any two characters but punctuation. A
  * longer word is cut, except a path or URL, which a learner copies.
- * @param cutsPaths where no line may be wider, as in a frame that is redrawn
+ * @param cutsPaths for output where no line can be wider, such as a frame that is redrawn
  */
 export function wrap(text: string, width: number, { cutsPaths = false } = {}): string[] {
   const columns = Math.max(20, width);

@@ -8,7 +8,7 @@ export interface MenuEntry {
   readonly key: string;
   readonly value: string;
   readonly name: string;
-  /** shown below the list while the entry is pointed at */
+  /** shown below the list while the entry is selected */
   readonly description: string;
   /** of a lab: its tick */
   readonly state?: LabState;
@@ -35,7 +35,7 @@ export interface FrameOptions {
   readonly chalk: ChalkInstance;
   readonly say: Say;
   readonly unicode: boolean;
-  /** what the learner has typed last, if no entry begins with it */
+  /** the learner's last input, if no entry begins with it */
   readonly unknown?: string;
 }
 

@@ -18,7 +18,7 @@ export interface MenuMaker extends Pick<LearnContext, "library" | "say" | "langu
 
 /**
  * Shows the menu and runs labs and windows until the learner quits.
- * @param first the lab that is pointed at first; default: the next one
+ * @param first the lab that is selected first; default: the next one
  */
 export async function runMenu(env: LearnContext, options: InteractiveOptions, first = ""): Promise<void> {
   const { summaries } = env.library;
@@ -50,7 +50,7 @@ async function goOn(env: LearnContext): Promise<boolean> {
   return (await choose(env, say("pressWhat"), choices, [quitKey(env, "")])) === "go";
 }
 
-/** @param pointed the value of the entry that is pointed at first; "": the next lab */
+/** @param pointed the value of the entry that is selected first; "": the next lab */
 async function chooseEntry(env: LearnContext, pointed: string): Promise<string> {
   const { say, context } = env;
   const progress = await env.store.load();

@@ -9,7 +9,7 @@ import type { LearnContext } from "../context.js";
 
 /**
  * Lists every mistake in a folder of labs, or in the folder of one, with file and line.
- * @throws LabError FAILED when there are some; BAD_FILE for what is no such folder
+ * @throws LabError FAILED if there are any; BAD_FILE if it is not such a folder
  */
 export async function checkLabs(env: LearnContext, folder: string): Promise<void> {
   const { context, say } = env;
@@ -22,10 +22,10 @@ export async function checkLabs(env: LearnContext, folder: string): Promise<void
   context.streams.stdout.write(`${say("labsGood", { good })}\n`);
 }
 
-/** The text of kubelab's labs, in their folder. */
+/** The files of kubelab's own labs. */
 const MESSAGES = "messages.en.json";
 
-/** A lab with the id of one of kubelab's has a mistake, unless it is that one: in the folder of labs of a checkout. */
+/** Reports a lab with the id of one of kubelab's, unless it is that lab in a checkout. */
 async function withoutTakenId({ context, library, say }: LearnContext, one: Compiled): Promise<Compiled> {
   const { value: id, line } = one.names.id ?? {};
   if (id === undefined || !library.summaries.some((lab) => lab.id === id)) return one;
@@ -77,7 +77,7 @@ export async function compiledFrom({ context, say }: LearnContext, folder: strin
   return compiled;
 }
 
-/** As the learner would name it from where they are. */
+/** The path relative to the learner's folder. */
 function asGiven(cwd: string, file: string): string {
   const path = relative(cwd, resolve(cwd, file));
   return path.startsWith("..") ? file : path;

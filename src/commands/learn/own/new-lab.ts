@@ -8,15 +8,15 @@ import type { LearnContext } from "../context.js";
 /** Set by the build, which puts the compiled content next to the bundle. */
 declare const KUBELAB_COMPILED_CONTENT: boolean | undefined;
 
-/** A lab whose id is the only thing that a new one changes. */
+/** The template: a new lab replaces only its id. */
 const TEMPLATE = new URL(
   typeof KUBELAB_COMPILED_CONTENT === "boolean" ? "templates/lab/" : "../../../templates/lab/",
   import.meta.url,
 );
 
 /**
- * Writes a lab of the learner's own to begin with, which can be played at once.
- * @throws LabError USAGE for a name that gives no id; BAD_FILE for a folder that is not empty or cannot be written
+ * Writes a first lab of the learner's own, which can be played at once.
+ * @throws LabError USAGE if the name gives no id; BAD_FILE if the folder is not empty or cannot be written
  */
 export async function newLab({ context, say }: LearnContext, folder: string): Promise<void> {
   const path = pathFrom(context.cwd, folder);

@@ -66,7 +66,7 @@ export function begunOwnLab({ context }: LearnContext, { labs }: Progress, word:
   return Object.entries(labs).find(([id, { folder }]) => folder !== undefined && (id === word || folder === path))?.[0];
 }
 
-/** Only a word with a slash or a dot, or the name of a folder that is there, names a folder. */
+/** A word names a folder only if it has a slash or a dot, or if that folder exists. */
 async function isFolder(path: string, word: string): Promise<boolean> {
   if (word === "") return false;
   if (word.includes("/") || word.startsWith(".")) return true;

@@ -10,12 +10,12 @@ import { wrap } from "../../../util/text/text-width.js";
 const TIME_WIDTH = 13;
 /** A longer path without its query is still the same resource. */
 const MAX_PATH = 40;
-/** Of the reasons for a decision, and of what was read. */
+/** The limit of lines with reasons and with fields that the check read. */
 const MAX_DETAILS = 4;
 
 /**
- * The facts that decided, for a terminal: how long after the first each began, who, and what. Below those that decided
- * themselves stands why, on which constants, and what the check read.
+ * The facts that decided, for a terminal: seconds since the first, actor, text. Decisions have their reasons and
+ * constants below, and the fields that the check read.
  */
 export function evidenceLines(
   { facts, afterMs, shows, count, isOfStep = false }: LabMessage & { kind: "evidence" },
@@ -58,14 +58,17 @@ function inShort(fact: TraceEvent, etc: string): TraceEvent {
   return fact.path.length <= MAX_PATH || resource === fact.path ? fact : { ...fact, path: `${resource}?${etc}` };
 }
 
-/** The upstream file is shown in the trace; here it would hide why. */
+/** The trace shows the upstream file; here it would hide the reason. */
 function withoutPlace(fact: TraceEvent): TraceEvent {
   if (!("upstream" in fact)) return fact;
   const { upstream, ...rest } = fact;
   return rest;
 }
 
-/** The time of a request says nothing about why; whose it is says the actor, except for a user's different identities. */
+/**
+ * The duration of a request explains nothing, and the actor shows whose request it is, except for a user's different
+ * identities.
+ */
 function withoutEnd({ kind, actor }: TraceEvent, text: string, say: Say): string {
   if (kind !== "request") return text;
   return text.replace(/ \(\d+ ms, as ([^()]*?)(?: \(.*\))?\)$/, (_, name: string) =>

@@ -49,7 +49,7 @@ export async function runLab(env: LearnContext, lab: LabSummary, options: Intera
   }
 }
 
-/** How far the lab is, and the command that goes on with it. */
+/** The progress of the lab, and the command that continues it. */
 async function wordsOnLeaving({ say, store, columns }: LearnContext, lab: LabSummary): Promise<string> {
   const done = (await store.of(lab))?.done.length ?? 0;
   return wrap(say("left", { done, count: lab.steps.length, id: wordFor(lab) }), columns).join("\n");
@@ -79,7 +79,7 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
   const isAnew = options.exam !== undefined;
   const opening = (signal: AbortSignal) =>
     openSession(env, lab, { ...options, isAnew, onMessage, onRepeat, sink, signal });
-  // On a cluster of the learner's own, the opening asks.
+  // On the learner's own cluster, the opening asks.
   const isSilent = options.real === undefined && !isPlain(env);
   const opened = isSilent ? withKeys(context.streams, context.signal, opening) : opening(context.signal);
   await using open = await opened.finally(() => {
@@ -101,7 +101,7 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
     }
   } catch (error) {
     if (exam === undefined) throw error;
-    // Ctrl-C hands an exam in: leaving it always leaves a result.
+    // Ctrl-C hands an exam in, so that it always has a result.
     if (!exam.signal.aborted || context.signal.aborted) interruption = error;
     else env.notice(`\n${say("examOver")}`);
   } finally {
@@ -113,7 +113,7 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
   return open.session.step === undefined;
 }
 
-/** An exam says that an answer is wrong, not why. */
+/** An exam reports that an answer is wrong, but not why. */
 function withoutHelp(message: LabMessage): LabMessage {
   if (message.kind !== "verdict") return message;
   const { mistake: _, ...verdict } = message;
@@ -160,7 +160,7 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
         await showPicture(env, session);
         break;
       case HINT:
-        // After the last hint this prints nothing: the row of the prompt says that there is none.
+        // After the last hint this prints nothing, because the prompt's row already shows the end.
         session.hint();
         break;
       case LOOK:
@@ -179,7 +179,7 @@ async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
   }
 }
 
-/** A solution begins where the step began: what the learner has done since can be in its way. */
+/** A solution assumes the state at the step's start; the learner's later changes can block it. */
 async function solveAndPerform(env: LearnContext, session: LabSession, signal: AbortSignal): Promise<boolean> {
   try {
     return (await session.solve(signal)) && (await session.perform(undefined, signal));

@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import { wrap } from "../../../util/text/text-width.js";
 
-/** A block that stands between empty lines. */
+/** A block between empty lines. */
 type Block =
   | { readonly kind: "paragraph" | "heading" | "code"; readonly text: string }
   | { readonly kind: "list"; readonly items: readonly { readonly mark: string; readonly text: string }[] };
@@ -41,7 +41,10 @@ const CODE = "\u0000";
 
 const CODE_SPAN = /`[^`]+`/g;
 
-/** Colours each `code` of a text that is not Markdown otherwise. Its marks go without colour too: they are not part of what is typed. */
+/**
+ * Colours each `code` of a text that is otherwise not Markdown. The backticks are removed, also without colour, because
+ * they are not typed.
+ */
 export function renderCode(text: string, chalk: ChalkInstance): string {
   return text.replace(CODE_SPAN, (code) => chalk.cyan(code.slice(1, -1)));
 }

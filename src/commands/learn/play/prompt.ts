@@ -8,14 +8,14 @@ export type Choice =
 
 /** A key that chooses without the arrow keys. */
 export interface ChoiceKey {
-  /** a letter that begins no choice with another value */
+  /** a letter with which no other choice begins */
   readonly key: string;
   readonly value: string;
-  /** with what separates it from the words before */
+  /** with the separator before it */
   readonly help: string;
 }
 
-/** `q`, which leaves as in the menu. @param value the choice that leaves */
+/** `q` leaves, as in the menu. @param value the choice that leaves */
 export function quitKey({ say }: LearnContext, value: string): ChoiceKey {
   return { key: "q", value, help: say("quitKey") };
 }
@@ -30,7 +30,7 @@ export function promptContext({ context }: LearnContext) {
   return { input: context.streams.stdin, output: context.streams.stderr, signal: context.signal };
 }
 
-/** Asks for a line; Enter alone means `usual`. */
+/** Asks for a line; an empty one means `usual`. */
 export async function askText(env: LearnContext, message: string, usual: string): Promise<string> {
   if (isPlain(env)) return (await askLine(env, `${message} (${usual}) `)) || usual;
   const { default: input } = await import("@inquirer/input");
@@ -55,12 +55,12 @@ export async function choose(
     throw new LocalizedError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
   }
   if (isPlain(env)) return chooseByNumber(env, message, choices);
-  // Loads this prompt alone, because all of inquirer takes longer to load than the rest of the menu.
+  // Loads only this prompt, because all of inquirer takes longer to load than the rest of the menu.
   const [{ default: select, Separator }, { makeTheme }] = await Promise.all([
     import("@inquirer/select"),
     import("@inquirer/core"),
   ]);
-  // inquirer writes a mark before the question, and repeats the answer behind it.
+  // inquirer writes a mark before the question and repeats the answer after it.
   const lines = wrap(message, env.columns - 3);
   const left = env.columns - textWidth(lines.at(-1) ?? "") - 4;
   const items = choices.map((one) => {

@@ -15,9 +15,9 @@ export interface RenderOptions {
   readonly unicode: boolean;
 }
 
-/** A word of a shell line, with what is quoted in it. */
+/** A word of a shell line, with its quoted parts. */
 const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.|\\$)*(?:"|$)|[^\s'"])+/g;
-/** The words inside single quotes: these are not quotes of the script. */
+/** The words inside single quotes, which are not quotes of the script. */
 const SCRIPT_WORDS = /(?:"(?:[^"\\]|\\.|\\$)*(?:"|$)|[^\s"])+/g;
 
 /** The words of a script in `sh -c '...'`, which its shell continues in the next line too; a comment would not end there. */
@@ -27,8 +27,8 @@ function scriptWords(word: string, index: number, [shell, flag]: readonly string
 }
 
 /**
- * A command as a shell shows it: the lines of its here-document have no prompt. A long line goes on in the next one, as a shell reads
- * it, so that no terminal breaks it inside a word.
+ * A command as a shell shows it: the lines of its here-document have no prompt. A long line continues in the next one
+ * as in a shell, so that no terminal breaks it inside a word.
  */
 function typedLines(command: string, width: number): string[] {
   const whole = `$ ${command.trimEnd()}`;
@@ -40,7 +40,7 @@ function typedLines(command: string, width: number): string[] {
 /** Wider text is hard to read. */
 const MAX_WIDTH = 90;
 
-/** Messages whose lines the text after them would seem to continue. */
+/** Messages that need an empty line after them, because the next text would seem to continue them. */
 const BEFORE_TEXT = /answer|evidence|look|table|upstream|verdict/;
 
 /** Renders a lab's messages for a terminal, except waits, which are one changing line. */

@@ -9,7 +9,7 @@ export function pointsInWords(lab: LabSummary, result: LabResult, say: Say): str
 }
 
 /**
- * The result of a run, as lines. A lab that asks and sets nothing has none.
+ * The result of a run, as lines. A lab without questions and goals has none.
  * @param best the best result of all runs, which is named if this run is poorer
  */
 export function resultLines(lab: LabSummary, result: LabResult, best: LabResult | undefined, say: Say): string[] {

@@ -4,9 +4,9 @@ import type { LearnContext } from "../context.js";
 import { minutesLeft } from "../standing.js";
 
 /**
- * What a learner reads when a lab goes on: how much is done and left, and the release if it is not the lab's own. Pure.
- * @param kubeVersion wanted with this start, which counts more than that of the one before
- * @returns none for a lab that begins
+ * The text of a resumed lab: what is done and left, and the release if it is not the lab's own. Pure.
+ * @param kubeVersion of this start; it overrides the earlier start's
+ * @returns no lines for a new lab
  */
 export function resumeLines(
   lab: LabSummary,

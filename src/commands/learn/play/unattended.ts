@@ -26,7 +26,7 @@ type Answers = Readonly<Record<string, string>>;
 
 /**
  * A whole lab without questions: commands are run, checks solved, predictions answered from a file.
- * @throws LabError USAGE before anything is begun when a prediction has no answer; FAILED when a step is not done
+ * @throws LabError USAGE before the first step if a prediction has no answer; FAILED if a step is not done
  */
 export async function runUnattended(
   env: LearnContext,
@@ -64,7 +64,7 @@ export async function runUnattended(
   }
 }
 
-/** Every question has an answer that is one of its choices, and every answer a question. @throws LabError USAGE */
+/** Checks that every question has an answer among its choices, and every answer a question. @throws LabError USAGE */
 function checkAnswers({ say }: LearnContext, { definition }: Lab, answers: Answers): void {
   const { id } = definition;
   const questions = questionsOf(definition);
@@ -97,7 +97,7 @@ function linesFor(questions: readonly PredictStep[]): readonly string[] {
   return questions.map(({ id, predict }) => `${id}: ${predict.join(" | ")}`);
 }
 
-/** Why a lab cannot be played on a cluster of the learner's own just so, and a line that plays it there. */
+/** Why a lab needs more flags on the learner's own cluster, and a command line that plays it there. */
 export function needsTerminal(
   { context, say }: LearnContext,
   { definition }: Lab,

@@ -19,7 +19,7 @@ const MAX_LINES = 3;
 /** Under the text, beside the spinner. */
 const MARGIN = "  ";
 
-/** What is waited for, and behind it the keys: in a line of their own if they do not fit. Pure. */
+/** The awaited fact and the keys, which get their own line if they do not fit. Pure. */
 export function waitingLines(goal: string, keys: string, columns: number): string {
   const all = wrap(goal, columns);
   const lines = all.slice(0, MAX_LINES - 1);
@@ -28,9 +28,7 @@ export function waitingLines(goal: string, keys: string, columns: number): strin
   return [...lines, ...ending].join(`\n${MARGIN}`);
 }
 
-/**
- * Shows on stderr what a check waits for: lines that count down on a terminal, a line now and then elsewhere.
- */
+/** Shows on stderr what a check waits for: a countdown on a terminal, an occasional line elsewhere. */
 export class WaitingLine {
   #progress: Progress | undefined;
   #reportedAtMs = -Infinity;

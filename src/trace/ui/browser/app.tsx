@@ -53,7 +53,7 @@ function Side({ state, live }: AppProps) {
 function Head({ state, live }: AppProps) {
   state.revision.value;
   const { story } = state;
-  // What the command says of itself; a kubelet's notes may come before it.
+  // The command's own note; notes of a kubelet may come before it.
   const note = story.steps.find(({ event }) => event.kind === "note" && event.actor === "user");
   const all = story.steps.length;
   const matching = state.matching.value.length;

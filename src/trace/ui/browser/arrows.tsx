@@ -90,7 +90,7 @@ function Line({ start, end, y, isPlaying }: LineProps) {
   );
 }
 
-/** A line from each step of the chain to what it caused, where both ends have a row. */
+/** A line from each step of the chain to its effect, if both have a row. */
 function ChainLines({ state, from, count, geometry }: Omit<ArrowsProps, "shown"> & { readonly count: number }) {
   const { all } = state.chain.value;
   if (all.size < 2) return null;
@@ -125,7 +125,7 @@ function shownCause(
   chain: ReadonlySet<Step>,
 ): Step | undefined {
   let cause = state.story.causeOf(step);
-  // A damaged trace can have a circle of causes.
+  // A damaged trace can have a cycle of causes.
   for (let left = chain.size; left > 0 && cause !== undefined && !rows.has(cause); left--) {
     cause = chain.has(cause) ? state.story.causeOf(cause) : undefined;
   }

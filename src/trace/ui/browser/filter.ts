@@ -29,7 +29,7 @@ export const NO_FILTER: Filter = {
   hiddenKinds: new Set(),
 };
 
-/** @param kept is shown in any case, such as the selected step */
+/** @param kept is always shown, such as the selected step */
 export function filterSteps(story: Story, filter: Filter, kept: (step: Step) => boolean): Step[] {
   const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
   const isShown = (step: Step): boolean => {

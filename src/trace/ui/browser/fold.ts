@@ -5,14 +5,14 @@ import type { Story } from "./story.js";
 /** The list without repeats. */
 export interface FoldedRows {
   readonly rows: readonly Step[];
-  /** the row that stands for each repeat: the first one of its first time */
+  /** the row that represents each repeat: the first row of its first occurrence */
   readonly counters: ReadonlyMap<Step, Repeat>;
 }
 
 /**
- * Leaves out the steps that belong to another than the first time of what repeats.
- * @param opened what began the repeats that are shown each time
- * @param kept is shown in any case
+ * Leaves out the steps of all occurrences of a repeat but the first.
+ * @param opened the origins of the repeats whose occurrences are all shown
+ * @param kept is always shown
  */
 export function foldRows(
   { repeats }: Pick<Story, "repeats">,

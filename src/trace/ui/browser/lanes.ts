@@ -21,7 +21,7 @@ const ACTORS: Readonly<Record<Actor, string>> = {
   proxy: "kube-proxy",
   runtime: "runtime",
 };
-/** From the person who begins to the containers: most arrows go to a neighbour. */
+/** From the user to the containers, so that most arrows go to a neighbour. */
 const ORDER = Object.keys(ACTORS) as Actor[];
 
 /** The lanes that facts occupy. Each node has a kubelet and a runtime of its own; all controllers share a lane. */

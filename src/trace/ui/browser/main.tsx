@@ -7,7 +7,7 @@ import { PrintedList } from "./print.js";
 import { readFacts } from "./read-facts.js";
 import { PageState } from "./state.js";
 
-// The page of a running command; else the page is a file, whose body may not be there yet.
+// The page of a running command. Otherwise the page is a file, and the browser may still be reading its body.
 const isLive = document.documentElement.dataset["live"] !== undefined;
 const state = new PageState({ isLive });
 const live = isLive ? new Live(state) : undefined;

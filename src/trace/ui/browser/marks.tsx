@@ -2,7 +2,7 @@ import type { TraceEvent } from "../../events.js";
 
 type Kind = TraceEvent["kind"];
 
-/** The sign of each kind, 10 units wide around 0,0. Its shape tells the kind without colour. */
+/** The sign of each kind, 10 units wide around 0,0. Its shape shows the kind without colour. */
 const SHAPES: Readonly<Record<Kind, string>> = {
   step: "M-5-5H5V5H-5Z",
   decision: "M0-6L6 0L0 6L-6 0Z",

@@ -5,8 +5,8 @@ import type { PageState } from "./state.js";
 const FIRST_CHARS = 64 * 1024;
 
 /**
- * Gives the facts of the file to the page. A browser takes longer to read a long file than to draw its first rows, so they are shown
- * while it reads on.
+ * Gives the facts of the file to the page. A browser takes longer to read a long file than to draw its first rows, so
+ * they are shown while it still reads.
  * @param draw draws the page, once it has something to show
  */
 export function readFacts(state: PageState, draw: () => void): void {
@@ -45,7 +45,7 @@ function afterFrame(run: () => void): void {
   requestAnimationFrame(() => requestAnimationFrame(run));
 }
 
-/** Makes the texts that the first search needs, while there is nothing else to do. */
+/** Prepares the texts for the first search while the browser is idle. */
 function prepareSearch(state: PageState, from: number): void {
   // Safari has no idle callbacks: there, the first search takes longer.
   globalThis.requestIdleCallback?.((deadline) => {

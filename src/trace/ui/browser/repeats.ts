@@ -3,7 +3,7 @@ import { lineOf } from "../../formats/name.js";
 import type { Step } from "./step.js";
 import { outcomeOf } from "./words.js";
 
-/** What happens again and again by itself, such as the renewal of a Lease: its first time stands for all. */
+/** A periodic activity, such as the renewal of a Lease: its first occurrence represents all. */
 export interface Repeat {
   /** what began the first time */
   readonly first: Step;
@@ -11,7 +11,7 @@ export interface Repeat {
   readonly others: Step[];
 }
 
-/** What a timer began, with all that it caused. */
+/** A tree of facts that a timer began. */
 interface Tree {
   readonly root: Step;
   /** the number of the root, once it is needed */
@@ -26,14 +26,14 @@ interface Tree {
 
 /** Facts that wait for their cause: a request is reported when it ends, after what it caused. */
 const MAX_WAITING = 2000;
-/** Different trees that begin in the same way; more are not folded. */
+/** The limit of different trees with the same beginning; more are not folded. */
 const MAX_VARIANTS = 30;
 /** A number, a time or a random name: not the number at the end of a name. */
 const VARIABLE = /(^|[^\w-])(?:\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{12,}|\d+(?:\.\d+)?(?:ms|s|m|h)?)(?![\w-])/g;
 
 /**
- * Finds what repeats: a timer began it, and nothing happened in it that did not happen another time. A change of state is never a
- * repeat, unless it is reported as one (`every`).
+ * Finds repeats: trees that a timer began and in which only the same facts happened as in another one. A change of
+ * state is never a repeat, unless it is reported as one (`every`).
  */
 export class Repeats {
   readonly #trees = new Map<Step, Tree>();
@@ -42,7 +42,7 @@ export class Repeats {
   readonly #numbers = new Map<string, number>();
   #waiting: Step[] = [];
 
-  /** @param causeOf finds a step's cause, if it has come */
+  /** @param causeOf finds a step's cause, if it was reported */
   constructor(readonly causeOf: (step: Step) => Step | undefined) {}
 
   /** The steps are read when repeats are looked for. */
@@ -62,7 +62,7 @@ export class Repeats {
     this.#waiting = waiting;
   }
 
-  /** What began the chain of a step, as far as it was known to `find`. */
+  /** The first step of a step's chain, as `find` knew it. */
   rootOf(step: Step): Step {
     let root = step;
     for (let above = this.#above.get(root); above !== undefined; above = this.#above.get(root)) root = above;
@@ -75,7 +75,7 @@ export class Repeats {
     return root;
   }
 
-  /** What happened more than once, by what began each time. */
+  /** The repeats, by the first step of each occurrence. */
   find(): ReadonlyMap<Step, Repeat> {
     this.#settle();
     const variants = new Map<number, { readonly tree: Tree; readonly repeat: Repeat }[]>();
@@ -97,7 +97,7 @@ export class Repeats {
     return found;
   }
 
-  /** Only what a timer began, or what waits for its cause, can be a repeat. */
+  /** Only steps that a timer began, or that wait for their cause, can be a repeat. */
   #begin(step: Step): void {
     const { origin, causedBy } = step.event;
     if (origin !== "timer" && causedBy === undefined) return;
@@ -106,7 +106,7 @@ export class Repeats {
   }
 
   #join(step: Step, root: Step): void {
-    // A damaged trace can have a circle of causes.
+    // A damaged trace can have a cycle of causes.
     if (root === step) return;
     this.#above.set(step, root);
     const own = this.#trees.get(step);
@@ -140,14 +140,14 @@ function isPartOf(some: ReadonlySet<number>, all: ReadonlySet<number>): boolean 
   return true;
 }
 
-/** Whether a fact reports that something is not as it was. */
+/** Whether a fact reports a change. */
 function isTelling(event: TraceEvent): boolean {
   if (event.kind !== "state" || event.every !== undefined) return false;
-  // A write is what a request does, and the requests are compared.
+  // A write belongs to a request, and the requests are compared.
   return event.version === undefined || event.what !== "stored";
 }
 
-/** In words that are the same when the same happens again. */
+/** The step's text without what differs between occurrences. */
 function whatHappened(event: TraceEvent): string {
   switch (event.kind) {
     case "request":

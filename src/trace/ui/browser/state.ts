@@ -11,11 +11,11 @@ import { type Link, Story } from "./story.js";
 
 /** A longer list of effects says how to see the rest. */
 const MAX_EFFECTS = 200;
-/** The share of steps that a page shows at least, before a reader chooses. */
+/** The least share of steps that a page shows before a reader chooses. */
 const MIN_SHARE = 0.1;
 /** Steps whose messages move together when the selection goes forward. */
 const MAX_AT_ONCE = 40;
-/** What stays of a list that has become too long: forgetting is expensive and so must be rare. */
+/** The share of an overlong list that stays. Forgetting is expensive, so it must be rare. */
 const KEPT_SHARE = 0.75;
 /** Finding the repeats of more facts takes longer than a frame. */
 const MAX_FOLDED_AT_ONCE = 5000;
@@ -54,7 +54,7 @@ export class PageState {
   readonly isPlaying = signal(false);
   /** whether what repeats is shown once */
   readonly isFolding = signal(true);
-  /** what began the repeats that are shown each time */
+  /** the origins of the repeats whose occurrences are all shown */
   readonly opened = signal<ReadonlySet<Step>>(new Set());
   readonly isPictureShown = signal(true);
   /** the picture shows what happens now, whatever is selected */
@@ -96,7 +96,7 @@ export class PageState {
     return filterSteps(this.story, this.filter.value, (step) => step === selected);
   });
 
-  /** What repeats is one time in the list, unless it was opened. */
+  /** The list has one occurrence of each repeat, unless it was opened. */
   readonly #folded = computed<FoldedRows>(() => {
     const steps = this.matching.value;
     const isOff = !this.isFolding.value || this.isChainOnly.value;
@@ -130,7 +130,7 @@ export class PageState {
     return { cluster: this.#moment.after(steps, steps.indexOf(after) + 1), after };
   });
 
-  /** The first facts of a file, while the browser reads on. */
+  /** The first facts of a file, while the browser still reads. */
   preview(facts: readonly EmbeddedFact[]): void {
     this.isReading.value = true;
     this.isFolding.value = false;
@@ -150,7 +150,7 @@ export class PageState {
     if (isSparse) this.change({ level: ALL_LEVELS });
   }
 
-  /** Facts that have just happened. The lists have them after `show`: drawing them takes longer than a frame may. */
+  /** Facts that have just happened. The lists get them after `show`, because drawing takes longer than a frame. */
   receive(facts: readonly EmbeddedFact[]): void {
     const added = this.#take(facts);
     if (this.isFollowing.value && added.length > 0) this.happened.value = added.slice(-MAX_AT_ONCE);
@@ -214,7 +214,7 @@ export class PageState {
     return next !== at;
   }
 
-  /** Shows each time of what repeats, or only the first one. */
+  /** Shows all occurrences of a repeat, or only the first. */
   open({ first }: Repeat): void {
     const opened = new Set(this.opened.value);
     if (!opened.delete(first)) opened.add(first);

@@ -53,7 +53,7 @@ export class Story {
       this.#endMs = Math.max(this.#endMs, event.atMs);
     }
     this.repeats.add(added);
-    // Sorting is stable: facts of the same moment stay as they were reported. Mostly sorted lists are sorted fast.
+    // Sorting is stable, so facts of the same moment keep their order. It is fast for lists that are mostly sorted.
     const firstNew = this.steps.length - added.length;
     const isSorted = (i: number) => i === 0 || (this.steps[i - 1]?.startMs ?? 0) <= (this.steps[i]?.startMs ?? 0);
     if (!added.every((_, i) => isSorted(firstNew + i))) this.steps.sort((a, b) => a.startMs - b.startMs);
@@ -75,7 +75,7 @@ export class Story {
     return this.#byId.get(id);
   }
 
-  /** What the search looks at, in lower case. */
+  /** The text that the search reads, in lower case. */
   textOf(step: Step): string {
     const known = this.#texts.get(step);
     if (known !== undefined) return known;
@@ -87,7 +87,7 @@ export class Story {
     return text;
   }
 
-  /** From the step that began it all to the direct cause. */
+  /** From the first step to the direct cause. */
   causesOf({ event }: Step): Step[] {
     return this.#graph
       .chainOf(event)

@@ -10,7 +10,7 @@ export function titleOf(event: TraceEvent): string {
   return printable(`${event.subject}: ${change.filter(Boolean).join(" ")}`);
 }
 
-/** How it ended, in a word: `201`, `OK`, `Warning`. */
+/** The outcome in a word: `201`, `OK`, `Warning`. */
 export function outcomeOf(event: TraceEvent): string | undefined {
   switch (event.kind) {
     case "request":
@@ -26,7 +26,7 @@ export function outcomeOf(event: TraceEvent): string | undefined {
   }
 }
 
-/** Whether a fact tells of something that went wrong; the outcome says what. */
+/** Whether a fact reports a failure; the outcome has the reason. */
 export function isBad(event: TraceEvent): boolean {
   return isFailure(event) || (event.kind === "event" && event.type === "Warning");
 }

@@ -3,5 +3,5 @@ import controlPlane from "./control-plane.zh.json" with { type: "json" };
 import display from "./display.zh.json" with { type: "json" };
 import node from "./node.zh.json" with { type: "json" };
 
-/** The sentences of facts in Chinese, each file those of some rooms of the source. */
+/** The sentences of facts in Chinese; each file covers some folders of the source. */
 export const zh = { ...clients, ...controlPlane, ...node, ...display };

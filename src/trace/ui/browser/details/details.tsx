@@ -11,7 +11,7 @@ import { durationWords, outcomeOf, secondsOf, titleOf } from "../words.js";
 import { type Change, diffObjects } from "./diff.js";
 import { versionsAround } from "./versions.js";
 
-/** All that is known about the selected step. */
+/** All details of the selected step. */
 export function Details({ state }: { readonly state: PageState }) {
   const step = state.selected.value;
   if (step === undefined) {

@@ -10,7 +10,7 @@ export interface Change {
 
 /** What names an element of a list, as in the API's strategic merges; otherwise its index does. */
 const MERGE_KEYS = ["type", "name", "containerPort", "ip", "mountPath", "uid"];
-/** They change with every write and say nothing more than that. */
+/** Fields that change with every write. */
 const BOOKKEEPING = /^metadata\.(managedFields|resourceVersion)\b/;
 
 /** The fields that differ between two versions of an object. */

@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<Connection, string>> = {
   ended: "ended",
 };
 
-/** Whether facts still come, and how many did not. */
+/** Whether facts still arrive, and how many were missed. */
 export function LiveStatus({ live }: { readonly live: Live }) {
   const connection = live.connection.value;
   const leftOut = live.leftOut.value;
@@ -22,7 +22,7 @@ export function LiveStatus({ live }: { readonly live: Live }) {
   );
 }
 
-/** The states that the command shows beside its facts. */
+/** The state tables that the command shows next to its facts. */
 export function StateTables({ live }: { readonly live: Live }) {
   const tables = live.tables.value;
   if (tables.length === 0) return null;

@@ -10,14 +10,14 @@ import {
 } from "../../live-protocol.js";
 import type { PageState } from "../state.js";
 
-/** Whether facts come: `lost` while the page connects again, `refused` if another command has taken the port. */
+/** Whether facts arrive: `lost` while the page reconnects, `refused` if another command has taken the port. */
 export type Connection = "connecting" | "live" | "lost" | "refused" | "ended";
 
 /** A page may be open for days. */
 const MAX_FACTS = 20_000;
-/** How often the lists are drawn, at most. */
+/** The shortest time between two drawings of the lists. */
 const MIN_SHOW_MS = 150;
-/** Drawing the lists takes at most the inverse of this share of the time. */
+/** Drawing takes at most one part in this many of the time. */
 const SHOW_SHARE = 6;
 
 /** The running command behind the page. */
@@ -32,7 +32,7 @@ export class Live {
   /** lines of facts for the next frame */
   #waiting = "";
   #isScheduled = false;
-  /** when the lists may be drawn again, by the page's clock */
+  /** when the lists can be drawn again, by the page's clock */
   #showAtMs = 0;
 
   constructor(readonly state: PageState) {}
@@ -92,7 +92,7 @@ export class Live {
     this.#showAtMs = nowMs + Math.max(MIN_SHOW_MS, SHOW_SHARE * (performance.now() - nowMs));
   };
 
-  /** Presses a key of the command's window. What it did comes as a fact. */
+  /** Presses a key of the command's window. The result arrives as a fact. */
   async press(key: string): Promise<void> {
     const body = JSON.stringify({ key } satisfies KeyPress);
     const headers = { "content-type": "application/json" };

@@ -1,6 +1,6 @@
 import type { TraceEvent } from "../../../events.js";
 
-/** What one fact says about one part of the cluster. Undefined: the fact does not say. */
+/** The change that one fact reports about one part of the cluster. Undefined: not reported. */
 export type ClusterChange =
   | { readonly part: "object"; readonly resource: string; readonly name: string; readonly change: ObjectChange }
   | { readonly part: "node"; readonly node: string; readonly ready?: string; readonly renewTime?: string }
@@ -32,14 +32,14 @@ export interface Transition {
 
 /** `seen`: a watch reported the object, so that it exists. */
 export type ObjectChange = "created" | "changed" | "deleted" | "seen";
-/** Who says so: the runtime has it, or PLEG's last relist knows it. */
+/** The source: the runtime itself, or PLEG's last relist. */
 export type Source = "runtime" | "pleg";
 
 const PLEG_COLUMNS = "pod,container,old,new";
 /** The message of the scheduler's Event. */
 const SCHEDULED = /^Successfully assigned \S+ to (\S+)$/;
 
-/** What a fact says about the cluster: states come from the components that report them, and from nowhere else. */
+/** The changes that a fact reports about the cluster. States come only from the components that report them. */
 export function changesOf(event: TraceEvent): readonly ClusterChange[] {
   switch (event.kind) {
     case "state":

@@ -23,7 +23,7 @@ export interface Pod {
   readonly name: string;
   /** undefined: the facts do not say */
   isInApi: boolean | undefined;
-  /** undefined: it has none yet, or the facts do not say */
+  /** undefined: it has none yet, or no fact reports it */
   node: string | undefined;
   phase: string | undefined;
   /** of the kubelet's pod worker: `syncing` */
@@ -36,7 +36,7 @@ export interface Pod {
 
 /** A node: an object of the API, or a kubelet or runtime that reports facts. */
 export interface Node {
-  /** empty for a kubelet or runtime that does not say which */
+  /** empty for a kubelet or runtime that does not name its node */
   readonly name: string;
   isInApi: boolean | undefined;
   hasKubelet: boolean;
@@ -60,9 +60,7 @@ export interface Writes {
 
 type InRuntime = Extract<ClusterChange, { readonly part: "sandbox" | "container" | "probe" }>;
 
-/**
- * The cluster as the facts so far describe it. Nothing is guessed: what no fact has reported is not there, or undefined.
- */
+/** The cluster as the facts up to now describe it. Nothing is guessed: unreported parts are absent or undefined. */
 export class Cluster {
   readonly nodes = new Map<string, Node>();
   readonly pods = new Map<string, Pod>();
@@ -78,7 +76,9 @@ export class Cluster {
   /** grows when the picture changes */
   revision = 0;
   #hasStorage = false;
-  /** Without a storage that reports, the first watch of each resource says what exists: others lag behind it. */
+  /**
+   * Without a storage that reports, the first watch of each resource decides what exists, because others lag behind it.
+   */
   readonly #witnesses = new Map<string, string>();
 
   add(event: TraceEvent): void {
@@ -88,7 +88,7 @@ export class Cluster {
     this.#locate(event);
   }
 
-  /** Whoever reports a fact, or is spoken to, is there. */
+  /** An actor exists once it reports a fact or gets a request. */
   #appear(event: TraceEvent): void {
     const { actor, kind, instance } = event;
     this.#actorAppears(actor, instance);
@@ -164,7 +164,7 @@ export class Cluster {
     }
   }
 
-  /** Once the storage reports, watches are old news. */
+  /** Once the storage reports, watches add nothing. */
   #isWitness(resource: string, { actor, instance }: TraceEvent): boolean {
     if (this.#hasStorage) return false;
     const who = `${actor} ${instance ?? ""}`;
@@ -201,7 +201,7 @@ export class Cluster {
     this.#forget(pod);
   }
 
-  /** A pod is gone when the API, the kubelet and the runtime have nothing left of it. */
+  /** A pod is gone when the API, the kubelet and the runtime no longer have it. */
   #forget(pod: Pod): void {
     const isWorked = pod.worker !== undefined && pod.worker !== "finished";
     const isLeft = exists(stateOf(pod.sandbox)) || pod.containers.size > 0;
@@ -243,7 +243,7 @@ export class Cluster {
   }
 }
 
-/** The runtime's own word counts; of a runtime that reports nothing, what PLEG knows. */
+/** The runtime's own report counts; if it reports nothing, PLEG's. */
 export function stateOf(states: States): string | undefined {
   return states.runtime ?? states.pleg;
 }
@@ -253,7 +253,8 @@ function exists(state: string | undefined): boolean {
 }
 
 /**
- * After a restart, the old sandbox or container of the same name is still there for a while, and its end says nothing about the new one.
+ * After a restart, the old sandbox or container of the same name still exists for a while; its end does not concern the
+ * new one.
  * @returns whether the transition is that of the newest one
  */
 function pass(states: States, { from, to, source }: Transition): boolean {

@@ -6,10 +6,10 @@ import { type Box, wireBetween } from "./wire.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const DOT_RADIUS = 3.5;
-/** Also a dot for many messages must not hide what is below it. */
+/** Limits the growth of a dot, so that many messages do not hide what is below. */
 const MAX_GROWTH = 4;
 
-/** Places along a line that are measured once: to ask in each frame is slow. */
+/** Points along a line, measured once, because measuring in each frame is slow. */
 const SAMPLES = 32;
 
 interface Wire {
@@ -28,7 +28,7 @@ export class Drawing {
   readonly #wires = new Map<string, Wire>();
   readonly #boxes = new Map<string, HTMLElement>();
   readonly #dots: SVGCircleElement[] = [];
-  /** until when boxes and lines are lit, by the page's clock */
+  /** the end of each box's and line's light, by the page's clock */
   readonly #lit = new Map<string, number>();
   readonly #calm = matchMedia("(prefers-reduced-motion: reduce)");
   #ways: readonly Way[] = [];
@@ -86,7 +86,7 @@ export class Drawing {
     wire.places = Array.from({ length: SAMPLES + 1 }, (_, i) => wire.path.getPointAtLength((length * i) / SAMPLES));
   }
 
-  /** Shows that steps happen: what they sent moves, and what they are about lights up. */
+  /** Animates steps: their messages move, and their objects light up. */
   show(steps: readonly Step[]): void {
     const now = performance.now();
     const messages = steps.flatMap((step) => messageOf(step) ?? []);
@@ -108,7 +108,7 @@ export class Drawing {
     for (const [i, flight] of flights.entries()) this.#move(this.#dot(i), flight, now);
     for (const dot of this.#dots.splice(flights.length)) dot.remove();
     for (const [key, until] of this.#lit) {
-      // A box may have come after its first message.
+      // A box can appear after its first message.
       const element = this.#wires.get(key)?.path ?? this.#boxes.get(key);
       element?.toggleAttribute("data-lit", now < until);
       if (now >= until) this.#lit.delete(key);

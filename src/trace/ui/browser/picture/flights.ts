@@ -2,21 +2,21 @@ import type { Message } from "./messages.js";
 
 /** Messages on their way, drawn as one dot. */
 export interface Flight extends Message {
-  /** what left at the same time on the same way */
+  /** the messages that left at the same time on the same line */
   readonly count: number;
   readonly startMs: number;
 }
 
-/** More would be a swarm in which nothing can be followed. */
+/** The number of dots that a reader can still follow. */
 const MAX_FLIGHTS = 40;
 export const FLIGHT_MS = 700;
-/** Messages of one way share a dot unless they are this far apart. */
+/** Messages on one line share a dot unless they are this far apart. */
 const APART_MS = 90;
 
-/** The dots that move in the picture: as many as an eye can follow. */
+/** The dots that move in the picture. */
 export class Flights {
   #flights: Flight[] = [];
-  /** messages that found no room for a dot of their own; each is counted in the last dot of its way */
+  /** messages without a dot of their own; each is counted in the last dot of its line */
   readonly #last = new Map<string, number>();
 
   /** Messages that left just now. */

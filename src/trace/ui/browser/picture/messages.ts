@@ -2,7 +2,7 @@ import type { Step } from "../step.js";
 import { isBad } from "../words.js";
 import { isWrite, keyOf } from "./things.js";
 
-/** Something that went from one part of the cluster to another. */
+/** A message from one part of the cluster to another. */
 export interface Message {
   /** keys of things */
   readonly from: string;
@@ -13,7 +13,7 @@ export interface Message {
 
 const STORAGE = keyOf({ kind: "storage", name: "" });
 
-/** What a step sent; undefined for what happened inside one part. */
+/** The message that a step sent; undefined if the step happened inside one part. */
 export function messageOf(step: Step): Message | undefined {
   const { event, lane, target } = step;
   if (isWrite(step)) return { from: lane.key, to: STORAGE, kind: "write", isBad: false };

@@ -9,11 +9,11 @@ import { Drawing, type Way } from "./drawing.js";
 import { type Density, NodeBox, Part, Pods, Services } from "./parts.js";
 import { keyOf, type Thing } from "./things.js";
 
-/** More nodes would need more room than there is. */
+/** The number of nodes that fit. */
 const MAX_NODES = 12;
-/** A cluster with more pods has no room for their containers. */
+/** The number of pods in a cluster that fit with their containers. */
 const MAX_CARDS = 8;
-/** A node with more pods has no room for their names. */
+/** The number of pods on a node that fit with their names. */
 const MAX_NAMED = 20;
 /** `node-2` before `node-10` */
 const BY_NAME = new Intl.Collator(undefined, { numeric: true });
@@ -112,7 +112,7 @@ function densityOf({ pods }: Cluster, byNode: ReadonlyMap<string | undefined, re
   return [...byNode.values()].every(({ length }) => length <= MAX_NAMED) ? "names" : "signs";
 }
 
-/** Everything speaks with the API server, and a kubelet with its runtime as well. */
+/** All parts talk to the API server, and each kubelet to its runtime. */
 function waysOf(cluster: Cluster): Way[] {
   const hub = keyOf(thing("apiserver"));
   const ways: Way[] = (["user", "scheduler", "controller", "storage"] as const).map((kind) => [

@@ -28,7 +28,7 @@ export function containerStatus(container: Container): Status {
   return { tone: failing.length > 0 ? "bad" : containerTone(state), words: [state, ...probes, ...starts].join(", ") };
 }
 
-/** `exited (1, Error)`; PLEG knows `exited`, and not how. */
+/** `exited (1, Error)`; PLEG only knows `exited`. */
 function containerTone(state: string): Tone {
   if (state === "running") return "good";
   if (state === "created") return "waiting";
@@ -36,7 +36,7 @@ function containerTone(state: string): Tone {
   return state.startsWith("exited (0") ? "done" : "bad";
 }
 
-/** What the facts say about a pod: the API, the pod worker and the runtime may disagree for a while. */
+/** A pod's states by the facts: the API, the pod worker and the runtime may disagree for a while. */
 export function podStatus(pod: Pod): Status {
   const containers = [...pod.containers.values()].map(containerStatus);
   const words = podWords(pod);

@@ -44,7 +44,7 @@ export function thingWords({ kind, name }: Thing): string {
   }
 }
 
-/** Whether a step is something that the thing did, got or became. */
+/** Whether a step concerns the thing. */
 export function concerns(step: Step, thing: Thing): boolean {
   const { event, lane, target } = step;
   const { kind, name } = thing;
@@ -99,7 +99,7 @@ function nodeOf(lane: Step["target"]): string | undefined {
     : undefined;
 }
 
-/** Decisions and Events name a container of their pod in their words. */
+/** Decisions and Events name a container of their pod in their text. */
 function namesContainer({ event }: Step, name: string): boolean {
   if (event.pod === undefined || !name.startsWith(`${event.pod}/`)) return false;
   const container = name.slice(event.pod.length + 1);

@@ -112,7 +112,7 @@ function drawSteps(
     lastX.set(step.lane, x);
     const top = tops.get(step.lane) ?? 0;
     context.fillStyle = colours.get(step.lane) ?? "";
-    // A bar is a request or a call that took time; what failed is taller and has a cap.
+    // A bar is a request or a call that took time; a failed one is taller and has a cap.
     if (length > 2) context.fillRect(x, top + 6, length, LANE_HEIGHT - 12);
     else context.fillRect(x, top + 3, 2, LANE_HEIGHT - 6);
     if (!failed) continue;

@@ -9,11 +9,11 @@ import type { Step } from "../step.js";
 import { durationWords } from "../words.js";
 import { drawTimeline, LANE_HEIGHT, TIMELINE_PADDING } from "./draw-timeline.js";
 
-/** Nobody needs to see less than a hundredth of a millisecond. */
+/** The largest zoom: less than a hundredth of a millisecond is never useful. */
 const MAX_ZOOM = 1e6;
-/** What a timeline shows that follows a running command. */
+/** The span that the timeline of a running command shows. */
 const FOLLOWED_MS = 60_000;
-/** How far from a step a click may be, in CSS pixels. */
+/** The largest distance of a click from its step, in CSS pixels. */
 const REACH = 8;
 
 /** When things happened: one line per actor, which can be zoomed and moved. */
